@@ -114,12 +114,28 @@ class Folder:
 
     def size(self, name: str) -> int | None:
         """Return the bytes of a served or withheld file or a waiting upload. None if it is not there."""
-        upload = WAITING.fullmatch(name)
-        places = (self.waiting(int(upload[1])),) if upload else (self.path(name), self.withheld(name))
-        for path in places:
+        for path in self._places(name):
             with suppress(FileNotFoundError):
                 return path.stat().st_size
         return None
+
+    def read(self, name: str) -> IO[bytes] | None:
+        """Open a served or withheld file or a waiting upload. None if it is not there."""
+        # The first place once more, as in `remove`.
+        for path in (*(places := self._places(name)), places[0]):
+            with suppress(FileNotFoundError):
+                return path.open("rb")
+        return None
+
+    def place(self, name: str, *, withheld: bool) -> str:
+        """Return the path of a file below the media folder, where the server expects it."""
+        upload = WAITING.fullmatch(name)
+        path = self.waiting(int(upload[1])) if upload else self.withheld(name) if withheld else self.path(name)
+        return path.relative_to(self.root).as_posix()
+
+    def _places(self, name: str) -> tuple[Path, ...]:
+        upload = WAITING.fullmatch(name)
+        return (self.waiting(int(upload[1])),) if upload else (self.path(name), self.withheld(name))
 
     def forget(self, id: int) -> None:
         """Remove the waiting upload of an attachment."""

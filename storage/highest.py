@@ -14,7 +14,10 @@ TABLES = (
     *("scheduled_statuses", "status_cards", "status_edits", "statuses", "stream_log", "strikes", "tags"),
 )
 
-HIGHEST = f"SELECT greatest({', '.join(f'(SELECT max(id) FROM {table})' for table in TABLES)}, 0)"
+# A restored database is told of the ids that the first server may have handed out since the backup (see `copies.py`).
+LOWEST = "(SELECT lowest_id FROM node)"
+
+HIGHEST = f"SELECT greatest({', '.join(f'(SELECT max(id) FROM {table})' for table in TABLES)}, {LOWEST}, 0)"
 
 
 async def highest_id(db: Connection) -> int:

@@ -7,10 +7,13 @@ from typing import cast
 import click
 
 from ..actors.push_key import UnusablePushKey
+from ..storage.engine.clients import ClientFailed
 from ..storage.engine.cluster import EmbeddedFailed
+from ..storage.engine.data_folder import UnfinishedRestore
 from ..storage.engine.database import Fenced, StorageError
 from ..storage.engine.migrate import MigrationRefused
 from ..storage.engine.term import AnotherNode
+from .backups.errors import BackupFailed
 from .domain import OtherDomain
 from .supervisor import GaveUp
 
@@ -60,6 +63,9 @@ FAILURES: tuple[tuple[type[Exception], type[Failure]], ...] = (
     (AnotherNode, NotDone),
     (MigrationRefused, NotDone),
     (OtherDomain, WrongSetting),
+    (UnfinishedRestore, NotDone),
+    (BackupFailed, NotDone),
+    (ClientFailed, NotDone),
     (UnusablePushKey, NotDone),
     (CannotListen, NotDone),
     (EmbeddedFailed, NoDatabase),

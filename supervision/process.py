@@ -10,7 +10,7 @@ from contextlib import ExitStack
 import trio
 
 from ..http.server.descriptors import raise_limit
-from ..storage.engine.data_folder import make_private
+from ..storage.engine.data_folder import make_private, refuse_unfinished
 from ..storage.engine.database import Fenced
 from ..storage.engine.embedded import embedded
 from .configuration import Settings
@@ -52,6 +52,7 @@ def _run(settings: Settings, log: SupervisionLog, signals: EndSignals) -> None:
         try:
             with signals.interrupting():
                 raise_limit()
+                refuse_unfinished(settings.data)
                 make_private(settings.data)
                 troupe = _make(settings, log, stack)
                 troupe.listeners.inherit(os.environ)

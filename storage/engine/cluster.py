@@ -11,6 +11,12 @@ from pathlib import Path
 
 SOCKET_NAME = ".s.PGSQL.5432"
 
+# The folder of the cluster below the data folder, and of one that is not whole yet.
+NAME = "postgres"
+UNFINISHED = "postgres-unfinished"
+# A whole one that an upgrade is about to put in the place of the old one.
+UPGRADED = "postgres-upgraded"
+
 # Higher than every process number.
 NOBODY = str(2**31 - 1)
 
@@ -27,10 +33,12 @@ class Cluster:
     """The files of one cluster below a data folder, and their information about its server."""
 
     data: Path
+    # Another one than `NAME` is of a cluster in the making, which `finish` puts in its place.
+    name: str = NAME
 
     @property
     def folder(self) -> Path:
-        return self.data / "postgres"
+        return self.data / self.name
 
     @property
     def pid_file(self) -> Path:
@@ -43,17 +51,26 @@ class Cluster:
     @property
     def users(self) -> Path:
         """The lock that every process which uses PostgreSQL holds shared."""
-        return self.data / "postgres.users"
+        return self.data / f"{self.name}.users"
 
     @property
     def guarded(self) -> Path:
         """The lock that the guardian holds as long as it lives."""
-        return self.data / "postgres.guardian"
+        return self.data / f"{self.name}.guardian"
 
     @property
     def door(self) -> Path:
         """The lock of the one process that starts or stops PostgreSQL."""
-        return self.data / "postgres.lock"
+        return self.data / f"{self.name}.lock"
+
+    def version(self) -> int | None:
+        """Return the major version of PostgreSQL that made the cluster. None if there is no cluster."""
+        try:
+            written = (self.folder / "PG_VERSION").read_text()
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        # Before 10 a major version had two numbers, as in 9.6.
+        return int(found[0]) if (found := re.match(r"\d+", written)) else 0
 
     def running(self) -> int | None:
         """Return the number of the server's process, if the process in its file really is a PostgreSQL."""
@@ -112,6 +129,18 @@ def locked(path: Path) -> Generator[int]:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def locked_now(path: Path) -> Generator[None]:
+    """Hold a lock file alone. Raises EmbeddedFailed if another program holds it."""
+    descriptor = os.open(path, LOCK_FILE, 0o600)
+    try:
+        if not try_lock(descriptor):
+            raise EmbeddedFailed(f"another program uses the database in {path.parent}: stop it first")
+        yield
     finally:
         os.close(descriptor)
 

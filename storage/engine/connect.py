@@ -5,7 +5,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Any, ClassVar, Concatenate, ParamSpec, TypeVar, cast
+from typing import Any, ClassVar, Concatenate, ParamSpec, Self, TypeVar, cast
 
 import asyncpg
 import orjson
@@ -24,6 +24,9 @@ CONNECT_TIMEOUT = 5
 
 #: Every statement of storage/ stays prepared on every connection.
 STATEMENTS = 512
+
+# Seconds that a statement of a backup may take, and its transaction may wait meanwhile: a week.
+LONG = 7 * 86_400.0
 
 # The binary form of jsonb is its text after one byte of version.
 JSONB_VERSION = b"\x01"
@@ -116,6 +119,40 @@ def transact_once(
             await connection.close()
 
     return run(transaction)
+
+
+class Session:
+    """One connection, for a program without an event loop that does other work between two calls.
+
+    Errors of PostgreSQL become Unavailable.
+    """
+
+    def __init__(self, dsn: str) -> None:
+        self._loop = asyncio.SelectorEventLoop()
+        try:
+            with trouble.connecting(dsn):
+                opening = connect(dsn, application_name="troupe/command", deadline=LONG)
+                self._connection = self._loop.run_until_complete(opening)
+        except BaseException:
+            self._loop.close()
+            raise
+
+    def __call__(self, work: Callable[Concatenate[Connection, P], Awaitable[T]], /, *args: P.args, **kw: P.kwargs) -> T:
+        """Run `work(connection, …)`."""
+
+        async def body() -> T:
+            return await work(cast(Connection, self._connection), *args, **kw)
+
+        with trouble.unavailable():
+            return self._loop.run_until_complete(body())
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._connection.terminate()
+        self._loop.run_until_complete(asyncio.sleep(0))
+        self._loop.close()
 
 
 def run(main: Callable[[], Awaitable[T]]) -> T:

@@ -4,12 +4,28 @@ import os
 import stat
 from pathlib import Path
 
+# A file that is there while a backup is restored into the folder.
+RESTORING = "restoring"
+
 FOLDER = 0o700
 FILE = 0o600
 FOR_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 # The mode of missing folders above the data folder, which are made.
 ABOVE = 0o755
+
+
+class UnfinishedRestore(Exception):
+    """Raised for a data folder into which a backup was not restored to the end."""
+
+
+def refuse_unfinished(data: Path) -> None:
+    """Raise UnfinishedRestore while a restore into the folder is not finished."""
+    if (data / RESTORING).exists():
+        raise UnfinishedRestore(
+            f"a backup is being restored into {data}: wait until `troupe restore` is done, or, if it was interrupted,"
+            " run the same command again"
+        )
 
 
 def make_private(data: Path) -> None:

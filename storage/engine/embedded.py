@@ -7,6 +7,7 @@ last one is killed, the guardian does (see `guardian.py`).
 
 import fcntl
 import os
+import shutil
 import subprocess
 import tempfile
 import time
@@ -16,8 +17,8 @@ from pathlib import Path
 from urllib.parse import quote
 
 from . import programs
-from .cluster import LOCK_FILE, Cluster, EmbeddedFailed, locked, reason, try_lock
-from .data_folder import make_private
+from .cluster import LOCK_FILE, NAME, Cluster, EmbeddedFailed, locked, locked_now, reason, try_lock
+from .data_folder import make_private, refuse_unfinished
 from .preparation import authenticate, initialise, make_socket_directory
 from .runner import Runner, name_of_us
 
@@ -47,9 +48,13 @@ FORGETFUL = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "o
 class Embedded:
     """A running PostgreSQL that this process uses, until `leave`."""
 
-    def __init__(self, cluster: Cluster, settings: dict[str, str]) -> None:
+    def __init__(
+        self, cluster: Cluster, settings: dict[str, str], older: Path | None = None, major: int = programs.MAJOR
+    ) -> None:
         self._cluster = cluster
         self._settings = settings
+        self._older = older
+        self._major = major
         self._users = -1
         self._guardian: subprocess.Popen[bytes] | None = None  # if this process has started it
 
@@ -62,7 +67,7 @@ class Embedded:
         """Make the cluster and start PostgreSQL if needed. After an exception, PostgreSQL does not run."""
         try:
             with locked(self._cluster.door) as door:
-                self._runner = Runner.choose(self._cluster, self._settings)
+                self._runner = Runner.choose(self._cluster, self._settings, self._older, self._major)
                 initialise(self._cluster, self._runner, door)
                 self._start()
                 self._users = os.open(self._cluster.users, LOCK_FILE, 0o600)
@@ -140,15 +145,22 @@ def embedded(data: Path, *, durable: bool = True) -> Generator[Embedded]:
 
 def exists(data: Path) -> bool:
     """True if the data directory has a cluster."""
-    return (Cluster(data.absolute()).folder / "PG_VERSION").exists()
+    return Cluster(data.absolute()).version() is not None
 
 
 def enter(data: Path, *, durable: bool = True) -> Embedded:
     """Return the PostgreSQL of a data directory, for callers of `leave`. Blocks: from Trio call it in a thread."""
-    cluster = Cluster(data.absolute())
+    refuse_unfinished(data)
+    return enter_cluster(Cluster(data.absolute()), durable=durable)
+
+
+def enter_cluster(
+    cluster: Cluster, *, durable: bool = True, older: Path | None = None, major: int = programs.MAJOR
+) -> Embedded:
+    """Return the PostgreSQL of a cluster, as `enter`. `older` is the directory of another major's programs."""
     try:
         make_private(cluster.data)
-        server = Embedded(cluster, {} if durable else FORGETFUL)
+        server = Embedded(cluster, {} if durable else FORGETFUL, older, major)
         server.enter()
     except programs.NoPrograms as error:
         raise EmbeddedFailed(str(error)) from error
@@ -157,6 +169,25 @@ def enter(data: Path, *, durable: bool = True) -> Embedded:
             f"{error.filename} belongs to somebody else: run as its owner or give it to {name_of_us()}"
         ) from error
     return server
+
+
+def discard(cluster: Cluster) -> None:
+    """Remove a cluster that was not finished. Raises EmbeddedFailed if a program still works on it."""
+    with locked(cluster.door), locked_now(cluster.users):
+        if cluster.running() is not None:
+            raise EmbeddedFailed(f"PostgreSQL still runs on {cluster.folder}: try again in a moment")
+        shutil.rmtree(cluster.folder, ignore_errors=True)
+
+
+def put_in_place(cluster: Cluster, name: str = NAME) -> None:
+    """Give a finished cluster, which does not run, its name, in one step."""
+    target = Cluster(cluster.data, name)
+    with locked(target.door), locked_now(cluster.users):
+        if target.folder.exists():
+            raise EmbeddedFailed(f"{target.folder} exists already")
+        cluster.folder.rename(target.folder)
+    for left in (cluster.users, cluster.guarded, cluster.door):
+        left.unlink(missing_ok=True)
 
 
 def _claim(cluster: Cluster) -> int | None:

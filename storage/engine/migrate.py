@@ -28,6 +28,10 @@ CREATE_TABLE = """
     )
 """
 
+# By a record, because the schema may be of before the column.
+MOVED_TO = "SELECT to_jsonb(node)->>'moved_to' FROM node"
+HAS_NODE = "SELECT to_regclass('node') IS NOT NULL"
+
 HAS_TABLE = "SELECT to_regclass('schema_migrations') IS NOT NULL"
 
 APPLIED = "SELECT number, name, checksum FROM schema_migrations ORDER BY number"
@@ -67,7 +71,15 @@ def migrations(directory: Path = DIRECTORY) -> list[Migration]:
 async def missing(db: Connection, steps: list[Migration] | None = None) -> list[Migration]:
     """Return the steps that the database lacks, without changing anything. Raises MigrationRefused if it has others."""
     known = migrations() if steps is None else steps
+    await _refuse_moved(db)
     return known[await _already_applied(db, known) :] if await db.fetchval(HAS_TABLE) else known
+
+
+async def _refuse_moved(db: Connection) -> None:
+    """Raise MigrationRefused if another database has taken the place of this one."""
+    place = await db.fetchval(MOVED_TO) if await db.fetchval(HAS_NODE) else None
+    if place is not None:
+        raise MigrationRefused(f"this database was moved to {place}, and is no longer in use: use that one")
 
 
 async def require_current(db: Connection) -> None:

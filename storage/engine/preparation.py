@@ -3,11 +3,12 @@
 import hashlib
 import os
 import re
+import shlex
 import shutil
 import signal
 from pathlib import Path
 
-from .cluster import SOCKET_NAME, Cluster, EmbeddedFailed
+from .cluster import NAME, SOCKET_NAME, UPGRADED, Cluster, EmbeddedFailed
 from .runner import Runner, user_of
 
 #: Linux takes 107 bytes of a socket's path, macOS 103.
@@ -30,15 +31,37 @@ def initialise(cluster: Cluster, runner: Runner, door: int) -> None:
     initdb inherits the door's lock. If this process is killed, no other process can take the door until initdb has
     ended.
     """
-    if (cluster.folder / "PG_VERSION").exists():
+    put_upgraded(cluster)
+    if (version := cluster.version()) is not None:
+        _refuse_other(cluster, version, runner.major)
         return
-    half_made = cluster.data / "postgres.new"
+    half_made = cluster.data / f"{cluster.name}.new"
     shutil.rmtree(half_made, ignore_errors=True)
     half_made.mkdir(mode=0o700)
     runner.give(half_made)
     sync = ("--no-sync",) if runner.settings.get("fsync") == "off" else ()
     runner.run("initdb", *INITDB, *sync, "-D", str(half_made), timeout=INITDB_TIMEOUT, keep=(door,))
     half_made.rename(cluster.folder)
+
+
+def put_upgraded(cluster: Cluster) -> None:
+    """Put a cluster in its place whose upgrade was killed between its last two steps (see `upgrade.py`)."""
+    if cluster.name == NAME and not cluster.folder.exists() and (cluster.data / UPGRADED).exists():
+        (cluster.data / UPGRADED).rename(cluster.folder)
+
+
+def _refuse_other(cluster: Cluster, version: int, major: int) -> None:
+    """Raise EmbeddedFailed if PostgreSQL of this major can't read the cluster."""
+    if version == major:
+        return
+    if version < major:
+        advice = f"run `troupe db upgrade --data {shlex.quote(str(cluster.data))}`, which keeps the old files"
+    else:
+        advice = f"run a version of Troupe that brings PostgreSQL {version}, or restore a backup into another folder"
+    raise EmbeddedFailed(
+        f"the database in {cluster.data} was made by PostgreSQL {version}, and this version of Troupe brings"
+        f" PostgreSQL {major}: {advice}"
+    )
 
 
 def authenticate(cluster: Cluster, runner: Runner) -> None:

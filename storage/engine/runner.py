@@ -13,6 +13,7 @@ from typing import IO
 from . import guardian, programs
 from .cluster import Cluster, EmbeddedFailed, reason
 from .passage import closed_folder
+from .programs import MAJOR
 
 # The users that PostgreSQL may run as under root: the first that exists, otherwise the first is created.
 USERS = ("troupe", "postgres", "pgserver")
@@ -25,17 +26,21 @@ class Runner:
     programs: Path
     user: pwd.struct_passwd | None
     settings: dict[str, str]
+    major: int = MAJOR
 
     @classmethod
-    def choose(cls, cluster: Cluster, settings: dict[str, str]) -> "Runner":
+    def choose(
+        cls, cluster: Cluster, settings: dict[str, str], older: Path | None = None, major: int = MAJOR
+    ) -> "Runner":
+        """Return the runner of a cluster. `older` is the directory of another major's programs."""
         if os.geteuid() != 0:
-            return cls(programs.find(), None, settings)
+            return cls(older or programs.find(), None, settings, major)
         user = _owner(cluster.folder) or _owner(cluster.data) or _existing_user() or _make_user()
         _refuse_if_closed(cluster.data, user)
         # The folder is closed to all but its owner, and PostgreSQL must enter it. Root can enter it in any case.
         if cluster.data.stat().st_uid != user.pw_uid:
             os.chown(cluster.data, user.pw_uid, user.pw_gid)
-        return cls(programs.find_for(user), user, settings)
+        return cls(programs.find_for(user, older), user, settings, major)
 
     def run(self, program: str, *arguments: str, timeout: float, keep: tuple[int, ...] = ()) -> None:
         """Run a program to its end. It and what it starts inherit the descriptors in `keep`."""

@@ -36,6 +36,8 @@ PLACES = {
     "invites": "invites",
     "settings": "settings",
     "config": "config",
+    "backup": "backup",
+    "restore": "backup",
     "migrate": "migrate",
     "tree": "tree",
     "top": "top",
@@ -49,6 +51,7 @@ Exit codes:
   2   a wrong command, option or setting
   69  the database can't be reached or used
   70  the server failed, or another server took over
+  130 interrupted; what was done stays, and the command says how to go on
 """
 
 

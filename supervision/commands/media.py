@@ -8,7 +8,7 @@ import click
 
 from ...storage.engine.json_values import JsonObject
 from .acting import act
-from .options import dry_run_option, json_option, print_json, setting_options, settings_from
+from .options import dry_run_option, json_option, print_json, setting_options, settings_from, written_size
 
 UNITS = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3, "t": 1024**4}
 MOST_DIGITS = 15
@@ -44,8 +44,8 @@ def usage(as_json: bool, data: str | None, config: Path | None) -> None:
         print_json(found)
         return
     for kind, one in found["kinds"].items():
-        click.echo(f"{kind}\t{one['files']} files\t{_written(one['bytes'])}")
-    click.echo(f"all\t{found['files']} files\t{_written(found['bytes'])}")
+        click.echo(f"{kind}\t{one['files']} files\t{written_size(one['bytes'])}")
+    click.echo(f"all\t{found['files']} files\t{written_size(found['bytes'])}")
 
 
 @media.command
@@ -101,12 +101,4 @@ def budget(size: int | None, reset: bool, as_json: bool, data: str | None, confi
         print_json(found)
     else:
         source = "chosen by staff" if found["chosen"] else "by default"
-        click.echo(f"{_written(found['budget'])} {source}, {_written(found['used'])} used")
-
-
-def _written(size: int) -> str:
-    """Return a number of bytes for people."""
-    for unit, bytes_of_it in (("GiB", 1024**3), ("MiB", 1024**2), ("KiB", 1024)):
-        if size >= bytes_of_it:
-            return f"{size / bytes_of_it:.1f} {unit}"
-    return f"{size} bytes"
+        click.echo(f"{written_size(found['budget'])} {source}, {written_size(found['used'])} used")

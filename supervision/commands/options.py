@@ -90,6 +90,14 @@ def print_json(found: object) -> None:
     click.echo(json.dumps(found, indent=2, ensure_ascii=False))
 
 
+def written_size(size: int) -> str:
+    """Return a number of bytes for people."""
+    for unit, bytes_of_it in (("GiB", 1024**3), ("MiB", 1024**2), ("KiB", 1024)):
+        if size >= bytes_of_it:
+            return f"{size / bytes_of_it:.1f} {unit}"
+    return f"{size} bytes"
+
+
 def ask_first(question: Callable[[], str], *, yes: bool) -> None:
     """Ask before a command destroys, unless `--yes` was given. Raises CommandRefused if the answer is not "yes".
 

@@ -50,11 +50,7 @@ def transact(settings: Settings, work: Callable[..., Awaitable[T]], *args: objec
 @contextmanager
 def transactions(settings: Settings) -> Generator[Transact]:
     """Yield a function that runs transactions, for commands that need several."""
-    if not settings.database_url and not exists(settings.data):
-        raise Unavailable(
-            f"there is none in {settings.data}: start the server or run `troupe migrate`, or correct --data"
-        )
-    with opened_database(settings) as dsn:
+    with existing_database(settings) as dsn:
 
         def run(work: Callable[..., Awaitable[T]], *args: object, dry_run: bool = False) -> T:
             try:
@@ -81,6 +77,17 @@ async def _in_turn(db: Connection, work: Callable[..., Awaitable[T]], dry_run: b
     if dry_run:
         raise _TakenBack(outcome)
     return outcome
+
+
+@contextmanager
+def existing_database(settings: Settings) -> Generator[str]:
+    """As `opened_database`, for a database that exists already. Raises Unavailable if there is none."""
+    if not settings.database_url and not exists(settings.data):
+        raise Unavailable(
+            f"there is none in {settings.data}: start the server or run `troupe migrate`, or correct --data"
+        )
+    with opened_database(settings) as dsn:
+        yield dsn
 
 
 @contextmanager

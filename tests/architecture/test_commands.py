@@ -81,6 +81,7 @@ PLAIN = {
     *("email-domains block", "email-domains unblock", "emails block", "emails test", "emails unblock"),
     *("emoji add", "emoji category", "emoji disable", "emoji enable", "invites create", "invites expire"),
     *(
+        "backup",
         "ips block",
         "ips unblock",
         "links allow",
@@ -96,6 +97,7 @@ PLAIN = {
         "reports note",
         "reports reopen",
         "reports resolve",
+        "restore",
         "rules add",
         "rules change",
         "serve",

@@ -137,14 +137,26 @@ def test_a_process_that_ends_while_it_starts_postgresql_leaves_nothing_in_the_wa
 
 
 def test_why_postgresql_does_not_start_is_told_in_one_line(cluster_data: Path) -> None:
-    (cluster_data / "postgres" / "PG_VERSION").write_text("9.6\n")
+    (cluster_data / "postgres" / "postgresql.auto.conf").write_text("no_setting = 1\n")
     with pytest.raises(EmbeddedFailed) as failed:
         enter(cluster_data, durable=False)
     told = str(failed.value)
     assert told.startswith("PostgreSQL does not start: ")
-    assert "incompatible" in told
+    assert "no_setting" in told
     assert str(cluster_data / "postgres" / "troupe.log") in told
     assert "\n" not in told
+    until_gone(cluster_data)
+
+
+@pytest.mark.parametrize(("major", "advice"), [("16", "run `troupe db upgrade --data"), ("99", "run a version of")])
+def test_files_of_another_major_version_are_refused_with_what_to_do(
+    cluster_data: Path, major: str, advice: str
+) -> None:
+    (cluster_data / "postgres" / "PG_VERSION").write_text(f"{major}\n")
+    with pytest.raises(EmbeddedFailed) as failed:
+        enter(cluster_data, durable=False)
+    assert f"was made by PostgreSQL {major}, and this version of Troupe brings PostgreSQL" in str(failed.value)
+    assert advice in str(failed.value)
     until_gone(cluster_data)
 
 

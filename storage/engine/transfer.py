@@ -1,0 +1,109 @@
+"""Copies of a whole database: a snapshot to dump, the loading of a dump in one transaction, and the comparison of both.
+
+The statements of a dump are run by psql between BEGIN and COMMIT, which are written here. So a loading that ends early,
+for whatever reason, leaves nothing: psql itself would commit what it has got when its input ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from contextlib import AbstractContextManager, contextmanager
+from typing import IO
+
+from .clients import Clients, pieces
+from .connect import Session
+from .database import Connection
+
+BEGIN_SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+EXPORT_SNAPSHOT = "SELECT pg_export_snapshot()"
+END_SNAPSHOT = "ROLLBACK"
+
+# Everything that a database of Troupe consists of would be in these.
+OBJECTS = """
+    SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
+"""
+
+TABLES = """
+    SELECT tablename FROM pg_tables
+    WHERE schemaname NOT IN ('pg_catalog', 'information_schema') ORDER BY tablename
+"""
+
+# A sum does not depend on the order of the rows. md5 gives the same on every server.
+CONTENTS = """
+    SELECT count(*) AS rows,
+        coalesce(sum(('x' || substr(md5(whole_row::text), 1, 15))::bit(60)::bigint), 0)::text AS sum
+    FROM "{table}" whole_row
+"""
+
+# What this server is, which differs from one copy to the next.
+OWN_ROWS = "node"
+
+ANALYZE = "ANALYZE"
+
+# pg_dump of 17 and later writes it, and older servers do not know it.
+UNKNOWN_TO_OLDER = b"SET transaction_timeout = 0;\n"
+
+#: The number of rows of each table, and a sum of their contents.
+Contents = dict[str, tuple[int, str]]
+
+
+@contextmanager
+def snapshot(session: Session) -> Generator[str]:
+    """Hold a snapshot of the database for the block; its name, for pg_dump. The session sees the same rows."""
+    session(_execute, BEGIN_SNAPSHOT)
+    try:
+        yield session(_value, EXPORT_SNAPSHOT)
+    finally:
+        session(_execute, END_SNAPSHOT)
+
+
+async def is_empty(db: Connection) -> bool:
+    """Return True if the database has no tables, views or sequences."""
+    return not await db.fetchval(OBJECTS)
+
+
+async def contents(db: Connection) -> Contents:
+    """Return what is in each table: equal ones are equal row by row. The table `node` is left out."""
+    tables = [row["tablename"] for row in await db.fetch(TABLES)]
+    found: Contents = {}
+    for table in tables:
+        if table != OWN_ROWS:
+            row = await db.fetchrow(CONTENTS.format(table=table))
+            found[table] = (row["rows"], row["sum"])
+    return found
+
+
+async def analyze(db: Connection) -> None:
+    """Gather the statistics that plans are made by: a dump has none."""
+    await db.execute(ANALYZE)
+
+
+def load(
+    dumped: AbstractContextManager[IO[bytes]], clients: Clients, last: str, progress: Callable[[int], None]
+) -> None:
+    """Run the statements of a dump and then `last`, all or none. `progress` is told of bytes.
+
+    `dumped` reads the statements, and raises ClientFailed at its end if they are not whole. Before it, nothing is
+    committed.
+    """
+    psql = clients.write()
+    try:
+        psql.put(b"BEGIN;\n")
+        with dumped as script:
+            for number, piece in enumerate(pieces(script)):
+                psql.put(piece.replace(UNKNOWN_TO_OLDER, b"", 1) if number == 0 else piece)
+                progress(len(piece))
+        psql.put(f"{last}\nCOMMIT;\n".encode())
+        psql.end()
+    except BaseException:
+        psql.kill()
+        raise
+
+
+async def _execute(db: Connection, statement: str) -> None:
+    await db.execute(statement)
+
+
+async def _value(db: Connection, query: str) -> str:
+    return await db.fetchval(query)

@@ -1,0 +1,29 @@
+"""Why a backup is not made, not whole or not restored."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+FULL = (errno.ENOSPC, errno.EDQUOT)
+
+
+class BackupFailed(Exception):
+    """Raised when a backup can't be made or restored. The text says why, and what to do."""
+
+
+class BackupDamaged(BackupFailed):
+    """Raised when a backup is not what it was when it was made."""
+
+
+@contextmanager
+def room_on(folder: Path, going_on: str) -> Generator[None]:
+    """Say of a full disk which one it is, and how to go on."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in FULL:
+            raise BackupFailed(f"The disk of {folder} is full. Free some space there. {going_on}") from error
+        raise

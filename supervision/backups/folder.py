@@ -1,0 +1,204 @@
+"""A folder with backups. Each file in it is complete as soon as it has its name, and never changes."""
+
+from __future__ import annotations
+
+import ctypes
+import fcntl
+import hashlib
+import json
+import os
+import re
+import sys
+from collections.abc import Callable, Generator, Iterable
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from .errors import BackupFailed
+from .manifest import Manifest, StoredFile, read, written
+
+MANIFEST = ".manifest"
+DUMP = ".dump"
+PART = ".part"
+NAME = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\dZ(-\d+)?")
+FILES = "files"
+JOURNAL = "unfinished"
+LOCK = "lock"
+PIECE = 1024 * 1024
+LINUX = sys.platform == "linux"
+# Stored files of which the journal is told at once, after they have reached the disk.
+AT_ONCE = 1000
+BYTES_AT_ONCE = 256 * 1024**2
+
+Progress = Callable[[int], None]
+
+
+class BackupFolder:
+    """The folder. Call `held` around what changes it."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self._untold: dict[str, StoredFile] = {}
+
+    @contextmanager
+    def held(self) -> Generator[None]:
+        """Make the folder if need be, and keep other commands from changing it. Raises BackupFailed."""
+        if self.root.is_dir() and any(self.root.iterdir()) and not (self.root / LOCK).exists():
+            raise BackupFailed(f"{self.root} has other files in it. Choose an empty folder, or one with backups.")
+        self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        lock = os.open(self.root / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            yield
+        except BlockingIOError:
+            raise BackupFailed(f"Another command works on the backups in {self.root}.") from None
+        finally:
+            os.close(lock)
+
+    def names(self) -> list[str]:
+        """Return the names of all whole backups, the oldest first."""
+        return sorted(file.stem for file in self.root.glob(f"*{MANIFEST}") if NAME.fullmatch(file.stem))
+
+    def newest(self) -> str:
+        """Return the name of the newest backup. Raises BackupFailed if there is none."""
+        if not (names := self.names()):
+            raise BackupFailed(f"There is no whole backup in {self.root}.")
+        return names[-1]
+
+    def manifest(self, name: str) -> Manifest:
+        """Return the manifest of a backup. Raises BackupFailed."""
+        return read(self.root / f"{name}{MANIFEST}")
+
+    def dump(self, name: str) -> Path:
+        """Return the path of a backup's dump."""
+        return self.root / f"{name}{DUMP}"
+
+    def content(self, digest: str) -> Path:
+        """Return the path of the contents of a file."""
+        return self.root / FILES / digest[:2] / digest
+
+    def has(self, file: StoredFile) -> bool:
+        """Return True if the contents are there, as far as their size tells."""
+        try:
+            return self.content(file.digest).stat().st_size == file.size
+        except FileNotFoundError:
+            return False
+
+    def store(self, key: str, source: IO[bytes]) -> tuple[StoredFile, bool]:
+        """Store the contents of an open file, and whether they are new. The journal is told of it as `key`."""
+        part = self.root / FILES / f"{key.replace('/', '-')}{PART}"
+        part.parent.mkdir(exist_ok=True)
+        try:
+            with part.open("wb") as copy:
+                digest, size = copied(source, copy)
+            file = StoredFile(size, os.fstat(source.fileno()).st_mtime_ns, digest)
+            if new := not self.has(file):
+                self.content(digest).parent.mkdir(exist_ok=True)
+                part.replace(self.content(digest))
+        finally:
+            part.unlink(missing_ok=True)
+        self._untold[key] = file
+        if len(self._untold) >= AT_ONCE or sum(one.size for one in self._untold.values()) >= BYTES_AT_ONCE:
+            self.tell_journal()
+        return file, new
+
+    def tell_journal(self) -> None:
+        """Note what was stored, as soon as it has reached the disk: an interrupted run is then gone on with."""
+        flush_disk(self.root)
+        with (self.root / JOURNAL).open("ab") as journal:
+            for key, file in self._untold.items():
+                journal.write(json.dumps([key, file.size, file.changed, file.digest]).encode() + b"\n")
+            journal.flush()
+            os.fsync(journal.fileno())
+        self._untold.clear()
+
+    def journal(self) -> dict[str, StoredFile]:
+        """Return what an interrupted run has stored."""
+        try:
+            lines = (self.root / JOURNAL).read_bytes().splitlines()
+        except FileNotFoundError:
+            return {}
+        return dict(_noted(lines))
+
+    def finish(self, manifest: Manifest) -> None:
+        """Write the manifest: from then on the backup exists."""
+        part = self.root / f"{manifest.name}{MANIFEST}{PART}"
+        with part.open("wb") as file:
+            for line in written(manifest):
+                file.write(line)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(self.root / f"{manifest.name}{MANIFEST}")
+        flush(self.root)
+        (self.root / JOURNAL).unlink(missing_ok=True)
+
+    def keep(self, number: int) -> None:
+        """Remove all but the newest backups, and all that no backup names."""
+        names = self.names()
+        for name in names[:-number]:
+            (self.root / f"{name}{MANIFEST}").unlink()
+            self.dump(name).unlink(missing_ok=True)
+        flush(self.root)
+        self.clear_parts()
+        known = {file.digest for name in names[-number:] for file in self.manifest(name).files.values()}
+        for path in (self.root / FILES).glob("*/*"):
+            if path.name not in known:
+                path.unlink()
+
+    def clear_parts(self) -> None:
+        """Remove what an interrupted run left half made, and dumps without a manifest."""
+        names = self.names()
+        for path in (*self.root.glob(f"*{PART}"), *(self.root / FILES).glob(f"*{PART}")):
+            path.unlink()
+        for path in self.root.glob(f"*{DUMP}"):
+            if path.stem not in names:
+                path.unlink()
+
+
+def copied(source: IO[bytes], target: IO[bytes] | None, progress: Progress = lambda size: None) -> tuple[str, int]:
+    """Copy a file, or only read it; its SHA-256 and its size. `progress` is told of bytes."""
+    whole, size = hashlib.sha256(), 0
+    while piece := source.read(PIECE):
+        whole.update(piece)
+        size += len(piece)
+        if target is not None:
+            target.write(piece)
+        progress(len(piece))
+    return whole.hexdigest(), size
+
+
+def reread(path: Path, progress: Progress) -> tuple[str, int]:
+    """Return the SHA-256 and the size of a file as it is on the disk, not as the machine remembers it."""
+    with path.open("rb") as file:
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        return copied(file, None, progress)
+
+
+def flush_disk(folder: Path) -> None:
+    """Have the disk of a folder keep all that was written to it."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        if LINUX:
+            ctypes.CDLL(None).syncfs(handle)  # `os.sync` would wait for all disks of the machine
+        else:
+            os.sync()
+    finally:
+        os.close(handle)
+
+
+def flush(path: Path) -> None:
+    """Have the disk keep a file or the names in a folder."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _noted(lines: Iterable[bytes]) -> Generator[tuple[str, StoredFile]]:
+    for line in lines:
+        try:
+            key, size, changed, digest = json.loads(line)
+        except ValueError:
+            return  # the run was killed while it wrote this line
+        yield key, StoredFile(size, changed, digest)

@@ -1,0 +1,121 @@
+"""`troupe backup` and `troupe restore`: all that a server keeps, in a folder elsewhere, and back from there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ...storage.engine.json_values import JsonObject
+from .options import CommandRefused, json_option, print_json, setting_options, settings_from, written_size
+
+if TYPE_CHECKING:
+    from ..backups.folder import BackupFolder
+    from ..backups.making import Show
+
+_folder = click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, file_okay=False))
+programs_option = click.option(
+    "--programs",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    metavar="DIR",
+    help="The directory of PostgreSQL's client programs, for an external server that is newer than the wheel's, or"
+    " that takes connections by TLS alone.",
+)
+
+
+@click.command
+@_folder
+@click.option("--keep", type=click.IntRange(1), default=3, show_default=True, help="How many backups stay in DIR.")
+@click.option("--verify", is_flag=True, help="Make no backup: read all that is in DIR, and list the backups.")
+@programs_option
+@json_option
+@setting_options("data")
+def backup(
+    folder: Path, keep: int, verify: bool, programs: Path | None, as_json: bool, data: str | None, config: Path | None
+) -> None:
+    """Make a backup in DIR, an empty folder or one with backups, while the server runs or without it.
+
+    A backup is a snapshot of the database, the media and the other files of the data folder. Files that DIR has already
+    are not copied again. The settings are not in it. Interrupted, the command goes on when it is run again.
+    """
+    from ..backups.folder import BackupFolder
+
+    at = BackupFolder(folder.absolute())
+    if verify:
+        _verify(at, as_json)
+        return
+    from ..backups.making import GOING_ON, make_backup
+    from .progress import interruptible
+    from .rows import existing_database
+
+    settings = settings_from(config, data=data)
+    with interruptible(GOING_ON), existing_database(settings) as dsn:
+        made = make_backup(settings, dsn, at, programs, _show(GOING_ON))
+        at.keep(keep)
+    if as_json:
+        print_json({**made.manifest.as_json(), "new_files": made.new_files, "new_bytes": made.new_bytes})
+        return
+    click.echo(f"Made the backup {_line(made.manifest.as_json())}; new are {made.new_files} files")
+    _tell_missing(made.manifest.missing)
+
+
+@click.command
+@_folder
+@click.option("--backup", "name", metavar="NAME", help="One of the backups in DIR. [default: the newest]")
+@programs_option
+@json_option
+@setting_options("data")
+def restore(
+    folder: Path, name: str | None, programs: Path | None, as_json: bool, data: str | None, config: Path | None
+) -> None:
+    """Restore a backup of DIR into a new data folder, and a new database.
+
+    Nothing is written over: the data folder must be missing or empty, and so must the database that
+    TROUPE_DATABASE_URL names, if it is set. Interrupted, the command goes on when it is run again; no server starts on
+    what is half restored. Never run the first server again beside the restored one.
+    """
+    from ..backups.folder import BackupFolder
+    from ..backups.restoring import GOING_ON
+    from ..backups.restoring import restore as restore_backup
+    from .progress import interruptible
+
+    settings, at = settings_from(config, data=data), BackupFolder(folder.absolute())
+    with interruptible(GOING_ON), at.held():
+        manifest = restore_backup(settings, at, name or at.newest(), programs, _show(GOING_ON))
+    if as_json:
+        print_json(manifest.as_json())
+        return
+    click.echo(f"Restored the backup {_line(manifest.as_json())}, into {settings.data}")
+    _tell_missing(manifest.missing)
+
+
+def _verify(at: BackupFolder, as_json: bool) -> None:
+    from ..backups.checking import check
+    from .progress import interruptible
+
+    if not at.root.is_dir() or not (names := at.names()):
+        raise CommandRefused(f"There is no whole backup in {at.root}.")
+    with interruptible("Nothing was changed."), at.held():
+        found = [one.as_json() for one in check(at, names, _show("Nothing was changed."))]
+    if as_json:
+        print_json(found)
+        return
+    for one in found:
+        click.echo(f"Whole: {_line(one)}")
+
+
+def _show(going_on: str) -> Show:
+    from .progress import progress
+
+    return lambda label, total, *, in_bytes=False: progress(label, total, going_on, in_bytes=in_bytes)
+
+
+def _line(one: JsonObject) -> str:
+    return f"{one['name']}: {one['rows']} rows, {one['files']} files, {written_size(one['bytes'])}"
+
+
+def _tell_missing(missing: Sequence[str]) -> None:
+    if missing:
+        click.echo(f"{len(missing)} files that rows name were not on the server's disk, such as {missing[0]}", err=True)

@@ -1,0 +1,119 @@
+"""Long work of commands: a bar on a terminal, and a clean end after Ctrl-C.
+
+The bar is on standard error, so that what the command prints stays as it is. If standard error is no terminal, there is
+no bar.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from types import FrameType
+
+import click
+
+ENDING = (signal.SIGTERM, signal.SIGHUP)
+
+# Is told how many more are done.
+Update = Callable[[int], None]
+
+
+class Interrupted(click.ClickException):
+    """Raised when the user or the system ended long work. The text says what was done, and how to go on."""
+
+    exit_code = 130
+
+
+@contextmanager
+def progress(
+    label: str, total: int | None, going_on: str, *, things: str = "", in_bytes: bool = False
+) -> Generator[Update]:
+    """Show how far the block is, which tells the given function what it has done.
+
+    `things` is the noun of what is counted. After Ctrl-C or SIGTERM, the block ends with KeyboardInterrupt, and the
+    command with how much was done and `going_on`: a sentence that says what holds and how to go on.
+    """
+    done = 0
+
+    def count(more: int) -> None:
+        nonlocal done
+        done += more
+
+    with _ending_as_by_keyboard():
+        try:
+            with _bar(label, total, in_bytes) as show:
+
+                def update(more: int) -> None:
+                    count(more)
+                    show(more)
+
+                yield update
+        except KeyboardInterrupt:
+            raise Interrupted(f"Interrupted{_after(done, total, things)}. {going_on}") from None
+
+
+@contextmanager
+def interruptible(going_on: str) -> Generator[None]:
+    """As `progress`, for work that has several bars or none."""
+    with _ending_as_by_keyboard():
+        try:
+            yield
+        except KeyboardInterrupt:
+            raise Interrupted(f"Interrupted. {going_on}") from None
+
+
+def _after(done: int, total: int | None, things: str) -> str:
+    if not things:
+        return ""
+    return f" after {done} {things}" if total is None else f" after {done} of {total} {things}"
+
+
+@contextmanager
+def _bar(label: str, total: int | None, in_bytes: bool) -> Generator[Update]:
+    if not sys.stderr.isatty():
+        yield lambda more: None
+        return
+    # Only here: it takes longer to import than most commands run.
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        DownloadColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    amount = DownloadColumn(binary_units=True) if in_bytes else MofNCompleteColumn()
+    columns = (TextColumn("{task.description}"), BarColumn(), amount, TimeElapsedColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True)) as shown:
+        task = shown.add_task(label, total=total)
+        yield lambda more: shown.advance(task, more)
+
+
+@contextmanager
+def _ending_as_by_keyboard() -> Generator[None]:
+    """Have the signals by which systems end a process do what Ctrl-C does, unless they are ignored."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.getsignal(number) for number in ENDING}
+    for number, handler in before.items():
+        if handler is not signal.SIG_IGN:
+            signal.signal(number, _interrupt)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    """Do what Ctrl-C does: Trio and asyncio have a handler of their own for it, and a shell may have it ignored."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        raise KeyboardInterrupt
+    signal.raise_signal(signal.SIGINT)
