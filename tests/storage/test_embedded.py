@@ -142,7 +142,7 @@ def test_why_postgresql_does_not_start_is_told_in_one_line(cluster_data: Path) -
         enter(cluster_data, durable=False)
     told = str(failed.value)
     assert told.startswith("PostgreSQL does not start: ")
-    assert "no_setting" in told
+    assert "configuration file" in told
     assert str(cluster_data / "postgres" / "troupe.log") in told
     assert "\n" not in told
     until_gone(cluster_data)
