@@ -8,19 +8,32 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import accumulate
+from itertools import accumulate, product
+from typing import get_args
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.process_collector import ProcessCollector
 
 from ... import __version__
+from ...actors.deliveries.sender import DeliveryResult, HostClass
+from ...actors.effects.registry import KINDS
 from ...actors.kernel.inspection import KindSummary
-from ...http.access.streams import StreamCounts
-from ...storage.backlog import Backlog
+from ...actors.mail.sender import MailResult
+from ...actors.push.sender import PushResult
+from ...actors.relay import Result
+from ...http.access.streams import CLIENT_LEFT, End, StreamCounts
+from ...storage.backlog import Backlog, EffectBacklog
 from ...storage.engine.histogram import Histogram
 from ..supervisor import ChildPhase
 from ..vocabulary import LogEvent
 from .sources import Sources
+
+HOST_CLASSES: tuple[HostClass, ...] = get_args(HostClass)
+DELIVERY_RESULTS: tuple[DeliveryResult, ...] = get_args(DeliveryResult)
+PUSH_RESULTS: tuple[PushResult, ...] = get_args(PushResult)
+MAIL_RESULTS: tuple[MailResult, ...] = get_args(MailResult)
+RESULTS: tuple[Result, ...] = get_args(Result)
+ENDS = (CLIENT_LEFT, *(end.name.lower() for end in End))
 
 Values = Iterable[tuple[tuple[str, ...], float]]
 
@@ -96,7 +109,7 @@ def _streams(sources: Sources) -> Iterator[Metric]:
     yield counter(
         "troupe_streams_ended", "Streaming connections that have ended: cuts by their reason, and clients that left.",
         ("transport", "reason"),
-        (((transport, reason), count) for transport, one in both.items() for reason, count in one.ends.items()),
+        (((transport, reason), one.ends[reason]) for transport, one in both.items() for reason in ENDS),
     )  # fmt: skip
 
 
@@ -155,37 +168,44 @@ def _parts(sources: Sources) -> Iterator[Metric]:
 
 
 def _senders(sources: Sources) -> Iterator[Metric]:
+    """Tries by their results, also those that there were none of: a rate needs the 0 before the first one."""
     deliveries, push, mail = sources.deliveries, sources.push, sources.mail
     yield counter(
         "troupe_deliveries", "Tries to deliver an activity, by what is known of the host and what became of it.",
-        ("host_class", "result"), () if deliveries is None else deliveries.results.items(),
+        ("host_class", "result"),
+        ((of, 0 if deliveries is None else deliveries.results[of]) for of in product(HOST_CLASSES, DELIVERY_RESULTS)),
     )  # fmt: skip
     yield counter(
         "troupe_pushes", "Tries to send a message to a device.", ("result",),
-        () if push is None else (((result,), count) for result, count in push.results.items()),
+        (((result,), 0 if push is None else push.results[result]) for result in PUSH_RESULTS),
     )  # fmt: skip
     yield counter(
         "troupe_mails", "Tries to send a mail.", ("result",),
-        () if mail is None else (((result,), count) for result, count in mail.results.items()),
+        (((result,), 0 if mail is None else mail.results[result]) for result in MAIL_RESULTS),
     )  # fmt: skip
 
 
 def _outbox(sources: Sources) -> Iterator[Metric]:
-    relays = list(sources.actors.outbox.relays)
+    relays = {relay.queue: relay for relay in sources.actors.outbox.relays}
     yield counter(
         "troupe_outbox_tries", "Effects that a relay has begun with, by what became of the try.", ("effect", "result"),
-        (found for relay in relays for found in relay.results.items()),
+        (
+            ((name, result), relays[kind.queue].results[name, result])
+            for name, kind in KINDS.items() if kind.queue in relays for result in RESULTS
+        ),
     )  # fmt: skip
 
 
 def _backlog(backlog: Backlog) -> Iterator[Metric]:
+    found = {one.kind: one for one in backlog.effects}
+    effects = [found.get(kind) or EffectBacklog(kind, 0, 0, 0.0) for kind in {**KINDS, **found}]
     yield gauge(
         "troupe_outbox_effects", "Effects in the outbox: due now, or due at a later time.", ("effect", "state"),
-        (((one.kind, state), count) for one in backlog.effects for state, count in one.by_state),
+        (((one.kind, state), count) for one in effects for state, count in one.by_state),
     )  # fmt: skip
     yield gauge(
         "troupe_outbox_oldest_due_seconds", "Time since the effect was due that is late for the longest time.",
-        ("effect",), (((one.kind,), one.late_for) for one in backlog.effects),
+        ("effect",), (((one.kind,), one.late_for) for one in effects),
     )  # fmt: skip
     yield gauge("troupe_dead_letters", "Messages that are parked in dead_letters.", (), [((), backlog.dead_letters)])
 
