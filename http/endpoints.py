@@ -13,7 +13,7 @@ from pkgutil import iter_modules
 
 from .router import SEGMENT, Endpoint, api
 
-FOLDERS = ("admin", "api", "federation", "oauth", "settings", "web")
+FOLDERS = ("admin", "api", "federation", "oauth", "settings", "staff", "web")
 
 
 @cache

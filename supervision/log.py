@@ -22,6 +22,7 @@ import trio
 from ..actors.kernel.clock import Clock
 from ..actors.kernel.errors import describe, place
 from .console import escaped
+from .recent import RecentRecords
 from .redaction import redacted
 from .vocabulary import FACTS, Level, LogEvent
 
@@ -103,6 +104,7 @@ class SupervisionLog:
         self._folds: dict[tuple[object, ...], Fold] = {}
         self.counts = Counter[LogEvent]()  # of all records, also those that were folded or not written
         self._lock = threading.Lock()
+        self.recent = RecentRecords()
 
     def record(self, event: str, /, **facts: object) -> None:
         """Write an event. `error` may be an exception.
@@ -112,9 +114,12 @@ class SupervisionLog:
         known, told = self._checked(event, facts)
         with self._lock:
             self.counts[known] += 1
-            if self._closed or known.level.value < self.level.value:
+            if self._closed:
                 return
             now = self._clock.now()
+            self.recent.add(now, known.level.name.lower(), known.word, told)
+            if known.level.value < self.level.value:
+                return
             self._close_folds(now)
             likeness = (known, *(told.get(name) for name in LIKENESS))
             if fold := self._folds.get(likeness):

@@ -73,6 +73,7 @@ from .memory import MemoryReturn
 from .notices import apply_notice
 from .parking import Parking
 from .queues import delivery_queue, inbox_queue, mail_queue, preview_queue, push_queue, refresh_queue
+from .recent import Operations
 from .supervisor import Child, Supervisor
 from .translation import translator_of
 
@@ -124,6 +125,7 @@ class Troupe:
             blocks=self.actors.blocks, media=self.media, outgoing=self.outgoing, federation=self.federation,
             reception=Reception(self.actors.actor_context, self.federation.directory),
             mail_servers=MailServerLookup(settings.dns_servers), translator=self.translator,
+            operations=Operations(log.recent, self.supervisor_portrait),
         )  # fmt: skip
         self.expiry = Expiry(
             self.database, clock, log.record, self.actors.facts, self.http_context.tokens, self.http_context.visits

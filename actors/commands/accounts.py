@@ -42,6 +42,14 @@ class DeleteSuspendedNow(Message[None]):
     staff: Staff
 
 
+@dataclass(frozen=True, slots=True)
+class GiveRole(Message[None]):
+    """Command to the account that it is done to: give its user another role."""
+
+    staff: Staff
+    role: str
+
+
 @turn(AccountActor, ApproveSignUp)
 async def approve_sign_up(account: AccountActor, message: ApproveSignUp) -> Refused | None:
     refused = await account.transact(approve, act_in_turn(account, message.staff), account.id)
@@ -64,6 +72,12 @@ async def delete_suspended_now(account: AccountActor, message: DeleteSuspendedNo
         return deleted
     await publish_moderation(account)
     return await publish_deletion(account, deleted)
+
+
+@turn(AccountActor, GiveRole)
+async def take_role(account: AccountActor, message: GiveRole) -> Refused | None:
+    refused = await account.transact(give_role, act_in_turn(account, message.staff), account.id, message.role)
+    return refused or await publish_moderation(account)
 
 
 async def approve(db: Connection, act: StaffAct, account_id: int) -> Refused | None:

@@ -60,6 +60,15 @@ class ChangeReport(Message[Report]):
     rule_ids: tuple[int, ...] | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class NoteReport(Message[Report]):
+    """Command: write a note on a report, which only staff reads."""
+
+    staff: Staff
+    report_id: int
+    content: str
+
+
 @turn(AccountActor, AssignReport)
 async def assign_report(account: AccountActor, message: AssignReport) -> Report | Refused:
     to = None if message.unassign else account.id
@@ -80,6 +89,12 @@ async def reopen_report(account: AccountActor, message: ReopenReport) -> Report 
 async def change_report(account: AccountActor, message: ChangeReport) -> Report | Refused:
     act = act_in_turn(account, message.staff)
     return await account.transact(change, act, message.report_id, message.category, message.rule_ids)
+
+
+@turn(AccountActor, NoteReport)
+async def note_report(account: AccountActor, message: NoteReport) -> Report | Refused:
+    act = act_in_turn(account, message.staff)
+    return await account.transact(add_note, act, message.report_id, message.content)
 
 
 async def assign(db: Connection, act: StaffAct, id: int, to: int | None) -> Report | Refused:

@@ -43,6 +43,8 @@ from ..answers.cached import CachedAnswers
 from ..answers.headers import request_ids
 from ..entities.rendered import Renderings
 from ..server.readiness import Readiness
+from .live_pages import LivePages
+from .operations import ServerOperations, Unsupervised
 from .pump import Pump
 from .rates import Rates
 from .request_counts import RequestCounts
@@ -138,6 +140,7 @@ class HttpContext:
     reception: Reception
     mail_servers: FindMailServers
     translator: Translator | None = None
+    operations: ServerOperations = field(default_factory=Unsupervised)
     tokens: Tokens = field(default_factory=Tokens)
     visits: Visits = field(default_factory=Visits)
     rates: Rates = field(default_factory=Rates)
@@ -153,6 +156,7 @@ class HttpContext:
     suggestions: Suggestions = field(init=False)
     translations: Translations = field(init=False)
     streams: Streams = field(default_factory=Streams)
+    live_pages: LivePages = field(default_factory=LivePages)
     pump: Pump = field(default_factory=Pump)
     passwords: trio.CapacityLimiter = field(default_factory=lambda: trio.CapacityLimiter(PASSWORDS_AT_ONCE))
 

@@ -32,6 +32,8 @@ BY_PATH: tuple[tuple[str, Rule], ...] = (
     ("/headers/", rates.FILES),
     ("/thumbnail.png", rates.FILES),
     ("/style.css", rates.FILES),
+    ("/staff.css", rates.FILES),
+    ("/staff.js", rates.FILES),
     ("/favicon.ico", rates.FILES),
     ("/apple-touch-icon.png", rates.FILES),
     ("/manifest.json", rates.FILES),

@@ -9,7 +9,9 @@ from pydantic import Field
 from ...actors.broadcast import account_address
 from ...actors.commands.moderation import ModerateAccount
 from ...actors.commands.strikes import ModerateStatuses
+from ...actors.kernel import Message
 from ...actors.rules.roles import Permission
+from ...actors.staff import Staff
 from ..access.authentication import Viewer
 from ..access.context import HttpContext
 from ..answers.answer import Answer, json
@@ -47,12 +49,15 @@ class ActionParameters(Input):
 )
 async def act(context: HttpContext, viewer: Viewer, id: int, wanted: ActionParameters) -> Answer:
     """Put an account in a state, warn its user, or act on statuses of it."""
-    staff = await staff_of(context, viewer)
+    await viewer.ask(command_of(await staff_of(context, viewer), wanted), account_address(id))
+    return json({})
+
+
+def command_of(staff: Staff, wanted: ActionParameters) -> Message[None]:
+    """Return the command to the account that it is done to."""
     mailed = wanted.send_email_notification
     match wanted.type:
         case "delete_statuses" | "mark_statuses_as_sensitive" as type:
-            message = ModerateStatuses(staff, type, wanted.status_ids, wanted.text, wanted.report_id, mailed)
+            return ModerateStatuses(staff, type, wanted.status_ids, wanted.text, wanted.report_id, mailed)
         case type:
-            message = ModerateAccount(staff, type, wanted.text, wanted.report_id, mailed)
-    await viewer.ask(message, account_address(id))
-    return json({})
+            return ModerateAccount(staff, type, wanted.text, wanted.report_id, mailed)

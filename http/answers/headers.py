@@ -106,14 +106,17 @@ def preflight(methods: str, wanted_headers: str | None) -> Headers:
     )
 
 
-def page_policy(form_targets: str = "", *, framed: bool = False) -> Headers:
+def page_policy(form_targets: str = "", *, framed: bool = False, live: bool = False) -> Headers:
     """Return the content security policy of a web page, which other sites may show in a frame only if it is `framed`.
+
+    A `live` page may run scripts of this server, which may ask this server for events. No page has a script of its own.
 
     Browsers apply `form-action` to the redirect after a form too. So a page with a form that leads to an app names the
     app's scheme or origin.
     """
+    scripts = "script-src 'self'; connect-src 'self'; " if live else ""
     policy = (
-        "default-src 'none'; style-src 'self'; img-src 'self'; media-src 'self'; manifest-src 'self'; "
+        f"default-src 'none'; {scripts}style-src 'self'; img-src 'self'; media-src 'self'; manifest-src 'self'; "
         f"base-uri 'none'; frame-ancestors {ANY_SITE if framed else NO_SITE}; form-action 'self' {form_targets}"
     )
     return (("Content-Security-Policy", policy.rstrip()),)

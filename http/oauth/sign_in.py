@@ -31,8 +31,8 @@ from .users import barred, user_with
 WRONG = "That name and password do not belong together."
 OUTDATED = "This page was open for too long. Please sign in again."
 HOME = "/settings"
-# The pages that a sign-in may lead to: those of the settings, and never another address.
-SETTINGS = r"^/settings(/[a-z_]+(/[a-z0-9_]+(\.csv)?)?)?$"
+# The pages that a sign-in may lead to: those of the settings and those for staff, and never another address.
+RETURNS = r"^/(settings(/[a-z_]+(/[a-z0-9_]+(\.csv)?)?)?|admin(/[a-z_]+(/[0-9]+)?)?)$"
 CHALLENGE_LASTS = timedelta(minutes=10)
 
 
@@ -47,7 +47,7 @@ class SignInForm(Input):
 
 
 class SettingsSignIn(SignInForm):
-    to: Annotated[str, Field(pattern=SETTINGS)] = HOME
+    to: Annotated[str, Field(pattern=RETURNS)] = HOME
 
 
 @dataclass(frozen=True, slots=True)

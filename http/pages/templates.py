@@ -1,4 +1,4 @@
-"""The web pages: templates with autoescape, one style sheet, no scripts."""
+"""The web pages: templates with autoescape, and style sheets. Pages for staff have one script, all others none."""
 
 from __future__ import annotations
 
@@ -53,8 +53,17 @@ def _templates() -> jinja2.Environment:
 
 def page(template: str, *, status: int = 200, form_targets: str = "", framed: bool = False, **facts: object) -> Answer:
     """Return a rendered page with its content security policy."""
-    body = _templates().get_template(template).render(style_path=style_path(), **facts)
-    return Answer(body.encode(), status, page_policy(form_targets, framed=framed), HTML)
+    return Answer(rendered(template, **facts), status, page_policy(form_targets, framed=framed), HTML)
+
+
+def live_page(template: str, *, status: int = 200, **facts: object) -> Answer:
+    """Return a rendered page that may run the script of this server."""
+    return Answer(rendered(template, **facts), status, page_policy(live=True), HTML)
+
+
+def rendered(template: str, **facts: object) -> bytes:
+    """Return a page, or a part of one."""
+    return _templates().get_template(template).render(style_path=style_path(), path_of=asset_path, **facts).encode()
 
 
 def error_page(answer: Answer) -> Answer:
@@ -67,12 +76,17 @@ def error_page(answer: Answer) -> Answer:
 
 
 @cache
-def style_sheet() -> bytes:
-    """Return the style sheet of all pages."""
-    return (FOLDER / "style.css").read_bytes()
+def asset(name: str) -> bytes:
+    """Return a style sheet or a script."""
+    return (FOLDER / name).read_bytes()
 
 
 @cache
+def asset_path(name: str) -> str:
+    """Return the address of a style sheet or a script, which is another one after each change."""
+    return f"/{name}?v={sha256(asset(name)).hexdigest()[:12]}"
+
+
 def style_path() -> str:
-    """Return the address of the style sheet, which is another one after each change."""
-    return f"/style.css?v={sha256(style_sheet()).hexdigest()[:12]}"
+    """Return the address of the style sheet of all pages."""
+    return asset_path("style.css")

@@ -1,4 +1,7 @@
-"""The user who is signed in on a page of the settings, and the checks of what the user sends."""
+"""The user who is signed in on a page of the settings, and the checks of what the user sends.
+
+The pages for staff (`staff/member.py`) begin with the same.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ from ..intake.parameters import MaybeText, Text
 from ..intake.request import Request
 from ..oauth import sessions
 from ..oauth.redirects import with_query
-from ..oauth.sign_in import SETTINGS
+from ..oauth.sign_in import RETURNS
 from ..oauth.users import barred, user_with
 from ..pages.templates import page
 
@@ -33,7 +36,7 @@ class SignInNeeded(HttpError):
     status = 302
 
     def __init__(self, request: Request) -> None:
-        to = request.path if request.method == "GET" and re.fullmatch(SETTINGS, request.path) else None
+        to = request.path if request.method == "GET" and re.fullmatch(RETURNS, request.path) else None
         super().__init__("Please sign in.", headers=(("Location", with_query("/auth/sign_in", to=to)),))
 
 

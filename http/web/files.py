@@ -6,11 +6,12 @@ import orjson
 
 from ..access.context import HttpContext
 from ..answers.answer import Answer
-from ..pages.templates import style_sheet
+from ..pages.templates import asset
 from ..pictures import emblem
 from ..router import api
 
 PNG = "image/png"
+CSS = "text/css; charset=utf-8"
 A_DAY = (("Cache-Control", "public, max-age=86400"),)
 # The pages name the style sheet with a part of its hash.
 FOR_EVER = (("Cache-Control", "public, max-age=31536000, immutable"),)
@@ -28,7 +29,19 @@ Disallow: /oauth/
 @api.get("/style.css")
 def show_style() -> Answer:
     """The style sheet of all pages."""
-    return Answer(style_sheet(), 200, FOR_EVER, "text/css; charset=utf-8")
+    return Answer(asset("style.css"), 200, FOR_EVER, CSS)
+
+
+@api.get("/staff.css")
+def show_style_for_staff() -> Answer:
+    """What the style sheet of all pages lacks for those of staff."""
+    return Answer(asset("staff.css"), 200, FOR_EVER, CSS)
+
+
+@api.get("/staff.js")
+def show_script() -> Answer:
+    """The one script of this server: it keeps parts of the pages for staff current."""
+    return Answer(asset("staff.js"), 200, FOR_EVER, "text/javascript; charset=utf-8")
 
 
 @api.get("/favicon.ico")

@@ -16,7 +16,7 @@ import troupe
 ROOT = Path(__file__).parents[2]
 ROOMS = ("storage", "actors", "http", "supervision")
 # What a package holds besides modules, and what no package should.
-DATA = {".sql", ".html", ".css", ".txt"}
+DATA = {".sql", ".html", ".css", ".js", ".txt"}
 
 
 @pytest.fixture(scope="module")

@@ -23,6 +23,10 @@ class Browser:
     async def get(self, path: str) -> Reply:
         return await self._client.get(path)
 
+    async def send_as(self, method: str, path: str, headers: dict[str, str] | None = None) -> Reply:
+        """Send a request without a body by any method."""
+        return await self._client.send(method, path, headers)
+
     async def post(self, path: str, form: dict[str, str]) -> Reply:
         return await self._client.post(path, form)
 

@@ -27,10 +27,10 @@ def pointing() -> Iterator[Endpoint]:
     """The endpoints that take ids. Names of tags and groups belong to no account.
 
     Pages know their reader by a session: `test_imports.py` asks for another user's import, `test_strikes.py` for a
-    strike.
+    strike. Those for staff have tests of their own (`staff/`).
     """
     taking = (endpoint for endpoint in all_endpoints() if "<" in endpoint.path and takes_ids(endpoint))
-    return (endpoint for endpoint in taking if not endpoint.path.startswith(("/settings/", "/disputes/")))
+    return (endpoint for endpoint in taking if not endpoint.path.startswith(("/settings/", "/disputes/", "/admin/")))
 
 
 def for_users() -> Iterator[Endpoint]:

@@ -75,8 +75,8 @@ OWN = frozenset(
         ("POST", "/api/v1/admin/appeals/<id>/reject"),
     }
 )
-# The pages on which people change their account.
-OWN_AREAS = ("/settings", "/disputes/", "/auth/sign_in", "/auth/password/", "/auth/email")
+# The pages on which people change their account, and those for staff.
+OWN_AREAS = ("/admin", "/staff.", "/settings", "/disputes/", "/auth/sign_in", "/auth/password/", "/auth/email")
 
 
 def shape(path: str) -> str:

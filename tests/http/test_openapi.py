@@ -24,9 +24,9 @@ PATHS: dict[str, dict[str, Any]] = DOCUMENT["paths"]
 # Answered, and no business of programs that read the document.
 UNTOLD = re.compile(
     r"/(|about|inbox|privacy|terms|health|health/live|health/ready|style.css|favicon.ico|robots.txt|manifest.json|thumbnail.png"
-    r"|apple-touch-icon.png|actor|actor/outbox|authorize_interaction)"
+    r"|staff.css|staff.js|apple-touch-icon.png|actor|actor/outbox|authorize_interaction)"
     r"|/(media|media_proxy|avatars|headers|emojis|nodeinfo|\.well-known|auth)/.*|/oauth/authorize.*"
-    r"|/(@|disputes|settings|tags/|terms/|users/).*"
+    r"|/(@|admin|disputes|settings|tags/|terms/|users/).*"
 )
 
 

@@ -1,0 +1,44 @@
+"""What the running server says of itself to staff. Supervision, which this room can't import, hands it in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+# A part of the supervision tree: its name, its state, what else it says, and the parts under it.
+Portrait = Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class LogRecord:
+    """A record of the supervision log. Its number is the higher the later it was written."""
+
+    number: int
+    time: datetime
+    level: str
+    event: str
+    facts: Mapping[str, object]
+
+
+class ServerOperations(Protocol):
+    """The server from the outside."""
+
+    def tree(self) -> Portrait:
+        """Return the supervision tree."""
+        ...
+
+    def records(self) -> Sequence[LogRecord]:
+        """Return the newest records of the log that are held in memory, the oldest first."""
+        ...
+
+
+class Unsupervised:
+    """A server without supervision: that of a test."""
+
+    def tree(self) -> Portrait:
+        return {"name": "troupe", "children": []}
+
+    def records(self) -> Sequence[LogRecord]:
+        return ()

@@ -1,0 +1,96 @@
+"""Parts of pages for staff that are sent again when they change, as server-sent events.
+
+A part is the HTML that the page has too, rendered by the same template. `pages/staff.js` puts it in its place. A page
+without JavaScript shows the part as it was when the page was loaded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+import trio
+
+from ...actors.rules.roles import Permission
+from ...storage.engine.database import StorageError
+from ...storage.oauth import Token
+from ..access.streams import End
+from ..answers.answer import Answer
+from ..answers.errors import HttpError
+from .member import StaffMember, staff_member
+
+# Seconds from one look to the next. A part that did not change is not sent again.
+PAUSE = 2.0
+EVENTS = "text/event-stream; charset=utf-8"
+# Tells the client that the connection lives, and this server whether the client does.
+NOTHING_NEW = b":\n\n"
+
+Render = Callable[[], Awaitable[bytes]]
+
+
+class LiveStream:
+    """An open stream of a page. The end of the server ends it."""
+
+    token: Token | None = None  # pages know their reader by a session
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+        self._ended = trio.Event()
+
+    @property
+    def ended(self) -> bool:
+        return self._ended.is_set()
+
+    def end(self, why: End) -> None:
+        self._ended.set()
+
+    async def pause(self) -> None:
+        """Wait until the next look."""
+        with trio.move_on_after(PAUSE):
+            await self._ended.wait()
+
+
+def live(me: StaffMember, permission: Permission, render: Render) -> Answer:
+    """Return the stream of a part. It ends when the reader's session or role does. Raises TooMany."""
+    if me.request.method == "HEAD":
+        return Answer(content_type=EVENTS)
+    me.context.live_pages.check(me.user.account_id)
+    return Answer(content_type=EVENTS, stream=lambda: _events(me, permission, render))
+
+
+async def _events(me: StaffMember, permission: Permission, render: Render) -> AsyncIterator[bytes]:
+    context = me.context
+    stream = LiveStream(me.request.address(context.settings.trusted_proxies))
+    context.streams.add(stream)
+    try:
+        with context.live_pages.opened(me.user.account_id):
+            shown = b""
+            while not stream.ended and await _may_go_on(me, permission):
+                part = await _rendered(render)
+                yield NOTHING_NEW if part in (None, shown) else _event(part or b"")
+                shown = shown if part is None else part
+                await stream.pause()
+    finally:
+        context.streams.remove(stream)
+
+
+async def _may_go_on(me: StaffMember, permission: Permission) -> bool:
+    """True if the reader is still signed in and allowed to see the page, or if the database can't say."""
+    try:
+        await staff_member(me.context, me.request, permission)
+    except HttpError:
+        return False
+    except StorageError:
+        return True
+    return True
+
+
+async def _rendered(render: Render) -> bytes | None:
+    """Return the part, or None while the database is away."""
+    try:
+        return await render()
+    except StorageError:
+        return None
+
+
+def _event(part: bytes) -> bytes:
+    return b"".join(b"data: %b\n" % line for line in part.splitlines()) + b"\n"

@@ -1,0 +1,158 @@
+"""The member of staff who is signed in on a page under `/admin`, and the checks of what the pages send.
+
+Every page names the permission that the same thing needs in the API. People without it get the answer of an address
+where nothing is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from ...actors.broadcast import account_address
+from ...actors.kernel import Message, Refused
+from ...actors.rules.roles import Permission, may
+from ...actors.staff import Staff
+from ...storage import two_factor
+from ...storage.users import User
+from ..access.context import HttpContext
+from ..answers.answer import Answer
+from ..answers.errors import NotFound
+from ..intake.request import Request
+from ..oauth import sessions
+from ..pages.templates import live_page
+from ..settings.signed_in import SettingsForm, SignedIn, sender_of, signed_in
+from ..settings.two_factor import CodeForm, problems_of
+from .navigation import sections_for
+
+R = TypeVar("R")
+# Pages pass each refusal of a command on. Its text begins with this where a client sent something wrong.
+PREFIX = "Validation failed: "
+
+
+class StaffForm(SettingsForm):
+    """What every form of these pages has."""
+
+
+class DangerousForm(CodeForm):
+    """What a form has that destroys: without a password it leads to the page that asks for one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What the page says that asks for the password: what is about to be done, what it destroys, and the way back."""
+
+    title: str
+    warning: str
+    button: str
+    back: str
+
+
+@dataclass(frozen=True, slots=True)
+class StaffMember:
+    """A user whose role allows the page that was asked for."""
+
+    signed_in: SignedIn
+
+    @property
+    def context(self) -> HttpContext:
+        return self.signed_in.context
+
+    @property
+    def request(self) -> Request:
+        return self.signed_in.request
+
+    @property
+    def user(self) -> User:
+        return self.signed_in.user
+
+    @property
+    def staff(self) -> Staff:
+        """The name in the audit log."""
+        return Staff(self.user.account_id, self.user.username)
+
+    def may(self, permission: Permission) -> bool:
+        return may(self.user.role, permission)
+
+    def _may(self, name: str) -> bool:
+        """`may` for templates, which know permissions by their names."""
+        return self.may(Permission[name])
+
+    async def ask(self, message: Message[R], account_id: int | None = None) -> R:
+        """Send a command to the account that it is done to, or else to the member's own. Raises Refused."""
+        if account_id is None:
+            return await self.signed_in.ask(message)
+        return await self.context.runtime.ask(account_address(account_id), message, origin=self.request.origin)
+
+    async def attempt(self, message: Message[R], account_id: int | None = None) -> str | None:
+        """Send a command. Return the sentence of its refusal, or None when it was done. Raises NotFound."""
+        try:
+            await self.ask(message, account_id)
+        except Refused as refused:
+            return sentence_of(refused)
+        return None
+
+    # `Any`: each template has its own facts.
+    def page(self, template: str, *, status: int = 200, **facts: Any) -> Answer:
+        """Return a page for staff."""
+        return live_page(
+            f"staff/{template}",
+            status=status,
+            server=self.context.settings.title,
+            user=self.user,
+            sections=sections_for(self.user.role, self.request.path),
+            may=self._may,
+            form_token=sessions.form_token(self.signed_in.secret),
+            **facts,
+        )
+
+    async def confirmed(
+        self, posted: DangerousForm, question: Question, repeated: Sequence[tuple[str, str]] = ()
+    ) -> Answer | None:
+        """Return None if the form has the member's password, and a code where two-factor authentication is on.
+
+        Otherwise return the page that asks for them. Its form goes to the same address with the fields `repeated`.
+        """
+        problems: dict[str, str] = {}
+        if posted.password:
+            problems = await problems_of(self.signed_in, posted)
+            if not problems:
+                return None
+        return self.page(
+            "confirm.html",
+            status=422 if problems else 200,
+            question=question,
+            repeated=repeated,
+            action=self.request.path,
+            problems=problems,
+            needs_code=await self.context.database.read(two_factor.is_enabled, self.user.account_id),
+        )
+
+
+async def staff_member(context: HttpContext, request: Request, permission: Permission) -> StaffMember:
+    """Return the member of staff who asks for a page. Raises SignInNeeded, and NotFound without the permission."""
+    return _allowed(await signed_in(context, request), permission)
+
+
+async def staff_sender(
+    context: HttpContext, request: Request, form: SettingsForm, permission: Permission
+) -> StaffMember:
+    """Return the member of staff who sent a form. Raises also 403 for a form of another site."""
+    _allowed(await signed_in(context, request), permission)
+    return _allowed(await sender_of(context, request, form), permission)
+
+
+def _allowed(found: SignedIn, permission: Permission) -> StaffMember:
+    # Who has moved may sign in and come back, and nothing else: as in the API.
+    if found.user.inactive or not may(found.user.role, permission):
+        raise NotFound("Not Found")
+    return StaffMember(found)
+
+
+def sentence_of(refused: Refused) -> str:
+    """Return a refusal as a sentence of a page. Raises NotFound for what is not there."""
+    if refused.status == 404:
+        raise NotFound
+    text = refused.text.removeprefix(PREFIX)
+    return text if text.endswith((".", "!")) else f"{text}."

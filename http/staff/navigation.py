@@ -1,0 +1,53 @@
+"""The navigation of the pages for staff: each section with the permission that its page asks for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...actors.rules.roles import Permission, may
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A link of the navigation."""
+
+    words: str
+    path: str
+    permission: Permission
+
+
+SECTIONS: dict[str, tuple[Section, ...]] = {
+    "": (Section("Overview", "/admin", Permission.VIEW_DASHBOARD),),
+    "Moderation": (
+        Section("Reports", "/admin/reports", Permission.MANAGE_REPORTS),
+        Section("Accounts", "/admin/accounts", Permission.MANAGE_USERS),
+        Section("Appeals", "/admin/appeals", Permission.MANAGE_APPEALS),
+        Section("Acts of staff", "/admin/acts", Permission.VIEW_AUDIT_LOG),
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ShownSection:
+    """A link of the navigation on a page."""
+
+    words: str
+    path: str
+    current: bool
+
+
+def sections_for(role: str, path: str) -> dict[str, list[ShownSection]]:
+    """Return the links that a role may follow, by their headings. The one that leads to `path` is the current one."""
+    shown = {
+        heading: [
+            ShownSection(one.words, one.path, _leads_to(one.path, path))
+            for one in sections
+            if may(role, one.permission)
+        ]
+        for heading, sections in SECTIONS.items()
+    }
+    return {heading: sections for heading, sections in shown.items() if sections}
+
+
+def _leads_to(section: str, path: str) -> bool:
+    return path == section or (section != "/admin" and path.startswith(f"{section}/"))

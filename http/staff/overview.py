@@ -1,0 +1,101 @@
+"""The first page for staff: health, load, and what needs attention."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+from ...actors.rules.roles import Permission
+from ...storage import attention
+from ..access.context import HttpContext
+from ..access.operations import Portrait
+from ..answers.answer import Answer
+from ..intake.request import Request
+from ..pages.templates import rendered
+from ..router import api
+from .live import live
+from .member import StaffMember, staff_member
+
+PERMISSION = Permission.VIEW_DASHBOARD
+SHOWN_HOSTS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Matter:
+    """Something that needs attention: a number, what it counts, and where to see to it."""
+
+    count: str
+    words: str
+    path: str
+
+
+@api.get("/admin", page=True)
+async def show(context: HttpContext, request: Request) -> Answer:
+    """Show the overview."""
+    me = await staff_member(context, request, PERMISSION)
+    return me.page("overview.html", **await _facts(me))
+
+
+@api.get("/admin/live", page=True)
+async def keep_current(context: HttpContext, request: Request) -> Answer:
+    """Send the overview again when it changes."""
+    me = await staff_member(context, request, PERMISSION)
+
+    async def render() -> bytes:
+        return rendered("staff/overview_part.html", **await _facts(me))
+
+    return live(me, PERMISSION, render)
+
+
+# `Any`: facts of a template.
+async def _facts(me: StaffMember) -> dict[str, Any]:
+    context, tree = me.context, me.context.operations.tree()
+    children = {str(child["name"]): child for child in children_of(tree)}
+    ready = await context.readiness.check()
+    return {
+        "ready": ready,
+        "failed": [name for name, child in children.items() if child.get("state") != "running"],
+        "disks": _disks(children.get("disks", {})),
+        "matters": await _matters(me, children),
+        "hosts": await context.database.read(attention.failing_hosts, SHOWN_HOSTS) if ready else [],
+        "load": " ".join(f"{one:.2f}" for one in os.getloadavg()),
+        "streams": len(context.streams),
+        "shows_operation": me.may(Permission.VIEW_DEVOPS),
+    }
+
+
+async def _matters(me: StaffMember, children: Mapping[str, Portrait]) -> list[Matter]:
+    """Return what needs attention, as far as the member may see to it."""
+    waiting = await me.context.database.read(attention.waiting)
+    quarantined = sum(_number(child.get("quarantined")) for child in children.values())
+    known = [
+        (waiting.reports, "open reports", "/admin/reports", Permission.MANAGE_REPORTS),
+        (waiting.sign_ups, "sign-ups to approve", "/admin/accounts?status=pending", Permission.MANAGE_USERS),
+        (waiting.appeals, "appeals", "/admin/appeals", Permission.MANAGE_APPEALS),
+        (waiting.dead_letters, "parked messages", "/admin/dead_letters", Permission.VIEW_DEVOPS),
+        (quarantined, "actors in quarantine", "/admin/actors", Permission.VIEW_DEVOPS),
+    ]
+    return [Matter(_bounded(count), words, path) for count, words, path, needed in known if count and me.may(needed)]
+
+
+def _bounded(count: int) -> str:
+    return f"{count} or more" if count >= attention.MOST else str(count)
+
+
+def _disks(child: Portrait) -> list[tuple[str, str, bool]]:
+    """Return each disk with its room, and whether it is nearly full."""
+    low = child.get("low", ())
+    names = [name for name in child if name not in ("name", "state", "starts", "low")]
+    return [(name, str(child[name]), isinstance(low, list) and name in low) for name in names]
+
+
+def _number(value: object) -> int:
+    return value if isinstance(value, int) else 0
+
+
+def children_of(part: Portrait) -> list[Portrait]:
+    """Return the parts under a part of the tree."""
+    # They are portraits too.
+    return cast("list[Portrait]", part.get("children", []))

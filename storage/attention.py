@@ -1,0 +1,62 @@
+"""What waits for staff, counted. Counting ends at `MOST`, so that it costs the same however much waits."""
+
+from dataclasses import dataclass
+
+from .engine.database import Connection
+
+MOST = 1000
+
+WAITING = """
+    SELECT
+        (SELECT count(*) FROM (SELECT FROM reports WHERE action_taken_at IS NULL LIMIT $1) AS one) AS reports,
+        (SELECT count(*) FROM (
+            SELECT FROM reports WHERE action_taken_at IS NULL AND assigned_account_id IS NULL LIMIT $1
+        ) AS one) AS unassigned_reports,
+        (SELECT count(*) FROM (
+            SELECT FROM users WHERE approved_at IS NULL AND confirmed_at IS NOT NULL LIMIT $1
+        ) AS one) AS sign_ups,
+        (SELECT count(*) FROM (
+            SELECT FROM appeals WHERE approved_at IS NULL AND rejected_at IS NULL LIMIT $1
+        ) AS one) AS appeals,
+        (SELECT count(*) FROM (SELECT FROM dead_letters LIMIT $1) AS one) AS dead_letters,
+        (SELECT count(*) FROM (SELECT FROM outbox LIMIT $1) AS one) AS effects
+"""
+
+# Few hosts have a row here whose deliveries fail, and the table has one row for each server that is known.
+FAILING_HOSTS = """
+    SELECT host, failures, error FROM hosts WHERE failures > 0 ORDER BY failures DESC, host LIMIT $1
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """How much waits. A number that is `MOST` means so many or more."""
+
+    reports: int
+    unassigned_reports: int
+    sign_ups: int
+    appeals: int
+    dead_letters: int
+    effects: int
+
+
+@dataclass(frozen=True, slots=True)
+class FailingHost:
+    """A server that deliveries fail to reach."""
+
+    host: str
+    failures: int
+    error: str | None
+
+
+async def waiting(db: Connection) -> Waiting:
+    """Return what waits for staff."""
+    row = await db.fetchrow(WAITING, MOST)
+    if row is None:
+        raise LookupError("PostgreSQL counted nothing")
+    return Waiting(**row)
+
+
+async def failing_hosts(db: Connection, most: int) -> list[FailingHost]:
+    """Return servers that deliveries fail to reach, the worst first."""
+    return [FailingHost(**row) for row in await db.fetch(FAILING_HOSTS, most)]

@@ -1,0 +1,43 @@
+"""The newest records of the supervision log, held in memory for the pages of staff."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+
+from ..http.access.operations import LogRecord, Portrait
+
+# Some MB at most. A busy day of a healthy server writes fewer.
+MOST = 5_000
+
+
+class RecentRecords:
+    """A ring of records, also of those that are folded in the written log. Safe to fill from any thread."""
+
+    def __init__(self, most: int = MOST) -> None:
+        self._records: deque[LogRecord] = deque(maxlen=most)
+        self._count = 0
+
+    def add(self, time: datetime, level: str, event: str, facts: Mapping[str, object]) -> None:
+        """Add a record. The log calls this with its lock held."""
+        self._count += 1
+        self._records.append(LogRecord(self._count, time, level, event, facts))
+
+    def newest(self) -> Sequence[LogRecord]:
+        """Return all records that are held, the oldest first."""
+        return self._records.copy()
+
+
+class Operations:
+    """What the pages of staff are told of the running server."""
+
+    def __init__(self, recent: RecentRecords, portrait: Callable[[], Portrait]) -> None:
+        self._recent = recent
+        self._portrait = portrait
+
+    def tree(self) -> Portrait:
+        return self._portrait()
+
+    def records(self) -> Sequence[LogRecord]:
+        return self._recent.newest()

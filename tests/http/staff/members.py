@@ -1,0 +1,46 @@
+"""Members of staff in front of their pages, and a server with something to see."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from troupe.http.endpoints import all_endpoints
+from troupe.http.router import Endpoint
+
+from ...clients import Person, Stage
+from ..settling import Browser, signed_in
+
+
+async def member(stage: Stage, role: str, name: str | None = None) -> Browser:
+    """Return a browser in which a new user with this role is signed in."""
+    await stage.account(name or role, role=role)
+    return await signed_in(stage, name or role)
+
+
+def pages() -> list[Endpoint]:
+    """Every endpoint of the pages for staff."""
+    return [one for one in all_endpoints() if one.path == "/admin" or one.path.startswith("/admin/")]
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """A user who was reported by another one."""
+
+    bob: Person
+    eve: Person
+    status: str
+    report: str
+
+
+async def world(stage: Stage) -> World:
+    bob, eve = await stage.person("bob"), await stage.person("eve")
+    status = (await eve.publish("Buy <b>pills</b>"))["id"]
+    form = {"account_id": eve.id, "status_ids": [status], "comment": "<script>alert(1)</script>", "category": "spam"}
+    report = await bob.post("/api/v1/reports", json=form)
+    assert report.status == 200, report.text
+    return World(bob, eve, status, report.json["id"])
+
+
+async def log(stage: Stage) -> list[tuple[str, str, str]]:
+    """The audit log: who did what to what, the oldest first."""
+    return [tuple(row) for row in await stage.rows("SELECT actor, action, target FROM audit_log ORDER BY id")]
