@@ -15,6 +15,7 @@ from ..answers.answer import Answer
 from ..intake.request import Request
 from ..pages.templates import rendered
 from ..router import api
+from ..server.readiness import MEANINGS
 from .live import live
 from .member import StaffMember, staff_member
 
@@ -53,13 +54,13 @@ async def keep_current(context: HttpContext, request: Request) -> Answer:
 async def _facts(me: StaffMember) -> dict[str, Any]:
     context, tree = me.context, me.context.operations.tree()
     children = {str(child["name"]): child for child in children_of(tree)}
-    ready = await context.readiness.check()
+    obstacles = await context.readiness.obstacles()
     return {
-        "ready": ready,
+        "obstacles": [MEANINGS[one] for one in obstacles],
         "failed": [name for name, child in children.items() if child.get("state") != "running"],
         "disks": _disks(children.get("disks", {})),
         "matters": await _matters(me, children),
-        "hosts": await context.database.read(attention.failing_hosts, SHOWN_HOSTS) if ready else [],
+        "hosts": await context.database.read(attention.failing_hosts, SHOWN_HOSTS),
         "load": " ".join(f"{one:.2f}" for one in os.getloadavg()),
         "streams": len(context.streams),
         "shows_operation": me.may(Permission.VIEW_DEVOPS),
