@@ -50,7 +50,9 @@ class AnnouncementRelay(Relay[EffectContext]):
     """The relay of the queue ANNOUNCEMENTS, and what turns hand over to it."""
 
     def __init__(self, context: EffectContext, broadcast: Broadcast, tellings: Tellings, record: Record) -> None:
-        super().__init__(Staffed(ANNOUNCEMENTS, context), context.database, context.clock, context.ids, record)
+        super().__init__(
+            Staffed(ANNOUNCEMENTS, context), context.database, context.clock, context.ids, record, context.runtime.trail
+        )
         self._statuses = context.statuses
         self._broadcast = broadcast
         self._ids = context.ids

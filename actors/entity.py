@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from functools import wraps
+from time import perf_counter
 from typing import Concatenate, ParamSpec, TypeVar
 
 from ..storage.engine.database import Connection, Doubtful, Unavailable
@@ -14,6 +16,7 @@ from .effects.push import PUSH
 from .effects.registry import AnyQueue
 from .facts import AddedNotifications, EditedStatus, Fact, PublishedStatus
 from .kernel import Actor, Cell, Runtime
+from .kernel.request_trail import DONE
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -25,6 +28,7 @@ class EntityActor(Actor):
     def __init__(self, cell: Cell, runtime: Runtime, context: ActorContext) -> None:
         super().__init__(cell, runtime)
         self.context = context
+        self._trail = runtime.trail
 
     @property
     def now(self) -> datetime:
@@ -43,7 +47,8 @@ class EntityActor(Actor):
             with outbox.noting(db, promised):
                 return await work(db, *args, **kwargs)
 
-        done = await self.context.database.transact(watched)
+        with self._noted(work):
+            done = await self.context.database.transact(watched)
         for queue in promised:
             outbox.wake(queue)
         return done
@@ -53,7 +58,25 @@ class EntityActor(Actor):
     ) -> T:
         """Run this turn's one transaction, which is one statement. What it promises is told by the turn itself."""
         self.check_current()
-        return await self.context.database.transact_alone(work, *args, **kwargs)
+        with self._noted(work):
+            return await self.context.database.transact_alone(work, *args, **kwargs)
+
+    @contextmanager
+    def _noted(self, work: object) -> Generator[None]:
+        """Leave an entry of a transaction in the request trail. One that is rolled back has its error."""
+        began, outcome = perf_counter(), "cancelled"
+        try:
+            yield
+            outcome = DONE
+        except Exception as error:
+            outcome = type(error).__name__
+            raise
+        finally:
+            if (envelope := self._cell.envelope) is not None:
+                self._trail.note((
+                    "transaction", began, perf_counter(), getattr(work, "__name__", "transaction"), self.address,
+                    envelope.id, envelope.origin.request_id, envelope.origin.causes, outcome,
+                ))  # fmt: skip
 
     async def publish(self, *facts: Fact, promised: Sequence[int] = ()) -> None:
         """Publish the facts of this turn's transaction, before the answer, and hand over its promises.

@@ -46,13 +46,14 @@ class Outbox:
         self._clock = clock
         self._ids = ids
         self._record = record
+        self._trail = runtime.trail
         self._announcements = AnnouncementRelay(context, broadcast, tellings, record)
         self._relays: dict[AnyQueue, AnyRelay] = {ANNOUNCEMENTS: self._announcements}
         self._noted: dict[int, set[AnyQueue]] = {}  # by the connections whose promises are noted
 
     def add(self, staffed: AnyStaffed) -> None:
         """Add a queue, with the context that its effects are carried out with. Called before the relays are run."""
-        self._relays[staffed.queue] = Relay(staffed, self._database, self._clock, self._ids, self._record)
+        self._relays[staffed.queue] = Relay(staffed, self._database, self._clock, self._ids, self._record, self._trail)
 
     def carries_out(self, queue: AnyQueue) -> bool:
         """True if this server carries out the effects of a queue. Effects of other queues must not be promised."""

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
 from itertools import cycle
+from time import perf_counter
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 import trio
@@ -39,6 +40,7 @@ from .effects.registry import (
 )  # fmt: skip
 from .kernel import Clock, Ids, Origin, Record
 from .kernel.errors import describe, place
+from .kernel.request_trail import DONE, RequestTrail
 
 LEASE = 30.0  # seconds until the claims of a relay that died are free
 MARGIN = 5.0  # seconds by which the clocks of two servers may differ
@@ -68,8 +70,17 @@ class Lane:
 class Relay(Generic[C]):
     """Carries out the effects of one queue, for each process of the server."""
 
-    def __init__(self, staffed: Staffed[C], database: Database, clock: Clock, ids: Ids, record: Record) -> None:
+    def __init__(
+        self,
+        staffed: Staffed[C],
+        database: Database,
+        clock: Clock,
+        ids: Ids,
+        record: Record,
+        trail: RequestTrail | None = None,
+    ) -> None:
         self.queue = staffed.queue
+        self._trail = trail or RequestTrail()
         self.done = 0  # effects that were carried out
         self.results = Counter[tuple[str, Result]]()  # of tries, by the kind of the effect
         self._context = staffed.context
@@ -235,7 +246,7 @@ class Relay(Generic[C]):
 
     async def _try(self, due: DueEffect, *, patient: bool = True) -> bool:
         """Carry an effect out, or give it up. False if it is to be tried again. A patient try may wait before."""
-        effect = None
+        effect, began = None, perf_counter()
         try:
             kind = KINDS[due.kind]
             effect = kind.payload.of_row(due.payload)
@@ -246,10 +257,19 @@ class Relay(Generic[C]):
             raise
         except Exception as error:
             # A failure of one effect must not hold up the others.
-            return await self._fail(due, effect, error)
+            given_up = await self._fail(due, effect, error)
+            self._note(due, began, f"{'given up' if given_up else 'put off'}: {type(error).__name__}")
+            return given_up
+        self._note(due, began, DONE)
         self.done += 1
         self.results[due.kind, "done"] += 1
         return True
+
+    def _note(self, due: DueEffect, began: float, outcome: str) -> None:
+        """Leave an entry of a try in the request trail."""
+        self._trail.note(
+            ("effect", began, perf_counter(), due.kind, due.group, None, due.request_id or "-", due.causes, outcome)
+        )
 
     async def _carry_out(self, kind: EffectKind, effect: Effect, due: DueEffect) -> Finish | None:
         origin = Origin(due.request_id or "-", due.causes)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from time import perf_counter
 
+from ..actors.kernel.request_trail import DONE
 from ..actors.rules.roles import may
 from ..storage.engine.faults import machine_fault
 from .access import limits, rates, scopes
@@ -22,6 +23,8 @@ from .intake.request import Request
 from .pages import templates
 from .router import Endpoint, EndpointCall
 
+READS = ("GET", "HEAD")
+
 
 async def respond(context: HttpContext, endpoint: Endpoint, request: Request, path: dict[str, str]) -> FinishedAnswer:
     """Return the finished answer of an endpoint. An exception becomes an answer too."""
@@ -33,6 +36,9 @@ async def respond(context: HttpContext, endpoint: Endpoint, request: Request, pa
         page = endpoint.page and not endpoint.shows_document(request)
         answer = _finished(endpoint, call, answer_to_error(context, request, error, page=page))
     context.counts.of(request.method, endpoint.path).add(answer.status, began)
+    note = context.runtime.trail.note_plain if request.method in READS else context.runtime.trail.note
+    outcome = DONE if answer.status < 400 else str(answer.status)
+    note(("request", began, perf_counter(), endpoint.path, request.method, None, request.request_id, (), outcome))
     return answer
 
 

@@ -25,7 +25,10 @@ class Inspector:
 
     def answers(self) -> Mapping[str, Answer]:
         """Return what the loop answers."""
-        return {"top": self.top, "actor": self.actor, "restart": self.restart, "release": self.release}
+        return {
+            "top": self.top, "actor": self.actor, "restart": self.restart, "release": self.release,
+            "request": self.request,
+        }  # fmt: skip
 
     def answers_outside(self) -> Mapping[str, Answer]:
         """Return what a thread answers while a turn keeps the loop busy."""
@@ -49,6 +52,10 @@ class Inspector:
         if portrait is None:
             raise Unanswerable(f"{address} sleeps: nothing of it is in memory. It reads its rows when it wakes up.")
         return asdict(replace(portrait, holds=redacted(portrait.holds)))
+
+    async def request(self, id: str) -> JsonObject:
+        """Return what a request led to, as far as it is remembered."""
+        return {"request_id": id, "steps": await self._runtime.inspection.request(id)}
 
     def restart(self, address: str) -> JsonObject:
         return self._done(self._runtime.interventions.restart, address)

@@ -19,10 +19,11 @@ from .actor import Turn
 from .cell import AT_REST, EMPTY, READY, Cell, CellPhase
 from .control import answer_control
 from .envelope import Envelope
-from .errors import TimedOut
+from .errors import Refused, TimedOut
 from .passivation import Passivation
 from .pool_context import PoolContext
 from .recovery import Recovery
+from .request_trail import DONE, Entry
 from .subscribers import wake_subscribers
 from .surroundings import PAUSE, Chooser
 from .watchdog import Running
@@ -41,8 +42,8 @@ class Drainer:
     """Takes the turns of a pool's actors, one message each, in the order in which the actors got mail."""
 
     __slots__ = (
-        "_activation", "_cells", "_choose", "_crowd", "_current", "_observe", "_passivation", "_queue", "_record",
-        "_recovery", "_schedule", "_turns", "_work", "began", "condemned",
+        "_activation", "_cells", "_choose", "_crowd", "_current", "_note", "_note_plain", "_observe", "_passivation",
+        "_queue", "_record", "_recovery", "_schedule", "_turns", "_work", "began", "condemned",
     )  # fmt: skip
 
     def __init__(
@@ -62,6 +63,8 @@ class Drainer:
         self._record = pool.around.record
         self._observe = pool.around.observe
         self._choose = pool.around.choose
+        self._note = pool.around.trail.note
+        self._note_plain = pool.around.trail.note_plain
         self._work = work
         self._recovery = recovery
         self._activation = activation
@@ -171,8 +174,14 @@ class Drainer:
             if self.condemned is envelope:
                 raise Overdue
         except BaseException as error:
+            self._note(turn_entry(cell, envelope, self.began, type(error).__name__))
             self._recovery.fail(cell, envelope, error)
         else:
+            origin = envelope.origin
+            self._note_plain((
+                "turn", self.began, perf_counter(), type(envelope.message), cell.address, envelope.id,
+                origin.request_id, origin.causes, DONE,
+            ))  # fmt: skip
             self._finish(cell, envelope, answer)
 
     @protected
@@ -188,11 +197,14 @@ class Drainer:
     async def _waiting_turn(self, cell: Cell, envelope: Envelope, turn: Coroutine[object, object, object]) -> None:
         work = self._work.begin(cell, envelope)
         answer, error = await work.see_through(turn, self._observe)
+        began = perf_counter() - (trio.current_time() - work.started_at)
         if not self._work.end(work):
             return
         if error is None:
+            self._note(turn_entry(cell, envelope, began, "refused" if type(answer) is Refused else DONE))
             self._finish(cell, envelope, answer)
         else:
+            self._note(turn_entry(cell, envelope, began, type(error).__name__))
             self._recovery.fail(cell, envelope, error)
         self._work.check_done()
 
@@ -205,3 +217,12 @@ class Drainer:
             wake_subscribers(cell, cell.listened, self._crowd, self._record)
         if cell.mailbox or cell.mailbox.resync:
             self._schedule(cell)
+
+
+def turn_entry(cell: Cell, envelope: Envelope, began: float, outcome: str) -> Entry:
+    """Return the entry of a turn that ends now."""
+    origin = envelope.origin
+    return (
+        "turn", began, perf_counter(), type(envelope.message), cell.address, envelope.id, origin.request_id,
+        origin.causes, outcome,
+    )  # fmt: skip

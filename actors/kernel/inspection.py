@@ -27,6 +27,8 @@ from .cell import Cell, CellPhase
 from .envelope import Envelope
 from .pool import ActorPool
 from .portraits import holdings
+from .recovery import Crash
+from .request_trail import RecentMessages, RequestTrail, Step
 from .watchdog import stack_of_turn
 from .work import Work
 
@@ -105,6 +107,14 @@ class WaitingMessages:
 
 
 @dataclass(frozen=True, slots=True)
+class SubscriberLag:
+    """One stream that listens to an actor."""
+
+    behind: int  # events that it has not read
+    blocked: float  # seconds since its client took something, while something is being sent
+
+
+@dataclass(frozen=True, slots=True)
 class ActorPortrait:
     """One actor in full."""
 
@@ -115,7 +125,9 @@ class ActorPortrait:
     release_in: float  # seconds until the end of its quarantine; 0 outside
     turn: CurrentTurn | None
     mailbox: list[WaitingMessages]
-    crashes: list[float]  # how many seconds ago, the latest last
+    recent: list[RecentMessages]
+    crashes: list[Crash]  # the latest last
+    subscribers: list[SubscriberLag]
 
 
 class Numbers(NamedTuple):
@@ -139,8 +151,9 @@ RANKS = {name: _rank(place) for place, name in enumerate(Numbers._fields)}
 class Inspection:
     """Looks into the pools of one process."""
 
-    def __init__(self, pools: Mapping[str, ActorPool]) -> None:
+    def __init__(self, pools: Mapping[str, ActorPool], trail: RequestTrail) -> None:
         self._pools = pools
+        self._trail = trail
         self._offset = 0.0  # from the clock of the machine to Trio's, which a thread can't read
         self._loop = 0  # the thread in which the actors run
 
@@ -152,6 +165,10 @@ class Inspection:
     async def kinds(self) -> list[KindSummary]:
         """Return each kind of actor."""
         return await in_slices(self.each_kind())
+
+    async def request(self, request_id: str) -> list[Step]:
+        """Return what a request led to, as a tree, as far as it is remembered."""
+        return await in_slices(self._trail.of_request(request_id))
 
     async def actors(self, order: Order, found: ActorFilter = EVERYBODY, limit: int = 50) -> list[ActorSummary]:
         """Return the first actors of an order: the greatest numbers first."""
@@ -168,7 +185,8 @@ class Inspection:
         return ActorPortrait(
             self._summary(pool, cell, now), cell.incarnation, holdings(cell.actor), now - cell.last_used,
             max(cell.release_at - now, 0.0) if cell.phase is CellPhase.QUARANTINED else 0.0,
-            turn, waiting_messages(list(cell.mailbox), now), [now - at for at in list(cell.crashes or ())],
+            turn, waiting_messages(list(cell.mailbox), now), self._trail.of_actor(address),
+            pool.recovery.crashes_of(str(address), now), subscribers_of(cell, now),
         )  # fmt: skip
 
     # -- in slices
@@ -317,6 +335,13 @@ def waiting_messages(mailbox: list[Envelope], now: float) -> list[WaitingMessage
     for envelope in mailbox:
         oldest[envelope.kind] = max(oldest.get(envelope.kind, 0.0), now - envelope.sent_at)
     return [WaitingMessages(kind, count, oldest[kind]) for kind, count in counts.most_common()]
+
+
+def subscribers_of(cell: Cell, now: float) -> list[SubscriberLag]:
+    """Return the streams that listen to an actor, those that are furthest behind first."""
+    lags = cell.listened.lags() if cell.listened is not None else []
+    found = [SubscriberLag(behind, now - since if since is not None else 0.0) for behind, since in lags]
+    return sorted(found, key=lambda one: (-one.behind, -one.blocked))
 
 
 def waited_for(work: object, frames: list[traceback.FrameSummary]) -> str:

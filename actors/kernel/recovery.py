@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import trio
 
@@ -17,18 +17,33 @@ from .portraits import facts_of
 from .retirement import retire
 
 STORAGE_REST = 0.5  # seconds until an actor that found no database tries again
+CRASHES_KEPT = 256  # of a pool, for operators
+
+
+@dataclass(frozen=True, slots=True)
+class Crash:
+    """One crash of an actor, as operators see it. The text of the error may quote people: the log has it, redacted."""
+
+    address: str
+    ago: float  # seconds
+    message: str  # `load` if it failed to read its rows
+    message_id: int | None
+    request_id: str
+    error: str  # its class
+    place: str
 
 
 class Recovery:
     """Recovery for the actors of one pool."""
 
-    __slots__ = ("_around", "_policy", "_quarantined", "_queue", "crashes", "parked", "quarantines")
+    __slots__ = ("_around", "_latest", "_policy", "_quarantined", "_queue", "crashes", "parked", "quarantines")
 
     def __init__(self, pool: PoolContext, policy: RestartPolicy) -> None:
         self._queue = pool.queue
         self._around = pool.around
         self._policy = policy
         self._quarantined: dict[Cell, None] = {}
+        self._latest: deque[tuple[float, Crash]] = deque(maxlen=CRASHES_KEPT)
         # Since the process started.
         self.crashes = 0
         self.quarantines = 0
@@ -68,6 +83,7 @@ class Recovery:
         facts = facts_of(cell, envelope) | {
             "error": describe(error), "place": place(error), "crashes_60s": crashes
         }  # fmt: skip
+        self._latest.append((now, crash_of(cell, envelope, error)))
         if envelope is not None:
             self._dispose(cell, envelope, error)
         if rest is None:
@@ -91,6 +107,10 @@ class Recovery:
         """Release the actors whose quarantine is over."""
         for cell in [cell for cell in self._quarantined if cell.release_at <= now]:
             self.release(cell)
+
+    def crashes_of(self, address: str, now: float) -> list[Crash]:
+        """Return the latest crashes of an actor, as far as they are remembered, the latest last."""
+        return [replace(crash, ago=now - at) for at, crash in list(self._latest) if crash.address == address]
 
     def clear(self) -> None:
         """Forget all cells, because the pool has stopped."""
@@ -136,3 +156,12 @@ class Recovery:
         await trio.sleep(seconds)
         cell.phase = afterwards
         self._queue.enqueue(cell)
+
+
+def crash_of(cell: Cell, envelope: Envelope | None, error: BaseException) -> Crash:
+    if envelope is None:
+        return Crash(str(cell.address), 0.0, "load", None, "-", type(error).__name__, place(error))
+    origin = envelope.origin
+    return Crash(
+        str(cell.address), 0.0, envelope.kind, envelope.id, origin.request_id, type(error).__name__, place(error)
+    )

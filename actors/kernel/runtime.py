@@ -19,6 +19,7 @@ from .interventions import Interventions
 from .message import Control, Message, R
 from .policy import RestartPolicy
 from .pool import IDLE, ActorPool
+from .request_trail import RequestTrail
 from .shared_bound import SharedBound
 from .surroundings import Chooser, Observer, Park, Record, Surroundings
 
@@ -42,12 +43,13 @@ class Runtime:
         unavailable: tuple[type[Exception], ...] = (),
     ) -> None:
         self.pools: dict[str, ActorPool] = {}
-        self.inspection = Inspection(self.pools)
+        self.trail = RequestTrail()
+        self.inspection = Inspection(self.pools, self.trail)
         self.interventions = Interventions(self.pools)
         self._record = record
         self._messages = 0
         self._simulated = choose is not None
-        self._around = Surroundings(record, on_park or _discard, chance, choose, observe, unavailable)
+        self._around = Surroundings(record, on_park or _discard, chance, choose, observe, unavailable, self.trail)
 
     def add(
         self,

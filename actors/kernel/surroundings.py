@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from .address import Address
 from .envelope import Envelope
+from .request_trail import RequestTrail
 
 
 class Record(Protocol):
@@ -38,3 +39,4 @@ class Surroundings:
     choose: Chooser | None = None
     observe: Observer | None = None
     unavailable: tuple[type[Exception], ...] = ()  # raised when there is no database; does not crash an actor
+    trail: RequestTrail = field(default_factory=RequestTrail)

@@ -42,6 +42,7 @@ PLACES = {
     "tree": "tree",
     "top": "top",
     "actor": "actor",
+    "request": "request",
 }
 
 EXIT_CODES = """\b

@@ -11,6 +11,8 @@ from ...storage.engine.json_values import JsonObject
 from .asking import ask_server
 from .options import json_option, print_json, setting_options, settings_from
 
+MOST_SUBSCRIBERS = 10  # of those that are behind
+
 
 @click.group
 def actor() -> None:
@@ -73,12 +75,19 @@ def drawn(portrait: JsonObject) -> Iterator[str]:
     if portrait["holds"]:
         yield f"  holds        {portrait['holds']}"
     yield f"  used         {seconds(portrait['idle'])} ago"
-    yield f"  subscribers  {summary['subscribers']}"
+    yield from _subscribers(portrait["subscribers"])
     if portrait["release_in"]:
         yield f"  released in  {seconds(portrait['release_in'])}"
-    if portrait["crashes"]:
-        yield f"  crashed      {', '.join(seconds(ago) for ago in portrait['crashes'])} ago"
+    for crash in portrait["crashes"]:
+        at, request = _message(crash), crash["request_id"]
+        yield f"  crashed      {seconds(crash['ago'])} ago on {at}, {crash['error']} at {crash['place']}, request {request}"
     yield from _mailbox(summary, portrait["mailbox"])
+    for one in portrait["recent"]:
+        failed = f", {one['failed']} failed" if one["failed"] else ""
+        yield (
+            f"  handled      {one['count']} {one['message']}, the latest {seconds(one['ago'])} ago, turns of"
+            f" {_short(one['mean'])} (longest {_short(one['longest'])}){failed}"
+        )
     if portrait["turn"]:
         yield from _turn(portrait["turn"])
 
@@ -89,13 +98,27 @@ def _mailbox(summary: JsonObject, mailbox: Sequence[JsonObject]) -> Iterator[str
         yield f"    {one['count']:>5}  {one['message']}, the oldest for {seconds(one['oldest'])}"
 
 
+def _subscribers(subscribers: Sequence[JsonObject]) -> Iterator[str]:
+    yield f"  subscribers  {len(subscribers)}"
+    for one in subscribers[:MOST_SUBSCRIBERS]:
+        if one["behind"] or one["blocked"]:
+            yield f"    {one['behind']:>5}  events behind, its client blocks it for {seconds(one['blocked'])}"
+
+
+def _message(one: JsonObject) -> str:
+    return str(one["message"]) + ("" if one["message_id"] is None else f"#{one['message_id']}")
+
+
 def _turn(turn: JsonObject) -> Iterator[str]:
-    number = "" if turn["message_id"] is None else f"#{turn['message_id']}"
-    yield f"  turn         {turn['message']}{number} for {seconds(turn['seconds'])}, request {turn['request_id']}"
+    yield f"  turn         {_message(turn)} for {seconds(turn['seconds'])}, request {turn['request_id']}"
     for cause in turn["causes"]:
         yield f"    caused by  {cause}"
     yield f"    waits for  {turn['waits_for']}"
     yield from (f"    {line}" for line in turn["stack"].splitlines())
+
+
+def _short(value: float) -> str:
+    return f"{1000 * value:.1f} ms" if value < 1 else seconds(value)
 
 
 def seconds(value: float) -> str:

@@ -33,7 +33,7 @@ LISTS = {
         "posts waiting",
     ),
     *("reports list", "reports show", "rules list", "tags waiting", "terms list", "tokens list", "tree"),
-    *("actor show", "top"),
+    *("actor show", "request", "top"),
 }
 
 # Those that destroy, as they are called: nothing brings back what they delete, or the access that they end.
