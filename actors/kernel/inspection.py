@@ -38,6 +38,7 @@ Slices = Generator[None, None, T]  # pauses after each slice, and returns the an
 
 SLICE = 500  # cells looked at between two checkpoints, which takes about half a millisecond
 
+MOST_SUBSCRIBERS = 50  # of one actor
 Order = Literal["depth", "oldest", "turn", "restarts"]
 
 
@@ -127,7 +128,7 @@ class ActorPortrait:
     mailbox: list[WaitingMessages]
     recent: list[RecentMessages]
     crashes: list[Crash]  # the latest last
-    subscribers: list[SubscriberLag]
+    subscribers: list[SubscriberLag]  # those furthest behind
 
 
 class Numbers(NamedTuple):
@@ -338,10 +339,10 @@ def waiting_messages(mailbox: list[Envelope], now: float) -> list[WaitingMessage
 
 
 def subscribers_of(cell: Cell, now: float) -> list[SubscriberLag]:
-    """Return the streams that listen to an actor, those that are furthest behind first."""
+    """Return the streams that listen to an actor and are furthest behind."""
     lags = cell.listened.lags() if cell.listened is not None else []
     found = [SubscriberLag(behind, now - since if since is not None else 0.0) for behind, since in lags]
-    return sorted(found, key=lambda one: (-one.behind, -one.blocked))
+    return nlargest(MOST_SUBSCRIBERS, found, key=lambda one: (one.behind, one.blocked))
 
 
 def waited_for(work: object, frames: list[traceback.FrameSummary]) -> str:

@@ -75,12 +75,13 @@ def drawn(portrait: JsonObject) -> Iterator[str]:
     if portrait["holds"]:
         yield f"  holds        {portrait['holds']}"
     yield f"  used         {seconds(portrait['idle'])} ago"
-    yield from _subscribers(portrait["subscribers"])
+    yield f"  subscribers  {summary['subscribers']}"
+    yield from _behind(portrait["subscribers"])
     if portrait["release_in"]:
         yield f"  released in  {seconds(portrait['release_in'])}"
     for crash in portrait["crashes"]:
-        at, request = _message(crash), crash["request_id"]
-        yield f"  crashed      {seconds(crash['ago'])} ago on {at}, {crash['error']} at {crash['place']}, request {request}"
+        why = f"{crash['error']} at {crash['place']}, request {crash['request_id']}"
+        yield f"  crashed      {seconds(crash['ago'])} ago on {_message(crash)}: {why}"
     yield from _mailbox(summary, portrait["mailbox"])
     for one in portrait["recent"]:
         failed = f", {one['failed']} failed" if one["failed"] else ""
@@ -98,8 +99,7 @@ def _mailbox(summary: JsonObject, mailbox: Sequence[JsonObject]) -> Iterator[str
         yield f"    {one['count']:>5}  {one['message']}, the oldest for {seconds(one['oldest'])}"
 
 
-def _subscribers(subscribers: Sequence[JsonObject]) -> Iterator[str]:
-    yield f"  subscribers  {len(subscribers)}"
+def _behind(subscribers: Sequence[JsonObject]) -> Iterator[str]:
     for one in subscribers[:MOST_SUBSCRIBERS]:
         if one["behind"] or one["blocked"]:
             yield f"    {one['behind']:>5}  events behind, its client blocks it for {seconds(one['blocked'])}"
