@@ -87,8 +87,13 @@ def count_for_host(context: HttpContext, host: str, rule: Rule) -> None:
 
 def count_for_account(context: HttpContext, request: Request, token: Token | None, rule: Rule) -> None:
     """Count an action for the account of a token, or for the address without one. Raises TooMany."""
+    count_for_client(context, request.address(context.settings.trusted_proxies), token, rule)
+
+
+def count_for_client(context: HttpContext, address: str, token: Token | None, rule: Rule) -> None:
+    """The same for the client with this address, whose request is over."""
     account = None if token is None else token.account_id
-    _count(context, rule, _address(context, request) if account is None else str(account))
+    _count(context, rule, subject_of(address) if account is None else str(account))
 
 
 def _count(context: HttpContext, rule: Rule, subject: str) -> None:

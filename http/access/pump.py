@@ -1,7 +1,6 @@
 """The task that sends what is new to all streaming clients, one after the other.
 
-A task switch costs more than a system call. So the sender of a stream is woken only when its client does not take
-what it is sent at once; everything else is sent here.
+A task switch costs more than a system call. So streams have no tasks of their own.
 """
 
 from __future__ import annotations
@@ -29,17 +28,20 @@ class Pump:
     def __init__(self) -> None:
         self._waiting: deque[Sending] = deque()
         self._sleeper: trio.lowlevel.Task | None = None
-        self.runs = False  # while it does not, senders are woken in its place
+        self._runs = False
 
     def add(self, stream: Sending) -> None:
+        """Have a stream send soon; at once while this does not run."""
         self._waiting.append(stream)
         if self._sleeper is not None:
             trio.lowlevel.reschedule(self._sleeper)
             self._sleeper = None
+        elif not self._runs:
+            self._send_all()
 
     async def run(self) -> None:
         """Send for ever."""
-        self.runs = True
+        self._runs = True
         try:
             while True:
                 if self._waiting:
@@ -49,9 +51,15 @@ class Pump:
                     self._sleeper = trio.lowlevel.current_task()
                     await trio.lowlevel.wait_task_rescheduled(self._stop_sleeping)
         finally:
-            self.runs = False
-            while self._waiting:  # those that were added before are sent to the end
+            self._send_all()  # those that were added before are sent to the end
+
+    def _send_all(self) -> None:
+        self._runs = True  # so that streams that have more to send are added, and not begun again inside
+        try:
+            while self._waiting:
                 self._waiting.popleft().send_now()
+        finally:
+            self._runs = False
 
     def _send_slice(self) -> None:
         waiting, end = self._waiting, perf_counter() + SLICE

@@ -68,6 +68,12 @@ class FinishedAnswer:
         )  # fmt: skip
 
 
+def head_of(status: HTTPStatus, headers: Headers) -> bytes:
+    """Return the head of an answer without a length. Raises ValueError for a header with a line break in it."""
+    line = f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode()
+    return b"%b%b%b\r\n" % (line, _lines(headers), _date(int(time.time())))
+
+
 @lru_cache(maxsize=256)
 def _start(status: int, content_type: str) -> bytes:
     """Return what comes before the length of the body."""

@@ -16,7 +16,6 @@ import logging
 import os
 import socket
 import ssl
-import struct
 from contextlib import suppress
 from math import inf
 
@@ -33,9 +32,9 @@ from . import deadlines
 from .fast_requests import FastRequests
 from .http1 import Http1
 from .http2 import Http2
+from .stream_sockets import RESET, StreamOwner
 
 READ_AT_ONCE = 64 * 1024
-RESET = struct.pack("ii", 1, 0)  # a struct linger: no waiting for what has not arrived
 
 Stream = trio.SSLStream[trio.SocketStream] | trio.SocketStream
 
@@ -70,7 +69,8 @@ class ClientConnection:
         self._idle = False
         self._broken = False
         self._refusals = b""
-        self._message_end: trio.Event | None = None  # of a stream's message that is written in part
+        self._requests = trio.CancelScope()  # around hypercorn's part
+        self._heir: StreamOwner | None = None
 
     def set_read_timeout(self, seconds: float) -> None:
         """From now on, close if the client sends nothing for this time."""
@@ -120,47 +120,48 @@ class ClientConnection:
         try:
             with self._scope:
                 await self._serve()
-            if not self._broken:
+            if not self._broken and self._heir is None:
                 await self._close()
         except Exception:
             logging.getLogger("hypercorn.error").exception("A connection failed")
         finally:
-            await trio.aclose_forcefully(self.stream)
+            if self._heir is None:
+                await trio.aclose_forcefully(self.stream)
 
     async def protocol_send(self, event: Event) -> None:
         """Called by the protocol classes to send, and to report that they are idle, busy or done."""
+        if self._heir is not None:
+            return  # it has the connection now
         if isinstance(event, RawData):
             # An answer with a Content-Length ends with b"". After the end hypercorn would still send a 500.
             if event.data and not self._scope.cancel_called:
-                while self._message_end is not None:  # a ping must not be written into a message
-                    await self._message_end.wait()
                 await self.write(event.data)
         elif isinstance(event, Updated):
             self.begin_idle() if event.idle else self.end_idle()
         elif isinstance(event, Closed):
             self._scope.cancel()
 
-    def limit_buffer(self, size: int) -> None:
-        """From now on, leave at most so many bytes in the kernel's buffer, which otherwise takes megabytes."""
-        if not self._encrypted and self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF) > size:
-            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, size)
+    def hand_over(self, heir: StreamOwner) -> bool:
+        """End all tasks of this connection, because a stream takes the socket over. The heir is told of its end.
 
-    def write_now(self, data: bytes) -> memoryview | None:
-        """Write as much of a stream's message as the kernel takes at once. Return the rest, None if all is done.
-
-        The rest is for `write`, in any number of pieces, and then `end_message`. Nothing else is written until then.
+        False if the stream has to stay with the HTTP server, because what it sends has to be encrypted. The heir gets
+        what the client sends from now on. What it has sent before it had an answer was hypercorn's to refuse.
         """
-        left = self._write_at_once(data)
-        if not left:
-            return None
-        self._message_end = trio.Event()
-        return memoryview(left)
+        if self._encrypted:
+            return False
+        self._heir = heir
+        self._requests.cancel()
+        return True
 
-    def end_message(self) -> None:
-        """The rest of a message is written, or will never be."""
-        if self._message_end is not None:
-            self._message_end.set()
-            self._message_end = None
+    def take_heir(self) -> tuple[socket.socket, StreamOwner] | None:
+        """Return the open socket and who takes it over. None if it was not handed over, or is closed already."""
+        heir, self._heir = self._heir, None
+        if heir is None:
+            return None
+        if self._broken or self._scope.cancel_called:
+            heir.lost()
+            return None
+        return socket.socket(fileno=self._socket.detach()), heir
 
     async def write(self, data: bytes | memoryview) -> None:
         """Write. If the write is cancelled, the connection ends: part of a message may have been sent."""
@@ -207,6 +208,10 @@ class ClientConnection:
             server = parse_socket_addr(self._socket.family, self._socket.getsockname())
         except OSError:
             return  # The client is gone.
+        with self._requests:
+            await self._serve_by_hypercorn(kind, server)
+
+    async def _serve_by_hypercorn(self, kind: type[Http1] | type[Http2], server: tuple[str, int] | None) -> None:
         async with TaskGroup() as tasks:
             # The application finds the connection in its scope's state: `streaming/connection.py` says what for.
             state = ConnectionState({"connection": self})

@@ -25,6 +25,7 @@ from . import deadlines, descriptors
 from .addresses import Addresses, AddressRules
 from .connection import ClientConnection
 from .fast_requests import FastRequests
+from .stream_sockets import StreamOwner, StreamSocket, StreamSockets
 
 # hypercorn closes a connection after so many requests; a busy client's next request would get lost in that.
 REQUESTS_PER_CONNECTION = 1_000_000
@@ -131,31 +132,31 @@ async def serve(
     `release` is called when no more are taken. Those that still wait then are served, unless it returns False: another
     process has the listening sockets too.
     """
-    context = WorkerContext(None)
-    clients = Clients(wrap_app(app, 0, "asgi"), hypercorn_config(), context, record, tls, fast, rules)
+    context, sockets = WorkerContext(None), StreamSockets()
+    clients = Clients(wrap_app(app, 0, "asgi"), hypercorn_config(), context, record, tls, fast, rules, sockets)
     listening = [trio.SocketListener(trio.socket.from_stdlib_socket(listener)) for listener in listeners]
-    with _copies(listeners) as queues:
-        async with trio.open_nursery() as connections:
-            try:
-                async with trio.open_nursery() as accepting:
-                    accept = partial(trio.serve_listeners, clients.serve, listening, handler_nursery=connections)
-                    accepting.start_soon(accept)
-                    if fast is not None:
-                        accepting.start_soon(fast.watch)
-                    task_status.started()
-                    await stopping.wait()
-                    accepting.cancel_scope.cancel()
-                await context.terminate.set()
-                for waiting in chain.from_iterable(map(_emptied, queues if release() else ())):
-                    connections.start_soon(clients.serve, trio.SocketStream(waiting))
-                with trio.move_on_after(grace):
-                    if connections.child_tasks:
-                        await trio.sleep(deadlines.LINGER)
-                    await context.terminated.set()
-                    await clients.close_idle()
-            finally:
-                clients.abort()
-            connections.cancel_scope.deadline = trio.current_time() + deadlines.CLOSE
+    async with trio.open_nursery() as streams:
+        await streams.start(sockets.run)
+        with _copies(listeners) as queues:
+            async with trio.open_nursery() as connections:
+                try:
+                    async with trio.open_nursery() as accepting:
+                        accept = partial(trio.serve_listeners, clients.serve, listening, handler_nursery=connections)
+                        accepting.start_soon(accept)
+                        if fast is not None:
+                            accepting.start_soon(fast.watch)
+                        task_status.started()
+                        await stopping.wait()
+                        accepting.cancel_scope.cancel()
+                    await context.terminate.set()
+                    for waiting in chain.from_iterable(map(_emptied, queues if release() else ())):
+                        connections.start_soon(clients.serve, trio.SocketStream(waiting))
+                    with trio.move_on_after(grace):
+                        await clients.finish(linger=bool(connections.child_tasks))
+                finally:
+                    clients.abort()
+                connections.cancel_scope.deadline = trio.current_time() + deadlines.CLOSE
+        streams.cancel_scope.cancel()
 
 
 class Clients:
@@ -170,6 +171,7 @@ class Clients:
         tls: ssl.SSLContext | None,
         fast: FastRequests | None,
         rules: AddressRules,
+        sockets: StreamSockets,
     ) -> None:
         self._app = app
         self._config = config
@@ -179,7 +181,8 @@ class Clients:
         self._tls = tls
         self._fast = fast
         self._addresses = Addresses(rules)
-        self._connected: set[ClientConnection] = set()
+        self._sockets = sockets
+        self._connected: set[ClientConnection | StreamSocket] = set()
         self._refused = 0
         self._over = False
         self._changed = trio.Event()
@@ -200,10 +203,7 @@ class Clients:
         if client is None:
             return
         if self._addresses.enter(client[0]):
-            try:
-                await self._run(stream, client)
-            finally:
-                self._addresses.leave(client[0])
+            await self._run(stream, client)
         else:
             self._record("connections.full", decision=f"503 to {client[0]}, which has too many connections")
             await self._refuse(stream)
@@ -213,14 +213,37 @@ class Clients:
         self._connected.add(connection)
         if self._over:
             connection.abort()
+        left: tuple[socket.socket, StreamOwner] | None = None
         try:
             await connection.run()
+            left = connection.take_heir()
         finally:
             self._connected.discard(connection)
-            self._changed.set()
+            if left is None:
+                self._leave(client[0])
+        if left is not None:
+            self._go_on_as_stream(*left, client[0])
 
-    async def close_idle(self) -> None:
-        """End the idle connections and wait for the others."""
+    def _go_on_as_stream(self, opened: socket.socket, owner: StreamOwner, address: str) -> None:
+        """Serve a socket without a task. It counts as a connection until it is closed."""
+
+        def end() -> None:
+            self._connected.discard(stream)
+            self._leave(address)
+
+        stream = StreamSocket(self._sockets, opened, owner, end)
+        self._connected.add(stream)
+        self._sockets.add(stream)
+
+    def _leave(self, address: str) -> None:
+        self._addresses.leave(address)
+        self._changed.set()
+
+    async def finish(self, *, linger: bool) -> None:
+        """End the idle connections, after a moment in which a request may still come, and wait for the others."""
+        if linger:
+            await trio.sleep(deadlines.LINGER)
+        await self._context.terminated.set()
         for connection in self._connected:
             connection.close_if_idle()
         while self._connected:
@@ -230,7 +253,7 @@ class Clients:
     def abort(self) -> None:
         """End the connections that are left, and those that are still to come."""
         self._over = True
-        for connection in self._connected:
+        for connection in list(self._connected):
             connection.abort()
 
     async def _refuse(self, stream: trio.SocketStream) -> None:

@@ -1,8 +1,8 @@
-"""Direct writes to a stream's socket, by one system call, without hypercorn.
+"""The socket of a stream, past hypercorn, and the bytes that go over it.
 
 In hypercorn each message to each subscriber passes scopes, channels and a state machine, which costs several times as
-much as sending. So this room adds the framing and writes past hypercorn, whose state does not depend on the bytes
-between the first and the last of an answer.
+much as sending; and each request has several tasks, which hold more memory than the stream. So the connection of a
+stream is handed over to this room, which adds the framing itself.
 """
 
 from __future__ import annotations
@@ -11,12 +11,18 @@ from collections.abc import Callable
 from typing import Protocol
 
 from ..asgi import Scope
+from ..server.stream_sockets import StreamOwner
 
 SHORT, LONG = 125, 0xFFFF
+TEXT, CLOSE, PING, PONG = 0x81, 0x88, 0x89, 0x8A  # whole messages
 
 
 class StreamConnection(Protocol):
-    """A connection with one stream only."""
+    """A connection with one request at a time."""
+
+    def hand_over(self, heir: StreamOwner) -> bool:
+        """Give the socket to a stream, and end all that hypercorn does with it. False if the server has to keep it."""
+        ...
 
     def set_read_timeout(self, seconds: float) -> None:
         """From now on, close if the client sends nothing for this time."""
@@ -26,28 +32,9 @@ class StreamConnection(Protocol):
         """Begin the read timeout again, because the client has accepted bytes."""
         ...
 
-    def limit_buffer(self, size: int) -> None:
-        """From now on, leave at most so many bytes in the kernel's buffer."""
-        ...
-
-    def write_now(self, data: bytes) -> memoryview | None:
-        """Write as much of a message as possible without waiting. Return the rest, None if all is done.
-
-        The rest is for `write`, in any number of pieces, and then `end_message`. Nothing else is written until then.
-        """
-        ...
-
-    async def write(self, data: memoryview) -> None:
-        """Write, after the writes that are in progress. If it is cancelled, the connection ends."""
-        ...
-
-    def end_message(self) -> None:
-        """The rest of a message is written, or will never be."""
-        ...
-
 
 def connection_of(scope: Scope) -> StreamConnection | None:
-    """Return the connection of a request for direct writes; None if the server offers none.
+    """Return the connection of a request; None if it has others too, or if the server offers none.
 
     In later versions of HTTP, requests share a connection, and HTTP/1.0 has no chunks.
     """
@@ -62,6 +49,11 @@ def text_frame(text: bytes) -> bytes:
     if size <= LONG:
         return b"\x81\x7e%b%b" % (size.to_bytes(2), text)
     return b"\x81\x7f%b%b" % (size.to_bytes(8), text)
+
+
+def control_frame(kind: int, payload: bytes = b"") -> bytes:
+    """Return a CLOSE, PING or PONG. The payload has at most 125 bytes."""
+    return b"%c%c%b" % (kind, len(payload), payload)
 
 
 def chunk(body: bytes) -> bytes:

@@ -6,70 +6,122 @@ disconnected. A slow one is sent the next events when it has accepted the ones b
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from math import inf
 
 import trio
 
+from ..access.context import HttpContext
 from ..access.streams import End
-from .connection import StreamConnection, Wire
+from ..server.stream_sockets import StreamSocket
+from .admission import dismiss
+from .connection import Wire
 from .session import Session
-
-T = TypeVar("T")
 
 # Seconds in which a client has to take a piece of what it is sent.
 UNREAD_SECONDS = 20.0
-# A client that takes less than this in that time does not read.
-PIECE = 8 * 1024
 # The kernel's buffer for one stream. By default it takes megabytes for a client that never reads.
 KERNEL_BUFFER = 64 * 1024
 
 
-class DirectOutlet:
-    """The connection of one stream. Nearly always the kernel takes at once what is sent."""
+class DirectStream(ABC):
+    """The owner of a stream's socket: what is left of a request when its stream has begun. It has no task."""
 
-    __slots__ = ("_connection", "_rest", "_wire")
+    __slots__ = ("_beats_at", "_context", "_ends_by", "_head", "_session", "_socket", "_unread_at", "_wire")
 
-    def __init__(self, connection: StreamConnection, wire: Wire) -> None:
-        self._connection = connection
+    def __init__(self, context: HttpContext, session: Session, wire: Wire, head: bytes) -> None:
+        self._context = context
+        self._session = session
         self._wire = wire
-        self._rest: memoryview | None = None
+        self._head = head  # of the answer
+        self._socket: StreamSocket | None = None
+        self._beats_at = inf
+        self._ends_by = inf
+        self._unread_at = inf  # when a client that takes nothing until then is cut
+
+    @abstractmethod
+    def first_beat(self, now: float) -> float:
+        """Return when `beat` is called for the first time."""
+
+    @abstractmethod
+    def beat(self, socket: StreamSocket, now: float) -> float:
+        """Send a sign of life. Return when to do so again."""
+
+    @abstractmethod
+    def farewell(self, why: End) -> bytes:
+        """Return what is sent last."""
+
+    # -- called by the socket
+
+    def begin(self, socket: StreamSocket) -> None:
+        self._socket = socket
+        socket.limit_buffer(KERNEL_BUFFER)
+        socket.send(self._head)
+        self._head = b""
+        self._beats_at = self.first_beat(trio.current_time())
+        self._session.attach(self, self._context.pump)
+
+    def progress(self) -> None:
+        if self.is_full:
+            self._unread_at = trio.current_time() + UNREAD_SECONDS
+            self._session.made_progress()
+        else:
+            self._unread_at = inf
+            self._session.go_on()
+
+    def look(self, now: float) -> float:
+        socket = self._socket
+        if socket is None:
+            return inf
+        if now >= self._unread_at:
+            self._session.fail(End.SLOW, f"the client has read nothing for {UNREAD_SECONDS:g} s")
+            socket.reset()
+        elif now >= self._ends_by:
+            socket.reset()
+        elif now >= self._beats_at:
+            self._beats_at = self.beat(socket, now)
+        return min(self._unread_at, self._ends_by, self._beats_at)
+
+    def lost(self) -> None:
+        self._socket = None
+        dismiss(self._context, self._session)
+
+    # -- called by the session
 
     @property
     def is_full(self) -> bool:
-        return self._rest is not None
+        return self._socket is not None and self._socket.is_full
 
     def send_now(self, frames: list[bytes]) -> None:
-        self._rest = self._connection.write_now(self._wire.of(frames))
+        socket = self._socket
+        if socket is None:
+            return
+        socket.send(self._wire.of(frames))
+        if socket.is_full:
+            self._unread_at = trio.current_time() + UNREAD_SECONDS
+            socket.look_by(self._unread_at)
 
-    async def send_rest(self, session: Session) -> None:
-        """Send what the client did not take. If it takes nothing for too long, the session ends."""
-        left = self._rest or memoryview(b"")
-        try:
-            with session.sending():
-                for start in range(0, len(left), PIECE):
-                    if not await _is_taken(session, self._connection.write, left[start : start + PIECE]):
-                        break
-                    session.made_progress()
-                    self._connection.reset_read_timeout()
-        finally:
-            self._rest = None
-            self._connection.end_message()
+    def finish(self, why: End) -> None:
+        if self._socket is not None:
+            self._ends_by = self._beats_at = inf
+            self._socket.finish(self.farewell(why))
+
+    def end_by(self, at: float) -> None:
+        self._ends_by = at
+        if self._socket is not None:
+            self._socket.look_by(at)
 
 
 async def deliver_by_server(session: Session, send: Callable[[object], Awaitable[None]], message: object) -> None:
-    """Send a message through the HTTP server, for requests without a direct connection."""
-    with session.sending():
-        await _is_taken(session, send, message)
+    """Send a message through the HTTP server, for a stream that it has kept.
 
-
-async def _is_taken(session: Session, send: Callable[[T], Awaitable[None]], data: T) -> bool:
-    """Send. Return False if the client did not accept it in time; then the session has ended."""
+    If the client does not accept it in time, the session ends.
+    """
     timeout = trio.move_on_after(UNREAD_SECONDS)
     try:
-        with timeout:
-            await send(data)
+        with session.sending(), timeout:
+            await send(message)
     finally:  # a write that is cancelled ends its connection, and with it this task
         if timeout.cancel_called:
             session.fail(End.SLOW, f"the client has read nothing for {UNREAD_SECONDS:g} s")
-    return not timeout.cancel_called

@@ -63,7 +63,15 @@ class Outlet(Protocol):
         ...
 
     def send_now(self, frames: list[bytes]) -> None:
-        """Send frames, as much as the client takes at once."""
+        """Send frames. What the client does not take at once is kept."""
+        ...
+
+    def finish(self, why: End) -> None:
+        """Send the end, after the last frames, and close the connection."""
+        ...
+
+    def end_by(self, at: float) -> None:
+        """Close the connection at this time at the latest."""
         ...
 
 
@@ -72,7 +80,13 @@ class TooManyStreams(HttpError):
 
 
 class Session:
-    """The streams of a connection as one queue of frames. `sse` and `websocket` send them."""
+    """The streams of a connection as one queue of frames, for an outlet, or for a task that takes them."""
+
+    __slots__ = (
+        "_answers", "_filters", "_frames", "_held", "_is_in_pump", "_missed", "_news", "_origin", "_outlet", "_pump",
+        "_record", "_runtime", "_sender", "_sending", "_subscriptions", "_viewer", "_watch", "address",
+        "blocked_since", "ended", "room", "sifts", "token",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -90,7 +104,7 @@ class Session:
         self._filters: Filters | None = None  # until the account has told which it has
         self._viewer = NO_VIEWER  # with the filters and the perspective of the account
         self.ended: End | None = None
-        self.sending_scope = trio.CancelScope()  # around all sending; has a deadline once the session has ended
+        self._sending: trio.CancelScope | None = None  # of a task that sends; has a deadline once the session has ended
         self._runtime = runtime
         self._origin = origin
         self._frames = frames
@@ -159,6 +173,7 @@ class Session:
 
     def close(self) -> None:
         """End the session and unsubscribe from every feed: the connection is closed."""
+        self._outlet = None
         self.end(End.LOST)
         if self._watch is not None and self.account_id is not None:
             self._runtime.unsubscribe(account_address(self.account_id), self._watch)
@@ -229,13 +244,7 @@ class Session:
             self._held[subscription] = feed
             return
         self._news[subscription] = feed
-        if self._sender is None or self._is_in_pump:
-            return  # the sender is at work, or the pump will be
-        if self._pump is None or not self._pump.runs:
-            self._wake_sender()
-        else:
-            self._is_in_pump = True
-            self._pump.add(self)
+        self._wake_sender()
 
     async def take(self) -> list[bytes]:
         """Return the next frames, which are sent together; an empty list if the session has ended.
@@ -250,39 +259,36 @@ class Session:
             await self._wait_for_news()
         return frames
 
-    async def wait_until_full(self, outlet: Outlet, pump: Pump) -> bool:
-        """Send by the outlet until the client does not take all at once. False if all is sent, and nothing follows.
-
-        While this waits for news, the pump sends them.
-        """
+    def attach(self, outlet: Outlet, pump: Pump) -> None:
+        """From now on the pump sends what is new, by this outlet."""
         self.blocked_since = None
         self._outlet, self._pump = outlet, pump
-        while True:
-            if self._news or self._missed:  # left over from the last time: others have their turn first
-                await trio.lowlevel.checkpoint()
-            self._send_batch(outlet)
-            if outlet.is_full:
-                return True
-            if not (self._news or self._missed or self._answers):
-                if self.ended is not None:
-                    return False
-                await self._wait_for_news()
+        self._wake_sender()
 
     def send_now(self) -> None:
-        """Send news, called by the pump. The sender is woken for what can't be sent at once."""
+        """Send what the client takes at once, called by the pump."""
+        outlet = self._outlet
+        if outlet is not None and not outlet.is_full:
+            try:
+                if frames := self._next_frames():
+                    outlet.send_now(frames)
+            except Exception as error:  # it ends this connection, and not the pump for all others
+                self.fail(End.LOST, describe(error))
         self._is_in_pump = False
-        if self._sender is None or self._outlet is None:
+        if outlet is None:
             return
-        try:
-            self._send_batch(self._outlet)
-        except Exception as error:  # it ends this connection, and not the pump for all others
-            self.fail(End.LOST, describe(error))
-        if self._outlet.is_full or self._news or self._missed or self.ended is not None:
-            self._wake_sender()
+        if outlet.is_full:
+            if self.blocked_since is None:
+                self.made_progress()
+        elif self._news or self._missed or self._answers:
+            self._wake_sender()  # others have their turn first
+        elif self.ended is not None:
+            outlet.finish(self.ended)
 
-    def _send_batch(self, outlet: Outlet) -> None:
-        if not outlet.is_full and (frames := self._next_frames()):
-            outlet.send_now(frames)
+    def go_on(self) -> None:
+        """The client has taken all that it was sent."""
+        self.blocked_since = None
+        self._wake_sender()
 
     # A parking lot does the same at a higher price, and this happens once for each event and subscriber.
     async def _wait_for_news(self) -> None:
@@ -290,7 +296,11 @@ class Session:
         await trio.lowlevel.wait_task_rescheduled(self._stop_waiting)
 
     def _wake_sender(self) -> None:
-        if self._sender is not None:
+        if self._outlet is not None and self._pump is not None:
+            if not self._is_in_pump and not self._outlet.is_full:
+                self._is_in_pump = True
+                self._pump.add(self)
+        elif self._sender is not None:
             trio.lowlevel.reschedule(self._sender)
             self._sender = None
 
@@ -307,6 +317,14 @@ class Session:
         finally:
             self.blocked_since = None
 
+    @contextmanager
+    def sending_until_end(self) -> Generator[None]:
+        """Around a task that takes frames and sends them: soon after the session has ended it is cancelled."""
+        with trio.CancelScope() as self._sending:
+            if self.ended is not None:
+                self._sending.deadline = trio.current_time() + FAREWELL
+            yield
+
     def made_progress(self) -> None:
         """The client has accepted bytes."""
         self.blocked_since = trio.current_time()
@@ -322,7 +340,11 @@ class Session:
             self._answers.clear()
         self._news.clear()
         self._missed.clear()
-        self.sending_scope.deadline = trio.current_time() + FAREWELL
+        last = trio.current_time() + FAREWELL
+        if self._outlet is not None:
+            self._outlet.end_by(last)
+        elif self._sending is not None:
+            self._sending.deadline = last
         self._wake_sender()
 
     def fail(self, why: End, error: str) -> None:

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from http import HTTPStatus
 from time import perf_counter
 
 import trio
 
 from ..access.context import HttpContext
-from ..access.pump import Pump
+from ..access.streams import End
+from ..answers.finished import head_of
 from ..answers.headers import CORS, NOSNIFF
 from ..asgi import Message, Receive, Scope, Send, encoded, send_answer
 from ..dispatch import answer_to_error, with_headers
 from ..intake.nesting import nest
 from ..intake.request import Request, request_of
+from ..server.stream_sockets import StreamSocket
 from .admission import admit, count_request, dismiss
 from .channels import StreamQuery, by_path
 from .connection import Wire, chunk, connection_of
-from .delivery import KERNEL_BUFFER, DirectOutlet, deliver_by_server
+from .delivery import DirectStream, deliver_by_server
 from .frames import Frames
 from .session import Session
 
@@ -26,6 +29,8 @@ HEARTBEAT = b":thump\n\n"
 HEARTBEAT_SECONDS = 15.0
 
 WIRE = Wire(chunk)
+LAST_CHUNK = b"0\r\n\r\n"
+FRAMING = (("Transfer-Encoding", "chunked"), ("Connection", "close"))
 
 # `X-Accel-Buffering` keeps nginx from collecting events until there are enough of them.
 HEADERS = (
@@ -35,6 +40,26 @@ HEADERS = (
     NOSNIFF,
     *CORS,
 )
+
+
+class EventStream(DirectStream):
+    """A stream whose client says nothing more. Heartbeats come also between events."""
+
+    __slots__ = ()
+
+    def receive(self, data: bytes) -> None:
+        """Drop it: no other request is answered on this connection."""
+
+    def first_beat(self, now: float) -> float:
+        return now + HEARTBEAT_SECONDS
+
+    def beat(self, socket: StreamSocket, now: float) -> float:
+        if not socket.is_full:
+            socket.send(WIRE.of([HEARTBEAT]))
+        return now + HEARTBEAT_SECONDS
+
+    def farewell(self, why: End) -> bytes:
+        return LAST_CHUNK
 
 
 async def serve_sse(
@@ -51,13 +76,17 @@ async def serve_sse(
         await send_answer(send, answer)
         return
     count_request(context, request, 200, began)
+    headers = (*HEADERS, ("X-Request-Id", request.request_id))
+    connection = connection_of(scope) if request.method != "HEAD" else None
+    head = head_of(HTTPStatus.OK, headers + FRAMING) + chunk(GREETING)
+    if connection is not None and connection.hand_over(EventStream(context, session, WIRE, head)):
+        return
     try:
-        headers = encoded((*HEADERS, ("X-Request-Id", request.request_id)))
-        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.start", "status": 200, "headers": encoded(headers)})
         if request.method == "HEAD":
             await send({"type": "http.response.body", "body": b"", "more_body": False})
         else:
-            await _run(session, _outlet(scope), context.pump, receive, send)
+            await _run(session, receive, send)
     finally:
         dismiss(context, session)
 
@@ -68,43 +97,16 @@ async def _admit(context: HttpContext, frames: Frames, request: Request, path: s
     return await admit(context, request, frames, want=lambda _: by_path(path, nest(request.query)), since=since)
 
 
-def _outlet(scope: Scope) -> DirectOutlet | None:
-    """Return the direct way to the client, if there is one, with the limits of a stream."""
-    connection = connection_of(scope)
-    if connection is None:
-        return None
-    connection.limit_buffer(KERNEL_BUFFER)
-    return DirectOutlet(connection, WIRE)
-
-
-async def _run(session: Session, outlet: DirectOutlet | None, pump: Pump, receive: Receive, send: Send) -> None:
+async def _run(session: Session, receive: Receive, send: Send) -> None:
+    """Send through the HTTP server."""
     async with trio.open_nursery() as nursery:
         nursery.start_soon(_until_disconnected, receive, nursery.cancel_scope)
-        with session.sending_scope:
+        with session.sending_until_end():
             await send(_body(GREETING))  # the server sends the headers along
-            if outlet is not None:
-                await _send_directly(session, outlet, pump)
-            else:
-                await _send_by_server(session, send)
+            while frames := await _next(session):
+                await deliver_by_server(session, send, _body(b"".join(frames)))
             await send({"type": "http.response.body", "body": b"", "more_body": False})
         nursery.cancel_scope.cancel()
-
-
-async def _send_directly(session: Session, outlet: DirectOutlet, pump: Pump) -> None:
-    """Send until the session has ended. Heartbeats come also between events."""
-    is_full = True
-    while is_full:
-        with trio.move_on_after(HEARTBEAT_SECONDS) as quiet:
-            is_full = await session.wait_until_full(outlet, pump)
-        if quiet.cancelled_caught:
-            outlet.send_now([HEARTBEAT])
-        elif is_full:
-            await outlet.send_rest(session)
-
-
-async def _send_by_server(session: Session, send: Send) -> None:
-    while frames := await _next(session):
-        await deliver_by_server(session, send, _body(b"".join(frames)))
 
 
 async def _next(session: Session) -> list[bytes]:

@@ -2,40 +2,51 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping
+from http import HTTPStatus
+from math import inf
 from time import perf_counter
 
 import orjson
 import trio
+from wsproto.utilities import generate_accept_token
 
 from ...actors.kernel import NotAnswered
+from ...actors.kernel.errors import describe
 from ...storage.oauth import Token
 from ..access.context import HttpContext
-from ..access.limits import count_for_account
-from ..access.pump import Pump
+from ..access.limits import count_for_client
 from ..access.rates import SUBSCRIPTIONS
 from ..access.streams import End
 from ..answers.errors import TRY_AGAIN, HttpError
+from ..answers.finished import head_of
 from ..asgi import Message, Receive, Scope, Send, encoded, send_answer
 from ..dispatch import answer_to_error, refuse_route, with_headers
 from ..intake.nesting import Value, nest
 from ..intake.request import Request, request_of
+from ..server import deadlines
+from ..server.stream_sockets import StreamSocket
 from .admission import admit, count_request, dismiss
 from .channels import RequestedStream, StreamQuery, by_name, check
-from .connection import Wire, connection_of, text_frame
-from .delivery import KERNEL_BUFFER, DirectOutlet, deliver_by_server
+from .client_frames import ClientFrame, ClientFrames, Opcode, WrongFrame
+from .connection import CLOSE, PING, PONG, StreamConnection, Wire, connection_of, control_frame, text_frame
+from .delivery import DirectStream, deliver_by_server
 from .frames import Frames, refusal
 from .session import Session
 
 # A ping is sent every 14 s, so a client that does not answer is noticed when the next one is due. It is disconnected
 # within 30 s, even if the kernel's buffer has room for all that it was sent.
 READ_TIMEOUT = 28.0
+LARGEST_MESSAGE = 64 * 1024  # clients only send subscriptions
+# Pings that are answered while the client does not take what it was sent before.
+MOST_PONGS = 16
 
 WIRE = Wire(text_frame)
 
 
 async def serve_websocket(context: HttpContext, frames: Frames, scope: Scope, receive: Receive, send: Send) -> None:
-    """Serve one connection from its handshake to its end."""
+    """Serve one connection from its handshake to its end, or hand it over to a `WebSocketStream`."""
     await receive()  # `websocket.connect`
     began = perf_counter()
     request = request_of(scope, context.new_request_id)
@@ -48,13 +59,114 @@ async def serve_websocket(context: HttpContext, frames: Frames, scope: Scope, re
         await send_answer(send, answer, "websocket.http")
         return
     count_request(context, request, 101, began)
-    subscriptions = Subscriptions(context, request, session)
+    subscriptions, is_handed_over = Subscriptions(context, session), False
     try:
         await _open_named(subscriptions, request)
-        await send(_acceptance(request, protocols))
-        await _run(session, subscriptions, _outlet(scope), context.pump, receive, send)
+        connection = connection_of(scope)
+        if connection is not None:
+            stream = WebSocketStream(context, session, subscriptions, _head(request, protocols))
+            is_handed_over = connection.hand_over(stream)
+        if not is_handed_over:
+            await send(_acceptance(request, protocols))
+            await _run(session, subscriptions, connection, receive, send)
     finally:
-        dismiss(context, session)
+        if not is_handed_over:
+            dismiss(context, session)
+
+
+class WebSocketStream(DirectStream):
+    """A WebSocket after its handshake. Commands of the client are carried out by a task, one after the other."""
+
+    __slots__ = ("_commands", "_frames", "_heard_at", "_life", "_pings_at", "_pongs", "_subscriptions")
+
+    def __init__(self, context: HttpContext, session: Session, subscriptions: Subscriptions, head: bytes) -> None:
+        super().__init__(context, session, WIRE, head)
+        self._subscriptions = subscriptions
+        self._frames = ClientFrames(LARGEST_MESSAGE)
+        self._commands: deque[str] | None = None  # that wait for the one that is carried out
+        self._life: trio.CancelScope | None = None  # of the task that carries them out
+        self._heard_at = self._pings_at = 0.0
+        self._pongs = 0
+
+    def receive(self, data: bytes) -> None:
+        self._heard_at = trio.current_time()
+        try:
+            for frame in self._frames.receive(data):
+                self._take(frame)
+        except WrongFrame as wrong:
+            self._close(wrong.code.to_bytes(2))
+
+    def progress(self) -> None:
+        self._heard_at, self._pongs = trio.current_time(), 0
+        super().progress()
+
+    def first_beat(self, now: float) -> float:
+        self._heard_at, self._pings_at = now, now + deadlines.PING
+        return min(self._pings_at, now + READ_TIMEOUT)
+
+    def beat(self, socket: StreamSocket, now: float) -> float:
+        if now >= self._heard_at + READ_TIMEOUT:
+            socket.close()
+        if now >= self._pings_at:
+            socket.send(control_frame(PING))
+            self._pings_at = now + deadlines.PING
+        return min(self._pings_at, self._heard_at + READ_TIMEOUT)
+
+    def farewell(self, why: End) -> bytes:
+        return _goodbye(why)
+
+    def lost(self) -> None:
+        if self._commands is None:
+            super().lost()
+            return
+        self._socket = None  # a command may be about to subscribe: the session is dismissed when it has ended
+        if self._life is not None:
+            self._life.cancel()
+
+    def _take(self, frame: ClientFrame) -> None:
+        socket = self._socket
+        if socket is None:
+            return
+        match frame.opcode:
+            case Opcode.TEXT:
+                self._queue(socket, frame.payload.decode())
+            case Opcode.BINARY:
+                self._session.end(End.BINARY)
+            case Opcode.PING if self._pongs < MOST_PONGS:
+                self._pongs += socket.is_full
+                socket.send(control_frame(PONG, frame.payload))
+            case Opcode.CLOSE:
+                self._close(frame.payload[:2])
+            case _:
+                pass
+
+    def _close(self, code: bytes) -> None:
+        """Say goodbye: the client has, or it does not keep to the protocol."""
+        if self._socket is not None:
+            self._ends_by = self._beats_at = inf
+            self._socket.finish(control_frame(CLOSE, code))
+
+    def _queue(self, socket: StreamSocket, text: str) -> None:
+        if self._commands is None:
+            self._commands = deque([text])
+            socket.set_reading(False)
+            socket.start(self._execute)
+        else:
+            self._commands.append(text)  # of the same bytes: no more are read until all are carried out
+
+    async def _execute(self) -> None:
+        try:
+            with trio.CancelScope() as self._life:
+                while self._commands and self._socket is not None:
+                    await self._subscriptions.execute(self._commands.popleft())
+        except Exception as error:
+            self._session.fail(End.LOST, describe(error))
+        finally:
+            self._commands = self._life = None
+            if self._socket is None:
+                super().lost()
+            else:
+                self._socket.set_reading(True)
 
 
 async def refuse_websocket(context: HttpContext, scope: Scope, receive: Receive, send: Send) -> None:
@@ -74,8 +186,7 @@ async def _admit(context: HttpContext, frames: Frames, request: Request, protoco
 
 
 async def _open_named(subscriptions: Subscriptions, request: Request) -> None:
-    """Open the stream of the URL, if it names one. A function of its own: the caller's variables live as long as the
-    connection."""
+    """Open the stream of the URL, if it names one."""
     query = StreamQuery.read(nest(request.query))
     if query.stream:
         await subscriptions.open(query)
@@ -98,45 +209,40 @@ def _acceptance(request: Request, protocols: list[str]) -> Message:
     }
 
 
-def _outlet(scope: Scope) -> DirectOutlet | None:
-    """Return the direct way to the client, if there is one, with the limits of a stream."""
-    connection = connection_of(scope)
-    if connection is None:
-        return None
-    connection.limit_buffer(KERNEL_BUFFER)
-    connection.set_read_timeout(READ_TIMEOUT)  # clients answer pings
-    return DirectOutlet(connection, WIRE)
+def _head(request: Request, protocols: list[str]) -> bytes:
+    """The same as the bytes of HTTP/1.1."""
+    key = request.raw_header(b"sec-websocket-key") or b""
+    headers = (
+        ("Upgrade", "websocket"),
+        ("Connection", "Upgrade"),
+        ("Sec-WebSocket-Accept", generate_accept_token(key).decode()),
+        ("X-Request-Id", request.request_id),
+    )
+    chosen = (("Sec-WebSocket-Protocol", protocols[0]),) if protocols else ()
+    return head_of(HTTPStatus.SWITCHING_PROTOCOLS, headers + chosen)
+
+
+def _goodbye(why: End) -> bytes:
+    return control_frame(CLOSE, why.code.to_bytes(2) + why.reason.encode())
 
 
 async def _run(
-    session: Session,
-    subscriptions: Subscriptions,
-    outlet: DirectOutlet | None,
-    pump: Pump,
-    receive: Receive,
-    send: Send,
+    session: Session, subscriptions: Subscriptions, connection: StreamConnection | None, receive: Receive, send: Send
 ) -> None:
+    """Send through the HTTP server, which has kept the connection."""
+    if connection is not None:
+        connection.set_read_timeout(READ_TIMEOUT)  # clients answer pings
     async with trio.open_nursery() as nursery:
         nursery.start_soon(_receive_commands, session, subscriptions, receive, nursery.cancel_scope)
-        with session.sending_scope:
-            if outlet is not None:
-                await _send_directly(session, outlet, pump)
-            else:
-                await _send_by_server(session, send)
+        with session.sending_until_end():
+            while frames := await session.take():
+                for frame in frames:
+                    await deliver_by_server(session, send, {"type": "websocket.send", "text": frame.decode()})
+                    if connection is not None:
+                        connection.reset_read_timeout()
             if session.ended is not None:
                 await send({"type": "websocket.close", "code": session.ended.code, "reason": session.ended.reason})
         nursery.cancel_scope.cancel()
-
-
-async def _send_directly(session: Session, outlet: DirectOutlet, pump: Pump) -> None:
-    while await session.wait_until_full(outlet, pump):
-        await outlet.send_rest(session)
-
-
-async def _send_by_server(session: Session, send: Send) -> None:
-    while frames := await session.take():
-        for frame in frames:
-            await deliver_by_server(session, send, {"type": "websocket.send", "text": frame.decode()})
 
 
 async def _receive_commands(
@@ -154,9 +260,10 @@ async def _receive_commands(
 class Subscriptions:
     """The streams of one connection, which its client opens and closes."""
 
-    def __init__(self, context: HttpContext, request: Request, session: Session) -> None:
+    __slots__ = ("_context", "_session")
+
+    def __init__(self, context: HttpContext, session: Session) -> None:
         self._context = context
-        self._request = request
         self._session = session
 
     async def execute(self, text: str) -> None:
@@ -177,7 +284,7 @@ class Subscriptions:
         """Open a stream, or send the reason why not in a frame. Each attempt counts."""
         session = self._session
         try:
-            count_for_account(self._context, self._request, session.token, SUBSCRIPTIONS)
+            count_for_client(self._context, session.address, session.token, SUBSCRIPTIONS)
             query = query or StreamQuery()
             await session.subscribe(by_name(query), query.since)
         except HttpError as error:

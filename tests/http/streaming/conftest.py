@@ -183,7 +183,7 @@ async def open_deaf(edge: Edge, target: str, *, small: bool = False) -> trio.Soc
     return stream
 
 
-async def read_to_the_end(stream: trio.SocketStream) -> None:
+async def read_to_the_end(stream: trio.abc.ReceiveStream) -> None:
     """Until the server has closed, however."""
     with trio.fail_after(PATIENCE):
         try:

@@ -17,9 +17,9 @@ from trio.testing import wait_all_tasks_blocked
 from troupe.actors.broadcast import StatusPublished, home_address
 from troupe.actors.events import StatusAppeared
 from troupe.actors.statuses import ShownStatus, entry_of
+from troupe.http.access.pump import Pump
 from troupe.http.streaming import delivery
-from troupe.http.streaming.delivery import DirectOutlet
-from troupe.http.streaming.session import Session
+from troupe.http.streaming.delivery import DirectStream
 
 from ...clients import Person, Stage
 from .conftest import PATIENCE, Edge, open_deaf, until
@@ -139,31 +139,48 @@ async def test_a_pong_is_never_written_into_a_message(edge: Edge, ada: Person, b
     assert set(kinds) <= {TEXT, PING, PONG}
 
 
-async def test_a_stream_goes_on_while_the_pump_does_not_run(
-    edge: Edge, stage: Stage, ada: Person, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with edge.socket("?stream=user", ada.token) as socket:
-        await socket.settle()
-        monkeypatch.setattr(stage.http_context.pump, "runs", False)
-        post = await ada.publish("hello")
-        assert (await socket.hear())["payload"]["id"] == post["id"]
+class Sender:
+    """A stream that has something to send this many times."""
+
+    def __init__(self, pump: Pump, times: int, sent: list[str], name: str) -> None:
+        self.pump, self.times, self.sent, self.name = pump, times, sent, name
+
+    def send_now(self) -> None:
+        self.times -= 1
+        self.sent.append(self.name)
+        if self.times:
+            self.pump.add(self)
 
 
-async def test_no_sender_is_woken_for_a_client_that_takes_what_it_is_sent(
-    edge: Edge, ada: Person, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    woken: list[Session] = []
-    async with edge.socket("?stream=user", ada.token) as socket, edge.events("user", ada.token) as events:
-        await socket.settle()
-        await events.comment()
-        await wait_all_tasks_blocked(0.01)
-        monkeypatch.setattr(Session, "_wake_sender", woken.append)
-        for _ in range(3):
-            post = await ada.publish("hello")
-            assert (await socket.hear())["payload"]["id"] == post["id"]
-            assert json.loads((await events.hear())[1])["id"] == post["id"]
-        monkeypatch.undo()
-    assert woken == []
+async def test_streams_send_at_once_and_in_turn_while_the_pump_does_not_run() -> None:
+    pump, sent = Pump(), list[str]()
+    pump.add(Sender(pump, 2, sent, "before"))
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(pump.run)
+        await wait_all_tasks_blocked()
+        pump.add(Sender(pump, 2, sent, "one"))
+        pump.add(Sender(pump, 2, sent, "other"))
+        assert sent == ["before"] * 2
+        nursery.cancel_scope.cancel()  # what was added is sent to the end
+    pump.add(Sender(pump, 2, sent, "after"))
+    assert sent == ["before"] * 2 + ["one", "other"] * 2 + ["after"] * 2
+
+
+@pytest.mark.parametrize("path", ["/api/v1/streaming?stream=user", "/api/v1/streaming/user?"])
+async def test_a_stream_has_no_task(edge: Edge, ada: Person, path: str) -> None:
+    def tasks() -> int:
+        return trio.lowlevel.current_statistics().tasks_living
+
+    before = tasks()
+    streams = [await open_deaf(edge, f"{path}&access_token={ada.token}") for _ in range(5)]
+    await until(lambda: tasks() <= before)
+    await ada.publish("hello")
+    for stream in streams:
+        with trio.fail_after(PATIENCE):
+            while b"hello" not in await stream.receive_some():
+                pass
+        await trio.aclose_forcefully(stream)
+    await edge.quiet()
 
 
 async def test_a_connection_that_fails_ends_alone(
@@ -173,14 +190,14 @@ async def test_a_connection_that_fails_ends_alone(
     async with edge.socket("?stream=user", ada.token) as broken, edge.socket("?stream=user", ada.token) as sound:
         await broken.settle()
         await sound.settle()
-        send_now, failures = DirectOutlet.send_now, [OSError("of the network")]
+        send_now, failures = DirectStream.send_now, [OSError("of the network")]
 
-        def fail_once(outlet: DirectOutlet, frames: list[bytes]) -> None:
+        def fail_once(stream: DirectStream, frames: list[bytes]) -> None:
             if failures:
                 raise failures.pop()
-            send_now(outlet, frames)
+            send_now(stream, frames)
 
-        monkeypatch.setattr(DirectOutlet, "send_now", fail_once)
+        monkeypatch.setattr(DirectStream, "send_now", fail_once)
         post = await ada.publish("hello")
         assert await broken.closing() == 1013
         assert (await sound.hear())["payload"]["id"] == post["id"]
