@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import pytest
 from wsproto.frame_protocol import CloseReason, FrameProtocol, ParseFailed, XorMaskerSimple
@@ -27,7 +28,7 @@ def frame(first: int, payload: bytes, *, masked: int = 0x80, size: bytes | None 
             size = bytes([length])
         else:
             size = b"\x7e" + length.to_bytes(2) if length <= 0xFFFF else b"\x7f" + length.to_bytes(8)
-    body = XorMaskerSimple(mask).process(payload) if masked else payload
+    body = XorMaskerSimple(mask).process(bytearray(payload)) if masked else payload
     return bytes([first, size[0] | masked]) + size[1:] + (mask if masked else b"") + body
 
 
@@ -51,14 +52,15 @@ def judged(pieces: list[bytes]) -> Heard:
         for piece in pieces:
             reader.receive_bytes(piece)
             for one in reader.received_frames():
+                payload: Any = one.payload  # texts are str, and a close has its code apart
                 if one.opcode is Kind.CLOSE:
-                    code, reason = one.payload
+                    code, reason = payload
                     found.append((one.opcode, b"" if code == 1005 else code.to_bytes(2) + (reason or "").encode()))
                     return found, None
                 if one.opcode in (Kind.PING, Kind.PONG):
-                    found.append((one.opcode, bytes(one.payload)))
+                    found.append((one.opcode, bytes(payload)))
                 else:
-                    begun += one.payload.encode() if isinstance(one.payload, str) else bytes(one.payload)
+                    begun += payload.encode() if isinstance(payload, str) else bytes(payload)
                     if one.message_finished:
                         found.append((one.opcode, begun))
                         begun = b""

@@ -36,7 +36,7 @@ class EncryptedSocket:
                 for event in self.protocol.events():
                     if isinstance(event, kind):
                         return event
-                self.protocol.receive_data(await self.stream.receive_some())
+                self.protocol.receive_data(bytes(await self.stream.receive_some()))
 
 
 @asynccontextmanager
