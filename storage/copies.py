@@ -47,6 +47,7 @@ SELECT setval(format('%I.%I', schemaname, sequencename)::regclass, least(last_va
 # What a restored server leaves out of a sequence: more than the first one can have used of it since a backup.
 GAP = 1_000_000
 
+MARK = "UPDATE node SET moved_to = $1"
 RESTORED_FROM = "SELECT restored_from FROM node"
 HAS_NODE = "SELECT to_regclass('node') IS NOT NULL"
 
@@ -72,6 +73,11 @@ def last_statements(name: str, lowest_id: int, gap: int) -> str:
 async def restored_from(db: Connection) -> str | None:
     """Return the backup that the database is from. None if it is from none."""
     return await db.fetchval(RESTORED_FROM) if await db.fetchval(HAS_NODE) else None
+
+
+async def mark_moved(db: Connection, place: str) -> None:
+    """Note the database that has taken the place of this one."""
+    await db.execute(MARK, place)
 
 
 async def _named(db: Connection) -> AsyncGenerator[NamedFile]:

@@ -127,11 +127,11 @@ class Session:
     Errors of PostgreSQL become Unavailable.
     """
 
-    def __init__(self, dsn: str) -> None:
+    def __init__(self, dsn: str, application_name: str = "troupe/command") -> None:
         self._loop = asyncio.SelectorEventLoop()
         try:
             with trouble.connecting(dsn):
-                opening = connect(dsn, application_name="troupe/command", deadline=LONG)
+                opening = connect(dsn, application_name=application_name, deadline=LONG)
                 self._connection = self._loop.run_until_complete(opening)
         except BaseException:
             self._loop.close()

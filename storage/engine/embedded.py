@@ -182,7 +182,7 @@ def discard(cluster: Cluster) -> None:
 def put_in_place(cluster: Cluster, name: str = NAME) -> None:
     """Give a finished cluster, which does not run, its name, in one step."""
     target = Cluster(cluster.data, name)
-    with locked(target.door), locked_now(cluster.users):
+    with locked(Cluster(cluster.data).door), locked_now(cluster.users):
         if target.folder.exists():
             raise EmbeddedFailed(f"{target.folder} exists already")
         cluster.folder.rename(target.folder)

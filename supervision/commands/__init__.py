@@ -38,6 +38,7 @@ PLACES = {
     "config": "config",
     "backup": "backup",
     "restore": "backup",
+    "db": "db",
     "migrate": "migrate",
     "tree": "tree",
     "top": "top",

@@ -8,10 +8,10 @@ from typing import Protocol, TypeVar, cast
 
 from ...actors.kernel.clock import SystemClock
 from ...actors.kernel.ids import LANES, Ids
-from ...storage.engine.connect import transact_once
+from ...storage.engine.connect import Session, transact_once
 from ...storage.engine.database import Connection, Unavailable
 from ...storage.engine.embedded import embedded, exists
-from ...storage.engine.migrate import Migration, require_current
+from ...storage.engine.migrate import Migration, migrations, missing, require_current
 from ...storage.engine.term import upgrade
 from ...storage.highest import highest_id
 from ..configuration import Settings
@@ -22,6 +22,7 @@ T = TypeVar("T")
 # same.
 LANE = LANES - 1
 TURN = "SELECT pg_advisory_xact_lock(7461003)"
+ALL_TURNS = "SELECT pg_advisory_lock(7461003)"
 
 
 class _TakenBack(Exception):
@@ -61,15 +62,23 @@ def transactions(settings: Settings) -> Generator[Transact]:
         yield run
 
 
-def migrate(settings: Settings) -> list[Migration]:
+def migrate(settings: Settings, on_applied: Callable[[Migration], None]) -> list[Migration]:
     """Migrate the schema and return the steps that were missing. Refused while a server of another version runs."""
     with opened_database(settings) as dsn:
-        return upgrade(dsn)
+        return upgrade(dsn, on_applied)
+
+
+def plan(settings: Settings) -> list[Migration]:
+    """Return the steps that the schema lacks, and change nothing. Raises MigrationRefused for a newer schema."""
+    if not settings.database_url and not exists(settings.data):
+        return migrations()
+    with existing_database(settings) as dsn, Session(dsn) as session:
+        return session(missing)
 
 
 async def _in_turn(db: Connection, work: Callable[..., Awaitable[T]], dry_run: bool, *args: object) -> T:
-    await require_current(db)
     await db.execute(TURN)
+    await require_current(db)  # after the wait: `troupe db move` may have moved it meanwhile
     clock = SystemClock()
     ids = Ids(clock, LANE)
     ids.witness(await highest_id(db))  # the clock of this machine may be behind

@@ -82,6 +82,9 @@ PLAIN = {
     *("emoji add", "emoji category", "emoji disable", "emoji enable", "invites create", "invites expire"),
     *(
         "backup",
+        "db move",
+        "db shell",
+        "db upgrade",
         "ips block",
         "ips unblock",
         "links allow",
