@@ -273,7 +273,7 @@ async def follows_differ(sim: TwoServers) -> None:
     bob, cyd, dan = await sim.south.people("bob", "cyd", "dan")
     for follower in (bob, cyd, dan):
         sim.has_followed(follower, ada)
-    await cyd.attempt(Follow(sim.known(eva).id))  # which makes his key: without one he can't follow anybody
+    await cyd.insist(Follow(sim.known(eva).id))  # which makes his key: without one he can't follow anybody
     for person, followed in ((sim.known(bob), ada), (cyd, sim.known(ada))):
         person.server.database.arrange(follows.delete_follow, person.id, followed.id)
     await trio.sleep(10)  # a follow that is younger than the activity would stay
@@ -287,7 +287,7 @@ async def follows_differ(sim: TwoServers) -> None:
         await pause(sim)
         await dan.unfollow(sim.known(ada))
         await pause(sim)
-        await dan.attempt(Follow(sim.known(ada).id))
+        await dan.insist(Follow(sim.known(ada).id))
 
     async with sim.together() as go:
         go(post, name="ada")
