@@ -102,12 +102,17 @@ def import_(
     """
     from .importing import read_accounts
     from .making import InvalidAccount, make_accounts, parse_scopes
+    from .progress import interruptible, progress
     from .rows import transact
 
     settings = settings_from(config, data=data, domain=domain)
     try:
         granted = parse_scopes(scopes) if scopes is not None else ()
-        made = transact(settings, make_accounts, settings, read_accounts(file), granted, dry_run=dry_run)
+        lines = file.readlines()
+        with progress("Passwords", len(lines), "No account was made.") as update:
+            wanted = read_accounts(lines, update)
+        with interruptible("No account was made."):
+            made = transact(settings, make_accounts, settings, wanted, granted, dry_run=dry_run)
     except InvalidAccount as unfit:
         raise CommandRefused(f"{unfit}. No account was made.") from None
     if granted and not dry_run:

@@ -66,12 +66,12 @@ def cull(
     dsn: str,
     settings: Settings,
     found: Sequence[ForeignAccount],
+    culled: Culled,
     progress: Callable[[int], None],
     *,
     dry_run: bool,
-) -> Culled:
+) -> None:
     """Ask for accounts and remove those that are gone, batch by batch. `progress` is told the size of each batch."""
-    culled = Culled()
     for start in range(0, len(found), AT_ONCE):
         batch = found[start : start + AT_ONCE]
         gone = trio.run(_ask, dsn, settings, batch, culled)
@@ -80,7 +80,6 @@ def cull(
         culled.gone += [one.acct for one in gone]
         culled.last_id = batch[-1].id
         progress(len(batch))
-    return culled
 
 
 async def _remove(db: Connection, gone: Sequence[ForeignAccount], ids: Ids, now: datetime) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Literal, TextIO
 
@@ -160,6 +159,7 @@ def purge(
     from urllib.parse import urlsplit
 
     from ..domain import base_url
+    from .progress import progress
     from .purging import check_foreign, counted, survey
     from .purging import purge as purge_domain
     from .rows import transact, transactions
@@ -172,9 +172,10 @@ def purge(
         found = run(survey, name)
         counts = counted(found)
         if not dry_run:
-            bar = click.progressbar(length=counts["accounts"], label=f"Deleting accounts of {name}", file=sys.stderr)
-            with bar as shown:
-                purge_domain(run, name, found, shown.update)
+            going_on = "These are deleted. Run the same command again for the others."
+            label, total = f"Deleting accounts of {name}", counts["accounts"]
+            with progress(label, total, going_on, things="accounts") as update:
+                purge_domain(run, name, found, update)
     if as_json:
         print_json({"domain": name, "dry_run": dry_run, **counts})
         return

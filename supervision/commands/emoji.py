@@ -178,9 +178,11 @@ def _add(
 ) -> int:
     from .emoji_files import EmojiTerms
     from .emoji_making import add_emojis
+    from .progress import progress
 
-    terms = EmojiTerms(category, not unlisted, replace)
-    return add_emojis(settings_from(config, data=data), files, terms, dry_run=dry_run)
+    settings, terms = settings_from(config, data=data), EmojiTerms(category, not unlisted, replace)
+    with progress("Pictures", len(files), "No emoji was added.") as update:
+        return add_emojis(settings, files, terms, update, dry_run=dry_run)
 
 
 def _line(one: JsonObject) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import signal
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from io import BytesIO
 
@@ -34,8 +34,15 @@ PATIENCE = 60.0  # seconds for one picture
 ENDING = (signal.SIGTERM, signal.SIGHUP)  # Trio itself raises for SIGINT
 
 
-def add_emojis(settings: Settings, files: Sequence[EmojiFile], terms: EmojiTerms, *, dry_run: bool = False) -> int:
-    """Add emoji, all or none, and return their number. Raises InvalidEmoji.
+def add_emojis(
+    settings: Settings,
+    files: Sequence[EmojiFile],
+    terms: EmojiTerms,
+    progress: Callable[[int], None],
+    *,
+    dry_run: bool = False,
+) -> int:
+    """Add emoji, all or none, and return their number. Raises InvalidEmoji. `progress` is told of each picture.
 
     With `dry_run` their pictures are made all the same, which shows that they can be used, and removed again.
     """
@@ -43,7 +50,7 @@ def add_emojis(settings: Settings, files: Sequence[EmojiFile], terms: EmojiTerms
     transact(settings, _check_free, [file.shortcode for file in files], terms)
     pictures = {secrets.token_hex(16): file for file in files}
     try:
-        made = trio.run(_make_all, folder, pictures)
+        made = trio.run(_make_all, folder, pictures, progress)
         names = [name for one in made.values() for name in _names(one)]
         try:
             if os.geteuid() == 0:  # the server may run as another user, who could not read the files of root
@@ -115,7 +122,9 @@ def _check(outcome: object) -> None:
         raise InvalidEmoji(outcome.text)
 
 
-async def _make_all(folder: Folder, files: Mapping[str, EmojiFile]) -> dict[str, ProcessedMedia]:
+async def _make_all(
+    folder: Folder, files: Mapping[str, EmojiFile], progress: Callable[[int], None]
+) -> dict[str, ProcessedMedia]:
     """Return the files of each emoji, which are published. If one fails, or a signal ends all, none is left.
 
     `files` has the keys by which they are made.
@@ -128,6 +137,7 @@ async def _make_all(folder: Folder, files: Mapping[str, EmojiFile]) -> dict[str,
         async with places:
             try:
                 made[file.shortcode] = await _make(folder, key, file)
+                progress(1)
             except InvalidEmoji as error:
                 failures.append(error)
                 nursery.cancel_scope.cancel()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import cast
 
@@ -16,11 +16,14 @@ from .making import InvalidAccount, RequestedAccount, check_account
 FIELDS = {"username", "email", "password", "role"}
 
 
-def read_accounts(lines: Iterable[bytes]) -> list[RequestedAccount]:
-    """Return the accounts of a file, with hashed passwords. Raises Unfit for the first line that is wrong."""
+def read_accounts(lines: Iterable[bytes], progress: Callable[[int], None]) -> list[RequestedAccount]:
+    """Return the accounts of a file, with hashed passwords. Raises InvalidAccount for the first line that is wrong.
+
+    `progress` is told of each line.
+    """
     entries = [(number, _parsed(number, line)) for number, line in enumerate(lines, 1) if line.strip()]
     _refuse_repeats(entries)
-    hashes = _hash_all([entry.get("password") for _, entry in entries])
+    hashes = _hash_all([entry.get("password") for _, entry in entries], progress)
     return [_wanted(*entry, password_hash) for entry, password_hash in zip(entries, hashes, strict=True)]
 
 
@@ -54,10 +57,18 @@ def _refuse_repeats(entries: Sequence[tuple[int, JsonObject]]) -> None:
                 raise InvalidAccount(f"line {number}: the {field} {entry[field]} stands in line {earlier} too")
 
 
-def _hash_all(passwords: Iterable[str | None]) -> list[str | None]:
+def _hash_all(passwords: Iterable[str | None], progress: Callable[[int], None]) -> list[str | None]:
     """Return a hash for each entry, computed on all cores."""
+    hashes: list[str | None] = []
     with ThreadPoolExecutor(os.cpu_count()) as threads:
-        return list(threads.map(_hash, passwords))
+        try:
+            for one in threads.map(_hash, passwords):
+                hashes.append(one)
+                progress(1)
+        except BaseException:
+            threads.shutdown(wait=False, cancel_futures=True)
+            raise
+    return hashes
 
 
 def _hash(password: str | None) -> str | None:

@@ -37,9 +37,11 @@ def usage(as_json: bool, data: str | None, config: Path | None) -> None:
     Run it on the machine with the data folder. A file that is not there is not counted.
     """
     from .media_keeping import usage as usage_of_files
+    from .progress import progress
 
     chosen = settings_from(config, data=data)
-    found = act(config, usage_of_files, chosen.data / "media", data=data)
+    with progress("Counting files", None, "Nothing was changed.") as update:
+        found = act(config, usage_of_files, chosen.data / "media", update, data=data)
     if as_json:
         print_json(found)
         return
@@ -64,19 +66,26 @@ def remove(days: int, dry_run: bool, as_json: bool, data: str | None, config: Pa
     The server does the same every hour, after a day for the former and after 30 days for copies. Copies are fetched
     again when they are needed. Run it on the machine with the data folder; elsewhere, the server removes the files.
     """
+    from .media_keeping import RemovedMedia, count_unused
     from .media_keeping import remove as remove_media
-    from .media_keeping import remove_files
+    from .progress import progress
+    from .rows import transactions
 
-    chosen = settings_from(config, data=data)
-    removed = act(config, remove_media, days, dry_run=dry_run, data=data)
-    left = 0 if dry_run else remove_files(chosen.data / "media", removed.files)
+    chosen, removed = settings_from(config, data=data), RemovedMedia()
+    with transactions(chosen) as run:
+        if dry_run:
+            removed = run(count_unused, days, dry_run=True)
+        else:
+            going_on = "These are removed. Run the same command again for the others."
+            with progress("Removing media", None, going_on, things="rows") as update:
+                remove_media(run, chosen.data / "media", days, removed, update)
     if as_json:
-        print_json({"removed": removed.counts, "dry_run": dry_run})
+        print_json({"removed": removed.by_kind, "dry_run": dry_run})
         return
-    for kind, count in removed.counts.items():
+    for kind, count in removed.by_kind.items():
         click.echo(f"{'Would remove' if dry_run else 'Removed'} {count} {kind}")
-    if left:
-        click.echo(f"{left} files could not be removed here. The server removes them.")
+    if removed.left:
+        click.echo(f"{removed.left} files could not be removed here. The server removes them.")
 
 
 @media.command

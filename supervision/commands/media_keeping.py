@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -20,54 +20,104 @@ from ...storage.engine.database import Connection
 from ...storage.engine.json_values import JsonObject
 from ...storage.files import COMMANDS, Folder
 from .acting import allowed
+from .rows import Transact
 
 ROWS_AT_ONCE = 5000
 
+# What is removed, in this order.
+KINDS = (cleaning.LOOSE, cleaning.CARDS, cleaning.COPIES)
+
+
+@dataclass(slots=True)
+class RemovedMedia:
+    """How many of each kind were removed, and how many of their files could not be."""
+
+    counts: Counter[str] = field(default_factory=Counter[str])
+    left: int = 0
+
+    @property
+    def by_kind(self) -> dict[str, int]:
+        """The number of each kind, also of those of which none was removed."""
+        return {kind: self.counts[kind] for kind in KINDS}
+
 
 @dataclass(frozen=True, slots=True)
-class RemovedMedia:
-    """How many of each kind were removed, and the names of their files."""
+class Batch:
+    """Rows that one transaction has deleted: how many, their files, and the last id looked at, if there may be more."""
 
-    counts: dict[str, int]
+    count: int
     files: list[str]
+    after: int | None
 
 
-async def usage(db: Connection, root: Path, ids: Ids, now: datetime) -> JsonObject:
-    """Return the number of files and bytes of each kind, and of all."""
+async def usage(db: Connection, root: Path, progress: Callable[[int], None], ids: Ids, now: datetime) -> JsonObject:
+    """Return the number of files and bytes of each kind, and of all. `progress` is told of files."""
     folder = Folder(root, COMMANDS)
     kinds: dict[str, JsonObject] = {}
     for kind in media_usage.KINDS:
-        sizes = await _sizes(db, folder, kind)
+        sizes = await _sizes(db, folder, kind, progress)
         kinds[kind] = {"files": len(sizes), "bytes": sum(sizes)}
     for made, (size, count) in (await media_usage.copies(db)).items():
         kinds[f"copies of other servers, {made}"] = {"files": count, "bytes": size}
     return {name: sum(one[name] for one in kinds.values()) for name in ("files", "bytes")} | {"kinds": kinds}
 
 
-async def remove(db: Connection, days: int, ids: Ids, now: datetime) -> RemovedMedia:
-    """Delete the rows of what was not used for some days. Return how many of each kind, and their files."""
-    act, before, counts, files = act_at_command_line(ids, now), now - timedelta(days=days), Counter[str](), list[str]()
+def remove(run: Transact, root: Path, days: int, removed: RemovedMedia, progress: Callable[[int], None]) -> None:
+    """Delete the rows of what was not used for some days, and their files, in batches.
+
+    `removed` and `progress` are told of each batch. If it is interrupted, the next call does the rest.
+    """
+    try:
+        for kind in KINDS:
+            after: int | None = 0
+            while after is not None:
+                batch = run(_delete_some, kind, days, after)
+                removed.counts[kind] += batch.count
+                removed.left += _remove_files(root, batch.files)
+                progress(batch.count)
+                after = batch.after
+    finally:
+        run(_log, days, removed.by_kind)
+
+
+async def count_unused(db: Connection, days: int, ids: Ids, now: datetime) -> RemovedMedia:
+    """Delete all rows of what was not used for some days, in a transaction that is taken back."""
+    counted = RemovedMedia()
+    for kind in KINDS:
+        after: int | None = 0
+        while after is not None:
+            batch = await _delete_some(db, kind, days, after, ids, now)
+            counted.counts[kind] += batch.count
+            after = batch.after
+    return counted
+
+
+async def _delete_some(db: Connection, kind: str, days: int, after: int, ids: Ids, now: datetime) -> Batch:
+    """Delete the next rows of a kind. The server removes the files that can't be removed here."""
+    act, before, files = act_at_command_line(ids, now), now - timedelta(days=days), list[str]()
 
     async def promise(db: Connection, promises: Sequence[Promise]) -> None:
         files.extend(name for one in promises if isinstance(one.effect, RemoveFiles) for name in one.effect.names)
         await act.promise(db, promises)
 
-    while gone := await cleaning.delete_loose(db, promise, before):
-        counts[cleaning.LOOSE] += gone
-    after: int | None = 0
-    while after is not None:
+    if kind == cleaning.CARDS:
         swept = await cleaning.delete_cards(db, promise, after, before)
-        counts[cleaning.CARDS] += swept.count
-        after = swept.last_id
-    while gone := await cleaning.delete_copies(db, promise, before):
-        counts[cleaning.COPIES] += gone
-    removed = {kind: counts[kind] for kind in (cleaning.LOOSE, cleaning.CARDS, cleaning.COPIES)}
-    await act.log(db, "remove_media", Target("media", None, f"{days} days"), "", **removed)
-    await notices.announce(db, "outbox")
-    return RemovedMedia(removed, files)
+        batch = Batch(swept.count, files, swept.last_id)
+    else:
+        delete = cleaning.delete_loose if kind == cleaning.LOOSE else cleaning.delete_copies
+        gone = await delete(db, promise, before)
+        batch = Batch(gone, files, 0 if gone else None)
+    if files:
+        await notices.announce(db, "outbox")
+    return batch
 
 
-def remove_files(root: Path, names: Sequence[str]) -> int:
+async def _log(db: Connection, days: int, counts: dict[str, int], ids: Ids, now: datetime) -> None:
+    act = act_at_command_line(ids, now)
+    await act.log(db, "remove_media", Target("media", None, f"{days} days"), "", **counts)
+
+
+def _remove_files(root: Path, names: Sequence[str]) -> int:
     """Remove files whose rows are deleted. Return how many could not be removed: the server has promised to do it.
 
     No file is left at once, also without a running server: a full disk may be what keeps it from starting.
@@ -96,11 +146,12 @@ async def budget_of(db: Connection, ids: Ids, now: datetime) -> JsonObject:
     }
 
 
-async def _sizes(db: Connection, folder: Folder, kind: str) -> list[int]:
+async def _sizes(db: Connection, folder: Folder, kind: str, progress: Callable[[int], None]) -> list[int]:
     """Return the sizes of the files of a kind that are there."""
     found: list[int] = []
     after = 0
     while page := await media_usage.page(db, kind, after, ROWS_AT_ONCE):
         after = page[-1][0]
         found += [size for _, names in page for name in names if (size := folder.size(name)) is not None]
+        progress(len(page))
     return found

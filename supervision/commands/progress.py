@@ -29,7 +29,7 @@ class Interrupted(click.ClickException):
 
 @contextmanager
 def progress(
-    label: str, total: int | None, going_on: str, *, things: str = "", in_bytes: bool = False
+    label: str, total: int | None, going_on: str | Callable[[], str], *, things: str = "", in_bytes: bool = False
 ) -> Generator[Update]:
     """Show how far the block is, which tells the given function what it has done.
 
@@ -52,7 +52,8 @@ def progress(
 
                 yield update
         except KeyboardInterrupt:
-            raise Interrupted(f"Interrupted{_after(done, total, things)}. {going_on}") from None
+            text = going_on if isinstance(going_on, str) else going_on()
+            raise Interrupted(f"Interrupted{_after(done, total, things)}. {text}") from None
 
 
 @contextmanager

@@ -61,10 +61,16 @@ def vacuum(dry_run: bool, as_json: bool, data: str | None, config: Path | None) 
 
     Those that an open report names are kept.
     """
-    from .rows import transact
-    from .vacuuming import erase_statuses
+    from .progress import progress
+    from .rows import transactions
+    from .vacuuming import count_statuses, erase_statuses
 
-    erased, kept = transact(settings_from(config, data=data), erase_statuses, dry_run)
+    with transactions(settings_from(config, data=data)) as run:
+        erased, kept = run(count_statuses)
+        if not dry_run:
+            going_on = "These are erased. Run the same command again for the others."
+            with progress("Erasing posts", erased, going_on, things="posts") as update:
+                erased = erase_statuses(run, update)
     if as_json:
         print_json({"erased": erased, "kept": kept, "dry_run": dry_run})
     else:

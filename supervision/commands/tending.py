@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -12,12 +9,8 @@ import click
 
 from .options import ask_first, dry_run_option, json_option, print_json, setting_options, settings_from, yes_option
 
-
-@contextmanager
-def _progress(label: str, length: int) -> Generator[Callable[[int], None]]:
-    """Show how far long work is, apart from what the command prints. Give the function that says so."""
-    with click.progressbar(length=length, label=label, file=sys.stderr) as shown:
-        yield shown.update
+# Those for which it was promised are left out.
+GOING_ON = "The server does these. Run the same command again for the others."
 
 
 @click.command
@@ -44,6 +37,7 @@ def refresh(
     """
     from ..domain import base_url
     from .making import InvalidAccount
+    from .progress import progress
     from .rows import transactions
     from .upkeep import find_many, find_one, refresh_all
 
@@ -59,7 +53,7 @@ def refresh(
             except InvalidAccount as unfit:
                 raise click.ClickException(f"{unfit}.") from None
         if not dry_run:
-            with _progress("Asking the server to fetch accounts", len(found)) as update:
+            with progress("Asking the server to fetch accounts", len(found), GOING_ON, things="accounts") as update:
                 refresh_all(run, found, update)
     if as_json:
         print_json({"accounts": [one.acct for one in found], "dry_run": dry_run})
@@ -89,6 +83,7 @@ def rotate_keys(
     """
     from ..domain import base_url
     from .making import InvalidAccount
+    from .progress import progress
     from .rows import transactions
     from .upkeep import find_keys, rotate_all
 
@@ -101,7 +96,7 @@ def rotate_keys(
         except InvalidAccount as unfit:
             raise click.ClickException(f"{unfit}.") from None
         if not dry_run:
-            with _progress("Asking the server to replace keys", len(found)) as update:
+            with progress("Asking the server to replace keys", len(found), GOING_ON, things="accounts") as update:
                 rotate_all(run, found, update)
     if as_json:
         print_json({"accounts": [one.username for one in found], "dry_run": dry_run})
@@ -138,8 +133,9 @@ def cull(
     that follow or block people here, or are followed, blocked or muted here, are asked for with --all alone. With
     --dry-run the servers are asked, and nothing is deleted.
     """
+    from .culling import Culled, find
     from .culling import cull as cull_accounts
-    from .culling import find
+    from .progress import progress
     from .rows import opened_database, transactions
 
     if not dry_run:
@@ -147,8 +143,13 @@ def cull(
     settings = settings_from(config, data=data, domain=domain)
     with transactions(settings) as run, opened_database(settings) as dsn:
         found = run(find, after, by_domain, everybody, limit)
-        with _progress("Asking for accounts", len(found)) as update:
-            culled = cull_accounts(run, dsn, settings, found, update, dry_run=dry_run)
+        culled = Culled(last_id=after)
+
+        def going_on() -> str:
+            return f"{len(culled.gone)} of them are gone. Go on with --after {culled.last_id}."
+
+        with progress("Asking for accounts", len(found), going_on, things="accounts") as update:
+            cull_accounts(run, dsn, settings, found, culled, update, dry_run=dry_run)
     if as_json:
         print_json({**culled.as_json(), "dry_run": dry_run})
         return
