@@ -37,25 +37,26 @@ class PushKey:
         The file is removed once the database has its key. A file with another key stays where it is: only its operator
         can know which of the two the subscriptions are bound to.
         """
-        earlier = self._earlier()
+        earlier = push_key_in(self._file)
         stored = await database.read(find_push_key)
         stored = stored or await database.transact(insert_push_key, earlier or _new_key())
-        self.private = _private_key(stored)
+        self.private = push_key_of(stored)
         self.public = _public_half(self.private)
         if self._file is not None and earlier == stored:
             self._file.unlink(missing_ok=True)
 
-    def _earlier(self) -> str | None:
-        """Return the key of the file, if there is one. Raises UnusablePushKey if it holds none."""
-        if self._file is None or not self._file.exists():
-            return None
-        try:
-            return _pem(_private_key(self._file.read_text("ascii")))
-        except (ValueError, TypeError) as error:
-            raise UnusablePushKey(
-                f"{self._file} holds no key for Web Push: restore it from a backup, or remove it, and apps that had"
-                " subscribed to notifications must do it again"
-            ) from error
+
+def push_key_in(file: Path | None) -> str | None:
+    """Return the key of a file of an earlier version, if there is one. Raises UnusablePushKey if it holds none."""
+    if file is None or not file.exists():
+        return None
+    try:
+        return _pem(push_key_of(file.read_text("ascii")))
+    except (ValueError, TypeError) as error:
+        raise UnusablePushKey(
+            f"{file} holds no key for Web Push: restore it from a backup, or remove it, and apps that had"
+            " subscribed to notifications must do it again"
+        ) from error
 
 
 def _new_key() -> str:
@@ -66,7 +67,7 @@ def _pem(key: ec.EllipticCurvePrivateKey) -> str:
     return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode("ascii")
 
 
-def _private_key(pem: str) -> ec.EllipticCurvePrivateKey:
+def push_key_of(pem: str) -> ec.EllipticCurvePrivateKey:
     """Return the private key of a PEM text. Raises ValueError if it is none on the curve P-256, as RFC 8292 wants."""
     key = load_pem_private_key(pem.encode("ascii"), password=None)
     if not isinstance(key, ec.EllipticCurvePrivateKey) or not isinstance(key.curve, ec.SECP256R1):

@@ -8,6 +8,11 @@ FIND_OF_ACCOUNT = """
     SELECT uri, private_key, public_key FROM accounts WHERE id = $1 AND domain IS NULL AND private_key IS NOT NULL
 """
 
+NEWEST = """
+    SELECT uri, private_key, public_key FROM accounts WHERE domain IS NULL AND private_key IS NOT NULL
+    ORDER BY id DESC LIMIT $1
+"""
+
 # The first one stays.
 INSERT_OF_ACCOUNT = """
     UPDATE accounts SET private_key = coalesce(private_key, $2),
@@ -41,6 +46,11 @@ async def find(db: Connection, account_id: int | None) -> KeyPair | None:
     """Return the key pair of a local account, or of the server for None. None if it has none yet."""
     of_server = account_id is None
     return _pair(await (db.fetchrow(FIND_OF_SERVER) if of_server else db.fetchrow(FIND_OF_ACCOUNT, account_id)))
+
+
+async def newest(db: Connection, limit: int) -> list[KeyPair]:
+    """Return the key pairs of the newest local accounts."""
+    return [KeyPair(**row) for row in await db.fetch(NEWEST, limit)]
 
 
 async def insert(db: Connection, account_id: int | None, private_key: str, public_key: str) -> KeyPair:

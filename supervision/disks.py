@@ -83,7 +83,9 @@ class Disks:
                 continue
             seen.add(device)
             self.measured[name] = DiskRoom(room.f_bavail * room.f_frsize, room.f_blocks * room.f_frsize)
-            self._rooms[name] = f"{_size(room.f_bavail * room.f_frsize)} free of {_size(room.f_blocks * room.f_frsize)}"
+            self._rooms[name] = (
+                f"{size_text(room.f_bavail * room.f_frsize)} free of {size_text(room.f_blocks * room.f_frsize)}"
+            )
             self._judge(name, room)
 
     def _judge(self, name: str, room: os.statvfs_result) -> None:
@@ -119,5 +121,6 @@ def _is_full(folder: Path) -> bool:
     return room.f_bavail * room.f_frsize < FULL or (room.f_files > 0 and room.f_favail < NO_FILES)
 
 
-def _size(count: int) -> str:
+def size_text(count: int) -> str:
+    """Return a number of bytes for people."""
     return f"{count / 1024 / MIB:.1f} GiB" if count >= 1024 * MIB else f"{count / MIB:.0f} MiB"

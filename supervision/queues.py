@@ -28,7 +28,6 @@ from ..actors.federation.receiving import InboxContext
 from ..actors.federation.refresher import Refresher
 from ..actors.kernel import Clock, Origin, Record
 from ..actors.mail.sender import Letterhead, MailSender
-from ..actors.mail.smtp import Smtp
 from ..actors.mail.templates import Sender
 from ..actors.push.delivery import Deliver
 from ..actors.push.sender import PushContext, PushSender
@@ -38,6 +37,7 @@ from ..http.entities.account import avatar_url
 from ..storage.engine.database import Database
 from .actor_system import ActorSystem
 from .configuration import Settings
+from .mail_server import smtp_of
 
 
 def mail_queue(settings: Settings, database: Database, clock: Clock) -> Staffed[MailSender]:
@@ -98,10 +98,8 @@ def refresh_queue(actors: ActorSystem, federation: Federation) -> Staffed[Accoun
 
 
 def _mail_sender(settings: Settings, database: Database, clock: Clock) -> MailSender | None:
-    if settings.smtp_host is None:
+    smtp = smtp_of(settings)
+    if smtp is None:
         return None
-    password = settings.smtp_password.get_secret_value() if settings.smtp_password else None
-    name = settings.mail_sender.rpartition("@")[2]
-    smtp = Smtp(settings.smtp_host, settings.smtp_port, settings.smtp_tls, name, settings.smtp_user, password)
     head = Letterhead(Sender(settings.mail_sender, settings.title), settings.base_url)
     return MailSender(database, clock, head, smtp, secret=lambda: secrets.token_urlsafe(32))

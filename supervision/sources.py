@@ -41,11 +41,15 @@ Kind = Literal["default", "file", "environment", "secret file", "option", "chang
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One place that sets a setting: its kind, its place as an operator finds it, and the value as it stands there."""
+    """One place that sets a setting: its kind, its place as an operator finds it, and the value as it stands there.
+
+    `path` is the file of the place, if it is in one.
+    """
 
     kind: Kind
     place: str
     value: object
+    path: Path | None = None
 
     def __str__(self) -> str:
         """Return the source in the words of an error."""
@@ -177,7 +181,7 @@ def _from_file(path: Path | None) -> dict[str, Source]:
     try:
         text = path.read_text("utf-8")
         values: dict[str, object] = tomllib.loads(text)
-        return {name: Source("file", _place(path, text, name), value) for name, value in values.items()}
+        return {name: Source("file", _place(path, text, name), value, path) for name, value in values.items()}
     except OSError as error:
         raise ConfigurationError(f"The settings file {path} can't be read: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -216,7 +220,8 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, Source]:
             raise ConfigurationError(
                 f"{variable(name)} and {variable(name)}{OF_FILE} are both set: remove one of the two."
             )
-        found[name] = Source("secret file", f"the file {path} ({variable(name)}{OF_FILE})", _secret_in(name, path))
+        place = f"the file {path} ({variable(name)}{OF_FILE})"
+        found[name] = Source("secret file", place, _secret_in(name, path), Path(path))
     return found
 
 

@@ -35,6 +35,7 @@ troupe (rest_for_one, 3 crashes in 30 s)
 from __future__ import annotations
 
 import random
+import resource
 import secrets
 from collections.abc import Callable
 from pathlib import Path
@@ -54,6 +55,7 @@ from ..actors.push.delivery import WebPush
 from ..actors.push.encryption import PushEncryption
 from ..actors.push_key import PushKey, UnusablePushKey
 from ..http.access.context import HttpContext
+from ..http.server.descriptors import count_open
 from ..storage import outbox
 from ..storage.engine.database import Connection, Database, Fenced, Unavailable
 from ..storage.engine.term import AnotherNode
@@ -157,7 +159,8 @@ class Troupe:
         """All parts in the order in which they start. Each may depend on those before it."""
         tree, inspector = {"tree": self.supervisor_portrait}, Inspector(self.runtime)
         control = Control(
-            self.settings.control_socket, {**tree, **inspector.answers()}, self.listeners.hand_over,
+            self.settings.control_socket, {**tree, "doctor": self.self_report, **inspector.answers()},
+            self.listeners.hand_over,
             answers_outside={**tree, **inspector.answers_outside()},
         )  # fmt: skip
         resolver, films = self.federation.resolver, self.http_context.remote_files.films
@@ -210,6 +213,11 @@ class Troupe:
 
     def supervisor_portrait(self) -> dict[str, object]:
         return self.supervisor.portrait()
+
+    def self_report(self) -> dict[str, object]:
+        """Return what `troupe doctor` can't see from outside: descriptors, and the token of a probe."""
+        limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+        return {"descriptors": count_open(), "descriptor_limit": limit, "probe": self.http_context.probe.issue()}
 
     async def _prepare(self, database: Database) -> None:
         """Prepare the database for this process, before any other part of it uses the database.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import smtplib
 import ssl
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -14,11 +14,20 @@ from .sender import NotSent, Undeliverable
 from .templates import Letter
 
 Tls = Literal["none", "starttls", "tls"]
+Step = Literal["connect", "encrypt", "log in"]
 
 AT_ONCE = 4  # connections to the mail server
 STEP = 30.0  # seconds that one answer of the mail server may take
 WHOLE = 120.0  # seconds that a mail may take
 REFUSED_FOR_GOOD = 500
+
+
+class UnusableMailServer(Exception):
+    """Raised when no mail could be handed over. `step` is the one that failed; the text is for the operator alone."""
+
+    def __init__(self, step: Step, cause: Exception) -> None:
+        super().__init__(" ".join(str(cause).split()) or type(cause).__name__)
+        self.step: Step = step
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +60,21 @@ class Smtp:
             code = getattr(error, "smtp_code", None)
             raise NotSent(type(error).__name__ + (f" ({code})" if code else "")) from None
 
+    def try_out(self) -> None:
+        """Connect, greet, encrypt and log in as for a mail, and leave. Raises UnusableMailServer."""
+        step: Step = "connect"
+        try:
+            client = self._greeted()
+            with closing(client):
+                step = "encrypt"
+                self._encrypt(client)
+                step = "log in"
+                self._log_in(client)
+                with suppress(OSError):
+                    client.quit()
+        except OSError as error:  # smtplib's own errors are OSErrors too
+            raise UnusableMailServer(step, error) from error
+
     def _hand_over(self, letter: Letter) -> None:
         client = self._connected()
         try:
@@ -62,17 +86,27 @@ class Smtp:
             client.close()
 
     def _connected(self) -> smtplib.SMTP:
-        if self.tls == "tls":
-            context = ssl.create_default_context()
-            client = smtplib.SMTP_SSL(self.host, self.port, self.name, timeout=STEP, context=context)
-        else:
-            client = smtplib.SMTP(self.host, self.port, self.name, timeout=STEP)
+        client = self._greeted()
         try:
-            if self.tls == "starttls":
-                client.starttls(context=ssl.create_default_context())
-            if self.user is not None:
-                client.login(self.user, self.password or "")
+            self._encrypt(client)
+            self._log_in(client)
         except BaseException:
             client.close()
             raise
         return client
+
+    def _greeted(self) -> smtplib.SMTP:
+        if self.tls == "tls":
+            context = ssl.create_default_context()
+            return smtplib.SMTP_SSL(self.host, self.port, self.name, timeout=STEP, context=context)
+        return smtplib.SMTP(self.host, self.port, self.name, timeout=STEP)
+
+    def _encrypt(self, client: smtplib.SMTP) -> None:
+        if self.tls == "starttls":
+            client.starttls(context=ssl.create_default_context())
+
+    def _log_in(self, client: smtplib.SMTP) -> None:
+        if self.user is None:
+            client.ehlo_or_helo_if_needed()
+        else:
+            client.login(self.user, self.password or "")

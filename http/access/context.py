@@ -45,6 +45,7 @@ from ..entities.rendered import Renderings
 from ..server.readiness import Readiness
 from .live_pages import LivePages
 from .operations import ServerOperations, Unsupervised
+from .probe import ProxyProbe
 from .pump import Pump
 from .rates import Rates
 from .request_counts import RequestCounts
@@ -155,6 +156,7 @@ class HttpContext:
     trends: Trends = field(init=False)
     suggestions: Suggestions = field(init=False)
     translations: Translations = field(init=False)
+    probe: ProxyProbe = field(init=False)
     streams: Streams = field(default_factory=Streams)
     live_pages: LivePages = field(default_factory=LivePages)
     pump: Pump = field(default_factory=Pump)
@@ -164,6 +166,7 @@ class HttpContext:
         object.__setattr__(self, "new_request_id", request_ids(self.secret()))
         object.__setattr__(self, "rendered", Renderings(self.clock.now))
         object.__setattr__(self, "readiness", Readiness(self.database))
+        object.__setattr__(self, "probe", ProxyProbe(self.clock, self.secret))
         texts, description = self.settings.data / "texts", self.settings.description
         object.__setattr__(self, "policies", OperatorPolicies(texts, description, self.clock, self.record))
         trends = Trends(self.database, self.clock, review=self.settings.trends_review)

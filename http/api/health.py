@@ -5,15 +5,20 @@ from __future__ import annotations
 from ..access.context import HttpContext
 from ..answers.answer import Answer, json
 from ..answers.errors import NotReady
+from ..intake.request import Request
 from ..router import api
 from ..server.readiness import explained
 
 
 @api.get("/health")
 @api.get("/health/live")
-def show_health() -> Answer:
-    """Liveness: the process answers requests. It says nothing about the database. `/health` is Mastodon's path."""
-    return json({"status": "UP"})
+def show_health(context: HttpContext, request: Request) -> Answer:
+    """Liveness: the process answers requests. It says nothing about the database. `/health` is Mastodon's path.
+
+    `troupe doctor` learns too how its request arrived.
+    """
+    seen = context.probe.seen(request, context.settings.trusted_proxies)
+    return json({"status": "UP"} if seen is None else {"status": "UP", "seen": seen})
 
 
 @api.get("/health/ready")

@@ -39,6 +39,7 @@ PLACES = {
     "backup": "backup",
     "restore": "backup",
     "db": "db",
+    "doctor": "doctor",
     "migrate": "migrate",
     "tree": "tree",
     "top": "top",

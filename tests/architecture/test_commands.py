@@ -21,6 +21,7 @@ LISTS = {
         "config check",
         "config explain",
         "config show",
+        "doctor",
         "domains list",
         "email-domains list",
         "emoji list",

@@ -31,6 +31,7 @@ NAMED = {
     ("storage/engine/term.py", "connect"),
     ("supervision/commands/asking.py", "connect"),  # the running server's control socket
     ("supervision/control.py", "connect"),  # the same
+    ("supervision/doctor/public_address.py", "create_connection"),  # the server's own public address
     ("supervision/testing/stage/postgres.py", "connect"),
     ("supervision/testing/stage/server.py", "connect"),  # a simulated stream
 }

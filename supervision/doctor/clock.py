@@ -1,0 +1,58 @@
+"""The clock: against that of the database, and whether it is kept right."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+from ...storage.engine.connect import transact_once
+from ...storage.engine.database import StorageError
+from ...storage.engine.server_facts import server_time
+from .findings import Examination, Finding
+
+SUBJECT = "clock"
+MOST = timedelta(seconds=5)
+SYNCHRONISE = "Turn on time synchronisation on both machines: timedatectl set-ntp true."
+TIMEDATECTL = ("timedatectl", "show", "--property=NTPSynchronized", "--value")
+PATIENCE = 5.0  # seconds
+
+
+def check_clock(examination: Examination) -> Iterator[Finding]:
+    """Compare the clocks, and ask systemd if this one is synchronised."""
+    if examination.dsn is not None:
+        yield from _against_database(examination.dsn)
+    yield _synchronised()
+
+
+def judge(before: datetime, there: datetime, after: datetime) -> Finding:
+    """Return what there is to say of the database's time, asked between two times of this machine."""
+    apart = max(before - there, there - after, timedelta(0))
+    if apart > MOST:
+        return Finding(
+            SUBJECT, "wrong", f"the database's clock differs by {apart.total_seconds():.0f} s: rows and log disagree",
+            SYNCHRONISE,
+        )  # fmt: skip
+    return Finding(SUBJECT, "good", "the database has the same time")
+
+
+def _against_database(dsn: str) -> Iterator[Finding]:
+    try:
+        before = datetime.now(UTC)
+        there = transact_once(dsn, server_time)
+        yield judge(before, there, datetime.now(UTC))
+    except StorageError:
+        return  # the check of the database says so
+
+
+def _synchronised() -> Finding:
+    try:
+        asked = subprocess.run(TIMEDATECTL, capture_output=True, text=True, timeout=PATIENCE, check=True)  # noqa: S603 - constants
+    except (OSError, subprocess.SubprocessError):
+        return Finding(
+            SUBJECT, "note", "systemd does not say if this clock is synchronised; one that is minutes wrong breaks"
+            " two-factor codes and requests of other servers",
+        )  # fmt: skip
+    if asked.stdout.strip() == "no":
+        return Finding(SUBJECT, "wrong", "systemd says that this clock is not synchronised", SYNCHRONISE)
+    return Finding(SUBJECT, "good", "synchronised, as systemd says")

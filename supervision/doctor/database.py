@@ -1,0 +1,114 @@
+"""PostgreSQL: its version, the settings that keep data safe, and its room for connections."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...storage.engine.connect import transact_once
+from ...storage.engine.database import StorageError
+from ...storage.engine.migrate import MigrationRefused, require_current
+from ...storage.engine.server_facts import ServerFacts, server_facts
+from ..disks import size_text
+from .findings import Examination, Finding
+
+SUBJECT = "database"
+OLDEST = 15  # NULLS NOT DISTINCT of unique indexes
+# Besides the pool: the connection that holds the term and hears notices, and two commands at once.
+BESIDES = 3
+LOSES = {
+    "fsync": "a power cut can destroy the database",
+    "full_page_writes": "a power cut can destroy pages of the database",
+}
+
+
+def check_database(examination: Examination) -> Iterator[Finding]:
+    """Ask PostgreSQL, and judge its answers."""
+    if examination.dsn is None:
+        yield Finding(SUBJECT, "wrong", f"it can't be asked: {examination.no_database}", _reach(examination))
+        return
+    try:
+        facts = transact_once(examination.dsn, server_facts)
+    except StorageError as error:
+        yield Finding(SUBJECT, "wrong", f"it can't be asked: {error}", _reach(examination))
+        return
+    yield from judge(facts, examination.sources.settings.database_connections, own=not _is_external(examination))
+    yield from _schema(examination.dsn)
+
+
+def judge(facts: ServerFacts, pool: int, *, own: bool) -> Iterator[Finding]:
+    """Return what is wrong with a server for a pool of this size. `own` is true for the embedded one."""
+    wrong = [*_version(facts), *_safety(facts, own), *_connections(facts, pool, own), *_text_and_time(facts)]
+    if not wrong:
+        yield Finding(
+            SUBJECT, "good",
+            f"PostgreSQL {facts.version}, {size_text(facts.size)}; fsync and full_page_writes are on;"
+            f" {facts.max_connections} connections, {facts.others} of them used by others; UTF8, UTC",
+        )  # fmt: skip
+    yield from wrong
+
+
+def _version(facts: ServerFacts) -> Iterator[Finding]:
+    if facts.version_number < OLDEST * 10_000:
+        yield Finding(
+            SUBJECT, "wrong", f"PostgreSQL {facts.version} is too old",
+            f"Upgrade it to {OLDEST} or newer with pg_upgrade, or move the database to such a server.",
+        )  # fmt: skip
+
+
+def _safety(facts: ServerFacts, own: bool) -> Iterator[Finding]:
+    for name, loss in LOSES.items():
+        if facts.settings[name] != "on":
+            command = f"ALTER SYSTEM RESET {name}" if own else f"ALTER SYSTEM SET {name} = on"
+            yield Finding(
+                SUBJECT, "wrong", f"{name} is {facts.settings[name]}: {loss}",
+                f"As superuser: {command}; SELECT pg_reload_conf().",
+            )  # fmt: skip
+    if facts.settings["synchronous_commit"] == "off":
+        yield Finding(
+            SUBJECT, "note", "synchronous_commit is off: a power cut loses what was acknowledged in the last second",
+            "As superuser: ALTER SYSTEM SET synchronous_commit = on; SELECT pg_reload_conf().",
+        )  # fmt: skip
+
+
+def _connections(facts: ServerFacts, pool: int, own: bool) -> Iterator[Finding]:
+    free = facts.max_connections - facts.reserved - facts.others
+    if pool + BESIDES > free:
+        yield Finding(
+            SUBJECT, "wrong",
+            f"database_connections is {pool}, and PostgreSQL has {max(free, 0)} connections for Troupe:"
+            f" {facts.max_connections} (max_connections), {facts.reserved} are reserved, {facts.others} others' own",
+            f"Set database_connections to {max(free - BESIDES, 1)} or less"
+            + (", " if own else f", or max_connections to {facts.max_connections + pool + BESIDES - free} or more,")
+            + " and restart.",
+        )  # fmt: skip
+
+
+def _text_and_time(facts: ServerFacts) -> Iterator[Finding]:
+    if facts.encoding != "UTF8":
+        yield Finding(
+            SUBJECT, "wrong", f"the database's encoding is {facts.encoding}: it can't store all characters",
+            "Make a new one: CREATE DATABASE troupe ENCODING 'UTF8' TEMPLATE template0.",
+        )  # fmt: skip
+    if facts.settings["TimeZone"] not in ("UTC", "Etc/UTC"):
+        yield Finding(
+            SUBJECT, "wrong",
+            f"its connections have the timezone {facts.settings['TimeZone']}, although Troupe asks for UTC",
+            "A connection pooler between them drops the setting: let it pass `timezone`, or connect without it.",
+        )  # fmt: skip
+
+
+def _schema(dsn: str) -> Iterator[Finding]:
+    try:
+        transact_once(dsn, require_current)
+    except MigrationRefused as error:
+        yield Finding(SUBJECT, "wrong", str(error), "Run `troupe migrate`, or start the server, which does it.")
+
+
+def _is_external(examination: Examination) -> bool:
+    return examination.sources.settings.database_url is not None
+
+
+def _reach(examination: Examination) -> str:
+    if _is_external(examination):
+        return "Start PostgreSQL, and check host, user and password: `troupe config explain database_url` says where."
+    return "Start the server once, or correct --data; the log of the embedded PostgreSQL is postgres/troupe.log there."

@@ -1,0 +1,33 @@
+"""File descriptors: how many connections the limit of the process allows."""
+
+from __future__ import annotations
+
+import resource
+from collections.abc import Iterator
+
+from ...http.server.descriptors import WANTED
+from .findings import Examination, Finding
+
+SUBJECT = "descriptors"
+FEW = 4096  # about three thousand clients
+CURE = "Raise the hard limit: LimitNOFILE=65536 in the unit of systemd, or `ulimit -Hn 65536` before the start."
+
+
+def check_descriptors(examination: Examination) -> Iterator[Finding]:
+    """Look at the limit of the running server, or at the one that a server would have if it were started from here."""
+    server = examination.server
+    if server is None:
+        hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        yield judge(WANTED if hard == resource.RLIM_INFINITY else min(hard, WANTED), None)
+        return
+    yield judge(int(server["descriptor_limit"]), int(server["descriptors"]))
+
+
+def judge(limit: int, used: int | None) -> Finding:
+    """Return what there is to say of a limit, of which the server uses so many; None without a server."""
+    text = f"{limit} for a server that is started from here" if used is None else f"{used} of {limit} in use"
+    if limit < FEW:
+        return Finding(SUBJECT, "wrong", f"{text}: too few for many clients", CURE)
+    if used is not None and used > limit * 0.8:
+        return Finding(SUBJECT, "wrong", f"{text}: further clients will soon get 503", CURE)
+    return Finding(SUBJECT, "good", text)

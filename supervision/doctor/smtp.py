@@ -1,0 +1,78 @@
+"""Mail: whether the mail server takes mails of this server; one is sent only if an address is given."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+import trio
+
+from ...actors.mail.sender import NotSent, Undeliverable
+from ...actors.mail.smtp import Smtp, Step, UnusableMailServer
+from ...actors.mail.templates import Letter, Sender
+from ..configuration import Settings
+from ..mail_server import smtp_of
+from .findings import Examination, Finding
+
+SUBJECT = "mail"
+CURES: dict[Step, str] = {
+    "connect": "Check smtp_host, smtp_port and smtp_tls, and that no firewall is between.",
+    "encrypt": "Check smtp_tls (`tls` for port 465, `starttls` for 587), and the mail server's certificate and name.",
+    "log in": "Check smtp_user and smtp_password.",
+}
+
+
+def check_smtp(examination: Examination) -> Iterator[Finding]:
+    """Connect, greet, encrypt and log in, as the server does for each mail."""
+    settings = examination.sources.settings
+    smtp = smtp_of(settings)
+    if smtp is None:
+        yield from _without(settings)
+        return
+    where = f"{smtp.host}:{smtp.port}"
+    try:
+        smtp.try_out()
+    except UnusableMailServer as error:
+        yield Finding(SUBJECT, "wrong", f"{where} can't be used ({error.step}): {error}", CURES[error.step])
+        return
+    yield from _weak(settings)
+    yield Finding(SUBJECT, "good", f"{where} takes mails from {settings.mail_sender}")
+    if examination.mail_to is not None:
+        yield _sent(smtp, settings, examination.mail_to)
+
+
+def _without(settings: Settings) -> Iterator[Finding]:
+    if settings.registrations != "closed":
+        yield Finding(
+            SUBJECT, "wrong",
+            f"there is no smtp_host, so sign-ups are closed although registrations is {settings.registrations}",
+            "Set smtp_host, or registrations to closed.",
+        )  # fmt: skip
+    else:
+        yield Finding(
+            SUBJECT, "note", "no smtp_host is set: no mail is sent, and nobody can set a forgotten password anew"
+        )
+
+
+def _weak(settings: Settings) -> Iterator[Finding]:
+    if settings.smtp_tls == "none" and settings.smtp_user is not None:
+        yield Finding(
+            SUBJECT, "wrong", "the password for the mail server is sent without encryption",
+            "Set smtp_tls to starttls or tls.",
+        )  # fmt: skip
+
+
+def _sent(smtp: Smtp, settings: Settings, to: str) -> Finding:
+    sender = Sender(settings.mail_sender, settings.title)
+    identity = f"<doctor-{secrets.token_hex(8)}@{settings.mail_sender.rpartition('@')[2]}>"
+    text = f"`troupe doctor` has sent this mail from {settings.base_url}. Mails of this server arrive.\n"
+    letter = Letter(identity, sender, to, f"A test from {settings.title}", text, datetime.now(UTC))
+    try:
+        trio.run(smtp, letter)
+    except (Undeliverable, NotSent) as error:
+        return Finding(
+            SUBJECT, "wrong", f"the mail to {to} was not taken: {error}",
+            "Check the address, mail_from, and what the mail server's log says of it.",
+        )  # fmt: skip
+    return Finding(SUBJECT, "good", f"a mail to {to} was taken; look whether it arrives")

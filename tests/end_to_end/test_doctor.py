@@ -1,0 +1,128 @@
+"""`troupe doctor` beside a running server: directly, and through a proxy that is broken in each of its duties."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+import trio
+
+from ..certificates import certificate
+from ..data_folders import copy_data, passable_folder
+from .federated import CHUNK, FederatedServer, TlsFront
+from .server import Server
+
+Edit = Callable[[bytes], bytes]
+FORWARDED = re.compile(rb"\r\nx-forwarded-for: ([^\r]*)", re.IGNORECASE)
+
+
+class Proxy(TlsFront):
+    """A proxy as the README has it, with one client a connection. `broken` undoes one of its duties."""
+
+    broken: Edit = staticmethod(lambda head: head)
+
+    async def _pass_on(self, outside: trio.SSLStream[trio.SocketStream]) -> None:
+        head = b""
+        try:
+            async with outside, await trio.open_tcp_stream("127.0.0.1", self._behind) as inside:
+                while b"\r\n\r\n" not in head:
+                    head += await outside.receive_some(CHUNK)
+                head = FORWARDED.sub(rb"\r\nX-Forwarded-For: \1, 192.0.2.9", head)
+                await inside.send_all(type(self).broken(head))
+                async with trio.open_nursery() as nursery:
+                    nursery.start_soon(_pump, outside, inside)
+                    await _pump(inside, outside)
+                    nursery.cancel_scope.cancel()
+        except* (OSError, trio.BrokenResourceError, trio.ClosedResourceError):
+            pass
+
+
+async def _pump(source: trio.abc.ReceiveStream, sink: trio.abc.SendStream) -> None:
+    while chunk := await source.receive_some(CHUNK):
+        await sink.send_all(chunk)
+
+
+@pytest.fixture(scope="module")
+def behind_proxy(prepared: Path) -> Iterator[FederatedServer]:
+    """A running server whose name is a.test, and the proxy in front of it."""
+    with passable_folder() as folder:
+        made = certificate(folder, hosts=["a.test"])
+        copy_data(prepared, folder / "data")
+        server = FederatedServer(folder / "data", "a.test", made.server)
+        server.front = Proxy(made.server, server.port)
+        server.settings |= {"TROUPE_TEST_HOSTS": server.place, "SSL_CERT_FILE": str(made.file)}
+        with server.front:
+            server.start()
+            yield server
+            assert server.stop() == 0
+
+
+def wrong(server: Server, *subjects: str, **settings: str) -> list[str]:
+    """What the command finds wrong with the way to the server."""
+    done = server.troupe("doctor", "--json", **settings)
+    found = [one for one in json.loads(done.stdout) if one["subject"] in subjects]
+    assert found, done.stdout
+    return [one["text"] for one in found if one["state"] == "wrong"]
+
+
+def test_a_server_without_a_proxy_is_good_while_it_runs_and_is_not_asked_when_it_does_not(own_server: Server) -> None:
+    own_server.start()
+    found = json.loads(own_server.troupe("doctor", "--json", TROUPE_PORT=str(own_server.port)).stdout)
+    texts = {one["subject"]: one["text"] for one in found if one["state"] == "good"}
+    assert texts["proxy"] == f"requests to {own_server.url} arrive with their host and their client's address"
+    assert texts["streaming"].startswith("WebSockets get through")
+    assert re.fullmatch(r"\d+ of \d+ in use", texts["descriptors"])
+    assert own_server.stop() == 0
+    found = json.loads(own_server.troupe("doctor", "--json", TROUPE_PORT=str(own_server.port)).stdout)
+    assert "no server answers here" in next(one["text"] for one in found if one["subject"] == "proxy")
+    assert not [one for one in found if one["state"] == "wrong" and one["subject"] != "database"]
+
+
+def test_a_proxy_that_does_its_duties_is_good(behind_proxy: FederatedServer) -> None:
+    assert wrong(behind_proxy, "domain", "proxy", "streaming") == []
+
+
+@pytest.mark.parametrize(
+    ("broken", "subject", "problem"),
+    [
+        (lambda head: re.sub(rb"Host: [^\r]*", b"Host: a:3", head), "proxy", "arrive with Host: a:3"),
+        (lambda head: FORWARDED.sub(b"", head), "proxy", "without X-Forwarded-For"),
+        (lambda head: head.replace(b", 192.0.2.9", b""), "proxy", "clients can choose the address"),
+        (lambda head: re.sub(rb"\r\nX-Troupe-Probe: [^\r]*", b"", head), "proxy", "another server answers"),
+        (lambda head: head.replace(b"/health", b"/nothing"), "proxy", "another server answers"),
+        (lambda head: head.replace(b"Upgrade: websocket\r\n", b""), "streaming", "404 in place of 101"),
+        (lambda head: head.replace(b"Connection: Upgrade", b"Connection: close"), "streaming", "in place of 101"),
+    ],
+    ids=["host", "no address", "forged address", "another server", "no path", "no upgrade", "no connection upgrade"],
+)  # fmt: skip
+def test_each_duty_of_the_proxy_is_found_undone(
+    behind_proxy: FederatedServer, monkeypatch: pytest.MonkeyPatch, broken: Edit, subject: str, problem: str
+) -> None:
+    monkeypatch.setattr(Proxy, "broken", staticmethod(broken))
+    (text,) = wrong(behind_proxy, subject)
+    assert problem in text
+
+
+def test_a_certificate_that_is_not_trusted_and_a_proxy_that_is_away_are_found(behind_proxy: FederatedServer) -> None:
+    (text,) = set(wrong(behind_proxy, "proxy", SSL_CERT_FILE="/dev/null"))
+    assert text.startswith("the certificate of https://a.test is not good: ")
+    behind_proxy.front.close()
+    try:
+        assert set(wrong(behind_proxy, "proxy", "streaming")) == {"https://a.test can't be reached: Connection refused"}
+    finally:
+        behind_proxy.front.open()
+
+
+def test_a_proxy_that_is_not_trusted_is_found(behind_proxy: FederatedServer) -> None:
+    texts = wrong(behind_proxy, "proxy", TROUPE_TRUSTED_PROXIES="10.0.0.1")
+    assert texts == ["all clients count as one: requests come from 127.0.0.1, which is not in trusted_proxies"]
+
+
+def test_only_the_token_of_the_control_socket_shows_how_a_request_arrived(behind_proxy: FederatedServer) -> None:
+    with httpx.Client(base_url=f"http://127.0.0.1:{behind_proxy.port}", trust_env=False) as client:
+        for token in ("", "x", "x" * 43):
+            assert client.get("/health", headers={"X-Troupe-Probe": token}).json() == {"status": "UP"}

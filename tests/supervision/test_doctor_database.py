@@ -1,0 +1,185 @@
+"""`troupe doctor`: PostgreSQL and the keys in it, by breaking what is checked."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import cast
+
+import asyncpg
+import pytest
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+
+from troupe.actors.activitypub.keys import private_pem, public_pem
+from troupe.storage.engine.connect import run, transact_once
+from troupe.storage.engine.database import Connection
+from troupe.storage.engine.server_facts import ServerFacts, server_facts
+from troupe.supervision.doctor.clock import check_clock
+from troupe.supervision.doctor.database import check_database, judge
+from troupe.supervision.doctor.findings import Check, Examination, Finding
+from troupe.supervision.doctor.keys import check_keys
+from troupe.supervision.doctor.proxy import check_proxy
+from troupe.supervision.sources import read_sources
+
+
+@pytest.fixture(autouse=True)
+def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A working directory without a settings file and without data."""
+    monkeypatch.chdir(tmp_path)
+
+
+def examined(check: Check, dsn: str, **environ: str) -> list[Finding]:
+    return list(check(Examination(read_sources({}, {"TROUPE_DATABASE_URL": dsn} | environ), dsn)))
+
+
+def wrong(findings: list[Finding]) -> list[str]:
+    return [finding.text for finding in findings if finding.state == "wrong"]
+
+
+def execute(dsn: str, statement: str) -> None:
+    async def work(db: Connection) -> None:
+        await db.execute(statement)
+
+    transact_once(dsn, work)
+
+
+@pytest.fixture
+def facts(dsn: str) -> ServerFacts:
+    """The facts of the server of these tests, which loses data in a power cut, as those of one that does not."""
+    facts = transact_once(dsn, server_facts)
+    return replace(
+        facts, settings={**facts.settings, "fsync": "on", "full_page_writes": "on", "synchronous_commit": "on"}
+    )
+
+
+def test_a_server_that_forgets_in_a_power_cut_is_found(dsn: str) -> None:
+    found = [finding for finding in examined(check_database, dsn) if finding.state != "good"]
+    assert [one.text.partition(":")[0] for one in found] == [
+        "fsync is off", "full_page_writes is off", "synchronous_commit is off"
+    ]  # fmt: skip
+    assert found[0].cure == "As superuser: ALTER SYSTEM SET fsync = on; SELECT pg_reload_conf()."
+
+
+def test_a_good_server_is_told_in_a_line(facts: ServerFacts) -> None:
+    (good,) = judge(facts, 8, own=True)
+    assert good.state == "good"
+    assert good.text.startswith(f"PostgreSQL {facts.version}, ")
+
+
+def test_an_old_version_another_encoding_and_another_timezone_are_found(facts: ServerFacts) -> None:
+    old = replace(facts, version="14.9", version_number=140009)
+    assert wrong([*judge(old, 8, own=False)]) == ["PostgreSQL 14.9 is too old"]
+    (latin,) = wrong([*judge(replace(facts, encoding="LATIN1"), 8, own=False)])
+    assert "LATIN1" in latin
+    elsewhere = replace(facts, settings={**facts.settings, "TimeZone": "Europe/Berlin"})
+    assert "Europe/Berlin" in wrong([*judge(elsewhere, 8, own=False)])[0]
+
+
+def test_too_few_connections_are_found_and_the_cure_has_the_right_number(facts: ServerFacts) -> None:
+    small = replace(facts, max_connections=20, reserved=3, others=5)
+    (found,) = judge(small, 10, own=False)
+    assert found.text.startswith("database_connections is 10, and PostgreSQL has 12 connections for Troupe: 20")
+    assert found.cure == "Set database_connections to 9 or less, or max_connections to 21 or more, and restart."
+    assert wrong([*judge(small, 9, own=False)]) == []
+    assert wrong([*judge(replace(small, max_connections=21), 10, own=False)]) == []
+
+
+def test_connections_of_other_programs_are_counted_and_ours_are_not(dsn: str) -> None:
+    async def counted() -> int:
+        other = await asyncpg.connect(dsn, server_settings={"application_name": "psql"})
+        try:
+            return (await server_facts(cast("Connection", other))).others
+        finally:
+            await other.close()
+
+    before = transact_once(dsn, server_facts).others
+    assert run(counted) == before + 1
+
+
+def test_a_database_that_does_not_answer_is_found() -> None:
+    (text,) = wrong(examined(check_database, "postgresql://nobody@127.0.0.1:1/none"))
+    assert text.startswith("it can't be asked: ")
+
+
+def test_a_schema_that_is_not_current_is_found(dsn: str, bare_dsn: str) -> None:
+    assert any("no schema yet" in text for text in wrong(examined(check_database, bare_dsn)))
+    execute(dsn, "DELETE FROM schema_migrations WHERE number = (SELECT max(number) FROM schema_migrations)")
+    assert any("run `troupe migrate`" in text for text in wrong(examined(check_database, dsn)))
+
+
+def test_the_database_on_this_machine_has_the_same_time(dsn: str) -> None:
+    assert examined(check_clock, dsn)[0].text == "the database has the same time"
+
+
+# Keys
+
+
+@pytest.fixture
+def keys(dsn: str) -> str:
+    """A database with the key of the server, and one for Web Push."""
+    private, public = _pair()
+
+    async def work(db: Connection) -> None:
+        await db.execute("INSERT INTO server_key (private_key, public_key) VALUES ($1, $2)", private, public)
+        await db.execute("INSERT INTO push_key (private_key) VALUES ($1)", new_push_key())
+
+    transact_once(dsn, work)
+    return dsn
+
+
+def test_keys_that_fit_are_good(keys: str) -> None:
+    assert [(one.state, one.text) for one in examined(check_keys, keys)] == [
+        ("good", "1 key pairs for signatures fit (they are made when first needed)"),
+        ("good", "the key for Web Push can be read"),
+    ]
+
+
+def test_a_private_key_that_does_not_fit_is_found(keys: str) -> None:
+    _, other = _pair()
+
+    async def work(db: Connection) -> None:
+        await db.execute("UPDATE server_key SET public_key = $1", other)
+
+    transact_once(keys, work)
+    assert wrong(examined(check_keys, keys)) == [
+        "the private key of the server itself does not fit its public key: other servers refuse what it signs"
+    ]
+    execute(keys, "UPDATE server_key SET private_key = 'none'")
+    assert len(wrong(examined(check_keys, keys))) == 1
+
+
+def test_a_key_for_web_push_that_cannot_be_read_or_another_one_is_found(keys: str, tmp_path: Path) -> None:
+    data = {"TROUPE_DATA": str(tmp_path)}
+    file = tmp_path / "vapid.pem"
+    file.write_text(new_push_key())
+    assert wrong(examined(check_keys, keys, **data)) == [
+        f"{file} has another key for Web Push than the database, which counts"
+    ]
+    file.write_text("nothing")
+    assert wrong(examined(check_keys, keys, **data))[0].startswith(f"{file} holds no key for Web Push")
+    file.unlink()
+    execute(keys, "UPDATE push_key SET private_key = 'nothing'")
+    assert wrong(examined(check_keys, keys, **data)) == ["the key for Web Push in the database can't be read"]
+
+
+# The domain
+
+
+def test_a_domain_that_is_not_the_datas_is_found(dsn: str, tmp_path: Path) -> None:
+    (tmp_path / "base_url").write_text("https://old.example\n")
+    data = {"TROUPE_DATA": str(tmp_path)}
+    assert wrong(examined(check_proxy, dsn, TROUPE_DOMAIN="old.example", **data)) == []
+    (text,) = wrong(examined(check_proxy, dsn, TROUPE_DOMAIN="new.example", **data))
+    assert text.startswith("domain is new.example, and this data folder was last used for old.example")
+
+
+def _pair() -> tuple[str, str]:
+    key = generate_private_key(65537, 2048)
+    return private_pem(key), public_pem(key)
+
+
+def new_push_key() -> str:
+    key = ec.generate_private_key(ec.SECP256R1())
+    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode("ascii")
