@@ -21,6 +21,7 @@ from ..actors.rules.languages import language_code
 from ..actors.rules.mailboxes import is_mailbox
 from ..actors.rules.usernames import RESERVED
 from ..storage.engine.node import NODE_NAME
+from ..storage.media_stores import StoreName
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 # Top-level domains that lead nowhere, RFC 2606: on no other server may requests leave for private addresses.
@@ -122,6 +123,28 @@ class Settings(BaseModel):
     )
     database_connections: int = setting(
         8, "Connections to PostgreSQL that the server holds open.", "a number from 1 to 200", ge=1, le=200
+    )
+    media_store: StoreName = setting(
+        "local",
+        "Where media files are kept: `local` in the data folder, or `s3` in a bucket. `troupe media move` moves them.",
+        "local or s3",
+    )
+    s3_endpoint: Text = setting(
+        None,
+        "The address of the store that speaks S3. Without one it is Amazon's.",
+        "a URL such as https://objects.example.org or http://127.0.0.1:9000",
+        pattern=r"^https?://[^/?#\s]+/?$",
+    )
+    s3_bucket: Text = setting(None, "The bucket for media files.", "the name of a bucket")
+    s3_region: str = setting("us-east-1", "The region of the bucket.", "a name such as eu-central-1", min_length=1)
+    s3_access_key: Text = setting(None, "The id of the key that may read and write the bucket.", "the id of a key")
+    s3_secret_key: Secret = setting(None, "The secret of that key.", "the secret of a key")
+    media_url: Text = setting(
+        None,
+        "Where people get media files: below this address are the files `media/…` of the bucket. Without one this"
+        " server passes them on.",
+        "a URL such as https://media.example.org",
+        pattern=r"^https?://[^?#\s]+$",
     )
     takeover: bool = setting(
         False, "Start although another server holds this database; that one is fenced out and stops.", "true or false"
@@ -388,6 +411,11 @@ class Settings(BaseModel):
             raise ValueError("the URL has a query")
         return target.url if target else None
 
+    @field_validator("media_url", "s3_endpoint")
+    @classmethod
+    def _without_slash(cls, value: str | None) -> str | None:
+        return value.rstrip("/") if value else None
+
     @field_validator("test_hosts")
     @classmethod
     def _ascii_hosts(cls, value: tuple[str, ...]) -> tuple[str, ...]:
@@ -405,6 +433,12 @@ class Settings(BaseModel):
     def _only_in_tests(self) -> Settings:
         if self.test_hosts and _without_port(self.local_domain).rpartition(".")[2] not in TEST_DOMAINS:
             raise ValueError("test_hosts is set, and the server's own domain is none of tests")
+        return self
+
+    @model_validator(mode="after")
+    def _has_bucket(self) -> Settings:
+        if self.media_store == "s3" and not (self.s3_bucket and self.s3_access_key and self.s3_secret_key):
+            raise ValueError("media_store = 's3' needs s3_bucket, s3_access_key and s3_secret_key")
         return self
 
     @property

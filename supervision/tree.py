@@ -59,7 +59,6 @@ from ..http.server.descriptors import count_open
 from ..storage import outbox
 from ..storage.engine.database import Connection, Database, Fenced, Unavailable
 from ..storage.engine.term import AnotherNode
-from ..storage.files import Folder
 from .actor_system import ActorSystem
 from .configuration import Settings
 from .control import Control
@@ -71,6 +70,7 @@ from .inspector import Inspector
 from .listeners import Listeners
 from .log import SupervisionLog, as_json
 from .log_level import LiveLogLevel
+from .media_folders import media_folder
 from .memory import MemoryReturn
 from .notices import apply_notice
 from .parking import Parking
@@ -107,7 +107,7 @@ class Troupe:
         )
         self.outgoing = OutgoingClient(settings.user_agent, test_hosts=settings.test_hosts)
         self.translator = translator_of(settings)
-        folder = Folder(settings.data / "media", settings.node)
+        folder = media_folder(settings, settings.node)
         self.actors = ActorSystem(
             self.database, self.runtime, clock, ids, log.record,
             base_url=settings.base_url, local_domain=settings.local_domain,

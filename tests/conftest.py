@@ -18,6 +18,7 @@ import pytest
 from troupe.storage.engine.embedded import Embedded, embedded
 from troupe.storage.engine.term import upgrade
 
+from .buckets import s3_server
 from .data_folders import copy_data, passable_folder
 from .databases import Databases
 
@@ -127,6 +128,13 @@ def databases(server: Embedded) -> Iterator[Databases]:
     made = Databases(server.dsn)
     yield made
     made.close()
+
+
+@pytest.fixture(scope="session")
+def s3_endpoint() -> Iterator[str]:
+    """The address of a server that speaks S3."""
+    with s3_server() as address:
+        yield address
 
 
 @pytest.fixture

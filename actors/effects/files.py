@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-import trio
-
 from ...storage import accounts, media
 from ...storage.accounts import Account
 from .registry import ANNOUNCEMENTS, Attempt, Effect, EffectContext, Promise, carries_out
 
 FILES_AT_ONCE = 200  # attachments whose files are moved by one call of a thread
+# Of this group one effect is carried out at a time: a store that is slow or away takes one lane, not all of them.
+GROUP = "files"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,18 +30,18 @@ class PlaceFiles(Effect):
 
 def files_unused(names: Iterable[str]) -> Promise:
     """Promise to remove files. The turn wakes the outbox after its commit, and never removes them itself."""
-    return Promise(RemoveFiles(tuple(sorted(names))))
+    return Promise(RemoveFiles(tuple(sorted(names))), group=GROUP)
 
 
 @carries_out("files", RemoveFiles, ANNOUNCEMENTS)
 async def remove_files(context: EffectContext, effect: RemoveFiles, attempt: Attempt) -> None:
     if context.folder is not None:
-        await trio.to_thread.run_sync(context.folder.remove, effect.names)
+        await context.folder.in_thread(context.folder.remove, effect.names)
 
 
 def files_placed(account_id: int) -> Promise:
     """Promise to serve the files of an account, or not, as its row says then."""
-    return Promise(PlaceFiles(account_id), f"files/{account_id}", account=account_id)
+    return Promise(PlaceFiles(account_id), f"files/{account_id}", account=account_id, group=GROUP)
 
 
 @carries_out("place_files", PlaceFiles, ANNOUNCEMENTS)
@@ -51,12 +51,12 @@ async def place_files(context: EffectContext, effect: PlaceFiles, attempt: Attem
     if row is None or context.folder is None:
         return
     move = context.folder.release if row.suspended_at is None else context.folder.withhold
-    await trio.to_thread.run_sync(move, pictures_of(row))
+    await context.folder.in_thread(move, pictures_of(row))
     last = 0
     while some := await context.database.read(media.of_account, effect.account, last, FILES_AT_ONCE):
         last = some[-1].id
         names = [name for one in some for name in (one.file, one.thumbnail_file) if name is not None]
-        await trio.to_thread.run_sync(move, names)
+        await context.folder.in_thread(move, names)
 
 
 def pictures_of(account: Account) -> set[str]:

@@ -164,7 +164,7 @@ class RemoteFiles:
                 if upload.kind not in (EMOJIS if made == "emoji" else IMAGES):
                     return False
                 processed = await self._made(upload, made)
-                size = await trio.to_thread.run_sync(self._media.size_of, processed)
+                size = upload.published_bytes
                 stored = await self._database.transact(
                     remote_files.insert, url, made, processed.file, processed.thumbnail_file, size, self._clock.now()
                 )

@@ -94,7 +94,7 @@ class RemoteFilms:
                 if not await self._download(url, upload):
                     return False
                 made = await self._made(upload)
-                size = await trio.to_thread.run_sync(self._media.size_of, made)
+                size = upload.published_bytes
                 if not await self._database.transact(
                     remote_files.insert, url, "film", made.file, made.thumbnail_file, size, self._clock.now()
                 ):

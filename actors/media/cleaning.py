@@ -46,7 +46,7 @@ class Cleaning:
         self._record = record
         self._outbox = outbox
         self._folder = folder
-        self._commands = Folder(folder.root, COMMANDS)
+        self._commands = Folder(folder.root, COMMANDS, folder.store)
         self._keys: dict[str, Folder] = {}  # of unfinished uploads that are left over, in one of both folders
         self._ids: set[int] = set()  # of attachments whose waiting uploads may be left over
 
@@ -88,7 +88,7 @@ class Cleaning:
 
     async def settle(self) -> None:
         """Remove files of uploads that were never stored."""
-        published = {key: await trio.to_thread.run_sync(self._folder.published, key) for key in self._keys}
+        published = {key: await self._folder.in_thread(self._folder.published, key) for key in self._keys}
         names = [name for one in published.values() for name in one]
         known = await self._database.read(media.known_files, names) if names else set[str]()
         rows = await self._database.read(media.find_many, list(self._ids)) if self._ids else {}
@@ -108,7 +108,7 @@ class Cleaning:
         """Remove files one by one. An error with one file does not affect the others."""
         for name in names:
             try:
-                await trio.to_thread.run_sync(self._folder.remove, [name])
+                await self._folder.in_thread(self._folder.remove, [name])
                 counts["left-over files"] += 1
             except OSError as error:
                 self._record("media.retry", message="cleaning", error=error, decision="left at its place")

@@ -58,6 +58,7 @@ class Incoming:
         self.kind = kind
         self.size = size
         self.published: tuple[str, ...] = ()  # names of files that are removed again if the upload is refused
+        self.published_bytes = 0
 
     @property
     def source(self) -> Path:
@@ -126,11 +127,19 @@ class MediaProcessor:
                 await self._clear(upload)
             raise
         except BaseException:
-            with trio.CancelScope(shield=True), suppress(OSError):
-                await self.remove(upload.published)
-            await self._clear(upload)
+            if await self._taken_back(upload):
+                await self._clear(upload)
             raise
         await self._clear(upload)
+
+    async def _taken_back(self, upload: Incoming) -> bool:
+        """Remove what was published of an upload. If it fails, the folder stays: by it the cleaning finds the files."""
+        with trio.CancelScope(shield=True):
+            try:
+                await self.remove(upload.published)
+            except OSError:
+                return False
+        return True
 
     async def _clear(self, upload: Incoming) -> None:
         with trio.CancelScope(shield=True):
@@ -165,11 +174,7 @@ class MediaProcessor:
 
     async def _publish(self, upload: Incoming, made: ProcessedMedia) -> None:
         upload.published = _names(made)
-        await trio.to_thread.run_sync(self.folder.publish, upload.key, upload.published)
-
-    def size_of(self, made: ProcessedMedia) -> int:
-        """Return the bytes of all files that were made of an upload. Waits for the disk."""
-        return sum(self.folder.path(name).stat().st_size for name in _names(made))
+        upload.published_bytes = await self.folder.in_thread(self.folder.publish, upload.key, upload.published)
 
     async def read_page(self, upload: Incoming, charset: str) -> PageFacts:
         """Return what a web page says of itself. `charset` is the encoding that its server named, or nothing.
@@ -232,7 +237,7 @@ class MediaProcessor:
 
     async def remove(self, names: Sequence[str]) -> None:
         """Remove files that no row names any more."""
-        await trio.to_thread.run_sync(self.folder.remove, names)
+        await self.folder.in_thread(self.folder.remove, names)
 
     async def _make_film(self, medium: Media, key: str) -> ProcessedMedia:
         """Make files of a waiting upload and publish them. Raises what `make` raises."""
@@ -245,7 +250,7 @@ class MediaProcessor:
             raise Unavailable("FFmpeg is not installed")  # FFmpeg was there when the upload was accepted
         made = await process.make(self._job("film", kind.name, source, place, key), FILM_PATIENCE)
         try:
-            await trio.to_thread.run_sync(self.folder.publish, key, _names(made))
+            await self.folder.in_thread(self.folder.publish, key, _names(made))
         except OSError:
             with suppress(OSError):
                 await self.remove(_names(made))

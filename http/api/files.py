@@ -1,17 +1,21 @@
-"""Media files: static, under names that cannot be guessed, and of no type that a browser would run."""
+"""Media files: static, under names that cannot be guessed, and of no type that a browser would run.
+
+With the setting `media_url`, requests are sent on to the address at which the bucket, or a cache before it, serves
+them. The addresses in answers and in what other servers have stay ours, so the store can be changed at any time. Our
+own pages get the files from us: their content security policy allows no other address.
+"""
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import AsyncIterator
 from dataclasses import replace
-from pathlib import Path
 
 import trio
 
 from ...actors.rules.file_types import TYPES
-from ...storage.files import NAME
+from ...storage.files import Folder
+from ...storage.media_stores import NAME
 from ..access.context import HttpContext
 from ..answers.answer import Answer, Headers
 from ..answers.entity_tags import is_known
@@ -20,7 +24,6 @@ from ..intake.request import Request
 from ..router import api
 from ..server.descriptors import check_file
 
-AT_ONCE = 256 * 1024
 RANGE = re.compile(r"bytes=(\d{0,15})-(\d{0,15})")
 
 # A file never changes under its name.
@@ -30,6 +33,12 @@ HEADERS: Headers = (
     ("Content-Security-Policy", "default-src 'none'; sandbox"),
     ("Accept-Ranges", "bytes"),
     ("Cross-Origin-Resource-Policy", "cross-origin"),
+)
+# Short: the copy of another server's file may be removed, and is fetched again when we are asked for it.
+SENT_ON: Headers = (
+    ("Cache-Control", "public, max-age=300"),
+    ("Cross-Origin-Resource-Policy", "cross-origin"),
+    ("Vary", "Sec-Fetch-Site"),
 )
 
 
@@ -44,23 +53,17 @@ async def serve(context: HttpContext, request: Request, name: str) -> Answer:
     if not NAME.fullmatch(name) or (kind := TYPES.get(name.rpartition(".")[2])) is None:
         raise NotFound("Not Found")
     content_type, _ = kind
-    path = context.media.folder.path(name)
-    try:
-        size = await trio.to_thread.run_sync(_size, path)
-    except OSError:
-        raise NotFound("Not Found") from None
+    if (elsewhere := context.settings.media_url) is not None and request.header(b"sec-fetch-site") != "same-origin":
+        return Answer(b"", 302, (*SENT_ON, ("Location", f"{elsewhere}/media/{name}")), content_type)
+    folder = context.media.folder
+    size = await folder.in_thread(folder.store.size, name, check_file)
+    if size is None:
+        raise NotFound("Not Found")
     tag = f'"{name}"'
     if is_known(tag, request.header(b"if-none-match")):
         return Answer(b"", 304, (*HEADERS, ("ETag", tag)), content_type)
-    answer = _part(path, size, _range(request, tag), (*HEADERS, ("ETag", tag)), content_type)
-    return replace(answer, stream=lambda: _read(path, 0, 0)) if request.method == "HEAD" else answer
-
-
-def _size(path: Path) -> int:
-    """The size of a file that can be opened. Raises OSError, and Overloaded while too many files are open."""
-    with path.open("rb") as file:
-        check_file(file.fileno())
-        return os.fstat(file.fileno()).st_size
+    answer = _part(folder, name, size, _range(request, tag), (*HEADERS, ("ETag", tag)), content_type)
+    return replace(answer, stream=lambda: _read(folder, name, 0, 0)) if request.method == "HEAD" else answer
 
 
 def _range(request: Request, tag: str) -> str | None:
@@ -70,17 +73,17 @@ def _range(request: Request, tag: str) -> str | None:
     return request.header(b"range")
 
 
-def _part(path: Path, size: int, asked: str | None, headers: Headers, content_type: str) -> Answer:
+def _part(folder: Folder, name: str, size: int, asked: str | None, headers: Headers, content_type: str) -> Answer:
     wanted = RANGE.fullmatch(asked or "")
     if wanted is None or wanted[0] == "bytes=-":
         # A server may always answer several ranges with the whole file (RFC 9110, section 14.2).
-        return Answer(b"", 200, (*headers, _length(size)), content_type, stream=lambda: _read(path, 0, size))
+        return Answer(b"", 200, (*headers, _length(size)), content_type, stream=lambda: _read(folder, name, 0, size))
     first, last = _bounds(wanted[1], wanted[2], size)
     if first >= size or first > last:
         return Answer(b"", 416, (*headers, ("Content-Range", f"bytes */{size}")), content_type)
     length = last - first + 1
     headers = (*headers, _length(length), ("Content-Range", f"bytes {first}-{last}/{size}"))
-    return Answer(b"", 206, headers, content_type, stream=lambda: _read(path, first, length))
+    return Answer(b"", 206, headers, content_type, stream=lambda: _read(folder, name, first, length))
 
 
 def _bounds(first: str, last: str, size: int) -> tuple[int, int]:
@@ -94,9 +97,11 @@ def _length(size: int) -> tuple[str, str]:
     return ("Content-Length", str(size))
 
 
-async def _read(path: Path, start: int, length: int) -> AsyncIterator[bytes]:
-    async with await trio.open_file(path, "rb") as file:
-        await file.seek(start)
-        while length > 0 and (data := await file.read(min(length, AT_ONCE))):
-            length -= len(data)
+async def _read(folder: Folder, name: str, start: int, length: int) -> AsyncIterator[bytes]:
+    parts = folder.store.read(name, start, length)
+    try:
+        while (data := await folder.in_thread(next, parts, None)) is not None:
             yield data
+    finally:
+        with trio.CancelScope(shield=True):
+            await folder.in_thread(parts.close)

@@ -42,6 +42,10 @@ _OF_POSTGRESQL: tuple[tuple[type[Exception], str], ...] = (
 )
 
 
+class BucketFailed(OSError):
+    """Raised when the store of media files can't be reached, or refuses. The text has its answer."""
+
+
 def machine_fault(error: BaseException) -> str | None:
     """Return the cause of an error in a few words, the same for each cause. None if it is no fault of the machine.
 
@@ -50,6 +54,8 @@ def machine_fault(error: BaseException) -> str | None:
     if isinstance(error, StorageError):
         causes = (machine_fault(inner) or _unreachable(inner) for inner in [error.__cause__] if inner is not None)
         return next(causes, None) or str(error) or type(error).__name__
+    if isinstance(error, BucketFailed):
+        return "the store of media files fails"
     for kind, cause in _OF_POSTGRESQL:
         if isinstance(error, kind):
             return cause

@@ -21,6 +21,7 @@ from ...storage.files import COMMANDS, Folder
 from ...storage.highest import highest_id
 from ..configuration import Settings
 from ..domain import NOTE
+from ..media_folders import media_folder
 from .errors import BackupFailed, room_on
 from .folder import DUMP, PART, BackupFolder, copied, reread
 from .manifest import Manifest, StoredFile, checksum_of
@@ -65,7 +66,7 @@ def make_backup(settings: Settings, dsn: str, folder: BackupFolder, named: Path 
         session(require_current)
         clients = session(choose, dsn, own=settings.database_url is None, named=named)
         folder.clear_parts()
-        copying = _Copying(folder, settings.data, show)
+        copying = _Copying(folder, settings.data, media_folder(settings, COMMANDS), show)
         for _ in range(MOST_ROUNDS):
             if copying.take(session(named_files)) < FEW:
                 break
@@ -115,11 +116,11 @@ def _made(
 class _Copying:
     """The files of a backup in the making."""
 
-    def __init__(self, folder: BackupFolder, data: Path, show: Show) -> None:
+    def __init__(self, folder: BackupFolder, data: Path, media: Folder, show: Show) -> None:
         self.folder = folder
         self.data = data
         self.show = show
-        self.media = Folder(data / "media", COMMANDS)
+        self.media = media
         #: Files that rows name and that are not there.
         self.missing: set[str] = set()
         #: Contents that no backup of the folder had, by their hash.

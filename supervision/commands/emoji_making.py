@@ -26,6 +26,7 @@ from ...storage.engine.database import Connection, lone_exception
 from ...storage.files import COMMANDS, Folder
 from ...storage.media import ProcessedMedia
 from ..configuration import Settings
+from ..media_folders import media_folder
 from .emoji_files import EmojiFile, EmojiTerms, InvalidEmoji
 from .rows import transact
 
@@ -46,7 +47,7 @@ def add_emojis(
 
     With `dry_run` their pictures are made all the same, which shows that they can be used, and removed again.
     """
-    folder = Folder(settings.data / "media", COMMANDS)
+    folder = media_folder(settings, COMMANDS)
     transact(settings, _check_free, [file.shortcode for file in files], terms)
     pictures = {secrets.token_hex(16): file for file in files}
     try:
@@ -161,7 +162,7 @@ async def _make_all(
             raise failures[0]
     except BaseException:
         with trio.CancelScope(shield=True):
-            await trio.to_thread.run_sync(folder.remove, [name for one in made.values() for name in _names(one)])
+            await folder.in_thread(folder.remove, [name for one in made.values() for name in _names(one)])
         raise
     return made
 
@@ -173,7 +174,7 @@ async def _make(folder: Folder, key: str, file: EmojiFile) -> ProcessedMedia:
     place = await trio.to_thread.run_sync(folder.stage, key, BytesIO(file.picture))
     try:
         made = await process.make(Job("emoji", kind.name, str(place / "source"), str(place), key), PATIENCE)
-        await trio.to_thread.run_sync(folder.publish, key, _names(made))
+        await folder.in_thread(folder.publish, key, _names(made))
         return made
     except (FileRefused, ProcessingFailed) as error:
         raise InvalidEmoji(f"{file.where}the picture can't be used: {error}") from None

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from pathlib import Path
 
 from ...actors.changed_settings import change_media_budget
 from ...actors.effects.files import RemoveFiles
@@ -14,11 +13,11 @@ from ...actors.effects.registry import Promise
 from ...actors.kernel.ids import Ids
 from ...actors.media import cleaning
 from ...actors.staff import Target, act_at_command_line
-from ...storage import changed_settings, media_budget, media_usage
+from ...storage import accounts, changed_settings, media_budget, media_usage
 from ...storage.engine import notices
 from ...storage.engine.database import Connection
 from ...storage.engine.json_values import JsonObject
-from ...storage.files import COMMANDS, Folder
+from ...storage.files import Folder
 from .acting import allowed
 from .rows import Transact
 
@@ -50,19 +49,53 @@ class Batch:
     after: int | None
 
 
-async def usage(db: Connection, root: Path, progress: Callable[[int], None], ids: Ids, now: datetime) -> JsonObject:
-    """Return the number of files and bytes of each kind, and of all. `progress` is told of files."""
-    folder = Folder(root, COMMANDS)
+@dataclass(slots=True)
+class Usage:
+    """How many files, and how many bytes they take."""
+
+    files: int = 0
+    bytes: int = 0
+
+    def add(self, size: int) -> None:
+        self.files += 1
+        self.bytes += size
+
+
+async def usage(
+    db: Connection, folder: Folder, most: int, progress: Callable[[int], None], ids: Ids, now: datetime
+) -> JsonObject:
+    """Return the number of files and bytes of each kind, and of all, and the accounts whose files take most.
+
+    `progress` is told of files.
+    """
+    sizes = {file.name: file.size for file in folder.store.files()}
     kinds: dict[str, JsonObject] = {}
+    owners: dict[int, Usage] = defaultdict(Usage)
     for kind in media_usage.KINDS:
-        sizes = await _sizes(db, folder, kind, progress)
-        kinds[kind] = {"files": len(sizes), "bytes": sum(sizes)}
+        total = Usage()
+        async for owner, name in _files(db, kind):
+            progress(1)
+            size = sizes.get(name) or folder.size_waiting(name)
+            if size is not None:
+                total.add(size)
+                if owner is not None:
+                    owners[owner].add(size)
+        kinds[kind] = {"files": total.files, "bytes": total.bytes}
     for made, (size, count) in (await media_usage.copies(db)).items():
         kinds[f"copies of other servers, {made}"] = {"files": count, "bytes": size}
-    return {name: sum(one[name] for one in kinds.values()) for name in ("files", "bytes")} | {"kinds": kinds}
+    whole = {name: sum(one[name] for one in kinds.values()) for name in ("files", "bytes")}
+    return whole | {"kinds": kinds, "accounts": await _largest(db, owners, most)}
 
 
-def remove(run: Transact, root: Path, days: int, removed: RemovedMedia, progress: Callable[[int], None]) -> None:
+async def _largest(db: Connection, owners: Mapping[int, Usage], most: int) -> list[JsonObject]:
+    largest = sorted(owners, key=lambda id: owners[id].bytes, reverse=True)[:most]
+    rows = await accounts.find_many(db, largest)
+    return [
+        {"account": rows[id].acct, "files": owners[id].files, "bytes": owners[id].bytes} for id in largest if id in rows
+    ]
+
+
+def remove(run: Transact, folder: Folder, days: int, removed: RemovedMedia, progress: Callable[[int], None]) -> None:
     """Delete the rows of what was not used for some days, and their files, in batches.
 
     `removed` and `progress` are told of each batch. If it is interrupted, the next call does the rest.
@@ -73,7 +106,7 @@ def remove(run: Transact, root: Path, days: int, removed: RemovedMedia, progress
             while after is not None:
                 batch = run(_delete_some, kind, days, after)
                 removed.counts[kind] += batch.count
-                removed.left += _remove_files(root, batch.files)
+                removed.left += _remove_files(folder, batch.files)
                 progress(batch.count)
                 after = batch.after
     finally:
@@ -117,12 +150,12 @@ async def _log(db: Connection, days: int, counts: dict[str, int], ids: Ids, now:
     await act.log(db, "remove_media", Target("media", None, f"{days} days"), "", **counts)
 
 
-def _remove_files(root: Path, names: Sequence[str]) -> int:
+def _remove_files(folder: Folder, names: Sequence[str]) -> int:
     """Remove files whose rows are deleted. Return how many could not be removed: the server has promised to do it.
 
     No file is left at once, also without a running server: a full disk may be what keeps it from starting.
     """
-    folder, left = Folder(root, COMMANDS), 0
+    left = 0
     for name in names:
         try:
             folder.remove([name])
@@ -146,12 +179,28 @@ async def budget_of(db: Connection, ids: Ids, now: datetime) -> JsonObject:
     }
 
 
-async def _sizes(db: Connection, folder: Folder, kind: str, progress: Callable[[int], None]) -> list[int]:
-    """Return the sizes of the files of a kind that are there."""
-    found: list[int] = []
+async def would_go(db: Connection, value: int | None, ids: Ids, now: datetime) -> JsonObject:
+    """Remove what is over a budget, by default the one that is in force. Return how many files, and their bytes.
+
+    For a dry run: the caller rolls the transaction back.
+    """
+    if value is not None:
+        await change_budget(db, value, ids, now)
+    before, counts = await media_budget.total(db), Counter[str]()
+
+    async def promise(db: Connection, promises: Sequence[Promise]) -> None:
+        counts["files"] += sum(len(one.effect.names) for one in promises if isinstance(one.effect, RemoveFiles))
+
+    while await cleaning.obey_budget(db, promise):
+        pass
+    return {"files": counts["files"], "bytes": before - await media_budget.total(db)}
+
+
+async def _files(db: Connection, kind: str) -> AsyncGenerator[tuple[int | None, str]]:
+    """Return the files of a kind with the accounts that they belong to."""
     after = 0
     while page := await media_usage.page(db, kind, after, ROWS_AT_ONCE):
-        after = page[-1][0]
-        found += [size for _, names in page for name in names if (size := folder.size(name)) is not None]
-        progress(len(page))
-    return found
+        after = page[-1].key
+        for row in page:
+            for name in row.files:
+                yield row.owner, name

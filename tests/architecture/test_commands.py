@@ -68,6 +68,7 @@ MANY = {
         "domains purge",
         "emoji import",
         "federation drop",
+        "media move",
         "media remove",
     ),
     *("sessions revoke", "statuses remove", "statuses sensitive", "statuses vacuum", "tokens revoke"),

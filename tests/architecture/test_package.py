@@ -17,6 +17,7 @@ ROOT = Path(__file__).parents[2]
 ROOMS = ("storage", "actors", "http", "supervision")
 # What a package holds besides modules, and what no package should.
 DATA = {".sql", ".html", ".css", ".js", ".txt"}
+OPERATIONS = "supervision/operations"  # files of other programs, with the endings that these want
 
 
 @pytest.fixture(scope="module")
@@ -61,13 +62,14 @@ def test_a_wheel_holds_every_file_of_the_rooms(wheel: set[str]) -> None:
         f"troupe/{path.relative_to(ROOT).as_posix()}"
         for room in ROOMS
         for path in (ROOT / room).rglob("*")
-        if path.suffix in DATA | {".py"}
+        if path.is_file()
+        if path.suffix in DATA | {".py"} or path.parent == ROOT / OPERATIONS
     }
     assert files - wheel == set()
 
 
 def test_a_wheel_holds_nothing_else(wheel: set[str]) -> None:
-    installed = {name for name in wheel if not name.startswith("troupe_server-")}
+    installed = {name for name in wheel if not name.startswith(("troupe_server-", f"troupe/{OPERATIONS}/"))}
     assert {name for name in installed if Path(name).suffix not in DATA | {".py"}} == set()
     assert not any(name.startswith("troupe/tests") for name in installed)
 

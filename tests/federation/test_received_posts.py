@@ -190,4 +190,4 @@ async def test_a_deletion_there_removes_the_media_here(stage: Stage, ada: Person
     for table in ("media_attachments", "remote_files"):
         assert await stage.rows(f"SELECT FROM {table}") == []
     await until_none(lambda: stage.rows("SELECT FROM outbox WHERE kind = 'files'"))
-    assert not stage.http_context.media.folder.path(name).exists()
+    assert stage.http_context.media.folder.store.size(name) is None

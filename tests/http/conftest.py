@@ -29,13 +29,14 @@ from troupe.actors.rules import passwords
 from troupe.http.access.context import HttpContext
 from troupe.storage.engine.database import Unavailable
 from troupe.storage.engine.pool import open_pool
-from troupe.storage.files import Folder
 from troupe.supervision.actor_system import ActorSystem
 from troupe.supervision.configuration import Settings
+from troupe.supervision.media_folders import media_folder
 from troupe.supervision.queues import inbox_queue, preview_queue, push_queue, refresh_queue
 from troupe.supervision.translation import translator_of
 
 from .. import clients
+from ..buckets import new_bucket
 from ..clients import Letterbox, Person, Stage
 from ..signing import a_key
 from .serving import serving
@@ -49,6 +50,8 @@ BOTH_WAYS = {
     "test_server", "test_deadlines", "test_protocols", "test_foundation", "test_bodies", "test_rates", "test_statuses",
     "test_fast_path",
 }  # fmt: skip
+# The files whose tests run with both stores of media.
+BOTH_STORES = {"test_media", "test_files", "test_remote_files", "test_remote_films"}
 
 
 @pytest.fixture
@@ -80,6 +83,20 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run the tests of some files both ways: with the fast path and without it."""
     if "fast_path" in metafunc.fixturenames and metafunc.definition.path.stem in BOTH_WAYS:
         metafunc.parametrize("fast_path", ["on", "off"])
+    if "media_store" in metafunc.fixturenames and metafunc.definition.path.stem in BOTH_STORES:
+        metafunc.parametrize("media_store", ["local", "s3"])
+
+
+@pytest.fixture
+def media_store() -> str:
+    """Where the server keeps media."""
+    return "local"
+
+
+@pytest.fixture
+def store_options(request: pytest.FixtureRequest, media_store: str) -> dict[str, Any]:
+    """The settings of the store."""
+    return new_bucket(request.getfixturevalue("s3_endpoint")) if media_store == "s3" else {}
 
 
 @pytest.fixture
@@ -90,7 +107,13 @@ def fast_path(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 async def stage(
-    dsn: str, tmp_path: Path, options: dict[str, Any], connections: int, without_probe: None, fast_path: str
+    dsn: str,
+    tmp_path: Path,
+    options: dict[str, Any],
+    connections: int,
+    without_probe: None,
+    fast_path: str,
+    store_options: dict[str, Any],
 ) -> AsyncIterator[Stage]:
     records: list[tuple[str, dict[str, object]]] = []
 
@@ -101,11 +124,11 @@ async def stage(
     ids, runtime = Ids(clock), Runtime(record=record, chance=lambda: 0.5, unavailable=(Unavailable,))
     options.setdefault("link_previews", False)
     options.setdefault("fast_path", fast_path)
-    settings = Settings(data=tmp_path, **options)
+    settings = Settings(data=tmp_path, **(store_options | options))
     async with open_pool(dsn, size=connections) as pool, trio.open_nursery() as nursery:
         stopping, push_key = trio.Event(), PushKey()
         await push_key.load(pool)
-        letterbox, folder = Letterbox(), Folder(tmp_path / "media", settings.node)
+        letterbox, folder = Letterbox(), media_folder(settings, settings.node)
         head = Letterhead(Sender(settings.mail_sender, settings.title), settings.base_url)
         post = MailSender(pool, clock, head, letterbox, secret=_secrets())
         outgoing = OutgoingClient("Troupe/test", test_hosts=settings.test_hosts, resolve=_elsewhere, tls=WITHOUT_ROOTS)

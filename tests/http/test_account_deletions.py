@@ -103,16 +103,16 @@ async def test_an_import_that_is_not_finished_goes_no_further(stage: Stage, ada:
 
 
 async def test_files_are_removed(stage: Stage, ada: Person) -> None:
-    folder = stage.http_context.media.folder
+    store = stage.http_context.media.folder.store
     for attached in (True, False):
         medium = await uploaded(ada, picture())
         if attached:
             await ada.publish("a picture", **{"media_ids[]": medium["id"]})
     names = [name for row in await stage.rows("SELECT file, thumbnail_file FROM media_attachments") for name in row]
-    assert all(folder.path(name).exists() for name in names if name)
+    assert all(store.size(name) for name in names if name)
     await delete(stage)
     await erased(stage)
-    assert not any(folder.path(name).exists() for name in names if name)
+    assert not any(store.size(name) for name in names if name)
     assert await stage.rows("SELECT FROM media_attachments") == []
 
 

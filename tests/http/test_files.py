@@ -5,7 +5,7 @@ import pytest
 from ..clients import BASE, Person, Stage
 from ..emojis import add_emoji
 from .serving import request, say
-from .uploading import fetched, picture, uploaded
+from .uploading import fetched, picture, store_file, uploaded
 
 
 @pytest.fixture
@@ -83,11 +83,8 @@ async def test_a_range_of_what_was_another_file_gets_the_whole(stage: Stage, url
     ],
 )
 async def test_nothing_else_in_the_folder_is_served(stage: Stage, name: str) -> None:
-    folder = stage.http_context.media.folder
     for ending in ("html", "svg"):
-        lying = folder.path("a" * 32 + "." + ending)
-        lying.parent.mkdir(parents=True, exist_ok=True)
-        lying.write_text("<script>alert(1)</script>")
+        store_file(stage, "a" * 32 + "." + ending, b"<script>alert(1)</script>")
     assert (await stage.anybody().get(f"/media/{name}")).status == 404
 
 
@@ -100,9 +97,7 @@ async def pictures(stage: Stage, ada: Person, url: str) -> dict[str, str]:
     account = (await ada.get(f"/api/v1/accounts/{ada.id}")).json
     await add_emoji(stage, "blob")
     (emoji,) = (await ada.get("/api/v1/custom_emojis")).json
-    made = stage.http_context.media.folder.path(emoji["url"].rpartition("/")[2])
-    made.parent.mkdir(parents=True, exist_ok=True)
-    made.write_bytes(b"GIF89a")
+    store_file(stage, emoji["url"].rpartition("/")[2], b"GIF89a")
     named = {name: account[name] for name in ("avatar", "avatar_static", "header")}
     return named | {"emoji": emoji["url"], "media": url}
 

@@ -54,8 +54,16 @@ async def finished(person: Person, id: str) -> Any:
 
 
 def left(stage: Stage) -> list[Path]:
-    """Everything that lies in the media folder."""
-    return sorted(path for path in stage.http_context.media.folder.root.rglob("*") if path.is_file())
+    """Return the paths of all files in the media folder, and of those in the store as if they were there."""
+    folder = stage.http_context.media.folder
+    lying = {path for path in folder.root.rglob("*") if path.is_file()}
+    return sorted(lying | {folder.root / file.name[:2] / file.name for file in folder.store.files()})
+
+
+def commands_folder(stage: Stage) -> Folder:
+    """Return the folder as commands use it."""
+    folder = stage.http_context.media.folder
+    return Folder(folder.root, COMMANDS, folder.store)
 
 
 async def test_an_image_is_ready_at_once(ada: Person) -> None:
@@ -300,7 +308,7 @@ async def test_what_a_crash_left_is_removed_and_what_waits_is_done(stage: Stage,
 
 async def test_what_a_killed_command_left_is_removed_after_a_day(stage: Stage) -> None:
     """An emoji whose row is stored keeps its files, and a command that may still run is left alone."""
-    folder, clean = Folder(stage.http_context.media.folder.root, COMMANDS), stage.http_context.media.cleaning
+    folder, clean = commands_folder(stage), stage.http_context.media.cleaning
     kept = await add_emoji(stage, "kept")
     keys = {"left": "a" * 32, "young": "b" * 32, "kept": kept.file.partition(".")[0]}
     for name, key in keys.items():

@@ -10,7 +10,7 @@ import trio.testing
 from troupe.storage.files import Folder
 
 from ..clients import Person, Stage
-from .uploading import film, upload, uploaded
+from .uploading import film, store_file, upload, uploaded
 
 TWO_DAYS = 2 * 24 * 3600
 
@@ -65,7 +65,7 @@ async def test_unfinished_uploads_of_an_earlier_version_are_removed(stage: Stage
     before = left(stage)
     put(root / "incoming" / key / "source")
     put(root / "incoming" / Path(kept["url"]).stem / "source")
-    put(Folder(root, "main").path(f"{key}.jpg"))
+    store_file(stage, f"{key}.jpg", b"photo")
     await start_cleaning(stage)
     assert left(stage) == before
     assert not list((root / "incoming").glob("?" * 32))

@@ -17,7 +17,7 @@ from ..clients import HOME, Stage, ids
 from .moderating import act, moderate, moderator, placed, undo
 from .signing_in import SECRET, asked, code_in, consent, exchange
 from .stored import change_unnoticed, rows
-from .uploading import attach, fetched, part, picture, uploaded
+from .uploading import attach, fetched, part, picture, store_file, uploaded
 
 DISABLED = (403, {"error": "Your login is currently disabled"})
 
@@ -68,15 +68,14 @@ async def test_files_of_a_suspended_account_are_not_served(stage: Stage) -> None
 async def test_an_upload_that_ends_after_the_suspension_is_not_served(stage: Stage) -> None:
     """The queue of uploads finishes what was accepted before."""
     mod, ada = await moderator(stage), await stage.person("ada")
-    id, folder, name = stage.http_context.ids.next(), stage.http_context.media.folder, f"{'4f' * 16}.mp4"
+    id, node, name = stage.http_context.ids.next(), stage.http_context.media.folder.node, f"{'4f' * 16}.mp4"
     now, insert = stage.http_context.clock.now(), media.insert_waiting
     await stage.http_context.database.transact(
-        lambda db: insert(db, id, ada.account.id, "video", folder.node, None, "", None, now)
+        lambda db: insert(db, id, ada.account.id, "video", node, None, "", None, now)
     )
     assert await moderate(mod, ada, "suspend") == 200
     await placed(stage)
-    folder.path(name).parent.mkdir(parents=True)
-    folder.path(name).write_bytes(b"film")
+    store_file(stage, name, b"film")
     made = ProcessedMedia("video", name, "video/mp4", 4, None, None, {})
     await stage.http_context.runtime.ask(account_address(ada.account.id), FinishMedia(id, made))
     await placed(stage)

@@ -247,7 +247,7 @@ async def test_copies_that_nobody_uses_are_removed(stage: Stage, una: Account, m
     await cleaner.clean()
     assert await stage.rows("SELECT FROM remote_files") == []
     await until_none(lambda: stage.rows("SELECT FROM outbox"))
-    assert not context.media.folder.path(name).exists()
+    assert context.media.folder.store.size(name) is None
     assert (await look(stage, address)).status == 200  # fetched again
 
 

@@ -289,4 +289,4 @@ async def test_films_share_the_budget_of_copies(
     assert (await look(stage, second["url"])).status == 200
     assert await stage.rows("SELECT url FROM remote_files") == [[second["remote_url"]]]
     await until_none(lambda: stage.rows("SELECT FROM outbox"))
-    assert not stage.http_context.media.folder.path(name).exists()
+    assert stage.http_context.media.folder.store.size(name) is None

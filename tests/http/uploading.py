@@ -94,6 +94,14 @@ async def fetched(client: Client, url: str, **headers: str) -> Reply:
     return await client.get("/" + url.split("/", 3)[3], headers=headers)
 
 
+def store_file(stage: Stage, name: str, content: bytes) -> None:
+    """Have a file served, as if it had been made of an upload."""
+    with TemporaryDirectory() as folder:
+        made = Path(folder) / name
+        made.write_bytes(content)
+        stage.http_context.media.folder.store.put(name, made)
+
+
 async def files_removed(stage: Stage) -> None:
     """Wait until no promise to remove files is left."""
     with trio.fail_after(20):

@@ -25,6 +25,7 @@ from troupe.supervision.backups import making, restoring
 from troupe.supervision.backups.folder import BackupFolder
 from troupe.supervision.commands import troupe
 
+from ..buckets import new_bucket
 from ..small_disks import fill, small_disk
 from .foreign import Rows
 
@@ -173,6 +174,21 @@ def test_a_restored_server_has_every_row_and_every_file_that_a_row_names(
     assert files_below(place.parent / "new") == expected
     assert table_rows(bare_dsn) == table_rows(dsn)
     assert {path.stat().st_mode & 0o077 for path in (place.parent / "new").rglob("*")} == {0}
+
+
+def test_a_backup_has_the_files_of_a_bucket(
+    rows: Rows, run: Run, restore: Run, place: Path, data: Path, s3_endpoint: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are restored into the data folder, from which `troupe media move` brings them to a bucket."""
+    for field, value in new_bucket(s3_endpoint).items():
+        monkeypatch.setenv(f"TROUPE_{field.upper()}", value)
+    expected = {path: content for path, content in files_below(data).items() if path in NAMED | OTHERS}
+    ok(run("media", "move", "s3"))
+    assert files_below(data).keys() & NAMED == {"media/waiting/14"}
+    made = json.loads(ok(run("backup", place, "--json")).stdout)
+    assert (made["files"], made["missing"]) == (len(expected), [])
+    ok(restore())
+    assert files_below(place.parent / "new") == expected
 
 
 def test_a_repeated_backup_stores_only_what_is_new(rows: Rows, run: Run, place: Path, data: Path) -> None:

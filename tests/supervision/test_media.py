@@ -1,6 +1,8 @@
 """`troupe media`: what takes room, what is removed, and how much room there is."""
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -8,8 +10,14 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from troupe.supervision.commands import media_keeping, troupe
+from troupe.storage.buckets import BucketStore
+from troupe.storage.engine.faults import BucketFailed
+from troupe.storage.media_stores import LocalStore, MediaStore, StoredFile
+from troupe.supervision.commands import media_keeping, media_moving, troupe
+from troupe.supervision.configuration import Settings
+from troupe.supervision.media_folders import media_store
 
+from ..buckets import new_bucket
 from .foreign import Rows
 
 Run = Callable[..., Result]
@@ -85,7 +93,17 @@ def test_usage_counts_the_files_of_each_kind(rows: Rows, run: Run, data: Path) -
         "copies of other servers, avatar": (1, 5),
     }  # fmt: skip
     assert (found["files"], found["bytes"]) == (7, 147)
-    assert "all\t7 files\t147 bytes\n" in run("usage").stdout
+    assert found["accounts"] == [{"account": "bob", "files": 4, "bytes": 132}]
+    assert run("usage").stdout.endswith("all\t7 files\t147 bytes\n@bob\t4 files\t132 bytes\n")
+
+
+def test_usage_names_the_accounts_that_take_most(rows: Rows, run: Run, data: Path) -> None:
+    for id, owner, size in ((11, 1, 5), (12, 2, 7), (13, 2, 9)):
+        rows.run(ATTACHMENT, id, owner, None, "ready", f"{id:032x}.png", interval(0))
+        write(data, f"{id:032x}.png", size)
+    found = json.loads(run("usage", "--accounts", "1", "--json").stdout)["accounts"]
+    assert found == [{"account": "far@far.example", "files": 2, "bytes": 16}]
+    assert "@" not in run("usage", "--accounts", "0").stdout
 
 
 def test_what_was_not_used_for_some_days_is_removed(rows: Rows, run: Run, data: Path) -> None:
@@ -136,6 +154,126 @@ def test_the_budget_is_shown_chosen_and_reset(rows: Rows, run: Run) -> None:
     assert run("budget", "--reset").stdout == "10.0 GiB by default, 9 bytes used\n"
     acts = [details["value"] for (details,) in rows.run("SELECT details FROM audit_log ORDER BY id")]
     assert acts == [500 * 1024**2, 0, None]
+
+
+def test_a_dry_run_of_the_budget_shows_what_would_go(rows: Rows, run: Run) -> None:
+    rows.run(CARD, 14, name("d"), interval(9))
+    for url, days in (("https://far.example/a", 5), ("https://far.example/b", 1)):
+        rows.run(COPY, url, "image", f"{days:032x}.png", interval(days))
+    assert run("budget", "--dry-run").stdout == "Would remove 0 files with 0 bytes\n"
+    assert run("budget", "9", "--dry-run").stdout == "Would remove 2 files with 9 bytes\n"
+    assert json.loads(run("budget", "0", "--dry-run", "--json").stdout) == {"files": 3, "bytes": 14, "dry_run": True}
+    assert run("budget", "9").exit_code == 0
+    assert run("budget", "--dry-run").stdout == "Would remove 2 files with 9 bytes\n"
+    assert run("budget", "--reset", "--dry-run").stdout == "Would remove 0 files with 0 bytes\n"
+    assert run("budget").stdout == "9 bytes chosen by staff, 14 bytes used\n"
+    assert rows.run("SELECT count(*) FROM remote_files") == [(2,)]
+    assert rows.run("SELECT FROM outbox") == []
+
+
+@pytest.fixture
+def bucket(s3_endpoint: str, data: Path, monkeypatch: pytest.MonkeyPatch) -> MediaStore:
+    """A bucket that the settings name, beside the data folder that is in use."""
+    settings = new_bucket(s3_endpoint)
+    for field, value in settings.items():
+        monkeypatch.setenv(f"TROUPE_{field.upper()}", value)
+    monkeypatch.setenv("TROUPE_MEDIA_STORE", "local")
+    return media_store(Settings(data=data, **settings), "s3")
+
+
+def attached(rows: Rows, data: Path, *ids: int) -> None:
+    for id in ids:
+        rows.run(ATTACHMENT, id, 1, None, "ready", f"{id:032x}.png", interval(0))
+        write(data, f"{id:032x}.png", id)
+
+
+def stored(*ids: int, withheld: bool = False) -> set[StoredFile]:
+    return {StoredFile(f"{id:032x}.png", id, withheld) for id in ids}
+
+
+def moved(run: Run, *words: str, store: str = "s3") -> tuple[int, int, int]:
+    """Move, and return how many files and bytes were brought, and how many files were removed."""
+    told = json.loads(run("move", store, "--json", *words).stdout)
+    return told["brought"], told["bytes"], told["removed"]
+
+
+def test_files_are_moved_to_a_bucket_while_the_server_runs(
+    rows: Rows, run: Run, data: Path, bucket: MediaStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    local = LocalStore(data / "media")
+    attached(rows, data, 11, 12, 13)
+    local.withhold(f"{12:032x}.png")
+    assert moved(run, "--dry-run") == (3, 36, 0)
+    assert list(bucket.files()) == []
+    assert moved(run) == (3, 36, 0)
+    assert {*bucket.files()} == {*local.files()} == stored(11, 13) | stored(12, withheld=True)
+    # Until the server is restarted, its own store says what there is.
+    local.release(f"{12:032x}.png")
+    local.remove([f"{13:032x}.png"])
+    attached(rows, data, 14)
+    assert moved(run, "--dry-run") == moved(run) == (2, 26, 1)
+    assert {*bucket.files()} == {*local.files()} == stored(11, 12, 14)
+    # From then on, the bucket does.
+    monkeypatch.setenv("TROUPE_MEDIA_STORE", "s3")
+    attached(rows, data, 15, 16)
+    rows.run("DELETE FROM media_attachments WHERE id IN (11, 16)")
+    bucket.remove([f"{11:032x}.png"])
+    bucket.withhold(f"{14:032x}.png")
+    assert moved(run, "--dry-run") == (1, 15, 5)
+    told = run("move", "s3")
+    assert told.stdout == "Brought 1 files with 15 bytes to the new store\nRemoved 5 files from the old one\n"
+    assert {*bucket.files()} == stored(12, 15) | stored(14, withheld=True)
+    assert list(local.files()) == []
+    assert not list((data / "media" / "incoming" / "command-line").iterdir())
+
+
+def test_files_are_moved_back(
+    rows: Rows, run: Run, data: Path, bucket: MediaStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    attached(rows, data, 11, 12)
+    run("move", "s3")
+    monkeypatch.setenv("TROUPE_MEDIA_STORE", "s3")
+    run("move", "s3")
+    monkeypatch.setenv("TROUPE_MEDIA_STORE", "local")
+    bucket.withhold(f"{12:032x}.png")
+    assert moved(run, store="local") == (2, 23, 2)
+    assert {*LocalStore(data / "media").files()} == stored(11) | stored(12, withheld=True)
+    assert list(bucket.files()) == []
+
+
+def test_a_move_that_fails_is_continued(
+    rows: Rows, run: Run, data: Path, bucket: MediaStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TROUPE_MEDIA_STORE", "s3")
+    monkeypatch.setattr(media_moving, "BATCH", 1)
+    attached(rows, data, 11, 12, 13)
+    put, names = BucketStore.put, list[str]()
+
+    def two_alone(store: BucketStore, name: str, source: Path, *, withheld: bool = False) -> None:
+        names.append(name)
+        if len(names) == 3:
+            raise BucketFailed("the store is away")
+        put(store, name, source, withheld=withheld)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(BucketStore, "put", two_alone)
+        refused = run("move", "s3")
+        assert (refused.exit_code, "not all moved: the store is away" in refused.stderr) == (1, True)
+    assert (len(list(bucket.files())), len(list(LocalStore(data / "media").files()))) == (2, 1)
+    assert json.loads(run("move", "s3", "--json").stdout)["brought"] == 1
+    assert {*bucket.files()} == stored(11, 12, 13)
+
+
+def test_a_move_to_a_bucket_without_its_settings_is_refused(rows: Rows, run: Run) -> None:
+    refused = run("move", "s3")
+    assert (refused.exit_code, "s3_bucket" in refused.stderr) == (1, True)
+
+
+def test_only_a_server_with_a_bucket_loads_its_library() -> None:
+    program = "import sys, troupe.supervision.tree, troupe.supervision.commands.media_keeping as _; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-I", "-c", program], capture_output=True, check=True, text=True)
+    assert "troupe.storage.files" in loaded.stdout.split()
+    assert "obstore" not in loaded.stdout.split()
 
 
 @pytest.mark.parametrize("size", ["-1", "lots", "5X", "1GG", "", "1.5G", "9" * 16])

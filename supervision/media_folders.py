@@ -1,0 +1,35 @@
+"""The media folder, with the store that the settings name."""
+
+from __future__ import annotations
+
+from ..actors.rules.file_types import TYPES
+from ..storage.files import Folder
+from ..storage.media_stores import LocalStore, MediaStore, StoreName
+from .configuration import Settings
+
+
+def media_folder(settings: Settings, node: str) -> Folder:
+    """Return the media folder as a node uses it."""
+    return Folder(settings.data / "media", node, media_store(settings, settings.media_store))
+
+
+def media_store(settings: Settings, name: StoreName) -> MediaStore:
+    """Return a store, which need not be the one that is in use. Raises ValueError without its settings."""
+    if name == "local":
+        return LocalStore(settings.data / "media")
+    if not (settings.s3_bucket and settings.s3_access_key and settings.s3_secret_key):
+        raise ValueError("s3_bucket, s3_access_key or s3_secret_key is not set")
+    from ..storage.buckets import BucketAccess, BucketStore  # a large library, which only servers with a bucket load
+
+    return BucketStore(
+        BucketAccess(
+            settings.s3_endpoint, settings.s3_bucket, settings.s3_region, settings.s3_access_key,
+            settings.s3_secret_key.get_secret_value(),
+        ),
+        _content_type,
+    )  # fmt: skip
+
+
+def _content_type(name: str) -> str:
+    kind = TYPES.get(name.rpartition(".")[2])
+    return kind[0] if kind else "application/octet-stream"
