@@ -20,6 +20,7 @@ from .greeting import greeting
 from .log import SupervisionLog, route_libraries
 from .log_output import open_log
 from .runs import begin_run, end_run
+from .service_manager import READY, STOPPING, ServiceManager
 from .signals import EndSignals, Interrupted
 from .tree import Troupe
 from .writer import announce
@@ -56,10 +57,11 @@ def _run(settings: Settings, log: SupervisionLog, signals: EndSignals) -> None:
                 make_private(settings.data)
                 troupe = _make(settings, log, stack)
                 troupe.listeners.inherit(os.environ)
+                manager = ServiceManager(os.environ)
         except Interrupted:
             log.record("shutdown.begun", decision=signals.first)
             return
-        trio.run(_supervise, troupe, signals)
+        trio.run(_supervise, troupe, signals, manager)
 
 
 def _make(settings: Settings, log: SupervisionLog, stack: ExitStack) -> Troupe:
@@ -70,23 +72,26 @@ def _make(settings: Settings, log: SupervisionLog, stack: ExitStack) -> Troupe:
     return Troupe(settings, postgres.dsn, log, postgres.start)
 
 
-async def _supervise(troupe: Troupe, signals: EndSignals) -> None:
+async def _supervise(troupe: Troupe, signals: EndSignals, manager: ServiceManager) -> None:
     """Run until a signal asks for the end, also while the children start, or until supervision gives up."""
     stopping, starting = trio.Event(), trio.CancelScope()
     async with trio.open_nursery() as nursery:
-        await nursery.start(_obey, troupe, signals, stopping, starting)
+        nursery.start_soon(manager.watch)
+        await nursery.start(_obey, troupe, signals, manager, stopping, starting)
         async with trio.open_nursery() as running:
             await running.start(troupe.log.run, stopping)
             with starting:
                 await running.start(troupe.supervisor.run, stopping)
                 _started(troupe)
                 _settle_memory()
+                manager.tell(READY)
         nursery.cancel_scope.cancel()
 
 
 async def _obey(
     troupe: Troupe,
     signals: EndSignals,
+    manager: ServiceManager,
     stopping: trio.Event,
     starting: trio.CancelScope,
     *,
@@ -97,6 +102,7 @@ async def _obey(
         async for name in received:
             if not stopping.is_set():
                 troupe.log.record("shutdown.begun", decision=name)
+                manager.tell(STOPPING)
                 stopping.set()
                 starting.cancel()
             else:
