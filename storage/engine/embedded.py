@@ -17,7 +17,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from . import programs
-from .cluster import LOCK_FILE, NAME, Cluster, EmbeddedFailed, locked, locked_now, reason, try_lock
+from .cluster import LOCK_FILE, NAME, UPGRADED, Cluster, EmbeddedFailed, locked, locked_now, reason, try_lock
 from .data_folder import make_private, refuse_unfinished
 from .preparation import authenticate, initialise, make_socket_directory
 from .runner import Runner, name_of_us
@@ -145,7 +145,8 @@ def embedded(data: Path, *, durable: bool = True) -> Generator[Embedded]:
 
 def exists(data: Path) -> bool:
     """True if the data directory has a cluster."""
-    return Cluster(data.absolute()).version() is not None
+    cluster = Cluster(data.absolute())
+    return cluster.version() is not None or (cluster.data / UPGRADED).exists()
 
 
 def enter(data: Path, *, durable: bool = True) -> Embedded:

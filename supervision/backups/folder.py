@@ -24,6 +24,7 @@ NAME = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\dZ(-\d+)?")
 FILES = "files"
 JOURNAL = "unfinished"
 LOCK = "lock"
+BUSY = "Another command works on the backups in {}."
 PIECE = 1024 * 1024
 LINUX = sys.platform == "linux"
 # Stored files of which the journal is told at once, after they have reached the disk.
@@ -51,7 +52,22 @@ class BackupFolder:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             yield
         except BlockingIOError:
-            raise BackupFailed(f"Another command works on the backups in {self.root}.") from None
+            raise BackupFailed(BUSY.format(self.root)) from None
+        finally:
+            os.close(lock)
+
+    @contextmanager
+    def read(self) -> Generator[None]:
+        """Keep a backup from being made meanwhile. The folder may be one that can't be written to."""
+        try:
+            lock = os.open(self.root / LOCK, os.O_RDONLY)
+        except FileNotFoundError:
+            raise BackupFailed(f"There is no backup in {self.root}.") from None
+        try:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            yield
+        except BlockingIOError:
+            raise BackupFailed(BUSY.format(self.root)) from None
         finally:
             os.close(lock)
 

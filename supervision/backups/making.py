@@ -184,14 +184,18 @@ class _Copying:
 
 
 def _dump(clients: Clients, copying: _Copying, snapshot_name: str, part: Path) -> StoredFile:
-    with (
-        copying.show("Database", None, in_bytes=True) as update,
-        clients.dump("--format=custom", f"--snapshot={snapshot_name}") as output,
-        part.open("wb") as target,
-    ):
-        digest, size = copied(output, target, update)
-        target.flush()
-        os.fsync(target.fileno())
+    try:
+        with (
+            copying.show("Database", None, in_bytes=True) as update,
+            clients.dump("--format=custom", f"--snapshot={snapshot_name}") as output,
+            part.open("wb") as target,
+        ):
+            digest, size = copied(output, target, update)
+            target.flush()
+            os.fsync(target.fileno())
+    except BaseException:
+        part.unlink(missing_ok=True)  # the disk may be full of it
+        raise
     return StoredFile(size, part.stat().st_mtime_ns, digest)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ...storage.engine.json_values import JsonObject
-from .options import CommandRefused, json_option, print_json, setting_options, settings_from, written_size
+from .options import json_option, print_json, setting_options, settings_from, written_size
 
 if TYPE_CHECKING:
     from ..backups.folder import BackupFolder
@@ -82,7 +82,7 @@ def restore(
     from .progress import interruptible
 
     settings, at = settings_from(config, data=data), BackupFolder(folder.absolute())
-    with interruptible(GOING_ON), at.held():
+    with interruptible(GOING_ON), at.read():
         manifest = restore_backup(settings, at, name or at.newest(), programs, _show(GOING_ON))
     if as_json:
         print_json(manifest.as_json())
@@ -95,10 +95,9 @@ def _verify(at: BackupFolder, as_json: bool) -> None:
     from ..backups.checking import check
     from .progress import interruptible
 
-    if not at.root.is_dir() or not (names := at.names()):
-        raise CommandRefused(f"There is no whole backup in {at.root}.")
-    with interruptible("Nothing was changed."), at.held():
-        found = [one.as_json() for one in check(at, names, _show("Nothing was changed."))]
+    with interruptible("Nothing was changed."), at.read():
+        at.newest()  # refuses a folder without a whole backup
+        found = [one.as_json() for one in check(at, at.names(), _show("Nothing was changed."))]
     if as_json:
         print_json(found)
         return

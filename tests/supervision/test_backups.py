@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
@@ -52,6 +53,24 @@ def copied(source, target, update):
     os.kill(os.getpid(), signal.SIGKILL)
 
 making.copied = copied
+sys.argv = ["troupe", *sys.argv[1:]]
+main()
+"""
+
+KILLED_BEFORE_COMMIT = """
+import os, signal, sys
+from troupe.storage.engine.clients import Writer
+from troupe.supervision.commands import main
+
+put = Writer.put
+
+def put_or_die(self, piece):
+    if b"COMMIT" in piece[-100:]:
+        self._input.flush()
+        os.kill(os.getpid(), signal.SIGKILL)
+    put(self, piece)
+
+Writer.put = put_or_die
 sys.argv = ["troupe", *sys.argv[1:]]
 main()
 """
@@ -385,6 +404,30 @@ def test_a_loading_that_ends_early_leaves_nothing(
     monkeypatch.setattr(Writer, "put", put)
     assert restore().exit_code == 1
     assert table_rows(bare_dsn) == {}
+
+
+def test_a_restore_that_is_killed_leaves_no_rows_and_is_finished(
+    rows: Rows, run: Run, restore: Run, place: Path, dsn: str, bare_dsn: str
+) -> None:
+    """psql would commit what it has got when its input ends, if the last statement were its own."""
+    ok(run("backup", place))
+    killed = subprocess.run(
+        [sys.executable, "-c", KILLED_BEFORE_COMMIT, "restore", str(place), "--data", str(place.parent / "new")],
+        env=os.environ | {"TROUPE_DATABASE_URL": bare_dsn}, capture_output=True, timeout=PATIENCE, check=False,
+    )  # fmt: skip
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    give_up_at = time.monotonic() + PATIENCE
+    while transact_once(bare_dsn, _others):
+        assert time.monotonic() < give_up_at
+    assert table_rows(bare_dsn) == {}
+    ok(restore())
+    assert table_rows(bare_dsn) == table_rows(dsn)
+
+
+async def _others(db: Any) -> int:
+    return await db.fetchval(
+        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'psql'"
+    )
 
 
 def test_rows_that_are_not_those_of_the_backup_are_found(

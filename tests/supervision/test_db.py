@@ -4,6 +4,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +15,13 @@ from troupe.storage.engine import programs, upgrade
 from troupe.storage.engine.clients import Address, Writer
 from troupe.storage.engine.cluster import Cluster
 from troupe.storage.engine.connect import Session, transact_once
-from troupe.storage.engine.embedded import embedded, enter_cluster
+from troupe.storage.engine.embedded import Embedded, embedded, enter_cluster
 from troupe.storage.engine.runner import Runner
 from troupe.storage.engine.term import COPYING_NAME, begin_alone
 from troupe.storage.engine.term import upgrade as migrate_schema
 from troupe.supervision.commands import moving, troupe
 
-from ..data_folders import copy_data
+from ..data_folders import copy_data, passable_folder
 from ..processes import until_gone
 from .foreign import Rows
 
@@ -40,27 +41,36 @@ def data(prepared: Path, data: Path) -> Path:
 @pytest.fixture
 def old_data(data: Path) -> Iterator[Path]:
     """The same, as the older PostgreSQL of the wheel would have made it."""
-    older = programs.find_major(OLD)
-    assert older is not None
-    new = Cluster(data)
-    old = Cluster(data, "postgres-old")
-    runner = Runner.choose(old, {}, older, OLD)
-    old.folder.mkdir(mode=0o700)
-    runner.give(old.folder)
-    runner.run(
-        "initdb", "--username=postgres", "--auth=peer", "--encoding=UTF8", "--locale=C", "--no-sync",
-        "-D", str(old.folder), timeout=60,
-    )  # fmt: skip
-    server = enter_cluster(old, older=older, major=OLD, durable=False)
-    try:
+    shutil.rmtree(data / "postgres")
+    with older_server(data) as server:
         migrate_schema(server.dsn)
         Rows(server.dsn).account(1, "bob", None)
-    finally:
-        server.leave()
-    shutil.rmtree(new.folder)
-    old.folder.rename(new.folder)
     yield data
     until_gone(data)
+
+
+@pytest.fixture
+def older_dsn() -> Iterator[str]:
+    """An empty database of an older server, as Debian has one."""
+    with passable_folder() as folder, older_server(folder) as server:
+        yield server.dsn
+
+
+@contextmanager
+def older_server(data: Path) -> Iterator[Embedded]:
+    older = programs.find_major(OLD)
+    assert older is not None
+    cluster = Cluster(data)
+    runner = Runner.choose(cluster, {}, older, OLD)
+    cluster.folder.mkdir(mode=0o700)
+    runner.give(cluster.folder)
+    arguments = ("--username=postgres", "--auth=peer", "--encoding=UTF8", "--locale=C", "--no-sync")
+    runner.run("initdb", *arguments, "-D", str(cluster.folder), timeout=60)
+    server = enter_cluster(cluster, older=older, major=OLD, durable=False)
+    try:
+        yield server
+    finally:
+        server.leave()
 
 
 def run(data: Path, *words: str, url: str | None = None) -> Result:
@@ -95,6 +105,19 @@ def test_a_database_is_moved_out_and_back(data: Path, bare_dsn: str) -> None:
     assert embedded_names(data) == ["bob"]
     assert run(data, "accounts", "list").exit_code == 0
     assert run(data, "accounts", "list", url=bare_dsn).exit_code == 1
+
+
+def test_an_external_server_may_be_older(data: Path, older_dsn: str, tmp_path: Path) -> None:
+    moved = run(data, "db", "move", older_dsn)
+    assert moved.exit_code == 0, moved.output
+    assert names_in(older_dsn) == ["bob"]
+    shutil.rmtree(data / "postgres")
+    made = CliRunner(env={"TROUPE_DATABASE_URL": older_dsn}).invoke(
+        troupe, ["backup", str(tmp_path / "backups"), "--data", str(data)]
+    )
+    assert made.exit_code == 0, made.output
+    assert run(data, "db", "move", "embedded", url=older_dsn).exit_code == 0
+    assert embedded_names(data) == ["bob"]
 
 
 def test_a_server_that_runs_keeps_its_database(data: Path, bare_dsn: str) -> None:
@@ -189,7 +212,7 @@ def test_the_files_of_an_older_postgresql_are_upgraded(old_data: Path, capfd: py
     assert (Cluster(old_data).version(), Cluster(old_data, f"postgres-{OLD}").version()) == (programs.MAJOR, OLD)
     assert run(old_data, "accounts", "list").exit_code == 0
     assert run(old_data, "db", "upgrade").stdout == "There is nothing to upgrade.\n"
-    assert {path.name for path in old_data.glob("postgres-[!o]*")} == {f"postgres-{OLD}"}
+    assert {path.name for path in old_data.glob("postgres-*")} == {f"postgres-{OLD}"}
 
 
 @pytest.mark.parametrize("step", range(4))
