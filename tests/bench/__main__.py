@@ -1,6 +1,6 @@
 """What requests cost: `make bench`, or `python -m tests.bench --scale 0.05 --seconds 1` for a quick look.
 
-Fills a database, starts the real server on a core of its own, and asks it from another one. With --profile FILE the
+Fills databases, starts the real server on a core of its own, and asks it from another one. With --profile FILE the
 server is watched by py-spy, which must be on the PATH, while it is measured; its figures are then worth less.
 """
 
@@ -11,23 +11,25 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import click
 
-from troupe.storage.engine.embedded import embedded
-from troupe.storage.engine.term import upgrade
+from troupe.storage.engine.embedded import Embedded, embedded
 
 from ..end_to_end.server import Server
 from . import machine, table
-from .abroad import abroad, fill_abroad
-from .fill import Size, fill
-from .inbox import fill_senders
-from .machine import Processes
-from .measures import Bench, Row
-from .table import Weight
+from .abroad import Abroad, abroad
+from .bench import Bench
+from .databases import SHARES, WHOLE, dsn_of, fill_all, sizes
+from .fill import Size
+from .filled import Filled
+from .measures import GROWING, Measures, all_measures, growing_measures
+from .samples import RUNS, Row
+from .serving import serving, start_repeatedly
+from .table import Results
 from .weights import weigh
 
 README = Path(__file__).parents[2] / "README.md"
@@ -35,52 +37,73 @@ README = Path(__file__).parents[2] / "README.md"
 
 @click.command(help=__doc__)
 @click.option("--scale", default=1.0, help="How much of the full database to fill.")
-@click.option("--seconds", default=5.0, help="How long each kind of request is made.")
-@click.option("--only", default="", help="Measure only what has this in its name.")
+@click.option("--seconds", default=9.0, help=f"How long each kind of request is made, in {RUNS} runs.")
+@click.option("--only", default="", help="Measure only rows that have this in their key, and leave the growth out.")
 @click.option("--profile", type=click.Path(path_type=Path), help="Where py-spy writes what it saw.")
-@click.option("--readme", is_flag=True, help="Put the table into README.md.")
+@click.option("--readme", is_flag=True, help="Put the tables into README.md.")
 def main(scale: float, seconds: float, only: str, profile: Path | None, readme: bool) -> None:
-    size = Size(scale)
-    with tempfile.TemporaryDirectory(prefix="bench") as folder:
+    core, others = machine.cores()
+    os.sched_setaffinity(0, others)
+    machine.sockets_allowed(Size(scale).many_sockets)  # before servers inherit the limit
+    with tempfile.TemporaryDirectory(prefix="bench") as folder, abroad() as servers:
         Path(folder).chmod(0o755)  # root's PostgreSQL runs as another user, who has to pass
-        data = Path(folder) / "data"
-        rows, weight = measure(data, size, lambda bench: run(bench, only, seconds, profile))
-    text = table.render(rows, weight, size)
+        run = Run(Path(folder), Size(scale), core, seconds / RUNS, servers)
+        text = table.render(run.results(only, profile))
     click.echo(text)
     if readme:
         table.write(README, text)
 
 
-def run(bench: Bench, only: str, seconds: float, profile: Path | None) -> list[Row]:
-    """The measures whose name was asked for, watched or not."""
-    with watched(bench.processes.server, profile):
-        return [measure(seconds) for name, measure in bench.measures().items() if only in name]
+class Run:
+    """One data folder with a PostgreSQL, and a server for each of its databases."""
+
+    def __init__(self, folder: Path, size: Size, core: int, seconds: float, others: Abroad) -> None:
+        self.began = time.perf_counter()
+        self.data = folder / "data"
+        self.data.mkdir()
+        self.size = size
+        self.core = core
+        self.seconds = seconds
+        self.others = others
+        # An embedded PostgreSQL's users have its data folder; the other servers have one of their own.
+        self.servers = {name: Server(folder / name) for name in SHARES}
+        self.servers[WHOLE] = Server(self.data, TROUPE_TEST_HOSTS=others.test_hosts)
+
+    def results(self, only: str, profile: Path | None) -> Results:
+        """Fill the databases and measure."""
+        names = [WHOLE] if only else [*self.servers]
+        filled = fill_all(self.data, self.size, {name: self.servers[name].url for name in names})
+        # PostgreSQL is started by us, so that it runs beside the load and not on the server's core.
+        with embedded(self.data) as postgres:
+            starts = start_repeatedly(self.servers[WHOLE], self.data, self.core, self.seconds)
+            growth = {name: self._growing(name, postgres, filled[name]) for name in names if name != WHOLE}
+            with serving(self.servers[WHOLE], self.data, self.core) as processes:
+                grown = weigh(self.servers[WHOLE].port, processes, self.size)
+                bench = Bench(self.servers[WHOLE].port, processes, self.size, filled[WHOLE], self.seconds)
+                with watched(processes.server, profile):
+                    rows = _measured(all_measures(bench, self.others), only)
+                loaded = processes.memory()
+        growth[WHOLE] = {key: row for key, row in rows.items() if key in GROWING}
+        counted = {sizes(self.size)[name].statuses: rows for name, rows in growth.items()}
+        return Results(self.size, rows, counted, starts, grown, loaded, time.perf_counter() - self.began)
+
+    def _growing(self, name: str, postgres: Embedded, filled: Filled) -> dict[str, Row]:
+        """Measure with fewer statuses."""
+        server = self.servers[name]
+        server.data.mkdir()
+        server.settings["TROUPE_DATABASE_URL"] = dsn_of(postgres.dsn, name)
+        with serving(server, self.data, self.core) as processes:
+            bench = Bench(server.port, processes, sizes(self.size)[name], filled, self.seconds)
+            return _measured(growing_measures(bench))
 
 
-def measure(data: Path, size: Size, work: Callable[[Bench], list[Row]]) -> tuple[list[Row], Weight]:
-    """Do the work with a server on a fresh data folder."""
-    ours, theirs = machine.cores()
-    os.sched_setaffinity(0, theirs)
-    data.mkdir()
-    # PostgreSQL is started by us, so that it runs beside the load and not on the server's core.
-    with embedded(data) as postgres, abroad() as others:
-        server = Server(data, TROUPE_TEST_HOSTS=others.test_hosts)
-        upgrade(postgres.dsn)
-        newest = fill(postgres.dsn, server.url, size)
-        fill_abroad(postgres.dsn)
-        fill_senders(postgres.dsn)
-        began = time.perf_counter()
-        with _on(ours, theirs):
-            server.start()
-        seconds = time.perf_counter() - began
-        try:
-            processes = Processes(_pid(server), int((data / "postgres" / "postmaster.pid").read_text().split()[0]))
-            idle = processes.memory()
-            grown = weigh(server.port, processes, size)
-            rows = work(Bench(server.port, processes, size, newest, others))
-            return rows, Weight(seconds, idle, processes.memory(), grown)
-        finally:
-            server.stop()
+def _measured(measures: Measures, only: str = "") -> dict[str, Row]:
+    rows, began = dict[str, Row](), time.perf_counter()
+    for key, measure in measures.items():
+        if only in key:
+            click.echo(f"{time.perf_counter() - began:4.0f} s  {key}", err=True)
+            rows[key] = measure()
+    return rows
 
 
 @contextmanager
@@ -95,21 +118,6 @@ def watched(pid: int, profile: Path | None) -> Iterator[None]:
             yield
         finally:
             spy.send_signal(signal.SIGINT)
-
-
-@contextmanager
-def _on(cores: set[int], afterwards: set[int]) -> Iterator[None]:
-    """What is started inside runs on these cores."""
-    os.sched_setaffinity(0, cores)
-    try:
-        yield
-    finally:
-        os.sched_setaffinity(0, afterwards)
-
-
-def _pid(server: Server) -> int:
-    assert server.process is not None
-    return server.process.pid
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -10,11 +9,12 @@ from dataclasses import dataclass, field
 
 import trio
 
-from troupe.storage.engine.connect import connect
+from troupe.storage.engine.connect import Asyncpg
+
+from .fill import Cast
 
 HOSTS = 100
 FOLLOWERS = 1_000
-AUTHOR = 9  # by number: one of the crowd
 ANSWER = b"HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n"
 
 FILL = """
@@ -92,13 +92,6 @@ def abroad() -> Generator[Abroad]:
         thread.join(10)
 
 
-def fill_abroad(dsn: str) -> None:
+async def fill_abroad(db: Asyncpg) -> None:
     """Store the followers, beside those that are there."""
-
-    async def run() -> None:
-        db = await connect(dsn, application_name="bench", deadline=60)
-        await db.execute(FILL.format(hosts=HOSTS, followers=FOLLOWERS, author=AUTHOR))
-        await db.close()
-
-    with asyncio.Runner(loop_factory=asyncio.SelectorEventLoop) as runner:
-        runner.run(run())
+    await db.execute(FILL.format(hosts=HOSTS, followers=FOLLOWERS, author=Cast.ABROAD))

@@ -1,16 +1,15 @@
 """A database like that of a server which has been in use: bulk SQL, the same numbers each time.
 
-Accounts are numbered from one. The first ones have a part in the measures, which `Cast` names; the rest are a crowd
-whose followers and posts have a long tail.
+Accounts are numbered from one. The first ones have a part in the measures, which `Cast` names; the others' followers
+and posts have a long tail. The last ones follow the authors whose posts are measured.
 """
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from troupe.storage.engine.connect import connect
+from troupe.storage.engine.connect import Asyncpg
 
 STATUS_SECONDS = 20  # between two statuses
 FOLLOWS_EACH = 30
@@ -43,8 +42,8 @@ FILL = """
     )
     SELECT id, {author}, '{base}/users/person' || author || '/statuses/' || id, '{base}/@person' || author || '/' || id,
         true, CASE n % 10 WHEN 0 THEN 'unlisted' ELSE 'public' END, id, body,
-        '<p>' || body || CASE WHEN n % 10 = 3 THEN ' <a href="{base}/tags/t' || n % {tags}
-            || '" class="mention hashtag" rel="tag">#<span>t' || n % {tags} || '</span></a>' ELSE '' END || '</p>',
+        '<p>' || body || CASE WHEN n % 10 = 3 THEN ' <a href="{base}/tags/t' || n / 10 % {tags}
+            || '" class="mention hashtag" rel="tag">#<span>t' || n / 10 % {tags} || '</span></a>' ELSE '' END || '</p>',
         'en', 1, at
     FROM written, LATERAL (
         SELECT 'Number ' || n || ' of what people say in a day: ' || repeat('some words about it, ', 3 + (n % 8)::int)
@@ -52,16 +51,17 @@ FILL = """
     INSERT INTO status_counts (status_id, favourites, reblogs) SELECT id, n % 5, n % 3 FROM written;
     INSERT INTO tags (id, name, display_name, created_at)
     SELECT n + 1, 't' || n, 't' || n, '{began}' FROM generate_series(0, {tags} - 1) n;
-    INSERT INTO status_tags (tag_id, status_id) SELECT n % {tags} + 1, id FROM written WHERE n % 10 = 3;
+    INSERT INTO status_tags (tag_id, status_id) SELECT n / 10 % {tags} + 1, id FROM written WHERE n % 10 = 3;
 
     CREATE TEMPORARY TABLE wanted AS
     SELECT n AS follower,
         {last_of_cast} + 1 + floor(({accounts} - {last_of_cast}) * power(random(), 3))::bigint AS followed
-    FROM generate_series({last_of_cast} + 1, {accounts}) n, generate_series(1, {follows}) f
-    UNION SELECT reader, n FROM generate_series(100, 199) n, unnest(ARRAY[{reader}, {filtering}]) reader
-    UNION SELECT n, {quiet} FROM generate_series(10, 12) n
-    UNION SELECT {accounts} - n, {loud} FROM generate_series(0, {crowd} - 1) n
-    UNION SELECT {accounts} - n, {streamed} FROM generate_series(0, {sockets} - 1) n;
+    FROM generate_series({first_reader}, {accounts}) n, generate_series(1, {follows}) f
+    UNION SELECT reader, n
+    FROM generate_series({first_read}, {last_read}) n, unnest(ARRAY[{reader}, {filtering}]) reader
+    UNION SELECT n, author FROM unnest(ARRAY[{awake}]) n, unnest(ARRAY[{posting}]) author
+    UNION SELECT {accounts} - n, author
+    FROM (VALUES {audiences}) audience (author, followers), generate_series(0, followers - 1) n;
     INSERT INTO follows (id, account_id, target_account_id, created_at)
     SELECT row_number() OVER (), {follower}, {followed}, '{began}' FROM wanted WHERE follower <> followed;
     INSERT INTO notifications (id, account_id, from_account_id, type, status_id, created_at)
@@ -83,59 +83,94 @@ FILL = """
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Size:
-    """How much there is of everything, at a scale of one or less."""
-
-    scale: float = 1.0
-
-    @property
-    def accounts(self) -> int:
-        return max(250, int(2_000 * self.scale))
-
-    @property
-    def statuses(self) -> int:
-        return int(200_000 * self.scale)
-
-    @property
-    def crowd(self) -> int:
-        """The followers of the loudest."""
-        return self.accounts // 2
-
-    @property
-    def sockets(self) -> int:
-        return self.accounts // 4
-
-
 class Cast:
     """Who does what, by number."""
 
+    ABROAD = 1  # is followed from other servers
     READER = 2  # follows a hundred, and reads
     QUIET = 3  # has three followers
-    LOUD = 4  # has the crowd
-    STREAMED = 5  # has a follower behind each socket
-    FILTERING = 6  # follows those that the reader follows, and filters hashtags
+    FILTERING = 4  # follows those that the reader follows, and filters hashtags
+    STREAMED = 5  # has a follower behind each of 500 sockets
+    MANY_STREAMED = 6  # and of 3,000
+    LOUD = (7, 8, 9)  # with 100, 1,000 and 5,000 followers
+    FOLLOWERS = (10, 11, 12)  # of those who have three
+    AT_ONCE = tuple(range(13, 29))  # have three followers, and post at the same time
+    LAST = 28
+
+
+READ_BY_READER = range(100, 200)
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How much there is of everything, at a scale of one or less; and a share of the statuses alone."""
+
+    scale: float = 1.0
+    share: float = 1.0
+
+    @property
+    def accounts(self) -> int:
+        return max(300, int(6_000 * self.scale))
+
+    @property
+    def statuses(self) -> int:
+        return int(200_000 * self.scale * self.share)
+
+    @property
+    def crowds(self) -> tuple[int, int, int]:
+        """The numbers of followers of the loud ones."""
+        return max(2, int(100 * self.scale)), int(1_000 * self.scale), int(5_000 * self.scale)
+
+    @property
+    def sockets(self) -> int:
+        return int(500 * self.scale)
+
+    @property
+    def many_sockets(self) -> int:
+        return int(3_000 * self.scale)
+
+    @property
+    def weighed(self) -> int:
+        """The number of homes that are weighed: of the last accounts."""
+        return self.crowds[1]
+
+    @property
+    def sleepers(self) -> range:
+        """The accounts whose homes are woken, by number: followers of the loudest that are not weighed."""
+        return range(self.accounts - self.crowds[2] + 1, self.accounts - self.weighed + 1)
+
+    @property
+    def strangers(self) -> range:
+        """The accounts that are not awake for any row, by number."""
+        return range(Cast.LAST + 1, self.accounts - self.crowds[2] + 1)
+
+    @property
+    def cold_pool(self) -> int:
+        """The number of pages that are asked for once, in all runs."""
+        return max(30, int(900 * self.scale))
+
+    @property
+    def posts(self) -> int:
+        """The number of posts to many, a run."""
+        return max(5, int(50 * self.scale))
+
+    @property
+    def received(self) -> int:
+        """The number of activities of other servers, a run."""
+        return max(50, int(1_000 * self.scale))
 
 
 def token(number: int) -> str:
     return f"token{number}"
 
 
-def fill(dsn: str, base: str, size: Size) -> str:
-    """Fill a database with the schema in place; the id of the newest status."""
+async def fill(db: Asyncpg, base: str, size: Size) -> None:
+    """Fill a database with the schema in place."""
     end = datetime.now(UTC) - timedelta(hours=1)
     began = end - timedelta(seconds=STATUS_SECONDS * size.statuses, days=1)
-
-    async def run() -> str:
-        db = await connect(dsn, application_name="bench", deadline=600)
-        await db.execute(_statements(base, size, began, end))
-        newest = await db.fetchval("SELECT max(id) FROM statuses WHERE visibility = 'public'")
-        await db.execute("VACUUM ANALYZE")
-        await db.close()
-        return str(newest)
-
-    with asyncio.Runner(loop_factory=asyncio.SelectorEventLoop) as runner:
-        return runner.run(run())
+    await db.execute(_statements(base, size, began, end))
+    await db.execute("VACUUM ANALYZE")
+    await db.execute("CHECKPOINT")
 
 
 def _statements(base: str, size: Size, began: datetime, end: datetime) -> str:
@@ -146,12 +181,19 @@ def _statements(base: str, size: Size, began: datetime, end: datetime) -> str:
     def account(number: str | int) -> str:
         return f"(({first_account} + {number}::bigint) << 16)"
 
+    audiences = {
+        Cast.STREAMED: size.sockets, Cast.MANY_STREAMED: size.many_sockets,
+        **dict(zip(Cast.LOUD, size.crowds, strict=True)),
+    }  # fmt: skip
     return FILL.format(
         base=base, began=began.isoformat(), accounts=size.accounts, statuses=size.statuses,
-        crowd=size.crowd, sockets=size.sockets, follows=FOLLOWS_EACH, tags=TAGS, notifications=NOTIFICATIONS,
+        follows=FOLLOWS_EACH, tags=TAGS, notifications=NOTIFICATIONS,
         account=account("n"), author=account("author"), follower=account("follower"), followed=account("followed"),
-        reader_id=account(Cast.READER), filtering=Cast.FILTERING,
+        reader_id=account(Cast.READER), reader=Cast.READER, filtering=Cast.FILTERING,
         filtering_id=account(Cast.FILTERING), filters=FILTERS,
         status=f"({first_status} + n::bigint * {STATUS_SECONDS * 1000}) << 16",
-        last_of_cast=Cast.FILTERING, reader=Cast.READER, quiet=Cast.QUIET, loud=Cast.LOUD, streamed=Cast.STREAMED,
+        first_reader=min(Cast.FOLLOWERS), last_of_cast=Cast.LAST,
+        first_read=READ_BY_READER.start, last_read=READ_BY_READER.stop - 1,
+        awake=", ".join(map(str, Cast.FOLLOWERS)), posting=", ".join(map(str, (Cast.QUIET, *Cast.AT_ONCE))),
+        audiences=", ".join(map(str, audiences.items())),
     )  # fmt: skip

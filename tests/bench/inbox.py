@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -13,10 +12,11 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generat
 
 from troupe.actors.activitypub.keys import public_pem
 from troupe.actors.activitypub.signatures import SigningKey, sign
-from troupe.storage.engine.connect import connect
+from troupe.storage.engine.connect import Asyncpg
+
+from .fill import Cast
 
 SENDERS = 50  # each on a server of its own
-FOLLOWERS = (10, 11, 12)  # by number: people here who follow all of them
 FIRST = 10_000  # the id of the first sender
 NUMBERS = count(1)
 
@@ -46,18 +46,11 @@ def _key() -> RSAPrivateKey:
     return generate_private_key(65537, 2048)
 
 
-def fill_senders(dsn: str) -> None:
+async def fill_senders(db: Asyncpg) -> None:
     """Store the senders with their keys and their followers here."""
-    names = ", ".join(f"'person{number}'" for number in FOLLOWERS)
-
-    async def run() -> None:
-        db = await connect(dsn, application_name="bench", deadline=60)
-        await db.execute(FILL.format(first=FIRST, senders=SENDERS), public_pem(_key()))
-        await db.execute(KEYS.format(first=FIRST, senders=SENDERS, followed=len(FOLLOWERS), names=names))
-        await db.close()
-
-    with asyncio.Runner(loop_factory=asyncio.SelectorEventLoop) as runner:
-        runner.run(run())
+    names = ", ".join(f"'person{number}'" for number in Cast.FOLLOWERS)
+    await db.execute(FILL.format(first=FIRST, senders=SENDERS), public_pem(_key()))
+    await db.execute(KEYS.format(first=FIRST, senders=SENDERS, followed=len(Cast.FOLLOWERS), names=names))
 
 
 def creates(port: int, number: int) -> Iterator[bytes]:

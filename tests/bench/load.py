@@ -1,25 +1,35 @@
-"""A load generator that costs little itself: blocking sockets behind one selector, requests that are bytes already."""
+"""A load generator that costs little itself: blocking sockets behind one selector, requests that are bytes already.
+
+It sends what wrk can't: each request another one. Pages that are asked for again and again are wrk's (`wrk.py`).
+"""
 
 from __future__ import annotations
 
-import base64
-import os
 import re
 import selectors
 import socket
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 LENGTH = re.compile(rb"\r\ncontent-length: (\d+)", re.IGNORECASE)
 OK = b"HTTP/1.1 20"  # 200, and 202 for what is done later
 PATIENCE = 30.0
-TEXT = 0x81  # a whole text message of a WebSocket, and no ping
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a run came to, in operations and seconds."""
+
+    count: int
+    seconds: float
+    p50: float
+    p99: float
 
 
 @dataclass(slots=True)
 class Load:
-    """What came of it."""
+    """The answers of a run."""
 
     seconds: float = 0.0
     waits: list[float] = field(default_factory=list)  # of each request, in seconds
@@ -28,6 +38,12 @@ class Load:
     def wait(self, share: float) -> float:
         """The wait that this share of the requests did not exceed."""
         return sorted(self.waits)[min(len(self.waits) - 1, int(len(self.waits) * share))]
+
+    def outcome(self, operations: int | None = None) -> Outcome:
+        """The run in figures; an error if an answer was wrong. Without a number, each wait was an operation."""
+        if self.wrong:
+            raise AssertionError(self.wrong[0].decode())
+        return Outcome(operations or len(self.waits), self.seconds, self.wait(0.5), self.wait(0.99))
 
 
 def request(method: str, path: str, token: str | None = None, body: bytes = b"") -> bytes:
@@ -57,7 +73,7 @@ class Caller:
         self.line.sendall(what)
 
     def take(self) -> bool:
-        """Read what has come; whether the answer is complete."""
+        """Read what has come; return True if the answer is complete."""
         piece = self.line.recv(1 << 18)
         if not piece:
             raise ConnectionError("The server hung up")
@@ -73,6 +89,10 @@ class Caller:
         return self.missing <= 0
 
     @property
+    def succeeded(self) -> bool:
+        return self.buffer.startswith(OK)
+
+    @property
     def body(self) -> bytes:
         return self.buffer.partition(b"\r\n\r\n")[2]
 
@@ -81,9 +101,16 @@ class Caller:
         self.ask(what)
         while not self.take():
             pass
-        if not self.buffer.startswith(OK):
+        if not self.succeeded:
             raise AssertionError(self.buffer.decode())
         return self.body
+
+    def timed(self, what: bytes, load: Load) -> bytes:
+        """As `call`; the load is told how long it took."""
+        start = time.perf_counter()
+        body = self.call(what)
+        load.waits.append(time.perf_counter() - start)
+        return body
 
     def close(self) -> None:
         self.line.close()
@@ -109,75 +136,14 @@ def press(port: int, requests: Iterator[bytes], callers: int, enough: Callable[[
 def _serve(
     caller: Caller, requests: Iterator[bytes], load: Load, began: float, enough: Callable[[int, float], bool]
 ) -> bool:
-    """Whether this caller has done its part."""
+    """Return True if this caller has done its part."""
     if not caller.take():
         return False
     now = time.perf_counter()
     load.waits.append(now - caller.began)
-    if not caller.buffer.startswith(OK):
+    if not caller.succeeded:
         load.wrong.append(caller.buffer)
     if enough(len(load.waits), now - began):
         return True
     caller.ask(next(requests))
     return False
-
-
-class Listener:
-    """A WebSocket that counts what it is sent."""
-
-    __slots__ = ("_buffer", "heard", "line")
-
-    def __init__(self, port: int, path: str, token: str) -> None:
-        self.line = socket.create_connection(("127.0.0.1", port), PATIENCE)
-        self.heard: list[bytes] = []
-        self._buffer = b""
-        key = base64.b64encode(os.urandom(16)).decode()
-        lines = [
-            f"GET {path} HTTP/1.1", "Host: localhost", "Upgrade: websocket", "Connection: Upgrade",
-            f"Sec-WebSocket-Key: {key}", "Sec-WebSocket-Version: 13", f"Authorization: Bearer {token}", "", "",
-        ]  # fmt: skip
-        self.line.sendall("\r\n".join(lines).encode())
-        head = b""
-        while b"\r\n\r\n" not in head:
-            head += self.line.recv(4096)
-        if b" 101 " not in head:
-            raise AssertionError(head.decode())
-
-    def take(self) -> int:
-        """Read what has come; how many messages it was."""
-        self._buffer += self.line.recv(1 << 18)
-        before = len(self.heard)
-        while (frame := self._frame()) is not None:
-            kind, payload = frame
-            if kind == TEXT:
-                self.heard.append(payload)
-        return len(self.heard) - before
-
-    def _frame(self) -> tuple[int, bytes] | None:
-        """The next whole frame's kind and payload. A server's frames are not masked."""
-        if len(self._buffer) < 4:
-            return None
-        kind, length, start = self._buffer[0], self._buffer[1], 2
-        if length >= 126:
-            start = 4 if length == 126 else 10
-            length = int.from_bytes(self._buffer[2:start])
-        if len(self._buffer) < start + length:
-            return None
-        payload, self._buffer = self._buffer[start : start + length], self._buffer[start + length :]
-        return kind, payload
-
-    def close(self) -> None:
-        self.line.close()
-
-
-def hear(listeners: Sequence[Listener], messages: int) -> list[float]:
-    """When each of so many messages arrived, all listeners together; fewer when they do not come."""
-    times: list[float] = []
-    with selectors.DefaultSelector() as selector:
-        for listener in listeners:
-            selector.register(listener.line, selectors.EVENT_READ, listener)
-        while len(times) < messages and (ready := selector.select(2.0)):
-            for key, _ in ready:
-                count = key.data.take()
-                times += [time.perf_counter()] * count
-    return times

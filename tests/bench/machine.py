@@ -1,43 +1,14 @@
-"""What processes have used, as the kernel counts it."""
+"""The machine: what it is, its cores, and what it did beside the bench."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from dataclasses import dataclass
+import resource
 from pathlib import Path
 
 TICKS = os.sysconf("SC_CLK_TCK")
 PROC = Path("/proc")
-
-
-@dataclass(frozen=True, slots=True)
-class Used:
-    """Seconds of CPU."""
-
-    server: float
-    postgres: float
-
-    def __sub__(self, other: Used) -> Used:
-        return Used(self.server - other.server, self.postgres - other.postgres)
-
-
-@dataclass(frozen=True, slots=True)
-class Processes:
-    """The server's process, and PostgreSQL's first one."""
-
-    server: int
-    postgres: int
-
-    def used(self) -> Used:
-        """Until now. Of PostgreSQL's processes those that are gone count too: their parent has inherited their time."""
-        family = [*_children(self.postgres), self.postgres]
-        return Used(_seconds(self.server, 2), sum(_seconds(pid, 4) for pid in family))
-
-    def memory(self) -> float:
-        """MiB of the server that are in memory."""
-        lines = (PROC / str(self.server) / "status").read_text().splitlines()
-        return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS:")) / 1024
+OTHER_FILES = 500  # beside the sockets, in the server and here
 
 
 def describe() -> str:
@@ -48,30 +19,43 @@ def describe() -> str:
     return f"{os.cpu_count()} cores of {model}, {pages / 2**30:.0f} GiB"
 
 
-def cores() -> tuple[set[int], set[int]]:
+def cores() -> tuple[int, set[int]]:
     """One core for the server, the others for all else; on a machine with one core, the same."""
     mine = sorted(os.sched_getaffinity(0))
-    return {mine[0]}, set(mine[1:]) or {mine[0]}
+    return mine[0], set(mine[1:]) or {mine[0]}
 
 
-def _fields(pid: int) -> list[str]:
-    # The command stands in brackets and may have spaces in it.
-    return (PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
+def busy() -> tuple[float, int]:
+    """Seconds of CPU that all programs have taken since the machine started, and the number of cores they had.
+
+    It includes the time that a hypervisor gave to other machines, and leaves out interrupts: much of them is also
+    counted as time of the process that was interrupted.
+    """
+    lines = [line.split() for line in (PROC / "stat").read_text().splitlines() if line.startswith("cpu")]
+    user, nice, system, _idle, _waiting, _interrupts, _soft, stolen = map(int, lines[0][1:9])
+    return (user + nice + system + stolen) / TICKS, len(lines) - 1
 
 
-def _seconds(pid: int, kinds: int) -> float:
-    """User and system time and, as the third and fourth, those of children that have ended."""
+def sockets_allowed(wanted: int) -> int:
+    """Return how many sockets may be open, and raise the limit of open files for them as far as this is allowed.
+
+    A server that is started afterwards has the same limit, and keeps a part of it for other files.
+    """
+    needed = wanted * 5 // 4 + OTHER_FILES
+    allowed = _allow_files(needed)
+    return wanted if allowed >= needed else (allowed - OTHER_FILES) * 4 // 5
+
+
+def _allow_files(number: int) -> int:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY or soft >= number:
+        return number
+    if hard == resource.RLIM_INFINITY or hard >= number:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (number, hard))
+        return number
     try:
-        return sum(map(int, _fields(pid)[11 : 11 + kinds])) / TICKS
-    except (FileNotFoundError, ProcessLookupError):
-        return 0.0
-
-
-def _children(parent: int) -> Iterator[int]:
-    for entry in PROC.iterdir():
-        if entry.name.isdigit():
-            try:
-                if int(_fields(int(entry.name))[1]) == parent:
-                    yield int(entry.name)
-            except (FileNotFoundError, ProcessLookupError):
-                continue
+        resource.setrlimit(resource.RLIMIT_NOFILE, (number, number))  # as root
+    except (ValueError, PermissionError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+        return hard
+    return number

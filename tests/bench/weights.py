@@ -6,11 +6,14 @@ import socket
 from dataclasses import dataclass
 
 from .fill import Size, token
-from .load import PATIENCE, Caller, Listener, request
-from .machine import Processes
+from .listening import audience
+from .load import PATIENCE, Caller, request
+from .machine import sockets_allowed
+from .processes import Processes
+from .reads import HOME
 
 # Wakes what all homes share, before anything is counted.
-FIRST = 20
+FIRST = 1 / 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,29 +27,31 @@ class Grown:
 
 def weigh(port: int, processes: Processes, size: Size) -> Grown:
     """Wake homes, then open a stream for each of some of them. Afterwards the homes are awake and no stream is open."""
-    readers = [token(size.accounts - number) for number in range(size.crowd)]
+    readers = [token(size.accounts - number) for number in range(size.weighed)]
+    listening = readers[: sockets_allowed(2 * size.sockets) // 2]  # for each of them two streams
+    first = int(len(readers) * FIRST)
     caller = Caller(port)
 
     def wake(reader: str) -> None:
-        caller.call(request("GET", "/api/v1/timelines/home?limit=40", reader))
+        caller.call(request("GET", f"{HOME}?limit=40", reader))
 
-    for reader in readers[:FIRST]:
+    for reader in readers[:first]:
         wake(reader)
     before = processes.memory()
-    for reader in readers[FIRST:]:
+    for reader in readers[first:]:
         wake(reader)
     awake = processes.memory()
     caller.close()
     # WebSockets stay open meanwhile, so that the others do not find memory that they have left.
-    sockets = [Listener(port, "/api/v1/streaming?stream=user", reader) for reader in readers[: size.sockets]]
-    listened = processes.memory()
-    events = [_listen(port, reader) for reader in readers[: size.sockets]]
-    streamed = processes.memory()
-    for one in (*sockets, *events):
-        one.close()
-    per = 1024 / size.sockets
+    with audience(port, listening):
+        listened = processes.memory()
+        events = [_listen(port, reader) for reader in listening]
+        streamed = processes.memory()
+        for one in events:
+            one.close()
+    per = 1024 / len(listening)
     return Grown(
-        (awake - before) * 1024 / (size.crowd - FIRST), (listened - awake) * per, (streamed - listened) * per
+        (awake - before) * 1024 / (len(readers) - first), (listened - awake) * per, (streamed - listened) * per
     )  # fmt: skip
 
 
