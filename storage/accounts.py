@@ -47,6 +47,13 @@ FIND_LOCAL_MANY = f"""
     WHERE lower(a.username) = ANY($1::text[]) AND lower(coalesce(a.domain, '')) = ''
 """
 
+# In bytes, as the index on names has them: plans are made without the parameters, and LIKE would read all rows.
+FIND_NAMES = """
+    SELECT username FROM accounts
+    WHERE lower(username) ~>=~ $1 AND lower(username) ~<~ ($1 || chr(127)) AND domain IS NULL
+    ORDER BY lower(username) LIMIT $2
+"""
+
 # Accounts that a status may mention.
 FIND_MENTIONABLE = f"""
     SELECT {COLUMNS} FROM unnest($1::text[], $2::text[]) AS handle (username, domain)
@@ -220,6 +227,12 @@ async def find_mentionable(db: Connection, handles: Sequence[str]) -> dict[str, 
     parts = [handle.partition("@") for handle in handles]
     rows = await db.fetch(FIND_MENTIONABLE, [name for name, _, _ in parts], [domain for _, _, domain in parts])
     return {(account := Account(**row)).acct.lower(): account for row in rows}
+
+
+async def find_names(db: Connection, begin: str, limit: int) -> list[str]:
+    """Return the names of local accounts that begin with these characters, in any case."""
+    rows = await db.fetch(FIND_NAMES, begin.lower(), limit)
+    return [row["username"] for row in rows]
 
 
 async def lock_counts(db: Connection, ids: Sequence[int]) -> None:

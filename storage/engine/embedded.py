@@ -61,7 +61,7 @@ class Embedded:
     @property
     def dsn(self) -> str:
         """The URL to connect to."""
-        return f"postgresql://postgres@/postgres?host={quote(str(self._cluster.socket_directory()), safe='/')}"
+        return _dsn(self._cluster)
 
     def enter(self) -> None:
         """Make the cluster and start PostgreSQL if needed. After an exception, PostgreSQL does not run."""
@@ -147,6 +147,16 @@ def exists(data: Path) -> bool:
     """True if the data directory has a cluster."""
     cluster = Cluster(data.absolute())
     return cluster.version() is not None or (cluster.data / UPGRADED).exists()
+
+
+def running_dsn(data: Path) -> str | None:
+    """Return the URL of the data directory's PostgreSQL if it runs, for what is not worth a start."""
+    cluster = Cluster(data.absolute())
+    return _dsn(cluster) if cluster.running() is not None else None
+
+
+def _dsn(cluster: Cluster) -> str:
+    return f"postgresql://postgres@/postgres?host={quote(str(cluster.socket_directory()), safe='/')}"
 
 
 def enter(data: Path, *, durable: bool = True) -> Embedded:

@@ -9,6 +9,7 @@ from importlib import import_module
 import click
 
 from ... import __version__
+from .examples import epilog_of
 
 # The module of each command, and its name there. The order is that of the help.
 PLACES = {
@@ -45,6 +46,7 @@ PLACES = {
     "top": "top",
     "actor": "actor",
     "request": "request",
+    "completion": "completion",
 }
 
 EXIT_CODES = """\b
@@ -68,7 +70,9 @@ class Lazily(click.Group):
         if cmd_name not in PLACES:
             return None
         module = import_module(f".{PLACES[cmd_name]}", __name__)
-        return getattr(module, cmd_name.replace("-", "_"))
+        command: click.Command = getattr(module, cmd_name.replace("-", "_"))
+        _describe(command, cmd_name)
+        return command
 
     def invoke(self, ctx: click.Context) -> object:
         """Run a command. An error with a known cause becomes one line and an exit code."""
@@ -82,6 +86,15 @@ class Lazily(click.Group):
             if failure := explained(error):
                 raise failure from None
             raise
+
+
+def _describe(command: click.Command, words: str) -> None:
+    """Put examples and exit codes at the end of a command's help, and of that of the commands below it."""
+    if isinstance(command, click.Group):
+        for name, one in command.commands.items():
+            _describe(one, f"{words} {name}")
+    else:
+        command.epilog = epilog_of(words)
 
 
 @click.group("troupe", cls=Lazily, epilog=EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"]})

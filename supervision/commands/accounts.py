@@ -14,6 +14,7 @@ from .acting import act as act_once
 from .acting import on_account
 from .options import (
     CommandRefused,
+    account_argument,
     ask_first,
     dry_run_option,
     json_option,
@@ -41,7 +42,7 @@ for command in (refresh, rotate_keys, cull):
 
 
 @accounts.command
-@click.argument("name")
+@account_argument
 @click.option("--email", required=True, metavar="ADDRESS", help="The address to sign in with; admin@localhost will do.")
 @click.option(
     "--password", prompt=True, hide_input=True, confirmation_prompt=True, help="Any password; asked for when left out."
@@ -121,7 +122,7 @@ def import_(
 
 
 @accounts.command
-@click.argument("name")
+@account_argument
 @setting_options("data", "domain")
 def approve(name: str, data: str | None, domain: str | None, config: Path | None) -> None:
     """Approve the sign-up of NAME.
@@ -134,7 +135,7 @@ def approve(name: str, data: str | None, domain: str | None, config: Path | None
 
 
 @accounts.command
-@click.argument("name")
+@account_argument
 @yes_option
 @setting_options("data", "domain")
 def reject(name: str, yes: bool, data: str | None, domain: str | None, config: Path | None) -> None:
@@ -152,7 +153,7 @@ def _act(action: str, sentence: str, done: str) -> None:
     """Add the command that puts an account in a state."""
 
     @accounts.command(action, help=sentence)
-    @click.argument("name")
+    @account_argument
     @click.option("--reason", default="", metavar="TEXT", help="Why, for the audit log and the account's user.")
     @setting_options("data", "domain")
     def act(name: str, reason: str, data: str | None, domain: str | None, config: Path | None) -> None:
@@ -165,7 +166,7 @@ def _undo(command: str, state: str, sentence: str, done: str) -> None:
     """Add the command that takes an account out of a state."""
 
     @accounts.command(command, help=sentence)
-    @click.argument("name")
+    @account_argument
     @setting_options("data", "domain")
     def undo(name: str, data: str | None, domain: str | None, config: Path | None) -> None:
         from .moderating import undo_on
@@ -220,7 +221,7 @@ def list_(
 
 
 @accounts.command
-@click.argument("name")
+@account_argument
 @json_option
 @setting_options("data", "domain")
 def show(name: str, as_json: bool, data: str | None, domain: str | None, config: Path | None) -> None:
@@ -235,7 +236,7 @@ def show(name: str, as_json: bool, data: str | None, domain: str | None, config:
 
 
 @accounts.command
-@click.argument("name")
+@account_argument
 @click.option("--role", type=click.Choice(ROLES), help="What the account may do to others.")
 @click.option("--email", metavar="ADDRESS", help="The address to sign in with. You vouch for it: no link is sent.")
 @click.option("--confirm", is_flag=True, help="The e-mail address is known to be right.")
@@ -276,7 +277,7 @@ def modify(
 
 
 @accounts.command
-@click.argument("name")
+@account_argument
 @dry_run_option
 @yes_option
 @setting_options("data", "domain")

@@ -40,14 +40,6 @@ def check(config: Path | None, as_json: bool, **chosen: str | None) -> None:
     """Read the settings as `troupe serve` would, and name all that are wrong.
 
     Nothing is started and no database is asked; `troupe doctor` looks at what the settings lead to.
-
-    \b
-    Examples:
-      troupe config check
-      troupe config check --config /etc/troupe/troupe.toml --json
-
-    \b
-    Exit codes: 0 they can be used; 2 at least one can't.
     """
     wrong: list[str] = []
     try:
@@ -72,16 +64,7 @@ def check(config: Path | None, as_json: bool, **chosen: str | None) -> None:
 @json_option
 @setting_options(*OPTIONS)
 def show(config: Path | None, everything: bool, as_json: bool, **chosen: str | None) -> None:
-    """Show the settings that are not at their default, each with its value and its source.
-
-    \b
-    Examples:
-      troupe config show
-      troupe config show --all --json
-
-    \b
-    Exit codes: 0 shown; 2 a setting is wrong.
-    """
+    """Show the settings that are not at their default, each with its value and its source."""
     values = _values(sources_from(config, **chosen))
     shown = [one for one in values.values() if everything or one.source.kind != "default"]
     if as_json:
@@ -105,16 +88,7 @@ def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> li
 @json_option
 @setting_options(*OPTIONS)
 def explain(config: Path | None, name: str | None, as_json: bool, **chosen: str | None) -> None:
-    """Explain a setting, or all: its meaning, its value, all places that set it, and which of them counts.
-
-    \b
-    Examples:
-      troupe config explain log_level
-      troupe config explain --json
-
-    \b
-    Exit codes: 0 explained; 1 there is no such setting; 2 a setting is wrong.
-    """
+    """Explain a setting, or all: its meaning, its value, all places that set it, and which of them counts."""
     values = _values(sources_from(config, **chosen))
     if name is None:
         asked = list(values.values())

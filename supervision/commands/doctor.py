@@ -40,15 +40,6 @@ def doctor(
     With a running server it asks that too; without one, it starts the embedded PostgreSQL for a moment.
 
     Run it as the server's user, with the server's settings: `sudo -u troupe troupe doctor --config /etc/troupe.toml`.
-
-    \b
-    Examples:
-      troupe doctor
-      troupe doctor --online --mail ada@example.org
-      troupe doctor --json | jq '.[] | select(.state == "wrong")'
-
-    \b
-    Exit codes: 0 nothing is wrong; 1 something is; 2 a setting is wrong.
     """
     from ..doctor.checks import examine
 

@@ -7,13 +7,16 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
 from ...storage.engine.json_values import JsonObject
 from ..configuration import Settings
 from ..sources import ConfigurationError, SettingsSources, default, meaning, read_sources
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 Command = TypeVar("Command", bound=Callable[..., object])
 
@@ -71,6 +74,13 @@ def _option(name: str) -> Callable[[Command], Command]:
     return click.option(flag, name, metavar=name.upper(), help=text)
 
 
+def _complete_account(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    from .completing import complete_account
+
+    return complete_account(ctx, incomplete)
+
+
+account_argument = click.argument("name", shell_complete=_complete_account)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 dry_run_option = click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
 yes_option = click.option("--yes", is_flag=True, help="Do not ask for a confirmation.")

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from .acting import on_account
-from .options import ask_first, dry_run_option, setting_options, yes_option
+from .options import account_argument, ask_first, dry_run_option, setting_options, yes_option
 
 
 @click.group
@@ -16,7 +16,7 @@ def sessions() -> None:
 
 
 @sessions.command
-@click.argument("name")
+@account_argument
 @dry_run_option
 @yes_option
 @setting_options("data", "domain")

@@ -10,6 +10,7 @@ from ...storage.engine.json_values import JsonObject
 from .acting import on_account
 from .options import (
     CommandRefused,
+    account_argument,
     ask_first,
     dry_run_option,
     json_option,
@@ -26,7 +27,7 @@ def tokens() -> None:
 
 
 @tokens.command
-@click.argument("name")
+@account_argument
 @click.option(
     "--scopes",
     default="read write follow push",
@@ -49,7 +50,7 @@ def create(name: str, scopes: str, data: str | None, config: Path | None) -> Non
 
 
 @tokens.command("list")
-@click.argument("name")
+@account_argument
 @json_option
 @click.option("--limit", type=click.IntRange(1, 100_000), default=100, show_default=True, help="The most tokens.")
 @setting_options("data", "domain")
@@ -62,7 +63,7 @@ def list_(name: str, as_json: bool, limit: int, data: str | None, domain: str | 
 
 
 @tokens.command
-@click.argument("name")
+@account_argument
 @click.argument("ids", nargs=-1, type=int)
 @click.option("--all", "everything", is_flag=True, help="Revoke all of them, which needs a confirmation.")
 @dry_run_option

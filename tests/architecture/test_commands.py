@@ -105,6 +105,7 @@ PLAIN = {
         "restore",
         "rules add",
         "rules change",
+        "completion",
         "serve",
     ),
     *("actor release", "actor restart"),
