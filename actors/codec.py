@@ -14,9 +14,9 @@ from . import commands
 from .account import AccountActor
 from .effects.registry import NAMES
 from .events import EVENTS, StreamedEvent
-from .facts import Fact, LearnFact
 from .kernel import Actor
 from .kernel.codec import Codec, Shape, of_row, to_row
+from .message_shapes import SHAPES
 from .timelines.home import HomeTimeline
 from .timelines.list import ListTimeline
 from .timelines.missed import Missed, MissedEvent, MissedEvents
@@ -26,17 +26,6 @@ from .timelines.tag import TagTimeline
 __all__ = ["CODEC", "commands"]  # which registers the turns of accounts and lists
 
 ACTORS: tuple[type[Actor], ...] = (AccountActor, HomeTimeline, ListTimeline, PublicTimeline, TagTimeline)
-
-
-FACTS: dict[str, type[Fact]] = {kind.__name__: kind for kind in get_args(Fact)}
-
-
-def _fact_fields(message: LearnFact) -> Mapping[str, object]:
-    return {"of": type(message.fact).__name__, "with": to_row(message.fact)}
-
-
-def _learn_fact(fields: JsonObject) -> LearnFact:
-    return LearnFact(of_row(FACTS[fields["of"]], fields["with"]))
 
 
 STREAMED: dict[str, type[StreamedEvent]] = {kind.__name__: kind for kind in get_args(StreamedEvent)}
@@ -61,9 +50,7 @@ def _missed(fields: JsonObject) -> Missed:
     return Missed(fields["position"], fields["told"], open, tuple(events), fields["complete"])
 
 
-# `Any` is the class of the key: the type of a dict cannot say that.
-SHAPES: dict[type, Shape[Any]] = {LearnFact: Shape(JsonObject, _fact_fields, _learn_fact)}
-# Of the answers to messages.
+# Of the answers to messages. `Any` is the class of the key: the type of a dict cannot say that.
 ANSWER_SHAPES: dict[type, Shape[Any]] = {MissedEvents: Shape(JsonObject, _missed_fields, _missed)}
 
 

@@ -1,9 +1,10 @@
 """Dead letters: messages that crashed their actor twice, kept for an operator."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from .engine.database import Connection, replaced
+from .engine.database import Connection, Row, replaced
 from .engine.json_values import JsonObject
 from .engine.sql import Statement, insert_into
 from .paging import Page, both_ways
@@ -16,7 +17,11 @@ INSERT = Statement(f"""
 
 PAGE = both_ways(f"SELECT {COLUMNS} FROM dead_letters WHERE id < $1 AND id > $2 ORDER BY id {{order}} LIMIT $3")
 
-DELETE = "DELETE FROM dead_letters WHERE id = $1 RETURNING id"
+FIND = f"SELECT {COLUMNS} FROM dead_letters WHERE id = $1"
+
+DELETE = "DELETE FROM dead_letters WHERE id = ANY($1::bigint[]) RETURNING id"
+
+DELETE_ALL = "DELETE FROM dead_letters RETURNING id"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +48,23 @@ async def page(
     page: Page,
 ) -> list[DeadLetter]:
     rows = await db.fetch(PAGE[page.oldest_first], *page.bounds)
-    letters = [DeadLetter(**replaced(row, causes=tuple(row["causes"]))) for row in rows]
-    return sorted(letters, key=lambda letter: letter.id, reverse=True)
+    return sorted((_letter(row) for row in rows), key=lambda letter: letter.id, reverse=True)
 
 
-async def delete(db: Connection, id: int) -> bool:
-    return await db.fetchval(DELETE, id) is not None
+async def find(db: Connection, id: int) -> DeadLetter | None:
+    row = await db.fetchrow(FIND, id)
+    return None if row is None else _letter(row)
+
+
+async def delete(db: Connection, ids: Sequence[int]) -> list[int]:
+    """Delete dead letters. Return the ids of those that were there."""
+    return [row["id"] for row in await db.fetch(DELETE, list(ids))]
+
+
+async def delete_all(db: Connection) -> list[int]:
+    """Delete all dead letters. Return their ids."""
+    return [row["id"] for row in await db.fetch(DELETE_ALL)]
+
+
+def _letter(row: Row) -> DeadLetter:
+    return DeadLetter(**replaced(row, causes=tuple(row["causes"])))

@@ -2,32 +2,53 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from typing import get_args
 
-from ..actors.kernel import Address, Runtime
-from ..actors.kernel.inspection import ActorFilter, Order, at_once
+import trio
+
+from ..actors.dead_letters import replay
+from ..actors.kernel import Address, Busy, Crashed, KernelError, Quarantined, Refused, Runtime, TimedOut
+from ..actors.kernel.codec import Unreadable
+from ..actors.kernel.inspection import ActorFilter, Order, at_once, in_slices
 from ..actors.kernel.interventions import NothingToDo
+from ..http.access.streams import Streams
+from ..storage import dead_letters
+from ..storage.engine.database import Database
 from ..storage.engine.json_values import JsonObject
 from .control import Answer, Unanswerable
 from .redaction import redacted
 
 MOST_ACTORS = 1_000  # in one answer
+MOST_STREAMS = 1_000
+REPLAY_WAITS = 4.0  # seconds, less than the socket does
+WHY: Mapping[type[KernelError], str] = defaultdict(
+    lambda: "it takes no messages now",
+    {
+        Crashed: "it crashed again",
+        Quarantined: "it is in quarantine, which `troupe actor release` ends",
+        TimedOut: "not in time, and perhaps later",
+        Busy: "its mailbox is full",
+    },
+)
 ORDERS: tuple[Order, ...] = get_args(Order)
 
 
 class Inspector:
     """Looks at the actors of a running server, and acts on single ones, for its operator."""
 
-    def __init__(self, runtime: Runtime) -> None:
+    def __init__(self, runtime: Runtime, database: Database, streams: Streams) -> None:
         self._runtime = runtime
+        self._database = database
+        self._streams = streams
 
     def answers(self) -> Mapping[str, Answer]:
         """Return what the loop answers."""
         return {
             "top": self.top, "actor": self.actor, "restart": self.restart, "release": self.release,
-            "request": self.request,
+            "request": self.request, "streams": self.streams, "replay": self.replay,
         }  # fmt: skip
 
     def answers_outside(self) -> Mapping[str, Answer]:
@@ -56,6 +77,26 @@ class Inspector:
     async def request(self, id: str) -> JsonObject:
         """Return what a request led to, as far as it is remembered."""
         return {"request_id": id, "steps": await self._runtime.inspection.request(id)}
+
+    async def streams(self, limit: int = 50) -> JsonObject:
+        """Return how many streams are open, and those that are furthest behind."""
+        found = await in_slices(self._streams.portraits(trio.current_time(), min(limit, MOST_STREAMS)))
+        return {"open": len(self._streams), "streams": found}
+
+    async def replay(self, id: int) -> JsonObject:
+        """Send a dead letter again. It is handled when this returns, and the letter is still there."""
+        letter = await self._database.read(dead_letters.find, id)
+        if letter is None:
+            raise Unanswerable(f"There is no dead letter {id}.")
+        try:
+            await replay(self._runtime, letter, REPLAY_WAITS)
+        except Refused as refused:
+            return {"id": str(id), "refused": refused.text}  # handled: the actor said no, and did not crash
+        except Unreadable as error:
+            raise Unanswerable(f"This version of the server can't read it: {redacted(str(error))}") from None
+        except KernelError as error:
+            raise Unanswerable(f"{letter.address} has not handled it, so it stays: {WHY[type(error)]}.") from None
+        return {"id": str(id), "refused": None}
 
     def restart(self, address: str) -> JsonObject:
         return self._done(self._runtime.interventions.restart, address)

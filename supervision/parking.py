@@ -8,8 +8,8 @@ from dataclasses import is_dataclass
 import trio
 
 from ..actors.kernel import Address, Clock, Envelope, Ids
-from ..actors.kernel.codec import to_row
 from ..actors.kernel.errors import describe
+from ..actors.message_shapes import row_of
 from ..storage import dead_letters
 from ..storage.dead_letters import DeadLetter
 from ..storage.engine.database import Database, StorageError
@@ -67,10 +67,10 @@ class Parking:
 
 
 def contents(message: object) -> JsonObject:
-    """Return the fields of a message, of which `of_row` makes it again; without any if it can't be written."""
+    """Return the fields of a message, of which `message_of` makes it again; without any if it can't be written."""
     if not is_dataclass(message):
         return {}
     try:
-        return to_row(message)
+        return row_of(message)
     except Exception:  # this runs in the middle of a crash, where a letter without contents is better than an error
         return {}

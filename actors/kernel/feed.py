@@ -124,6 +124,10 @@ class Feed:
             return False
         return any(self._end - self._cursors[one] >= CROWDED and one.blocked_since is None for one in self._behind)
 
+    def lag(self, subscriber: Subscriber) -> int:
+        """Return how many events a subscriber has not read."""
+        return self.head - self._cursors.get(subscriber, self.head)
+
     def lags(self) -> list[tuple[int, float | None]]:
         """Return of each subscriber how many events it has not read, and since when its client blocks it."""
         return [(self.head - cursor, one.blocked_since) for one, cursor in list(self._cursors.items())]

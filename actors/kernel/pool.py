@@ -79,6 +79,10 @@ class ActorPool:
             self._passivation.add(cell)
         return cell
 
+    def message_named(self, name: str) -> type | None:
+        """Return the class of the messages with a name that the actors have a turn for."""
+        return next((kind for kind in self._turns if kind.__name__ == name), None)
+
     def handles(self, message: object) -> bool:
         """True if the actors have a turn for this message."""
         return type(message) in self._turns

@@ -151,6 +151,11 @@ class Runtime:
         if cell is not None:
             cell.feed.unsubscribe(subscriber)
 
+    def lag(self, address: Address, subscriber: Subscriber) -> int:
+        """Return how many events of the feed at this address a subscriber has not read."""
+        cell = self.pools[address.kind].cells.get(address.key)
+        return 0 if cell is None or cell.listened is None else cell.listened.lag(subscriber)
+
     async def inspect(self, address: Address) -> dict[str, object]:
         """Return an operator's portrait of one actor, taken between two of its turns."""
         return await self._control(address, Inspect(), NOWHERE)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 from enum import Enum
+from heapq import nlargest
+from itertools import islice
 from typing import Protocol
 
 from ...storage.oauth import Token
@@ -48,8 +50,21 @@ class StreamCounts:
         return self.opened - self.ends.total()
 
 
+SLICE = 200  # streams looked at between two checkpoints
 # Why a stream has ended that the server did not end.
 CLIENT_LEFT = "client_left"
+
+
+@dataclass(frozen=True, slots=True)
+class StreamPortrait:
+    """An open stream, as operators see it. Times are seconds."""
+
+    account_id: int | None  # None for a visitor who is not signed in
+    streams: tuple[str, ...]  # `user`, `hashtag tea`
+    request_id: str
+    open: float
+    behind: int  # events that it has not read, of its stream that is furthest behind
+    blocked: float  # since its client took something, while something is being sent
 
 
 class OpenStream(Protocol):
@@ -62,6 +77,8 @@ class OpenStream(Protocol):
     def address(self) -> str: ...
 
     def end(self, why: End) -> None: ...
+
+    def portrait(self, now: float) -> StreamPortrait: ...
 
 
 class Streams:
@@ -84,6 +101,15 @@ class Streams:
 
     def remove(self, session: OpenStream) -> None:
         self._sessions.discard(session)
+
+    def portraits(self, now: float, most: int) -> Generator[None, None, list[StreamPortrait]]:
+        """Return the streams that are furthest behind, at most so many. Pauses after each slice."""
+        first: list[StreamPortrait] = []
+        rest = iter(list(self._sessions))
+        while some := list(islice(rest, SLICE)):
+            first = nlargest(most, [*first, *(one.portrait(now) for one in some)], key=_trouble)
+            yield
+        return first
 
     def close_token(self, token_hash: bytes) -> None:
         """Close the streams of a token that was revoked."""
@@ -109,3 +135,7 @@ class Streams:
     def _end(self, why: End, concerns: Callable[[OpenStream], bool]) -> None:
         for session in [session for session in self._sessions if concerns(session)]:
             session.end(why)
+
+
+def _trouble(one: StreamPortrait) -> tuple[float, ...]:
+    return one.behind, one.blocked, one.open

@@ -13,7 +13,7 @@ import trio
 from ...actors.rules.roles import Permission
 from ...storage.engine.database import StorageError
 from ...storage.oauth import Token
-from ..access.streams import End
+from ..access.streams import End, StreamPortrait
 from ..answers.answer import Answer
 from ..answers.errors import HttpError
 from .member import StaffMember, staff_member
@@ -35,6 +35,7 @@ class LiveStream:
     def __init__(self, address: str) -> None:
         self.address = address
         self._ended = trio.Event()
+        self._opened_at = trio.current_time()
 
     @property
     def ended(self) -> bool:
@@ -42,6 +43,9 @@ class LiveStream:
 
     def end(self, why: End) -> None:
         self._ended.set()
+
+    def portrait(self, now: float) -> StreamPortrait:
+        return StreamPortrait(None, ("a page for staff",), "-", now - self._opened_at, 0, 0.0)
 
     async def pause(self) -> None:
         """Wait until the next look."""

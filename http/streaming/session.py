@@ -31,7 +31,7 @@ from ...actors.timelines.missed import Missed, MissedEvents
 from ...actors.timelines.public import viewer_filter
 from ...storage.oauth import Token
 from ..access.pump import Pump
-from ..access.streams import End, StreamCounts
+from ..access.streams import End, StreamCounts, StreamPortrait
 from ..answers.errors import HttpError, Unauthorized
 from ..entities.rendered import exact
 from .channels import CONVERSATIONS, NOT_ONES_OWN, NOTIFICATIONS, RequestedStream, check
@@ -111,7 +111,8 @@ class Session:
         self._record = record
         self.room = room  # events that each stream may be behind when the client does not read
         # Until the first frame the session counts as blocked, so that feeds do not wait for it.
-        self.blocked_since: float | None = trio.current_time()
+        self._opened_at = trio.current_time()
+        self.blocked_since: float | None = self._opened_at
         self._answers: list[bytes] = []
         self._news: dict[Subscription, Feed] = {}  # those with events to read, in the order in which they were woken
         # What resumed streams show before the events of their feeds.
@@ -123,6 +124,16 @@ class Session:
         self._is_in_pump = False
         self._subscriptions: dict[tuple[str, str], Subscription] = {}
         self._watch: Watch | None = None
+
+    def portrait(self, now: float) -> StreamPortrait:
+        """Return what operators see of it."""
+        runtime, subscriptions = self._runtime, self._subscriptions.values()
+        lags = [runtime.lag(one.address, one) for one in subscriptions if one.address is not None]
+        blocked = now - self.blocked_since if self.blocked_since is not None else 0.0
+        names = tuple(" ".join(filter(None, key)) for key in self._subscriptions)
+        return StreamPortrait(
+            self.account_id, names, self._origin.request_id, now - self._opened_at, max(lags, default=0), blocked
+        )
 
     @property
     def account_id(self) -> int | None:

@@ -46,6 +46,9 @@ PLACES = {
     "top": "top",
     "actor": "actor",
     "request": "request",
+    "streams": "streams",
+    "outbox": "outbox",
+    "dead-letters": "dead_letters",
     "completion": "completion",
 }
 

@@ -34,7 +34,7 @@ LISTS = {
         "posts waiting",
     ),
     *("reports list", "reports show", "rules list", "tags waiting", "terms list", "tokens list", "tree"),
-    *("actor show", "request", "top"),
+    *("actor show", "dead-letters list", "dead-letters show", "outbox list", "request", "streams", "top"),
 }
 
 # Those that destroy, as they are called: nothing brings back what they delete, or the access that they end.
@@ -45,9 +45,11 @@ DESTROYS = {
     "accounts modify": ("bob", "--reset-password"),
     "accounts reject": ("bob",),
     "announcements remove": ("1",),
+    "dead-letters drop": ("1",),
     "domains purge": ("far.example",),
     "emoji remove": ("cat",),
     "federation drop": ("far.example",),
+    "outbox drop": ("1",),
     "rules remove": ("1",),
     "sessions revoke": ("bob",),
     "statuses remove": ("1", "2"),
@@ -57,6 +59,7 @@ DESTROYS = {
 
 # Those that delete or change many things at once.
 MANY = {
+    *("dead-letters drop", "outbox drop", "outbox retry"),
     *(
         "accounts cull",
         "accounts delete",
@@ -108,7 +111,7 @@ PLAIN = {
         "completion",
         "serve",
     ),
-    *("actor release", "actor restart"),
+    *("actor release", "actor restart", "dead-letters replay"),
     *("settings log-level", "settings registrations", "tags allow", "tags forbid", "terms publish", "tokens create"),
 }
 

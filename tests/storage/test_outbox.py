@@ -163,8 +163,8 @@ def test_a_dead_letter_waits_to_be_read(stage: Stage) -> None:
     found = stage(dead_letters.page, Page(2))
     assert [letter.id for letter in found] == [letters[2].id, letters[1].id]
     assert (found[0].causes, found[0].message, len(found[0].error)) == (("a",), {"n": 1}, 2000)
-    assert stage(dead_letters.delete, letters[0].id)
-    assert not stage(dead_letters.delete, letters[0].id)
+    assert stage(dead_letters.delete, [letters[0].id])
+    assert not stage(dead_letters.delete, [letters[0].id])
 
 
 def test_each_group_has_its_share_of_what_is_due(stage: Stage) -> None:

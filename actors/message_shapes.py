@@ -1,0 +1,38 @@
+"""How messages are written that msgspec can't read back by their annotations alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, get_args
+
+from ..storage.engine.json_values import JsonObject
+from .facts import Fact, LearnFact
+from .kernel.codec import Shape, Unreadable, of_row, to_row
+
+FACTS: dict[str, type[Fact]] = {kind.__name__: kind for kind in get_args(Fact)}
+
+
+def _fact_fields(message: LearnFact) -> Mapping[str, object]:
+    return {"of": type(message.fact).__name__, "with": to_row(message.fact)}
+
+
+def _learn_fact(fields: JsonObject) -> LearnFact:
+    if not isinstance(kind := FACTS.get(fields.get("of", "")), type):
+        raise Unreadable(f"LearnFact: there is no fact {fields.get('of')}")
+    return LearnFact(of_row(kind, fields["with"]))
+
+
+# `Any` is the class of the key: the type of a dict cannot say that.
+SHAPES: dict[type, Shape[Any]] = {LearnFact: Shape(JsonObject, _fact_fields, _learn_fact)}
+
+
+def row_of(message: object) -> JsonObject:
+    """Return the fields of a message as values of JSON."""
+    shape = SHAPES.get(type(message))
+    return to_row(message if shape is None else shape.write(message))
+
+
+def message_of(kind: type[object], row: JsonObject) -> object:
+    """Return the message of a class that a row was made of. Raises Unreadable."""
+    shape = SHAPES.get(kind)
+    return of_row(kind, row) if shape is None else shape.read(row)

@@ -1,0 +1,86 @@
+"""What staff do about work that is stuck: effects that fail again and again, and messages that crashed their actor.
+
+Each is an act of staff in a transaction, and is in the audit log.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from ..storage import dead_letters, outbox, outbox_upkeep
+from ..storage.dead_letters import DeadLetter
+from ..storage.engine import notices
+from ..storage.engine.database import Connection
+from ..storage.outbox_upkeep import ChosenEffects, WaitingEffect
+from .effects.registry import KINDS, GivenUp
+from .kernel import Refused
+from .kernel.codec import Unreadable
+from .rules.roles import Permission
+from .staff import NOT_ALLOWED, StaffAct, Target
+
+DROPPED = GivenUp("dropped by staff")
+
+
+async def retry_effects(db: Connection, act: StaffAct, chosen: ChosenEffects) -> int | Refused:
+    """Have effects tried now that failed and wait for another try. Return how many."""
+    if not await act.may(db, Permission.VIEW_DEVOPS):
+        return NOT_ALLOWED
+    retried = await outbox_upkeep.retry(db, chosen, act.now)
+    if retried:
+        await act.log(db, "retry_effects", _target("effect", retried), "", count=len(retried))
+        await notices.announce(db, "outbox")
+    return len(retried)
+
+
+async def drop_effects(db: Connection, act: StaffAct, chosen: ChosenEffects, most: int) -> int | Refused:
+    """Give up the first `most` effects that no relay carries out just now. Return how many.
+
+    What follows from giving up is done as if the relay had given them up.
+    """
+    if not await act.may(db, Permission.VIEW_DEVOPS):
+        return NOT_ALLOWED
+    found = await outbox_upkeep.lock(db, chosen, act.now, most)
+    for one in found:
+        await _give_up(db, one)
+    if found:
+        ids = [one.id for one in found]
+        await outbox.delete_many(db, ids)
+        kinds = dict(Counter(one.kind for one in found))
+        await act.log(db, "drop_effects", _target("effect", ids), "", count=len(ids), kinds=kinds)
+    return len(found)
+
+
+async def drop_letters(db: Connection, act: StaffAct, ids: Sequence[int] | None) -> int | Refused:
+    """Delete parked messages, or all of them. Return how many."""
+    if not await act.may(db, Permission.VIEW_DEVOPS):
+        return NOT_ALLOWED
+    dropped = await dead_letters.delete_all(db) if ids is None else await dead_letters.delete(db, ids)
+    if dropped:
+        await act.log(db, "drop_dead_letters", _target("dead_letter", dropped), "", count=len(dropped))
+    return len(dropped)
+
+
+async def settle_letter(db: Connection, act: StaffAct, letter: DeadLetter) -> Refused | None:
+    """Delete a parked message that was sent again and handled."""
+    if not await act.may(db, Permission.VIEW_DEVOPS):
+        return NOT_ALLOWED
+    await dead_letters.delete(db, [letter.id])
+    target = Target("dead_letter", letter.id, f"{letter.kind} to {letter.address}")
+    await act.log(db, "replay_dead_letter", target)
+    return None
+
+
+async def _give_up(db: Connection, one: WaitingEffect) -> None:
+    kind = KINDS.get(one.kind)
+    if kind is None or kind.on_give_up is None:
+        return
+    try:
+        effect = kind.payload.of_row(one.payload)
+    except Unreadable:
+        return  # of another version of the server
+    await kind.on_give_up(db, effect, DROPPED)
+
+
+def _target(type: str, ids: Sequence[int]) -> Target:
+    return Target(type, ids[0], str(ids[0])) if len(ids) == 1 else Target(type, None, f"{len(ids)} at once")
