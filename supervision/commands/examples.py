@@ -28,6 +28,8 @@ EXITS: dict[str, dict[int, str]] = {
     "actor restart": OF_SERVER,
     "actor release": OF_SERVER,
     "request": OF_SERVER,
+    "streams": OF_SERVER,
+    "dead-letters replay": WITH_DATABASE | {1: "not handled: it stays, for the reason given"},
     "completion": {0: "printed", 2: "there is no such shell"},
     "backup": LONG,
     "restore": LONG,
@@ -163,6 +165,14 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "actor restart": ("actor restart home/1103",),
     "actor release": ("actor release home/1103",),
     "request": ("request 0199f2c4b1d87e6a", "request 0199f2c4b1d87e6a --json"),
+    "streams": ("streams", "streams --limit 10 --json"),
+    "outbox list": ("outbox list --failed", "outbox list --queue deliveries --json"),
+    "outbox retry": ("outbox retry --kind push", "outbox retry --all --dry-run"),
+    "outbox drop": ("outbox drop 116812345678901248 --yes",),
+    "dead-letters list": ("dead-letters list",),
+    "dead-letters show": ("dead-letters show 116812345678901248", "dead-letters show 116812345678901248 --text --json"),
+    "dead-letters replay": ("dead-letters replay 116812345678901248",),
+    "dead-letters drop": ("dead-letters drop 116812345678901248 --yes",),
     "completion": ("completion bash > /etc/bash_completion.d/troupe", "completion fish"),
 }
 
