@@ -1,24 +1,44 @@
-"""Acts of staff on the settings of the running server."""
+"""Acts of staff on the settings of the running server, and what such an act will affect."""
 
 from __future__ import annotations
 
-from ..storage import changed_settings
-from ..storage.changed_settings import LOG_LEVEL, MEDIA_BUDGET, REGISTRATIONS, LogLevel, Registrations
+from datetime import datetime
+
+from ..storage import accounts, attention, changed_settings, invites
+from ..storage.changed_settings import LOG_LEVEL, MEDIA_BUDGET, REGISTRATIONS
+from ..storage.engine import notices
 from ..storage.engine.database import Connection
 from .kernel import Refused
+from .rules.live_settings import LiveSetting
 from .rules.roles import Permission
 from .staff import NOT_ALLOWED, StaffAct, Target
 
+NOTICE = "settings"
+# What the running servers read again. All other settings are read by one loader.
+NOTICES = {REGISTRATIONS: "sign_ups", LOG_LEVEL: "log_level"}
 
-async def change_registrations(db: Connection, act: StaffAct, value: Registrations | None) -> Refused | None:
-    """Choose who may sign up, in a transaction. With None the configuration says so again."""
+
+async def change_setting(
+    db: Connection, act: StaffAct, setting: LiveSetting, value: str | None, configured: str
+) -> Refused | None:
+    """Change a setting, in a transaction. With None the configuration says again what it is, which is `configured`.
+
+    The audit log has both values as they hold before and after. A change to the same value is no act.
+    """
     if not await act.may(db, Permission.MANAGE_SETTINGS):
         return NOT_ALLOWED
+    before = await changed_settings.find(db, setting.name)
+    if before == value:
+        return None
     if value is None:
-        await changed_settings.forget(db, REGISTRATIONS)
+        await changed_settings.forget(db, setting.name)
     else:
-        await changed_settings.put_registrations(db, value, act.now)
-    await act.log(db, "change_setting", Target("setting", None, REGISTRATIONS), value=value)
+        await changed_settings.put(db, setting.name, value, act.now)
+    await act.log(
+        db, "change_setting", Target("setting", None, setting.name),
+        before=configured if before is None else before, after=configured if value is None else value,
+    )  # fmt: skip
+    await notices.announce(db, NOTICES.get(setting.name, NOTICE))
     return None
 
 
@@ -26,21 +46,59 @@ async def change_media_budget(db: Connection, act: StaffAct, value: int | None) 
     """Choose how many bytes files may take that could be fetched again, in a transaction. With None the default."""
     if not await act.may(db, Permission.MANAGE_SETTINGS):
         return NOT_ALLOWED
+    before = await changed_settings.find_media_budget(db)
     if value is None:
         await changed_settings.forget(db, MEDIA_BUDGET)
     else:
         await changed_settings.put_media_budget(db, value, act.now)
-    await act.log(db, "change_setting", Target("setting", None, MEDIA_BUDGET), value=value)
+    await act.log(db, "change_setting", Target("setting", None, MEDIA_BUDGET), before=before, after=value)
     return None
 
 
-async def change_log_level(db: Connection, act: StaffAct, value: LogLevel | None) -> Refused | None:
-    """Choose the lowest level of records that are written, in a transaction. With None the configuration says so."""
-    if not await act.may(db, Permission.MANAGE_SETTINGS):
-        return NOT_ALLOWED
-    if value is None:
-        await changed_settings.forget(db, LOG_LEVEL)
-    else:
-        await changed_settings.put_log_level(db, value, act.now)
-    await act.log(db, "change_setting", Target("setting", None, LOG_LEVEL), value=value)
-    return None
+async def affected(db: Connection, setting: LiveSetting, before: str, after: str, now: datetime) -> list[str]:
+    """Return what a change of a setting will do, in sentences with the numbers of this moment."""
+    if before == after:
+        return ["Nothing: it is so already."]
+    match setting.name:
+        case "registrations":
+            return await _of_registrations(db, after, now)
+        case "contact_account":
+            return await _of_contact(db, after)
+        case "log_level":
+            return [f"The log has records of the level {after} and above from now on. Those before stay."]
+        case "stream_queue":
+            return [f"Streams that are opened from now on may have {after} events waiting. Open ones keep {before}."]
+        case "search_results":
+            return [f"Searches answer with at most {after} results of each kind, before with {before}."]
+        case "public_preview":
+            closed = "get 401 for public timelines, trends and the profile directory"
+            return [f"People who are not signed in {'may read public timelines' if after == 'true' else closed}."]
+        case "require_reason":
+            words = "must say why they join" if after == "true" else "may sign up without a reason"
+            return [f"People who sign up {words}, as long as sign-ups wait for approval."]
+        case "title":
+            return ["Pages and apps show the new name at once, mails after the next start."]
+        case _:
+            return ["Pages and apps show it at once. Apps may keep what they have read for a while."]
+
+
+async def _of_registrations(db: Connection, after: str, now: datetime) -> list[str]:
+    waiting = (await attention.waiting(db)).sign_ups
+    valid = sum(one.is_valid(now) for one in await invites.find_all(db))
+    words = {
+        "open": "People sign up and are in as soon as they confirm their address.",
+        "approval": "People sign up, and wait until staff approve them.",
+        "closed": "Nobody signs up without an invite. Sign-up pages say so at once.",
+    }
+    waits = f"{waiting} sign-ups wait for approval and go on waiting." if waiting else ""
+    with_invites = f"{valid} invites are valid and go on letting people in." if valid else ""
+    return [one for one in (words[after], waits, with_invites) if one]
+
+
+async def _of_contact(db: Connection, after: str) -> list[str]:
+    if not after:
+        return ["Apps and pages name no account to reach the operator at."]
+    found = await accounts.find_by_acct(db, after, None)
+    if found is None:
+        return [f"There is no account {after} here: apps and pages would name none."]
+    return [f"Apps and pages name @{found.username}, who gets the messages of people."]

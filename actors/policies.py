@@ -78,13 +78,19 @@ class OperatorPolicies:
         self._read_at: datetime | None = None
         self._changes = 0  # that commands told of
         self._trouble = ""
-        self._files = PolicyFiles()
-        self._policies = _made(self._files, description)
+        self._made_of = PolicyFiles(), description
+        self._policies = _made(PolicyFiles(), description)
 
     def forget(self) -> None:
         """Read the files again for the next request."""
         self._changes += 1
         self._read_at = None
+
+    def describe(self, description: str) -> None:
+        """Have another text stand where the folder has no description."""
+        if description != self._description:
+            self._description = description
+            self.forget()
 
     async def current(self) -> Policies:
         """Return the texts. The files are read at most every few seconds; those that can't be used are logged."""
@@ -106,9 +112,10 @@ class OperatorPolicies:
                 self._record("policies.unusable", error=error, decision="the texts that were read before are shown")
             return
         self._trouble = ""
-        if files != self._files:
-            self._policies = await trio.to_thread.run_sync(_made, files, self._description)
-            self._files = files
+        description = self._description
+        if (files, description) != self._made_of:
+            self._policies = await trio.to_thread.run_sync(_made, files, description)
+            self._made_of = files, description
 
 
 def _made(files: PolicyFiles, description: str) -> Policies:

@@ -31,6 +31,15 @@ async def find_all(db: Connection) -> dict[str, str]:
     return {row["name"]: row["value"] for row in await db.fetch(FIND_ALL)}
 
 
+async def find(db: Connection, name: str) -> str | None:
+    """Return a setting as text. None if staff did not change it."""
+    return await db.fetchval(FIND, name)
+
+
+async def put(db: Connection, name: str, value: str, now: datetime) -> None:
+    await db.execute(PUT, name, value, now)
+
+
 async def forget(db: Connection, name: str) -> None:
     """Let the configuration say again what a setting is, or the default."""
     await db.execute(DELETE, name)
@@ -39,10 +48,6 @@ async def forget(db: Connection, name: str) -> None:
 async def find_registrations(db: Connection) -> Registrations | None:
     """Return who may sign up. None if staff did not change it."""
     return await db.fetchval(FIND, REGISTRATIONS)
-
-
-async def put_registrations(db: Connection, value: Registrations, now: datetime) -> None:
-    await db.execute(PUT, REGISTRATIONS, value, now)
 
 
 async def find_media_budget(db: Connection) -> int | None:
@@ -58,7 +63,3 @@ async def put_media_budget(db: Connection, value: int, now: datetime) -> None:
 async def find_log_level(db: Connection) -> LogLevel | None:
     """Return the lowest level of records that are written. None if staff did not change it."""
     return await db.fetchval(FIND, LOG_LEVEL)
-
-
-async def put_log_level(db: Connection, value: LogLevel, now: datetime) -> None:
-    await db.execute(PUT, LOG_LEVEL, value, now)

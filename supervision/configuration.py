@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import ipaddress
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -18,6 +19,7 @@ from ..actors.outgoing.errors import ForbiddenTarget
 from ..actors.outgoing.named_hosts import named_hosts
 from ..actors.outgoing.targets import named_target
 from ..actors.rules.languages import language_code
+from ..actors.rules.live_settings import Value
 from ..actors.rules.mailboxes import is_mailbox
 from ..actors.rules.usernames import RESERVED
 from ..storage.engine.node import NODE_NAME
@@ -440,6 +442,10 @@ class Settings(BaseModel):
         if self.media_store == "s3" and not (self.s3_bucket and self.s3_access_key and self.s3_secret_key):
             raise ValueError("media_store = 's3' needs s3_bucket, s3_access_key and s3_secret_key")
         return self
+
+    def changed(self, values: Mapping[str, Value]) -> Settings:
+        """Return the settings with other values for some, which were checked (`actors/rules/live_settings.py`)."""
+        return self.model_copy(update=dict(values)) if values else self
 
     @property
     def control_socket(self) -> Path:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from ..actors.row_loader import RowLoader
 from ..storage import changed_settings
 from ..storage.changed_settings import LogLevel
 from ..storage.engine.database import Database
 from .log import SupervisionLog
 from .vocabulary import Level
-
-NOTICE: Final = "log_level"
 
 
 class LiveLogLevel(RowLoader):

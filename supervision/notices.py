@@ -30,5 +30,7 @@ def apply_notice(notice: str | None, actors: ActorSystem, http_context: HttpCont
         http_context.sign_ups.wake()
     if notice in (None, "custom_emojis"):
         actors.custom_emojis.wake()
+    if notice in (None, "settings"):
+        http_context.live_settings.wake()
     if notice in (None, "log_level"):
         log_level.wake()

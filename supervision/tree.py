@@ -177,6 +177,7 @@ class Troupe:
             Child("emojis", self.actors.custom_emojis.run),
             Child("blocks", self.actors.blocks.run),
             Child("sign_ups", self.http_context.sign_ups.run),
+            Child("settings", self.http_context.live_settings.run),
             Child("outgoing", self.outgoing.run, inspect=self.outgoing.inspect),
             Child("federation", resolver.run, inspect=resolver.inspect),
             *([Child("translation", self.translator.run)] if self.translator else []),

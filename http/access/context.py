@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
@@ -30,6 +30,7 @@ from ...actors.outgoing.client import OutgoingClient
 from ...actors.outgoing.mail_servers import FindMailServers
 from ...actors.policies import OperatorPolicies
 from ...actors.push_key import PushKey
+from ...actors.rules.live_settings import Value
 from ...actors.server_blocks import ServerBlocks
 from ...actors.statuses import AccountCache, StatusCache
 from ...actors.suggestions import Suggestions
@@ -44,6 +45,7 @@ from ..answers.headers import request_ids
 from ..entities.rendered import Renderings
 from ..server.readiness import Readiness
 from .live_pages import LivePages
+from .live_settings import LiveSettings
 from .operations import ServerOperations, Unsupervised
 from .probe import ProxyProbe
 from .pump import Pump
@@ -119,11 +121,17 @@ class HttpSettings(Protocol):
     def push_id_as_number(self) -> bool: ...
     @property
     def stream_queue(self) -> int: ...
+    def changed(self, values: Mapping[str, Value]) -> HttpSettings:
+        """Return the settings with other values for some."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpContext:
-    """Passed to every endpoint that has a parameter of this type."""
+    """Passed to every endpoint that has a parameter of this type.
+
+    `settings` are those that hold now: staff changes some while the server runs. `configured` are those of its start.
+    """
 
     settings: HttpSettings
     database: Database
@@ -148,6 +156,8 @@ class HttpContext:
     visits: Visits = field(default_factory=Visits)
     rates: Rates = field(default_factory=Rates)
     counts: RequestCounts = field(default_factory=RequestCounts)
+    configured: HttpSettings = field(init=False)
+    live_settings: LiveSettings = field(init=False)
     new_request_id: Callable[[], str] = field(init=False)
     rendered: Renderings = field(init=False)
     readiness: Readiness = field(init=False)
@@ -165,6 +175,8 @@ class HttpContext:
     passwords: trio.CapacityLimiter = field(default_factory=lambda: trio.CapacityLimiter(PASSWORDS_AT_ONCE))
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "configured", self.settings)
+        object.__setattr__(self, "live_settings", LiveSettings(self.database, self._use))
         object.__setattr__(self, "new_request_id", request_ids(self.secret()))
         object.__setattr__(self, "rendered", Renderings(self.clock.now))
         object.__setattr__(self, "readiness", Readiness(self.database))
@@ -195,9 +207,15 @@ class HttpContext:
             self.database,
             settings.registrations,
             sends_mail=settings.sends_mail,
-            require_reason=settings.require_reason,
+            require_reason=lambda: self.settings.require_reason,
             on_change=self.kept.forget,
         )
+
+    def _use(self, changed: Mapping[str, Value]) -> None:
+        """Have these settings hold in place of those of the configuration."""
+        object.__setattr__(self, "settings", self.configured.changed(changed))
+        self.policies.describe(self.settings.description)
+        self.kept.forget()
 
     def _end_barred(self) -> None:
         """Close the streams of networks that have no access any more."""

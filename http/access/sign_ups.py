@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
 
 from ...actors.row_loader import RowLoader
 from ...actors.rules.sign_up_rule import effective_registrations
 from ...storage import changed_settings
 from ...storage.changed_settings import Registrations
 from ...storage.engine.database import Database
-
-NOTICE: Final = "sign_ups"
 
 
 class SignUps(RowLoader):
@@ -23,7 +20,7 @@ class SignUps(RowLoader):
         configured: Registrations,
         *,
         sends_mail: bool,
-        require_reason: bool,
+        require_reason: Callable[[], bool],
         on_change: Callable[[], None],
     ) -> None:
         super().__init__()
@@ -47,7 +44,7 @@ class SignUps(RowLoader):
     @property
     def reason_required(self) -> bool:
         """True if a sign-up without a reason is refused."""
-        return self.rule == "approval" and self._require_reason
+        return self.rule == "approval" and self._require_reason()
 
     async def _read(self) -> None:
         self._changed_to = await self._database.read(changed_settings.find_registrations)

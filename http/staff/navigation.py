@@ -24,6 +24,7 @@ SECTIONS: dict[str, tuple[Section, ...]] = {
         Section("Appeals", "/admin/appeals", Permission.MANAGE_APPEALS),
         Section("Acts of staff", "/admin/acts", Permission.VIEW_AUDIT_LOG),
     ),
+    "Server": (Section("Settings", "/admin/settings", Permission.MANAGE_SETTINGS),),
 }
 
 

@@ -2,25 +2,88 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
-from ...actors.changed_settings import change_log_level, change_registrations
+from ...actors.changed_settings import affected, change_setting
 from ...actors.kernel.ids import Ids
+from ...actors.rules.live_settings import LIVE_SETTINGS, InvalidSetting, LiveSetting, live_setting
 from ...actors.rules.sign_up_rule import effective_registrations
 from ...actors.staff import act_at_command_line
-from ...http.access.sign_ups import NOTICE
-from ...storage import changed_settings
+from ...storage import audit_log, changed_settings
+from ...storage.audit_log import AuditFilter
 from ...storage.changed_settings import LogLevel, Registrations
-from ...storage.engine import notices
 from ...storage.engine.database import Connection
-from .. import log_level
-from .acting import allowed
+from ...storage.paging import Page
+from ..configuration import Settings
+from .acting import NotDone, allowed
+
+MOST_CHANGES = 1000
 
 
-async def change(db: Connection, value: Registrations | None, ids: Ids, now: datetime) -> None:
-    """Choose who may sign up. With None the configuration says so again."""
-    allowed(await change_registrations(db, act_at_command_line(ids, now), value))
-    await notices.announce(db, NOTICE)
+@dataclass(frozen=True, slots=True)
+class SettingChange:
+    """A change that was made, or would be."""
+
+    name: str
+    before: str
+    after: str
+    affects: Sequence[str]
+
+
+async def change(
+    db: Connection, settings: Settings, name: str, value: str | None, ids: Ids, now: datetime
+) -> SettingChange:
+    """Change a setting; with None the configuration says again what it is. Return what the change affects."""
+    try:
+        setting = live_setting(name)
+        wanted = None if value is None else setting.written(setting.parsed(value))
+    except InvalidSetting as invalid:
+        raise NotDone(f"{invalid}.") from None
+    configured = _configured(settings, setting)
+    stored = await changed_settings.find(db, setting.name)
+    before, after = (configured if one is None else one for one in (stored, wanted))
+    affects = await affected(db, setting, before, after, now)
+    allowed(await change_setting(db, act_at_command_line(ids, now), setting, wanted, configured))
+    return SettingChange(setting.name, before, after, affects)
+
+
+async def listed(db: Connection, settings: Settings, ids: Ids, now: datetime) -> list[dict[str, object]]:
+    """Return all settings that can change."""
+    changed = await changed_settings.find_all(db)
+    return [
+        {
+            "name": one.name,
+            "value": changed.get(one.name, _configured(settings, one)),
+            "configured": _configured(settings, one),
+            "changed": one.name in changed,
+            "meaning": one.words,
+        }
+        for one in LIVE_SETTINGS.values()
+    ]
+
+
+async def changes(db: Connection, name: str | None, ids: Ids, now: datetime) -> list[dict[str, object]]:
+    """Return the changes that were made, the latest first."""
+    found = await audit_log.page(db, AuditFilter(target_type="setting"), Page(MOST_CHANGES))
+    wanted = None if name is None else name.replace("-", "_")
+    return [
+        {
+            "at": one.created_at.isoformat(),
+            "by": one.actor,
+            "name": one.target,
+            "before": one.details.get("before"),
+            # Those of earlier versions have the new value alone.
+            "after": one.details.get("after", one.details.get("value")),
+        }
+        for one in found
+        if wanted in (None, one.target)
+    ]
+
+
+def _configured(settings: Settings, setting: LiveSetting) -> str:
+    return setting.written(getattr(settings, setting.name))
 
 
 async def explained(db: Connection, configured: Registrations, sends_mail: bool, ids: Ids, now: datetime) -> str:
@@ -32,12 +95,6 @@ async def explained(db: Connection, configured: Registrations, sends_mail: bool,
     if wanted != rule:
         return f"{rule}: there is no `smtp_host`, so no address can be confirmed ({wanted}: {source})"
     return f"{rule}: {source}"
-
-
-async def change_level(db: Connection, value: LogLevel | None, ids: Ids, now: datetime) -> None:
-    """Choose the level of the log. With None the configuration says so again."""
-    allowed(await change_log_level(db, act_at_command_line(ids, now), value))
-    await notices.announce(db, log_level.NOTICE)
 
 
 async def explained_level(db: Connection, configured: LogLevel, ids: Ids, now: datetime) -> str:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from ...storage.engine.json_values import JsonObject
 from .acting import act
-from .options import setting_options, settings_from
-
-if TYPE_CHECKING:
-    from ...storage.changed_settings import LogLevel, Registrations
+from .options import dry_run_option, json_option, print_list, setting_options, settings_from
 
 
 @click.group
@@ -19,22 +16,60 @@ def settings() -> None:
     """Settings that change while the server runs. They come before those of files and the environment."""
 
 
+@settings.command("list")
+@json_option
+@setting_options("data")
+def list_(as_json: bool, data: str | None, config: Path | None) -> None:
+    """List these settings, one a line: name, value, and which source says so."""
+    from .changing_settings import listed
+
+    found = act(config, listed, settings_from(config, data=data), data=data)
+    print_list(found, lambda one: f"{one['name']}\t{_one_line(one['value'])}\t{_source(one)}", as_json=as_json)
+
+
+@settings.command("set")
+@click.argument("name")
+@click.argument("value")
+@dry_run_option
+@setting_options("data")
+def set_(name: str, value: str, dry_run: bool, data: str | None, config: Path | None) -> None:
+    """Change the setting NAME to VALUE. It holds at once, and stays until the next change, also after a restart."""
+    _change(config, data, name, value, dry_run=dry_run)
+
+
+@settings.command
+@click.argument("name")
+@dry_run_option
+@setting_options("data")
+def reset(name: str, dry_run: bool, data: str | None, config: Path | None) -> None:
+    """Forget the change of the setting NAME: the configuration says again what it is."""
+    _change(config, data, name, None, dry_run=dry_run)
+
+
+@settings.command
+@click.argument("name", required=False)
+@json_option
+@setting_options("data")
+def history(name: str | None, as_json: bool, data: str | None, config: Path | None) -> None:
+    """List who changed which setting from what to what, the latest first; with NAME of that setting alone."""
+    from .changing_settings import changes
+
+    print_list(act(config, changes, name, data=data), _changed, as_json=as_json)
+
+
 @settings.command
 @click.argument("rule", type=click.Choice(["open", "approval", "closed"]), required=False)
 @click.option("--reset", is_flag=True, help="Forget the choice: the setting `registrations` holds again.")
 @setting_options("data")
-def registrations(rule: Registrations | None, reset: bool, data: str | None, config: Path | None) -> None:
+def registrations(rule: str | None, reset: bool, data: str | None, config: Path | None) -> None:
     """Choose who may sign up: everybody, those that staff approve, or no one. Without RULE, print which rule holds.
 
     The choice stays until the next one, or until --reset, also after a restart.
     """
-    from .changing_settings import change, explained
+    from .changing_settings import explained
 
+    _choose(config, data, "registrations", rule, reset=reset)
     chosen = settings_from(config, data=data)
-    if rule is not None and reset:
-        raise click.UsageError("Choose a rule, or say --reset.")
-    if rule is not None or reset:
-        act(config, change, rule, data=data)
     click.echo(act(config, explained, chosen.registrations, chosen.sends_mail, data=data))
 
 
@@ -42,16 +77,43 @@ def registrations(rule: Registrations | None, reset: bool, data: str | None, con
 @click.argument("level", type=click.Choice(["info", "warning", "error"]), required=False)
 @click.option("--reset", is_flag=True, help="Forget the choice: the setting `log_level` holds again.")
 @setting_options("data")
-def log_level(level: LogLevel | None, reset: bool, data: str | None, config: Path | None) -> None:
+def log_level(level: str | None, reset: bool, data: str | None, config: Path | None) -> None:
     """Choose the lowest level of records that the log writes. Without LEVEL, print which one holds.
 
     The running server writes accordingly at once. The choice stays until the next one, or until --reset, also after a
     restart.
     """
-    from .changing_settings import change_level, explained_level
+    from .changing_settings import explained_level
 
-    if level is not None and reset:
-        raise click.UsageError("Choose a level, or say --reset.")
-    if level is not None or reset:
-        act(config, change_level, level, data=data)
+    _choose(config, data, "log_level", level, reset=reset)
     click.echo(act(config, explained_level, settings_from(config, data=data).log_level, data=data))
+
+
+def _choose(config: Path | None, data: str | None, name: str, value: str | None, *, reset: bool) -> None:
+    from .changing_settings import change
+
+    if value is not None and reset:
+        raise click.UsageError("Choose a value, or say --reset.")
+    if value is not None or reset:
+        act(config, change, settings_from(config, data=data), name, value, data=data)
+
+
+def _change(config: Path | None, data: str | None, name: str, value: str | None, *, dry_run: bool) -> None:
+    from .changing_settings import change
+
+    done = act(config, change, settings_from(config, data=data), name, value, dry_run=dry_run, data=data)
+    click.echo(f"{'Would change' if dry_run else 'Changed'} {done.name} from {done.before!r} to {done.after!r}")
+    for sentence in done.affects if dry_run else ():
+        click.echo(f"  {sentence}")
+
+
+def _source(one: JsonObject) -> str:
+    return "chosen by staff" if one["changed"] else "the configuration says so"
+
+
+def _changed(one: JsonObject) -> str:
+    return f"{one['at']}\t{one['by']}\t{one['name']}\t{_one_line(one['before'])} -> {_one_line(one['after'])}"
+
+
+def _one_line(text: object) -> str:
+    return " ".join(str("" if text is None else text).split())

@@ -32,6 +32,8 @@ LISTS = {
         "links waiting",
         "media usage",
         "posts waiting",
+        "settings history",
+        "settings list",
     ),
     *("reports list", "reports show", "rules list", "tags waiting", "terms list", "tokens list", "tree"),
     *("actor show", "dead-letters list", "dead-letters show", "outbox list", "request", "streams", "top"),
@@ -113,6 +115,9 @@ PLAIN = {
     ),
     *("actor release", "actor restart", "dead-letters replay"),
     *("settings log-level", "settings registrations", "tags allow", "tags forbid", "terms publish", "tokens create"),
+    *("actor release", "actor restart"),
+    *("settings log-level", "settings registrations", "settings reset", "settings set"),
+    *("tags allow", "tags forbid", "terms publish", "tokens create"),
 }
 
 

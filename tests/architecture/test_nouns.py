@@ -54,7 +54,7 @@ def test_what_an_account_commands_is_stored_and_served_under_one_name(noun: str)
         assert RECEIVED[noun] in modules("storage")
         return
     assert noun in modules("storage")
-    assert noun in modules("http/api") + modules("http/settings") + modules("http/admin")
+    assert noun in modules("http/api") + modules("http/settings") + modules("http/admin") + modules("http/staff")
 
 
 @pytest.mark.parametrize("noun", modules("http/api"))

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from troupe.storage.changed_settings import Registrations, put_registrations
+from troupe.storage.changed_settings import REGISTRATIONS, Registrations, put
 
 from ..clients import Stage
 from .registering import ACCOUNTS, OPEN, app_client, form
@@ -20,7 +20,7 @@ def options() -> dict[str, Any]:
 
 async def choose(stage: Stage, value: Registrations) -> None:
     context = stage.http_context
-    await context.database.transact(put_registrations, value, NOW)
+    await context.database.transact(put, REGISTRATIONS, value, NOW)
     await context.sign_ups.reload()
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from troupe.actors.broadcast import account_address
-from troupe.actors.changed_settings import change_registrations
+from troupe.actors.changed_settings import change_setting
 from troupe.actors.commands.accounts import DeleteSuspendedNow
 from troupe.actors.commands.allowed_domains import AllowDomain, DisallowDomain
 from troupe.actors.commands.blocked_domains import (
@@ -31,6 +31,7 @@ from troupe.actors.commands.custom_emojis import (
 from troupe.actors.commands.report_handling import AssignReport, ChangeReport, ReopenReport, ResolveReport
 from troupe.actors.commands.trend_reviews import ChangeTag, ReviewTrend
 from troupe.actors.kernel import Message, Origin, Refused
+from troupe.actors.rules.live_settings import LIVE_SETTINGS
 from troupe.actors.rules.roles import ROLES, may
 from troupe.actors.staff import Staff, StaffAct
 from troupe.http.endpoints import all_endpoints
@@ -140,7 +141,7 @@ async def test_a_moderator_does_not_choose_who_may_sign_up(stage: Stage) -> None
 
     act = StaffAct(Staff(mod.account.id, "mod"), context.clock.now(), context.ids.next, promise)
     before = await rows(stage)
-    refused = await context.database.transact(change_registrations, act, "closed")
+    refused = await context.database.transact(change_setting, act, LIVE_SETTINGS["registrations"], "closed", "open")
     assert isinstance(refused, Refused)
     assert refused.status == 403
     assert await rows(stage) == before

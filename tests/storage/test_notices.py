@@ -5,6 +5,7 @@ from typing import Any, cast
 
 import pytest
 
+from troupe.actors.changed_settings import NOTICES, change_setting
 from troupe.actors.commands import allowed_domains as allowances
 from troupe.actors.commands import blocked_domains as domains
 from troupe.actors.commands import blocked_networks as networks
@@ -14,13 +15,12 @@ from troupe.actors.commands.blocked_networks import NetworkTerms
 from troupe.actors.commands.custom_emojis import EmojiChanges, EmojiFiles, NewEmoji
 from troupe.actors.custom_emojis import NOTICE as EMOJIS
 from troupe.actors.kernel import Refused
+from troupe.actors.rules.live_settings import LIVE_SETTINGS
 from troupe.actors.server_blocks import NOTICE as BLOCKS
 from troupe.actors.staff import StaffAct, act_at_command_line
-from troupe.http.access.sign_ups import NOTICE as SIGN_UPS
 from troupe.storage.engine.connect import run
 from troupe.storage.engine.database import Connection
 from troupe.storage.engine.notices import CHANNEL
-from troupe.supervision.commands.changing_settings import change
 
 from .conftest import NOW, Stage, new_id, session, transaction
 
@@ -55,7 +55,7 @@ async def _add_emoji(db: Connection, act: StaffAct) -> int:
 
 
 async def _choose_sign_ups(db: Connection, act: StaffAct) -> None:
-    await change(db, "closed", cast(Any, _Ids()), NOW)
+    await change_setting(db, act, LIVE_SETTINGS["registrations"], "closed", "open")
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,11 @@ async def _choose_sign_ups(db: Connection, act: StaffAct) -> None:
         (_allow_domain, lambda db, act, id: allowances.disallow(db, act, id, limited=True), BLOCKS),
         (_add_emoji, lambda db, act, id: emojis.change(db, act, id, EmojiChanges(disabled=True)), EMOJIS),
         (_add_emoji, emojis.remove, EMOJIS),
-        (_choose_sign_ups, lambda db, act, id: change(db, None, cast(Any, _Ids()), NOW), SIGN_UPS),
+        (
+            _choose_sign_ups,
+            lambda db, act, id: change_setting(db, act, LIVE_SETTINGS["registrations"], None, "open"),
+            NOTICES["registrations"],
+        ),
     ],
 )
 def test_the_server_hears_of_each_act_when_it_is_committed(stage: Stage, make: Any, then: Any, notice: str) -> None:

@@ -39,7 +39,8 @@ def test_the_last_choice_comes_before_the_configuration(folder: tuple[Path, str]
     assert registrations(data, "approval").stdout == "approval: chosen by staff\n"
     assert registrations(data).stdout == "approval: chosen by staff\n"
     assert transact_once(folder[1], logged)[-2:] == [
-        ("command line", "change_setting", "registrations", {"value": value}) for value in ("closed", "approval")
+        ("command line", "change_setting", "registrations", {"before": before, "after": after})
+        for before, after in (("open", "closed"), ("closed", "approval"))
     ]
 
 
@@ -48,7 +49,10 @@ def test_the_configuration_holds_again_after_a_reset(folder: tuple[Path, str], d
     registrations(data, "closed")
     assert registrations(data, "--reset").stdout == "open: the configuration says so\n"
     assert registrations(data).stdout == "open: the configuration says so\n"
-    assert [row[3] for row in transact_once(folder[1], logged)[before:]] == [{"value": "closed"}, {"value": None}]
+    assert [row[3] for row in transact_once(folder[1], logged)[before:]] == [
+        {"before": "open", "after": "closed"},
+        {"before": "closed", "after": "open"},
+    ]
     assert registrations(data, "closed", "--reset").exit_code == 2
 
 
@@ -77,6 +81,58 @@ def test_the_level_of_the_log_is_chosen_and_logged_like_other_settings(folder: t
     assert log_level(data).stdout == "info: the configuration says so\n"
     assert log_level(data, "error").stdout == "error: chosen by staff\n"
     assert log_level(data, "--reset").stdout == "info: the configuration says so\n"
-    assert [row[3] for row in transact_once(folder[1], logged)[before:]] == [{"value": "error"}, {"value": None}]
+    assert [row[3] for row in transact_once(folder[1], logged)[before:]] == [
+        {"before": "info", "after": "error"},
+        {"before": "error", "after": "info"},
+    ]
     assert log_level(data, "error", "--reset").exit_code == 2
     assert log_level(data, "loud").exit_code == 2
+
+
+def settings(data: Path, *words: str) -> Result:
+    return CliRunner().invoke(troupe, ["settings", *words, "--data", str(data)])
+
+
+def test_a_dry_run_says_what_a_change_will_affect_and_changes_nothing(folder: tuple[Path, str], data: Path) -> None:
+    before = transact_once(folder[1], logged)
+    said = settings(data, "set", "registrations", "closed", "--dry-run")
+    assert said.stdout.splitlines()[:2] == [
+        "Would change registrations from 'open' to 'closed'",
+        "  Nobody signs up without an invite. Sign-up pages say so at once.",
+    ]
+    same = settings(data, "set", "registrations", "open", "--dry-run")
+    assert "Nothing: it is so already." in same.stdout
+    assert transact_once(folder[1], logged) == before
+    assert registrations(data).stdout == "open: the configuration says so\n"
+
+
+def test_settings_are_set_listed_and_reset(data: Path) -> None:
+    assert settings(data, "set", "search-results", "25").stdout == "Changed search_results from '40' to '25'\n"
+    assert "search_results\t25\tchosen by staff" in settings(data, "list").stdout
+    assert "title\tTroupe\tthe configuration says so" in settings(data, "list").stdout
+    assert settings(data, "reset", "search_results").stdout == "Changed search_results from '25' to '40'\n"
+    assert "search_results\t40\tthe configuration says so" in settings(data, "list").stdout
+    lines = settings(data, "history", "search_results").stdout.splitlines()
+    assert [line.split("\t")[1:] for line in lines[:2]] == [
+        ["command line", "search_results", "25 -> 40"],
+        ["command line", "search_results", "40 -> 25"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "text"),
+    [
+        ("search_results", "0", "search_results is a number from 1 to 200."),
+        ("search_results", "9" * 30, "search_results is a number from 1 to 200."),
+        ("title", "", "title is a text of 1 to 200 characters."),
+        ("title", "a\nb", "title is a text of 1 to 200 characters."),
+        ("public_preview", "perhaps", "public_preview is true or false."),
+        ("contact_email", "nobody", "contact_email is an e-mail address, or empty."),
+        ("contact_account", "@ada", "contact_account is the name of an account of this server, or empty."),
+        ("port", "80", "port can't change while the server runs. Those that can: registrations,"),
+    ],
+)
+def test_what_a_setting_can_not_be_is_refused(data: Path, name: str, value: str, text: str) -> None:
+    refused = settings(data, "set", name, value)
+    assert refused.exit_code != 0
+    assert text in refused.stderr

@@ -23,6 +23,7 @@ NEEDED = {
     "/admin/reports": Permission.MANAGE_REPORTS,
     "/admin/appeals": Permission.MANAGE_APPEALS,
     "/admin/acts": Permission.VIEW_AUDIT_LOG,
+    "/admin/settings": Permission.MANAGE_SETTINGS,
     "/admin/live": Permission.VIEW_DASHBOARD,
     "/admin": Permission.VIEW_DASHBOARD,
 }
@@ -56,7 +57,7 @@ def needed(path: str) -> Permission:
 
 def address(endpoint: Endpoint, made: World) -> str:
     id = made.report if endpoint.path.startswith("/admin/reports") else made.eve.id
-    return endpoint.path.replace("<id>", id)
+    return endpoint.path.replace("<id>", id).replace("<name>", "search_results")
 
 
 async def opened(browser: Browser, endpoint: Endpoint, path: str) -> int:
@@ -169,5 +170,5 @@ async def test_the_navigation_has_the_pages_of_the_role(stage: Stage) -> None:
 # Fits every form, so that a form that is taken would change something.
 FITS = {
     "type": "silence", "state": "silence", "role": "admin", "content": "A note", "category": "other",
-    "approved": "true",
+    "approved": "true", "value": "7", "sure": "true",
 }  # fmt: skip
