@@ -29,17 +29,22 @@ READS = ("GET", "HEAD")
 async def respond(context: HttpContext, endpoint: Endpoint, request: Request, path: dict[str, str]) -> FinishedAnswer:
     """Return the finished answer of an endpoint. An exception becomes an answer too."""
     began = perf_counter()
-    call = EndpointCall(context, request, path)
-    try:
-        answer = _finished(endpoint, call, await _answer(endpoint, call))
-    except Exception as error:
-        page = endpoint.page and not endpoint.shows_document(request)
-        answer = _finished(endpoint, call, answer_to_error(context, request, error, page=page))
+    answering = _respond(context, endpoint, request, path)
+    answer = await (answering if context.trace is None else context.trace(endpoint.path, request, answering))
     context.counts.of(request.method, endpoint.path).add(answer.status, began)
     note = context.runtime.trail.note_plain if request.method in READS else context.runtime.trail.note
     outcome = DONE if answer.status < 400 else str(answer.status)
     note(("request", began, perf_counter(), endpoint.path, request.method, None, request.request_id, (), outcome))
     return answer
+
+
+async def _respond(context: HttpContext, endpoint: Endpoint, request: Request, path: dict[str, str]) -> FinishedAnswer:
+    call = EndpointCall(context, request, path)
+    try:
+        return _finished(endpoint, call, await _answer(endpoint, call))
+    except Exception as error:
+        page = endpoint.page and not endpoint.shows_document(request)
+        return _finished(endpoint, call, answer_to_error(context, request, error, page=page))
 
 
 def _finished(endpoint: Endpoint, call: EndpointCall, answer: Answer) -> FinishedAnswer:
@@ -54,7 +59,8 @@ async def refuse_route(context: HttpContext, request: Request, allowed: str | No
     `allowed` are the methods of a known path.
     """
     began = perf_counter()
-    answer = await _without_route(context, request, allowed)
+    answering = _without_route(context, request, allowed)
+    answer = await (answering if context.trace is None else context.trace(NO_ROUTE, request, answering))
     context.counts.of(request.method, NO_ROUTE).add(answer.status, began)
     return answer
 
@@ -170,7 +176,7 @@ def _require_user(call: EndpointCall) -> None:
     """Check that a user asks who may read, where a server with limited federation is closed to all others."""
     if call.token is None:
         raise Unauthorized(USER_REQUIRED)
-    viewer_of(call.context, call.token, call.request.request_id, moved=True)
+    viewer_of(call.context, call.token, call.request.origin, moved=True)
 
 
 def _authorize(endpoint: Endpoint, call: EndpointCall) -> None:
@@ -182,7 +188,7 @@ def _authorize(endpoint: Endpoint, call: EndpointCall) -> None:
         return
     if endpoint.auth == "user" or (endpoint.wants_viewer and call.token.account_id is not None):
         waiting, moved = endpoint.waiting, endpoint.auth != "user"
-        call.viewer = viewer_of(call.context, call.token, call.request.request_id, waiting=waiting, moved=moved)
+        call.viewer = viewer_of(call.context, call.token, call.request.origin, waiting=waiting, moved=moved)
     if endpoint.auth != "none" or endpoint.wants_viewer:
         scopes.check(call.token.scopes, endpoint.scopes)
     if endpoint.permission is not None and not may(call.token.role, endpoint.permission):

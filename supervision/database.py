@@ -57,6 +57,7 @@ class SupervisedDatabase:
         revive: Callable[[], None] | None = None,
         require: Requirement | None = None,
         prepare: Callable[[Database], Awaitable[None]] | None = None,
+        traced: Callable[[Database], Database] | None = None,
     ) -> None:
         self._dsn = dsn
         self._size = size
@@ -68,6 +69,8 @@ class SupervisedDatabase:
         self._refusals = Refusals(record, clock)
         self._require = require
         self._prepare = prepare
+        self._traced = traced
+        self._calls: Database | None = None  # the pool, or what traces its calls
         self._term: Term | None = None
         self._started_at: datetime | None = None
         self._pool: ConnectionPool | None = None
@@ -123,6 +126,7 @@ class SupervisedDatabase:
             if self._prepare is not None:
                 await self._prepare(pool)
             self._pool = pool
+            self._calls = pool if self._traced is None else self._traced(pool)
             try:
                 task_status.started()
                 nursery.start_soon(_raise_when_lost, term)
@@ -131,7 +135,7 @@ class SupervisedDatabase:
                     nursery.start_soon(self._keep_alive, pool, self._revive)
                 await stopping.wait()
             finally:
-                self._pool = None
+                self._pool = self._calls = None
             nursery.cancel_scope.cancel()
 
     def inspect(self) -> dict[str, object]:
@@ -164,10 +168,10 @@ class SupervisedDatabase:
         if before not in (None, self._started_at):
             self._record("storage.restarted")
 
-    def _standing(self) -> ConnectionPool:
-        if self._pool is None:
+    def _standing(self) -> Database:
+        if self._calls is None:
             raise Unavailable("the database is being restarted")
-        return self._pool
+        return self._calls
 
     async def _keep_alive(self, pool: ConnectionPool, revive: Callable[[], None]) -> None:
         """Start the embedded PostgreSQL again when it ends. An external one is its operator's task."""

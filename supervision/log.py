@@ -66,7 +66,7 @@ class Fold:
 
     def summary(self) -> Facts:
         """Return the facts of the last record, with the count and the times of all of them."""
-        together = {name: value for name, value in self.latest.items() if name != "request_id"}
+        together = {name: value for name, value in self.latest.items() if name not in ("request_id", "trace_id")}
         together["count"] = self.count
         if self.first and self.last:
             together["folded_seconds"] = round((self.last - self.first).total_seconds(), 3)
@@ -102,6 +102,8 @@ class SupervisionLog:
         self._strict = strict
         self._closed = False
         self._folds: dict[tuple[object, ...], Fold] = {}
+        # Returns the trace of the task that writes a record, if there is one; set if traces are on.
+        self.trace_id: Callable[[], str] | None = None
         self.counts = Counter[LogEvent]()  # of all records, also those that were folded or not written
         self._lock = threading.Lock()
         self.recent = RecentRecords()
@@ -111,6 +113,8 @@ class SupervisionLog:
 
         A word outside the vocabulary raises if strict. Otherwise it is logged as a bug.
         """
+        if self.trace_id is not None and "trace_id" not in facts:
+            facts["trace_id"] = self.trace_id()
         known, told = self._checked(event, facts)
         with self._lock:
             self.counts[known] += 1

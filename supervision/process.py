@@ -22,6 +22,7 @@ from .log_output import open_log
 from .runs import begin_run, end_run
 from .service_manager import READY, STOPPING, ServiceManager
 from .signals import EndSignals, Interrupted
+from .traces.wanted import traces_from
 from .tree import Troupe
 from .writer import announce
 
@@ -66,10 +67,11 @@ def _run(settings: Settings, log: SupervisionLog, signals: EndSignals) -> None:
 
 def _make(settings: Settings, log: SupervisionLog, stack: ExitStack) -> Troupe:
     """Make the server on its database. The embedded PostgreSQL runs as long as the stack is open."""
+    traces = traces_from(os.environ, log.record)
     if settings.database_url:
-        return Troupe(settings, settings.database_url.get_secret_value(), log)
+        return Troupe(settings, settings.database_url.get_secret_value(), log, traces=traces)
     postgres = stack.enter_context(embedded(settings.data))
-    return Troupe(settings, postgres.dsn, log, postgres.start)
+    return Troupe(settings, postgres.dsn, log, postgres.start, traces)
 
 
 async def _supervise(troupe: Troupe, signals: EndSignals, manager: ServiceManager) -> None:

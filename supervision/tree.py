@@ -1,6 +1,7 @@
 """The whole running system on one screen: what there is, what it is made of, and in which order it lives.
 
 troupe (rest_for_one, 3 crashes in 30 s)
+├── traces          spans on their way to a collector, if they are wanted
 ├── metrics         what Prometheus reads, if it is wanted
 ├── storage         this node's term and the connections to PostgreSQL
 ├── log             the level of this log, which can change
@@ -77,6 +78,7 @@ from .parking import Parking
 from .queues import delivery_queue, inbox_queue, mail_queue, preview_queue, push_queue, refresh_queue
 from .recent import Operations
 from .supervisor import Child, Supervisor
+from .traces.wanted import Traces
 from .translation import translator_of
 
 # With these errors the server ends at once, and is not restarted.
@@ -87,9 +89,17 @@ class Troupe:
     """One server process, built and not yet running."""
 
     def __init__(
-        self, settings: Settings, dsn: str, log: SupervisionLog, revive: Callable[[], None] | None = None
+        self,
+        settings: Settings,
+        dsn: str,
+        log: SupervisionLog,
+        revive: Callable[[], None] | None = None,
+        traces: Traces | None = None,
     ) -> None:
         self.settings = settings
+        self._traces = traces
+        if traces is not None:
+            log.trace_id = traces.trace_id
         self.listeners = Listeners(settings)
         self.log = log
         clock = SystemClock()
@@ -98,13 +108,14 @@ class Troupe:
         self.database = SupervisedDatabase(
             dsn, size=settings.database_connections, takeover=settings.takeover, ids=ids, clock=clock,
             record=log.record, on_notice=self._hear, revive=revive, require=self._require_domain,
-            prepare=self._prepare,
+            prepare=self._prepare, traced=traces.database if traces else None,
         )  # fmt: skip
         self.log_level = LiveLogLevel(self.database, log, settings.log_level)
         self.parking = Parking(self.database, clock, ids)
         self.runtime = Runtime(
-            record=self._record, chance=random.random, on_park=self.parking.park, unavailable=(Unavailable,)
-        )
+            record=self._record, chance=random.random, on_park=self.parking.park, unavailable=(Unavailable,),
+            trace=traces.turn if traces else None,
+        )  # fmt: skip
         self.outgoing = OutgoingClient(settings.user_agent, test_hosts=settings.test_hosts)
         self.translator = translator_of(settings)
         folder = media_folder(settings, settings.node)
@@ -127,6 +138,7 @@ class Troupe:
             blocks=self.actors.blocks, media=self.media, outgoing=self.outgoing, federation=self.federation,
             reception=Reception(self.actors.actor_context, self.federation.directory),
             mail_servers=MailServerLookup(settings.dns_servers), translator=self.translator,
+            trace=traces.request if traces else None,
             operations=Operations(log.recent, self.supervisor_portrait),
         )  # fmt: skip
         self.expiry = Expiry(
@@ -167,6 +179,7 @@ class Troupe:
         resolver, films = self.federation.resolver, self.http_context.remote_files.films
         http = HttpServer(self.settings, self.http_context, self.actors, self.database, self.listeners)
         return [
+            *([Child("traces", self._traces.run)] if self._traces else []),
             *self._metrics(),
             Child("storage", self.database.run, inspect=self.database.inspect),
             Child("log", self.log_level.run, inspect=self.log_level.inspect),

@@ -74,6 +74,11 @@ class LogEvent(Enum):
         "Deliveries to another server failed again and again, or it asked for a pause; it gets none for a while.",
     )
     HOST_BACK = "host.back", Level.INFO, "A server that deliveries failed to reach works again."
+    TRACES_OFF = (
+        "traces.off",
+        Level.WARNING,
+        "At start: the environment asks for traces, and they can't be sent, for the reason that `error` gives.",
+    )
     REGISTRATIONS_CLOSED = (
         "registrations.closed",
         Level.WARNING,
@@ -160,6 +165,7 @@ FACTS = {
     "message": "The kind of the message in whose turn it happened.",
     "message_id": "The number of that message in this process.",
     "request_id": "The `X-Request-Id` of the request that caused it.",
+    "trace_id": "The trace of that request, if traces are on.",
     "causes": "The chain of actors through which the message came.",
     "error": "The type and text of the error, without data of people.",
     "place": "File and line of the innermost frame.",

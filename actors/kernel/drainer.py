@@ -43,7 +43,7 @@ class Drainer:
 
     __slots__ = (
         "_activation", "_cells", "_choose", "_crowd", "_current", "_note", "_note_plain", "_observe", "_passivation",
-        "_queue", "_record", "_recovery", "_schedule", "_turns", "_work", "began", "condemned",
+        "_queue", "_record", "_recovery", "_schedule", "_trace", "_turns", "_work", "began", "condemned",
     )  # fmt: skip
 
     def __init__(
@@ -63,6 +63,7 @@ class Drainer:
         self._record = pool.around.record
         self._observe = pool.around.observe
         self._choose = pool.around.choose
+        self._trace = pool.around.trace
         self._note = pool.around.trail.note
         self._note_plain = pool.around.trail.note_plain
         self._work = work
@@ -158,6 +159,8 @@ class Drainer:
 
     @protected
     def _take_turn(self, cell: Cell, envelope: Envelope, turn: Turn) -> None:
+        if self._trace is not None and envelope.origin.trace:
+            envelope, turn = self._trace(cell.address, envelope, turn)
         cell.envelope = envelope
         self._current = cell
         self.began = perf_counter()

@@ -15,14 +15,22 @@ LONGEST_CHAIN = 16
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The request and the messages that led to this one. Causes read `PublishStatus#57 at account/1103`."""
+    """The request and the messages that led to this one. Causes read `PublishStatus#57 at account/1103`.
+
+    `trace` is the `traceparent` of W3C for the span that led to it; empty if it is not traced.
+    """
 
     request_id: str = "-"
     causes: tuple[str, ...] = ()
+    trace: str = ""
+
+    @property
+    def trace_id(self) -> str:
+        return self.trace[3:35]
 
     def after(self, cause: str) -> Origin:
         """Return the origin of the messages that `cause` leads to."""
-        return Origin(self.request_id, (*self.causes[-LONGEST_CHAIN + 1 :], cause))
+        return Origin(self.request_id, (*self.causes[-LONGEST_CHAIN + 1 :], cause), self.trace)
 
 
 NOWHERE = Origin()

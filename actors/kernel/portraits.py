@@ -27,6 +27,8 @@ def facts_of(cell: Cell, envelope: Envelope | None) -> dict[str, object]:
             "message": envelope.kind, "message_id": envelope.id, "request_id": envelope.origin.request_id,
             "causes": list(envelope.origin.causes),
         }  # fmt: skip
+        if envelope.origin.trace:
+            facts["trace_id"] = envelope.origin.trace_id
     return facts
 
 

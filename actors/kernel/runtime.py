@@ -21,7 +21,7 @@ from .policy import RestartPolicy
 from .pool import IDLE, ActorPool
 from .request_trail import RequestTrail
 from .shared_bound import SharedBound
-from .surroundings import Chooser, Observer, Park, Record, Surroundings
+from .surroundings import Chooser, Observer, Park, Record, Surroundings, TraceTurn
 
 HOUSEKEEPING = 0.5  # seconds between two rounds
 
@@ -41,6 +41,7 @@ class Runtime:
         observe: Observer | None = None,
         on_park: Park | None = None,
         unavailable: tuple[type[Exception], ...] = (),
+        trace: TraceTurn | None = None,
     ) -> None:
         self.pools: dict[str, ActorPool] = {}
         self.trail = RequestTrail()
@@ -49,7 +50,9 @@ class Runtime:
         self._record = record
         self._messages = 0
         self._simulated = choose is not None
-        self._around = Surroundings(record, on_park or _discard, chance, choose, observe, unavailable, self.trail)
+        self._around = Surroundings(
+            record, on_park or _discard, chance, choose, observe, unavailable, self.trail, trace
+        )
 
     def add(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from .address import Address
 from .envelope import Envelope
@@ -22,6 +22,10 @@ Chooser = Callable[[Sequence[str]], int]
 # The last option of a chooser when no turn has to be taken now: other tasks run first.
 PAUSE = "<pause>"
 Observer = Callable[[Address, object, Literal["before", "after"]], None]
+# A turn takes any actor and any message: `turn` has checked that they belong together.
+AnyTurn = Callable[[Any, Any], object]
+# Returns a turn that is traced, and its message as the origin of what the turn sends.
+TraceTurn = Callable[[Address, Envelope, AnyTurn], tuple[Envelope, AnyTurn]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,3 +44,4 @@ class Surroundings:
     observe: Observer | None = None
     unavailable: tuple[type[Exception], ...] = ()  # raised when there is no database; does not crash an actor
     trail: RequestTrail = field(default_factory=RequestTrail)
+    trace: TraceTurn | None = None  # called for messages of traced requests

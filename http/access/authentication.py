@@ -27,11 +27,11 @@ class Viewer:
 
     __slots__ = ("_runtime", "account_id", "address", "origin", "token")
 
-    def __init__(self, runtime: Runtime, token: Token, account_id: int, request_id: str) -> None:
+    def __init__(self, runtime: Runtime, token: Token, account_id: int, origin: Origin) -> None:
         self.token = token
         self.account_id = account_id
         self.address = Address("account", str(account_id))
-        self.origin = Origin(request_id)
+        self.origin = origin
         self._runtime = runtime
 
     async def ask(self, message: Message[R], address: Address | None = None) -> R:
@@ -93,7 +93,7 @@ async def find_token(context: HttpContext, secret: str) -> Token:
 
 
 def viewer_of(
-    context: HttpContext, token: Token, request_id: str, *, waiting: bool = False, moved: bool = False
+    context: HttpContext, token: Token, origin: Origin, *, waiting: bool = False, moved: bool = False
 ) -> Viewer:
     """Return the user of a token. Raises 422 if the token has no user, and 403 if the user may not act now.
 
@@ -102,7 +102,7 @@ def viewer_of(
     if token.account_id is None:
         raise Unprocessable(USER_REQUIRED)
     check_state(token, waiting=waiting, moved=moved)
-    return Viewer(context.runtime, token, token.account_id, request_id)
+    return Viewer(context.runtime, token, token.account_id, origin)
 
 
 def check_state(token: Token, *, waiting: bool = False, moved: bool = False) -> None:

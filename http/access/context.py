@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
@@ -41,8 +41,10 @@ from ...storage.changed_settings import Registrations
 from ...storage.engine.database import Database
 from ..addresses import Network
 from ..answers.cached import CachedAnswers
+from ..answers.finished import FinishedAnswer
 from ..answers.headers import request_ids
 from ..entities.rendered import Renderings
+from ..intake.request import Request
 from ..server.readiness import Readiness
 from .live_pages import LivePages
 from .live_settings import LiveSettings
@@ -126,6 +128,10 @@ class HttpSettings(Protocol):
         ...
 
 
+# Awaits the answer to a request of a route in a span of its own, and returns it.
+TraceRequest = Callable[[str, Request, Awaitable[FinishedAnswer]], Awaitable[FinishedAnswer]]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpContext:
     """Passed to every endpoint that has a parameter of this type.
@@ -151,6 +157,7 @@ class HttpContext:
     reception: Reception
     mail_servers: FindMailServers
     translator: Translator | None = None
+    trace: TraceRequest | None = None
     operations: ServerOperations = field(default_factory=Unsupervised)
     tokens: Tokens = field(default_factory=Tokens)
     visits: Visits = field(default_factory=Visits)

@@ -45,6 +45,7 @@ class Request:
         "peer",
         "query_string",
         "request_id",
+        "trace",
     )
 
     def __init__(
@@ -62,6 +63,7 @@ class Request:
         self.query_string = query_string
         self.peer = peer
         self.request_id = request_id
+        self.trace = ""  # the `traceparent` of its span, if it is traced
         self._raw_headers = headers
         self._headers = dict(headers)
         self._body = body
@@ -101,7 +103,7 @@ class Request:
     @property
     def origin(self) -> Origin:
         """The origin of the messages that this request causes."""
-        return Origin(self.request_id)
+        return Origin(self.request_id, (), self.trace)
 
     @property
     def has_body(self) -> bool:

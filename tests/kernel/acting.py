@@ -25,6 +25,7 @@ from troupe.actors.kernel import (
     turn,
 )
 from troupe.actors.kernel.feed import Logged
+from troupe.actors.kernel.surroundings import TraceTurn
 from troupe.storage.engine.database import Unavailable
 
 Action = Callable[[Any], Any]
@@ -136,14 +137,17 @@ class Listener:
 class Kernel:
     """A runtime with one pool of players, what it wrote into the log, and what it parked."""
 
-    def __init__(self, *, choose: Callable[[Sequence[str]], int] | None = None, **options: Any) -> None:
+    def __init__(
+        self, *, choose: Callable[[Sequence[str]], int] | None = None, trace: TraceTurn | None = None, **options: Any
+    ) -> None:
         self.script = Script()
         self.records: list[tuple[str, dict[str, Any]]] = []
         self.parked: list[tuple[Address, Envelope, BaseException]] = []
         self.stopping = trio.Event()
         self.runtime = Runtime(
-            record=self.record, chance=lambda: 0.0, choose=choose, on_park=self.park, unavailable=(Unavailable,)
-        )
+            record=self.record, chance=lambda: 0.0, choose=choose, on_park=self.park, unavailable=(Unavailable,),
+            trace=trace,
+        )  # fmt: skip
         self.pool: ActorPool = self.runtime.add(
             "player", Player, lambda cell: Player(cell, self.runtime, self.script), **options
         )

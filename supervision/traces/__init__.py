@@ -1,0 +1,1 @@
+"""Traces of requests by OpenTelemetry, if the environment asks for them."""

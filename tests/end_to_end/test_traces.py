@@ -1,0 +1,57 @@
+"""Traces of a real server, sent to a collector by the variables that OpenTelemetry has for all programs."""
+
+from __future__ import annotations
+
+import httpx
+
+from .collecting import Collector, collector
+from .patience import eventually
+from .server import Server
+
+TRACE, SPAN = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
+
+
+def test_a_post_is_one_trace_through_request_turns_and_transactions(own_server: Server) -> None:
+    with collector() as collected:
+        own_server.settings |= sent_to(collected)
+        own_server.start()
+        (ada,) = own_server.people("ada")
+        with httpx.Client(base_url=own_server.url, headers=ada.headers, trust_env=False) as client:
+            assert client.get("/api/v1/timelines/home").status_code == 200
+            headers = {"traceparent": f"00-{TRACE}-{SPAN}-01"}
+            assert client.post("/api/v1/statuses", json={"status": "Hello"}, headers=headers).status_code == 200
+        spans = {span.name: span for span in eventually(lambda: whole(collected))}
+        request, publish = spans["POST /api/v1/statuses"], spans["PublishStatus"]
+        assert request.parent_span_id.hex() == SPAN
+        assert publish.parent_span_id == request.span_id
+        assert spans["StatusPublished"].parent_span_id == publish.span_id
+        stored = [span for name, span in spans.items() if name.startswith(("statement ", "transaction "))]
+        assert publish.span_id in {span.parent_span_id for span in stored}
+        assert collected.services == {"stage"}
+        assert collected.paths == {"/v1/traces"}
+        before = len(collected.spans)
+        assert httpx.get(f"{own_server.url}/about", trust_env=False).status_code == 200
+        assert own_server.stop() == 0, own_server.log
+        assert len(collected.spans) > before, "the last spans are sent at the end"
+
+
+def sent_to(collected: Collector) -> dict[str, str]:
+    return {
+        "OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{collected.port}", "OTEL_SERVICE_NAME": "stage",
+        "OTEL_BSP_SCHEDULE_DELAY": "200", "NO_PROXY": "127.0.0.1",
+    }  # fmt: skip
+
+
+def whole(collected: Collector) -> list[object] | None:
+    found = collected.of(TRACE)
+    names = {span.name for span in found}
+    return found if {"POST /api/v1/statuses", "PublishStatus", "StatusPublished"} <= names else None
+
+
+def test_a_collector_that_is_away_disturbs_nobody(own_server: Server) -> None:
+    own_server.settings |= sent_to(Collector(port=1))
+    own_server.start()
+    (ada,) = own_server.people("ada")
+    assert ada.app.status_post("Hello").content == "<p>Hello</p>"
+    assert own_server.stop() == 0, own_server.log
+    assert not own_server.events("request.failed")
