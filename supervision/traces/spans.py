@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from functools import partial
 from types import CoroutineType
-from typing import Any, Concatenate, ParamSpec, TypeVar, cast
+from typing import Concatenate, ParamSpec, TypeVar, cast
 
 import trio
 from opentelemetry import trace as api
@@ -111,10 +111,14 @@ class OpenTelemetryTraces:
             yield
 
 
+# Around a call of the database: its kind, and the function that it runs.
+Around = Callable[[str, Callable[..., object]], AbstractContextManager[None]]
+
+
 class TracedDatabase:
     """A database whose calls have spans."""
 
-    def __init__(self, database: Database, call: Callable[[str, Callable[..., object]], Any]) -> None:
+    def __init__(self, database: Database, call: Around) -> None:
         self._database = database
         self._call = call
 
@@ -147,6 +151,7 @@ def _take(span: Span, turn: AnyTurn, actor: object, message: object) -> object:
             span.end()
             raise
     if type(answer) is CoroutineType:
+        # `type` leaves the arguments of the type open.
         return _wait(span, cast("Coroutine[object, object, object]", answer))
     _note_refusal(span, answer)
     span.end()

@@ -14,10 +14,10 @@ import httpx
 
 from ..data_folders import passable_folder
 from ..small_disks import fill, resize, small_disk
+from .crowds import FEW, MOST_CLIENTS, crowd, postgres
 from .patience import eventually
 from .scraping import scrape, with_metrics
 from .server import Server
-from .test_descriptors import FEW, MOST_CLIENTS, crowd, postgres
 
 
 def obstacles(address: str) -> list[str] | None:
