@@ -17,6 +17,7 @@ from troupe.storage.engine.embedded import embedded
 from troupe.storage.files import COMMANDS, Folder
 
 from ..http.uploading import picture
+from .copies import files_of, rows_of
 from .server import Person, Server
 
 DEADLINE = 240
@@ -137,27 +138,3 @@ def test_a_server_at_rest_is_restored_row_by_row_and_file_by_file(own_server: Se
     assert done.returncode == 0, done.stderr
     assert files_of(copy.data) == files_of(own_server.data)
     assert rows_of(copy.data) == rows_of(own_server.data)
-
-
-def files_of(data: Path) -> dict[str, bytes]:
-    """All files of a data folder that are not PostgreSQL's."""
-    return {
-        path.relative_to(data).as_posix(): path.read_bytes()
-        for path in data.rglob("*")
-        if path.is_file() and not path.relative_to(data).parts[0].startswith("postgres")
-    }
-
-
-def rows_of(data: Path) -> dict[str, list[str]]:
-    """Every row of every table, but the one that says which copy it is."""
-    with embedded(data, durable=False) as postgres, Session(postgres.dsn) as session:
-        return session(_rows)
-
-
-async def _rows(db: Any) -> dict[str, list[str]]:
-    tables = [row[0] for row in await db.fetch("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")]
-    return {
-        table: [row[0] for row in await db.fetch(f'SELECT whole::text FROM "{table}" whole ORDER BY 1')]
-        for table in tables
-        if table != "node"
-    }
