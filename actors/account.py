@@ -5,7 +5,6 @@ Memory mirrors rows and changes only after commit. The commands are in `commands
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -91,7 +90,7 @@ class AccountActor(EntityActor):
         self.user: users.User | None = None  # None for accounts of other servers
         # How many accounts ask to follow this one, and after how many acts of staff they were counted.
         self.requests: tuple[int, int] | None = None
-        self.flags: OrderedDict[int, Flags] = OrderedDict()
+        self.flags: dict[int, Flags] = {}  # those that were read last at the end
         self.filters = NO_FILTERS
         # False if the last post was for followers who asked for every post, or who are on other servers.
         self.posts_alone = True
@@ -104,8 +103,10 @@ class AccountActor(EntityActor):
             await self.context.outbox.make_up_for(self.address)
         self.user = await database.read(users.find_user, self.id)
         self.relation_stamps = self.context.broadcast.changes_of(self.id)
-        self.perspective = perspective_of(self.id, await database.read(relations.relations, self.id))
-        self.filters = Filters(await database.read(filters.of_account, self.id))
+        perspective = perspective_of(self.id, await database.read(relations.relations, self.id))
+        self.perspective = self.context.perspectives.share(perspective)
+        rows = await database.read(filters.of_account, self.id)
+        self.filters = Filters(rows) if rows else NO_FILTERS
         self.announce_perspective()
         self.announce_filters()
 
@@ -156,22 +157,24 @@ class AccountActor(EntityActor):
         """Store how the account stands to `other`, after a commit of either of the two."""
         changed = self.perspective.after(other, relation)
         if changed != self.perspective:
-            self.perspective = changed
+            self.perspective = self.context.perspectives.share(changed)
             self.announce_perspective()
 
     def announce_perspective(self) -> None:
         """Give the new perspective to streams of public statuses, which filter by it."""
-        self.feed.append(PerspectiveChanged(self.perspective))
+        if self.listened is not None:
+            self.listened.append(PerspectiveChanged(self.perspective))
 
     def announce_filters(self) -> None:
         """Streams apply the filters to what they show: give them those that are in force."""
-        self.feed.append(FiltersInForce(self.filters))
+        if self.listened is not None:
+            self.listened.append(FiltersInForce(self.filters))
 
     def keep_flags(self, id: int, flags: Flags) -> None:
+        self.flags.pop(id, None)
         self.flags[id] = flags
-        self.flags.move_to_end(id)
         if len(self.flags) > FLAGS_KEPT:
-            self.flags.popitem(last=False)
+            del self.flags[next(iter(self.flags))]
 
     def current_perspective(self) -> Perspective:
         """Return the perspective without expired mutes."""

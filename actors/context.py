@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 
 from ..storage.engine.database import Database
@@ -17,6 +17,7 @@ from .holdings import Holdings
 from .kernel import Clock, Ids
 from .outbox import Outbox
 from .own_rows import OwnRows
+from .perspectives import SharedPerspectives
 from .server_blocks import ServerBlocks
 from .statuses import AccountCache, StatusCache
 from .tellings import Tellings
@@ -52,6 +53,7 @@ class ActorContext:
     local_domain: str
     tally_delay: timedelta  # until other servers are told of votes
     holdings: Holdings  # of all awake timelines
+    perspectives: SharedPerspectives = field(default_factory=SharedPerspectives)
 
     @property
     def names(self) -> LocalNames:

@@ -70,6 +70,11 @@ class Actor:
         return self._cell.feed
 
     @property
+    def listened(self) -> Feed | None:
+        """The feed; None if nobody has ever listened, so that there is nothing to tell and nothing was told."""
+        return self._cell.listened
+
+    @property
     def origin(self) -> Origin:
         """The origin of all messages that the current turn sends."""
         envelope = self._cell.envelope

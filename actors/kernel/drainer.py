@@ -145,7 +145,11 @@ class Drainer:
             if cell.incarnation or mailbox.resync or mailbox.wanted:  # else all that woke it have left again
                 self._activation.begin(cell)
         elif mailbox:
-            self._handle(cell, mailbox.take())
+            envelope = mailbox.take()
+            if envelope.reply is None and (turn := self._turns.get(type(envelope.message))) is not None:
+                self._take_turn(cell, envelope, turn)  # a hint, as in a fan-out
+            else:
+                self._handle(cell, envelope)
 
     def _handle(self, cell: Cell, envelope: Envelope) -> None:
         turn = self._turns.get(type(envelope.message))

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 
 from .ids import BELOW_MILLISECONDS
 
@@ -35,6 +36,8 @@ class Telling:
 
     def joined(self, later: Telling) -> Telling:
         """Return the highest of each of two tellings: they may arrive in another order."""
+        if later.position >= self.position and later.number >= self.number and later.logged >= self.logged:
+            return later
         return Telling(
             max(self.position, later.position), max(self.number, later.number), max(self.logged, later.logged)
         )
@@ -60,13 +63,14 @@ class Progress:
         last = self._last
         if telling.position:
             last = self._last = last.joined(telling)
-            self._keys = {key: number for key, number in self._keys.items() if number >= last.logged}
+            if self._keys:
+                self._keys = {key: number for key, number in self._keys.items() if number >= last.logged}
         if key:
             self._keys.pop(key, None)
             self._keys[key] = telling.number or last.logged + UNTOLD_FOR
             if len(self._keys) > MOST_KEYS:
                 del self._keys[next(iter(self._keys))]
-        return str(ResumptionPoint(last.position, tuple(self._keys))) if last.position else ""
+        return _written(last.position, tuple(self._keys)) if last.position else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +95,12 @@ class ResumptionPoint:
         if not _is_number(position) or len(keys) > MOST_KEYS or not all(map(_is_key, keys)):
             return None
         return cls(int(position), tuple(keys))
+
+
+@lru_cache(maxsize=1024)
+def _written(position: int, keys: tuple[str, ...]) -> str:
+    """Return an id. An event has the same one in most feeds."""
+    return str(ResumptionPoint(position, keys))
 
 
 def _is_number(text: str) -> bool:

@@ -14,6 +14,9 @@ from collections.abc import Iterable, Iterator
 # can tell news from what was there before.
 MEMORY = 1000
 
+# Shared, because most feeds remember nothing. It is never changed.
+NONE = array("q")
+
 
 class Subjects:
     """At most MEMORY ids. Those that were added before the last `renew` are forgotten first, then the oldest.
@@ -24,8 +27,8 @@ class Subjects:
     __slots__ = ("_before", "_ids")
 
     def __init__(self) -> None:
-        self._before = array("q")  # added before the last `renew`, and not renewed by it
-        self._ids = array("q")
+        self._before = NONE  # added before the last `renew`, and not renewed by it
+        self._ids = NONE
 
     def __len__(self) -> int:
         return len(self._before) + len(self._ids)
@@ -35,11 +38,17 @@ class Subjects:
         yield from self._ids
 
     def __contains__(self, subject: int) -> bool:
-        return _holds(self._ids, subject) or _holds(self._before, subject)
+        ids, before = self._ids, self._before
+        # A new id is above all others, nearly always.
+        if (not ids or subject > ids[-1]) and (not before or subject > before[-1]):
+            return False
+        return _holds(ids, subject) or _holds(before, subject)
 
     def add(self, subject: int) -> None:
         if subject in self:
             return
+        if self._ids is NONE:
+            self._ids = array("q")
         ids = self._ids
         if ids and subject < ids[-1]:
             ids.insert(bisect_left(ids, subject), subject)
@@ -70,5 +79,4 @@ class Subjects:
 
 
 def _holds(ids: array[int], subject: int) -> bool:
-    # A new id is above all others, nearly always.
     return bool(ids) and subject <= ids[-1] and ids[bisect_left(ids, subject)] == subject

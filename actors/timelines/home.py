@@ -57,7 +57,8 @@ class HomeTimeline(Timeline):
     async def load(self) -> None:
         database = self.context.database
         self.relation_stamps = self.context.broadcast.changes_of(self.id)
-        self.perspective = perspective_of(self.id, await database.read(relations.relations, self.id))
+        perspective = perspective_of(self.id, await database.read(relations.relations, self.id))
+        self.perspective = self.context.perspectives.share(perspective)
         self.context.audience.join(self.cell, self.authors)
         self.context.tagged.join(self.cell, self.perspective.followed_tags)
         self.exclusive = await database.read(lists.exclusive_members, self.id)
@@ -148,7 +149,7 @@ class HomeTimeline(Timeline):
         before, after = self.perspective.following, changed.following
         self.context.audience.leave(self.cell, [id for id in before if id not in after])
         self.context.audience.join(self.cell, [id for id in after if id not in before])
-        self.perspective = changed
+        self.perspective = self.context.perspectives.share(changed)
         # The end of a follow, or of a request, ends its list memberships.
         self.exclusive.intersection_update([*after, *changed.requested])
         self.window.keep(self.admits)

@@ -55,7 +55,8 @@ class ListTimeline(Timeline):
         self.context.owned.join(self.cell, [owner])
         self.members = await database.read(lists.members, self.id)
         self.context.listed.join(self.cell, self.members)
-        self.perspective = perspective_of(owner, await database.read(relations.relations, owner))
+        perspective = perspective_of(owner, await database.read(relations.relations, owner))
+        self.perspective = self.context.perspectives.share(perspective)
         await super().load()
 
     def owned_by(self, account_id: int) -> Row | None:

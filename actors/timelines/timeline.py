@@ -183,22 +183,24 @@ async def missed_events(timeline: Timeline, message: MissedEvents) -> Missed:
 @turn(Timeline, StatusPublished)
 def take_status(timeline: Timeline, message: StatusPublished) -> None:
     """Add a status. Runs once for each awake timeline that a status goes to: the fan-out's hot path."""
-    entry = _as_it_stands(timeline, message.entry)
-    feed = timeline.feed
+    entry, window, feed = _as_it_stands(timeline, message.entry), timeline.window, timeline.listened
     # After a crash the mailbox may be older than the rows: the status may have been deleted since.
-    if timeline.context.statuses.is_deleted(entry.id) or entry.id in feed.gone:
+    if timeline.context.statuses.is_deleted(entry.id) or (feed is not None and entry.id in feed.gone):
         return
     if not timeline.admits(entry):
         return
-    if _is_late(entry, first_id_at(timeline.context.clock.now())):
-        if timeline.window.reaches(entry.id):
-            timeline.window.add(entry)
+    if not entry.local and _is_late(entry, first_id_at(timeline.context.clock.now())):
+        if window.reaches(entry.id):
+            window.add(entry)
+            if feed is not None:
+                feed.know(entry.id)
+    elif feed is None:
+        window.add(entry)
+    else:
+        if window.repeats(entry):
             feed.know(entry.id)
-        return
-    if timeline.window.repeats(entry):
-        feed.know(entry.id)
-    timeline.window.add(entry)
-    feed.announce(entry.id, message.event)
+        window.add(entry)
+        feed.announce(entry.id, message.event)
 
 
 def _is_late(entry: TimelineEntry, now: int) -> bool:
@@ -213,7 +215,7 @@ def _as_it_stands(timeline: Timeline, entry: TimelineEntry) -> TimelineEntry:
         return entry
     silenced = author.silenced_at is not None
     withdrawn = entry.withdrawn or author.suspended_at is not None or author.deleted_at is not None
-    if (silenced, withdrawn) == (entry.silenced, entry.withdrawn):
+    if silenced is entry.silenced and withdrawn is entry.withdrawn:
         return entry
     return replace(entry, silenced=silenced, withdrawn=withdrawn)
 

@@ -65,9 +65,15 @@ class Window:
         place = len(entries) if newest else bisect_left(entries, entry.id, key=ID)
         if not newest and entries[place].id == entry.id:
             return False
-        entries.insert(place, self._take(entry))
+        holdings = self._holdings
+        held = entry if holdings is None else holdings.take(entry)
+        entries.append(held) if newest else entries.insert(place, held)
         self._shown = None
-        self._trim()
+        if len(entries) > SIZE:  # as `_trim`, for the one entry that it is in a fan-out
+            oldest = entries.pop(0)
+            if holdings is not None:
+                holdings.give_back(oldest.id)
+            self.complete = False
         return True
 
     def repeats(self, entry: TimelineEntry) -> bool:

@@ -86,6 +86,8 @@ class Frames(ABC):
         self._renderings = renderings
         self._base_url = base_url
         self.counts = counts or StreamCounts()
+        self._latest = b"", ""  # a frame and an id, and what was made of them
+        self._latest_identified = b""
 
     @abstractmethod
     def frame(self, event: Event, label: bytes, viewer: ViewerPart = NO_VIEWER, id: str = "") -> bytes:
@@ -93,6 +95,19 @@ class Frames(ABC):
 
         With the `id` clients can resume the stream. It depends on the feed, so it is not rendered with the event.
         """
+
+    @abstractmethod
+    def identified(self, frame: bytes, id: bytes) -> bytes:
+        """Return a frame with an id in it."""
+
+    def with_id(self, frame: bytes, id: str) -> bytes:
+        """The same, if there is an id. Most streams that are sent a frame are sent it with the same id, in a row."""
+        if not id:
+            return frame
+        if frame is not self._latest[0] or id != self._latest[1]:
+            self._latest = frame, id
+            self._latest_identified = self.identified(frame, id.encode())
+        return self._latest_identified
 
     def is_matched(self, event: Event, viewer: ViewerPart) -> bool:
         """True if the viewer's filters match the status that an event shows, or the one that is quoted in it."""
@@ -146,8 +161,10 @@ class WebSocketFrames(Frames):
     """Events as the texts of frames."""
 
     def frame(self, event: Event, label: bytes, viewer: ViewerPart = NO_VIEWER, id: str = "") -> bytes:
-        frame = self._frame(event, label, viewer)
-        return b'%b,"id":"%b"}' % (frame[:-1], id.encode()) if id else frame
+        return self.with_id(self._frame(event, label, viewer), id)
+
+    def identified(self, frame: bytes, id: bytes) -> bytes:
+        return b'%b,"id":"%b"}' % (frame[:-1], id)
 
     def _frame(self, event: Event, label: bytes, viewer: ViewerPart) -> bytes:
         if self.is_matched(event, viewer):
@@ -176,7 +193,10 @@ class SseFrames(Frames):
         if isinstance(event, StreamResumed):
             return b"id: %b\n\n" % id.encode()  # no event: it sets the id from which a browser resumes
         frame = self._frame(event, viewer)
-        return b"id: %b\n%b" % (id.encode(), frame) if id else frame
+        return self.with_id(frame, id)
+
+    def identified(self, frame: bytes, id: bytes) -> bytes:
+        return b"id: %b\n%b" % (id, frame)
 
     def _frame(self, event: Event, viewer: ViewerPart) -> bytes:
         if self.is_matched(event, viewer):

@@ -1,6 +1,10 @@
 """Home and public timelines, page by page."""
 
+from typing import Any
+
 import pytest
+
+from troupe.actors.rules.visibility import Perspective
 
 from ..clients import HOME, Person, Stage, ids, link
 
@@ -67,3 +71,15 @@ class TestClosed:
         assert (answer.status, answer.json) == (401, {"error": "This method requires an authenticated user"})
         assert (await ada.get(PUBLIC)).status == 200
         assert (await stage.anybody().get("/api/v1/instance")).status == 200
+
+
+async def test_an_account_and_its_home_hold_one_perspective(stage: Stage, ada: Person, bob: Person) -> None:
+    def held(kind: str) -> Perspective:
+        actor: Any = stage.http_context.runtime.pools[kind].cells[str(bob.account.id)].actor
+        return actor.perspective
+
+    for act in ("follow", "mute", "unmute", "unfollow"):
+        await bob.get("/api/v1/timelines/home")
+        await bob.post(f"/api/v1/accounts/{ada.id}/{act}")
+        assert (ada.account.id in held("account").following) is (act != "unfollow")
+        assert held("home") is held("account")
