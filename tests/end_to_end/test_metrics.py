@@ -174,9 +174,9 @@ def test_actors_and_the_process_are_seen(watched: tuple[Server, str]) -> None:
         assert seen.of("troupe_database_wait_seconds_count", call=kind) > 0
 
 
-def with_pauses(seen: Scraped) -> Scraped | None:
+def with_pauses(seen: Scraped) -> Scraped:
     """Return a scrape after the loop's lag was measured; of the collector's runs there may be none yet."""
-    return seen if seen.of("troupe_loop_lag_seconds_count") > 0 else None
+    return seen if seen.of("troupe_loop_lag_seconds_count") > 0 else Scraped()
 
 
 def test_lost_connections_late_effects_and_parked_messages_are_seen(own_server: Server) -> None:
@@ -208,8 +208,8 @@ KILL_CONNECTIONS = """
 """
 
 
-def late(seen: Scraped) -> Scraped | None:
-    return seen if seen.of("troupe_outbox_oldest_due_seconds", effect="mail") >= 60 else None
+def late(seen: Scraped) -> Scraped:
+    return seen if seen.of("troupe_outbox_oldest_due_seconds", effect="mail") >= 60 else Scraped()
 
 
 def do(server: Server, *statements: str) -> None:

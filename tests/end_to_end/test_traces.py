@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import httpx
+from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from .collecting import Collector, collector
 from .patience import eventually
 from .server import Server
 
-TRACE, SPAN = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
+TRACE, CALLER = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 
 
 def test_a_post_is_one_trace_through_request_turns_and_transactions(own_server: Server) -> None:
@@ -18,11 +19,11 @@ def test_a_post_is_one_trace_through_request_turns_and_transactions(own_server: 
         (ada,) = own_server.people("ada")
         with httpx.Client(base_url=own_server.url, headers=ada.headers, trust_env=False) as client:
             assert client.get("/api/v1/timelines/home").status_code == 200
-            headers = {"traceparent": f"00-{TRACE}-{SPAN}-01"}
+            headers = {"traceparent": f"00-{TRACE}-{CALLER}-01"}
             assert client.post("/api/v1/statuses", json={"status": "Hello"}, headers=headers).status_code == 200
         spans = {span.name: span for span in eventually(lambda: whole(collected))}
         request, publish = spans["POST /api/v1/statuses"], spans["PublishStatus"]
-        assert request.parent_span_id.hex() == SPAN
+        assert request.parent_span_id.hex() == CALLER
         assert publish.parent_span_id == request.span_id
         assert spans["StatusPublished"].parent_span_id == publish.span_id
         stored = [span for name, span in spans.items() if name.startswith(("statement ", "transaction "))]
@@ -42,10 +43,10 @@ def sent_to(collected: Collector) -> dict[str, str]:
     }  # fmt: skip
 
 
-def whole(collected: Collector) -> list[object] | None:
+def whole(collected: Collector) -> list[Span]:
     found = collected.of(TRACE)
     names = {span.name for span in found}
-    return found if {"POST /api/v1/statuses", "PublishStatus", "StatusPublished"} <= names else None
+    return found if {"POST /api/v1/statuses", "PublishStatus", "StatusPublished"} <= names else []
 
 
 def test_a_collector_that_is_away_disturbs_nobody(own_server: Server) -> None:

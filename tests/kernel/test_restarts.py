@@ -394,3 +394,15 @@ async def test_the_log_and_the_dead_letter_name_the_fact_on_which_an_actor_crash
     await trio.sleep(1)
     assert kernel.told("message.parked")[0]["message"] == "LearnFact(MarkedStatus)"
     assert kernel.parked[0][1].kind == "LearnFact(MarkedStatus)"
+
+
+async def test_crashes_quarantines_and_parked_messages_are_counted_for_metrics(kernel: Kernel) -> None:
+    recovery = kernel.pool.recovery
+    kernel.tell("a", crash)
+    await trio.sleep(1)
+    assert (recovery.crashes, recovery.parked, recovery.quarantines) == (2, 1, 0)
+    for _ in range(6):
+        with pytest.raises(NotAnswered):
+            await kernel.ask("b", crash)
+        await trio.sleep(3)
+    assert (recovery.crashes, recovery.parked, recovery.quarantines) == (8, 1, 1)

@@ -12,7 +12,7 @@ import trio
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
-from opentelemetry.trace import StatusCode
+from opentelemetry.trace import SpanContext, StatusCode
 
 from troupe.actors.kernel import Crashed, Origin, Refused
 from troupe.http.answers.answer import Answer
@@ -81,7 +81,13 @@ def finished(status: int = 200) -> FinishedAnswer:
 
 
 def id_of(span: ReadableSpan) -> str:
-    return f"{span.context.span_id:016x}"
+    return f"{context_of(span).span_id:016x}"
+
+
+def context_of(span: ReadableSpan) -> SpanContext:
+    context = span.get_span_context()
+    assert context is not None
+    return context
 
 
 def parent_of(span: ReadableSpan) -> str:
@@ -109,7 +115,7 @@ async def test_a_request_its_turns_and_their_transactions_are_one_tree(spans: Sp
     transaction, read, inner, outer, whole = spans.all()
     assert whole.name == "GET /api/v1/things/<id>"
     assert parent_of(whole) == SPAN
-    assert {f"{span.context.trace_id:032x}" for span in spans.all()} == {TRACE}
+    assert {f"{context_of(span).trace_id:032x}" for span in spans.all()} == {TRACE}
     assert [parent_of(span) for span in (outer, transaction, inner, read)] == [
         id_of(whole), id_of(outer), id_of(outer), id_of(inner)
     ]  # fmt: skip

@@ -1,0 +1,148 @@
+"""What is counted by senders, the relay and the disks, as metrics name it."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from troupe.actors.deliveries.sender import DeliveryPutOff, DeliveryRefused, DeliveryReply, DeliverySender
+from troupe.actors.outgoing.errors import Unreachable
+from troupe.actors.push.delivery import PushReply
+from troupe.actors.push.sender import PushFailed, PushPutOff, PushSender
+from troupe.storage.engine.histogram import Histogram
+from troupe.storage.hosts import Host
+from troupe.supervision.disks import FULL, Disks
+from troupe.supervision.metrics.families import histogram
+from troupe.supervision.metrics.pauses import CollectorPauses
+
+from ..small_disks import resize, small_disk
+
+NOON = datetime(2026, 11, 23, 12, tzinfo=UTC)
+
+
+class Hosts:
+    """One host, of which something is known."""
+
+    def __init__(self, known: Host, closed_until: datetime | None) -> None:
+        self._known = known
+        self._closed_until = closed_until
+
+    async def find(self, host: str) -> Host:
+        return self._known
+
+    async def closed_until(self, host: str) -> datetime | None:
+        return self._closed_until
+
+    async def note(self, *about: object, **more: object) -> None:
+        """Take what a delivery says about the host."""
+
+    succeeded = answered = failed = note
+
+
+def deliverer(known: Host, post: Callable[..., Awaitable[DeliveryReply]], closed: datetime | None = None) -> Any:
+    """A sender of one activity to a host of which this is known."""
+
+    async def read(*_: object) -> object:
+        return SimpleNamespace(private_key=None)
+
+    blocks = SimpleNamespace(domains=SimpleNamespace(standing_of=lambda _: SimpleNamespace(suspended=False)))
+    context: Any = SimpleNamespace(
+        hosts=Hosts(known, closed), blocks=blocks, database=SimpleNamespace(read=read), chance=lambda: 0.5,
+        clock=SimpleNamespace(now=lambda: NOON), first_retry=1.0,
+    )  # fmt: skip
+    sender = DeliverySender(context, cast("Any", None))
+
+    async def knock(*_: object) -> tuple[DeliveryReply, str]:
+        return await post(), "cavage"
+
+    sender._knock = knock  # pyright: ignore[reportAttributeAccessIssue]  # no keys and no network
+    return sender
+
+
+NEW, WORKING, FAILING = Host("a"), Host("a", delivered_at=NOON), Host("a", delivered_at=NOON, failures=2)
+
+
+@pytest.mark.parametrize(
+    ("known", "answer", "closed", "counted"),
+    [
+        (NEW, 202, None, ("new", "delivered")),
+        (WORKING, 202, None, ("working", "delivered")),
+        (WORKING, 404, None, ("working", "refused")),
+        (WORKING, 500, None, ("working", "failed")),
+        (FAILING, Unreachable("gone"), None, ("failing", "failed")),
+        (FAILING, 202, NOON, ("failing", "left_alone")),
+    ],
+)
+async def test_deliveries_are_counted_by_host_class_and_result(
+    known: Host, answer: int | Exception, closed: datetime | None, counted: tuple[str, str]
+) -> None:
+    async def post() -> DeliveryReply:
+        if isinstance(answer, Exception):
+            raise answer
+        return DeliveryReply(answer)
+
+    sender = deliverer(known, post, closed)
+    with contextlib.suppress(DeliveryPutOff, DeliveryRefused):
+        await sender.send(1, "https://a.example/inbox", "a.example", 1)
+    assert sender.results == {counted: 1}
+
+
+@pytest.mark.parametrize(
+    ("status", "retry_after", "counted"),
+    [(201, None, "sent"), (410, None, "ended"), (500, None, "failed"), (429, "60", "put_off"), (0, None, "not_shown")],
+)
+async def test_pushes_are_counted_by_result(status: int, retry_after: str | None, counted: str) -> None:
+    async def read(*_: object) -> object:
+        return SimpleNamespace(service="push.example")
+
+    async def deliver(*_: object) -> PushReply:
+        return PushReply(status, retry_after)
+
+    async def message(*_: object) -> bytes | None:
+        return b"hello" if status else None
+
+    context: Any = SimpleNamespace(
+        database=SimpleNamespace(read=read), clock=SimpleNamespace(now=lambda: NOON), record=lambda *_, **__: None
+    )
+    sender: Any = PushSender(context, deliver)
+    sender._message = message
+    with contextlib.suppress(PushFailed, PushPutOff):
+        await sender.send(1, 2, None)
+    assert sender.results == {counted: 1}
+
+
+def test_a_histogram_counts_a_value_at_its_bound_and_all_below() -> None:
+    values = Histogram((0.1, 1.0))
+    for value in (0.05, 0.1, 0.5, 7):
+        values.observe(value)
+    family = histogram("a_seconds", "About a.", (), [((), values)])
+    assert [(one.name, one.labels.get("le"), one.value) for one in family.samples] == [
+        ("a_seconds_bucket", "0.1", 2), ("a_seconds_bucket", "1.0", 3), ("a_seconds_bucket", "+Inf", 4),
+        ("a_seconds_count", None, 4), ("a_seconds_sum", None, pytest.approx(7.65)),
+    ]  # fmt: skip
+
+
+def test_the_pauses_of_the_collector_are_measured_while_metrics_are_on() -> None:
+    pauses = CollectorPauses()
+    with pauses.measured():
+        gc.collect(0)
+        gc.collect(2)
+    gc.collect(2)
+    assert [sum(one.counts) for one in pauses.seconds] == [1, 0, 1]
+
+
+async def test_a_disk_is_full_when_postgresql_has_no_room_for_its_log(tmp_path: Path) -> None:
+    with small_disk(tmp_path / "data", f"{FULL + 2**20}") as data:
+        disks = Disks({"data": data, "media": data / "not there yet"}, lambda *_, **__: None)
+        assert not disks.is_full()
+        resize(data, f"{FULL - 2**20}")
+        assert disks.is_full()
+        await disks.look()
+        assert disks.measured["data"].size == FULL - 2**20
