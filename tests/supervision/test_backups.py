@@ -298,8 +298,9 @@ def test_an_interrupted_backup_is_none_and_the_next_one_goes_on(
         assert ended.returncode == -signal.SIGKILL
     assert list(place.glob("*.manifest")) == []
     assert run("backup", place, "--verify").exit_code == 1
+    (data / media("a")).unlink()
     again = json.loads(ok(run("backup", place, "--json")).stdout)
-    assert again["new_files"] == 0, "all files were stored by the first one"
+    assert (again["new_files"], again["missing"]) == (0, []), "all files were stored by the first one, and are known"
     assert len(list(place.glob("*.part")) + list(place.glob("*.dump"))) == 1
     ok(run("backup", place, "--verify"))
 
@@ -330,6 +331,8 @@ def test_what_is_damaged_is_found_and_not_restored(
     refused = restore()
     assert (refused.exit_code, "damaged" in refused.stderr) == (1, True), refused.output
     assert table_rows(bare_dsn) == {}
+    # Contents of the right size are compared when they are copied; the mark then keeps servers away.
+    assert (place.parent / "new" / "restoring").exists() is (what == "content")
     if path == content:
         path.unlink(missing_ok=True)
         ok(run("backup", place))
@@ -460,7 +463,7 @@ def test_ids_of_the_first_server_are_not_handed_out_again(
     async def stamp(db: Any) -> int:
         return await db.fetchval("SELECT nextval('relation_stamp')")
 
-    assert transact_once(bare_dsn, stamp) > 7 + copies.GAP - 1
+    assert transact_once(bare_dsn, stamp) > 100_000
 
 
 class _Later(datetime):
