@@ -9,20 +9,23 @@ from typing import get_args
 
 import trio
 
+from ..actors.context import ActorContext
 from ..actors.dead_letters import replay
 from ..actors.kernel import Address, Busy, Crashed, KernelError, Quarantined, Refused, Runtime, TimedOut
 from ..actors.kernel.codec import Unreadable
 from ..actors.kernel.inspection import ActorFilter, Order, at_once, in_slices
 from ..actors.kernel.interventions import NothingToDo
+from ..actors.staff import Target, act_at_command_line
 from ..http.access.streams import Streams
 from ..storage import dead_letters
-from ..storage.engine.database import Database
+from ..storage.engine.database import Connection, StorageError
 from ..storage.engine.json_values import JsonObject
 from .control import Answer, Unanswerable
 from .redaction import redacted
 
 MOST_ACTORS = 1_000  # in one answer
 MOST_STREAMS = 1_000
+LOGGING_WAITS = 2.0  # seconds
 REPLAY_WAITS = 4.0  # seconds, less than the socket does
 WHY: Mapping[type[KernelError], str] = defaultdict(
     lambda: "it takes no messages now",
@@ -39,16 +42,16 @@ ORDERS: tuple[Order, ...] = get_args(Order)
 class Inspector:
     """Looks at the actors of a running server, and acts on single ones, for its operator."""
 
-    def __init__(self, runtime: Runtime, database: Database, streams: Streams) -> None:
+    def __init__(self, runtime: Runtime, context: ActorContext, streams: Streams) -> None:
         self._runtime = runtime
-        self._database = database
+        self._context = context
         self._streams = streams
 
     def answers(self) -> Mapping[str, Answer]:
         """Return what the loop answers."""
         return {
             "top": self.top, "actor": self.actor, "restart": self.restart, "release": self.release,
-            "request": self.request, "streams": self.streams, "replay": self.replay,
+            "request": self.request, "streams": self.streams, "replay": self.replay, "log_act": self.log_act,
         }  # fmt: skip
 
     def answers_outside(self) -> Mapping[str, Answer]:
@@ -85,7 +88,7 @@ class Inspector:
 
     async def replay(self, id: int) -> JsonObject:
         """Send a dead letter again. It is handled when this returns, and the letter is still there."""
-        letter = await self._database.read(dead_letters.find, id)
+        letter = await self._context.database.read(dead_letters.find, id)
         if letter is None:
             raise Unanswerable(f"There is no dead letter {id}.")
         try:
@@ -106,6 +109,25 @@ class Inspector:
 
     def break_off(self, address: str) -> JsonObject:
         return self._done(self._runtime.interventions.break_off, address)
+
+    async def log_act(self, action: str, address: str) -> JsonObject:
+        """Write into the audit log what an operator did. The database may be what is stuck, so this waits for a moment.
+
+        The server does it, because a command first reads the highest id from tables that may be locked.
+        """
+        logged = False
+        with trio.move_on_after(LOGGING_WAITS):
+            try:
+                await self._context.database.transact(self._log_act, action, address)
+                logged = True
+            except StorageError:
+                pass
+        return {"logged": logged}
+
+    async def _log_act(self, db: Connection, action: str, address: str) -> None:
+        context = self._context
+        act = act_at_command_line(context.ids, context.clock.now())
+        await act.log(db, action, Target("actor", None, address))
 
     def _done(self, act: Callable[[Address], str], address: str) -> JsonObject:
         try:

@@ -170,7 +170,7 @@ class Troupe:
     def _children(self) -> list[Child]:
         """All parts in the order in which they start. Each may depend on those before it."""
         tree = {"tree": self.supervisor_portrait}
-        inspector = Inspector(self.runtime, self.database, self.http_context.streams)
+        inspector = Inspector(self.runtime, self.actors.actor_context, self.http_context.streams)
         control = Control(
             self.settings.control_socket, {**tree, "doctor": self.self_report, **inspector.answers()},
             self.listeners.hand_over,

@@ -60,12 +60,15 @@ def release(as_json: bool, address: str, data: str | None, node: str | None, con
     _act("release", address, as_json=as_json, config=config, data=data, node=node)
 
 
-def _act(act: str, address: str, *, as_json: bool, config: Path | None, **chosen: object) -> None:
-    done = ask_server(settings_from(config, **chosen), act, address=address)
+def _act(verb: str, address: str, *, as_json: bool, config: Path | None, **chosen: object) -> None:
+    settings = settings_from(config, **chosen)
+    done = ask_server(settings, verb, address=address)
     if as_json:
         print_json(done)
     else:
         click.echo(done["done"])
+    if not ask_server(settings, "log_act", action=f"{verb}_actor", address=address)["logged"]:
+        click.echo("The database could not store this in the audit log.", err=True)
 
 
 def drawn(portrait: JsonObject) -> Iterator[str]:
