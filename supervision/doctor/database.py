@@ -15,6 +15,7 @@ SUBJECT = "database"
 OLDEST = 15  # NULLS NOT DISTINCT of unique indexes
 # Besides the pool: the connection that holds the term and hears notices, and two commands at once.
 BESIDES = 3
+NOT_SEEN = "the room on the disk of an external PostgreSQL can't be seen from here"
 LOSES = {
     "fsync": "a power cut can destroy the database",
     "full_page_writes": "a power cut can destroy pages of the database",
@@ -33,6 +34,8 @@ def check_database(examination: Examination) -> Iterator[Finding]:
         return
     yield from judge(facts, examination.sources.settings.database_connections, own=not _is_external(examination))
     yield from _schema(examination.dsn)
+    if _is_external(examination):
+        yield Finding(SUBJECT, "note", f"{NOT_SEEN}; the database has {size_text(facts.size)} now")
 
 
 def judge(facts: ServerFacts, pool: int, *, own: bool) -> Iterator[Finding]:

@@ -13,11 +13,7 @@ from troupe.supervision.commands import troupe
 from troupe.supervision.configuration import Settings
 from troupe.supervision.sources import SECRETS, read_settings
 
-VALUES = {
-    "database_url": "postgresql://ada:hidden@127.0.0.1:1/troupe",
-    "smtp_password": "hidden",
-    "translation_key": "hidden",
-}
+VALUES = dict.fromkeys(SECRETS, "hidden") | {"database_url": "postgresql://ada:hidden@127.0.0.1:1/troupe"}
 
 
 @pytest.fixture(autouse=True)
@@ -76,8 +72,8 @@ def test_what_is_at_its_default_is_shown_only_with_all() -> None:
     assert [one["name"] for one in shown] == list(Settings.model_fields)
 
 
-def test_every_secret_has_a_value_in_these_tests() -> None:
-    assert set(SECRETS) == set(VALUES)
+def test_passwords_and_keys_are_secrets() -> None:
+    assert {"database_url", "smtp_password", "translation_key", "s3_secret_key"} <= {*SECRETS}
 
 
 @pytest.mark.parametrize("name", sorted(VALUES))

@@ -14,9 +14,12 @@ import pytest
 from click.shell_completion import get_completion_class
 from click.testing import CliRunner
 
+from troupe.storage.engine.connect import transact_once
+from troupe.storage.engine.database import Connection
 from troupe.supervision.commands import troupe
 from troupe.supervision.commands.examples import EXAMPLES, EXITS
 from troupe.supervision.configuration import Settings
+from troupe.supervision.manual import FILES as FILES_OF_TROUPE
 from troupe.supervision.manual import manual
 
 # What the examples name.
@@ -75,7 +78,9 @@ def test_the_manual_has_every_command_option_and_setting() -> None:
         assert f"\n.B {name}\n" in text
 
 
-def test_no_text_of_the_manual_is_taken_for_a_request() -> None:
+def test_no_text_of_the_manual_is_taken_for_a_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(FILES_OF_TROUPE, "'strange", ".a file")
+    assert "\n.I \\&'strange\n\\&.a file\n" in manual()
     requests = {line.split(" ")[0] for line in manual().splitlines() if line.startswith((".", "'"))}
     assert requests == {".TH", ".SH", ".SS", ".TP", ".PP", ".B", ".I", ".nf", ".fi"}
     assert "\b" not in manual()
@@ -127,11 +132,18 @@ def test_names_of_accounts_are_completed_while_the_database_runs(
         assert CliRunner().invoke(troupe, [*words, "--data", str(data)]).exit_code == 0
     assert completed("accounts", "show", "--data", str(data), "ada") == ["ada_l", "adalbert", "Adam"]
     assert completed("tokens", "list", "--data", str(data), "@ada_") == ["ada_l"]
+    transact_once(dsn, send_away, "adalbert")
+    assert completed("accounts", "show", "--data", str(data), "ada") == ["ada_l", "Adam"], "others are named by handles"
     monkeypatch.setenv("TROUPE_DATABASE_URL", dsn)
     assert completed("sessions", "revoke", "b") == ["bob"]
     monkeypatch.delenv("TROUPE_DATABASE_URL")
     assert completed("accounts", "show", "--data", str(tmp_path / "none"), "a") == []
     assert not (tmp_path / "none").exists(), "nothing is started or made for it"
+
+
+async def send_away(db: Connection, username: str) -> None:
+    """Make an account one of another server."""
+    await db.execute("UPDATE accounts SET domain = 'far.example' WHERE username = $1", username)
 
 
 def test_a_completion_shows_no_errors(monkeypatch: pytest.MonkeyPatch) -> None:
