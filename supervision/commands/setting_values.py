@@ -82,9 +82,7 @@ def _value(name: str, sources: SettingsSources, changed: str | None) -> SettingV
     value = getattr(sources.settings, name)
     found = [*reversed(sources.of(name)), Source("default", "default", default(name))]
     if changed is not None:
-        found.insert(
-            0, Source("changed", f"changed while running (`troupe settings {name.replace('_', '-')}`)", changed)
-        )
+        found.insert(0, Source("changed", f"changed while running (`troupe settings history {name}`)", changed))
         return SettingValue(name, changed, found[0], found[1:-1])
     return SettingValue(name, written(value), found[0], found[1:-1])
 
