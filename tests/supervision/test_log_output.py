@@ -2,6 +2,9 @@
 
 import json
 import os
+import subprocess
+import sys
+import termios
 from pathlib import Path
 
 import pytest
@@ -48,3 +51,37 @@ def test_a_journal_that_is_not_there_is_said_at_the_start(tmp_path: Path, monkey
     monkeypatch.setattr(journal.Journal.__init__, "__defaults__", (tmp_path / "socket",))
     with pytest.raises(FileNotFoundError, match="socket"):
         open_log(Settings(log_to="journal"))
+
+
+PROGRAM = """
+from troupe.supervision.configuration import Settings
+from troupe.supervision.log_output import open_log
+opened = open_log(Settings())
+opened.log.record("storage.lost", error="OSError: " + "no " * 30)
+opened.close()
+"""
+
+
+def on_a_terminal(columns: int, **environ: str) -> str:
+    """What a log on a terminal of this width shows."""
+    ours, theirs = os.openpty()
+    termios.tcsetwinsize(theirs, (24, columns))
+    try:
+        subprocess.run(
+            [sys.executable, "-c", PROGRAM], stdout=theirs, env=os.environ | {"TERM": "xterm"} | environ,
+            check=True, timeout=60,
+        )  # fmt: skip
+        return os.read(ours, 65536).decode().replace("\r\n", "\n")
+    finally:
+        os.close(ours)
+        os.close(theirs)
+
+
+def test_a_terminal_gets_colours_unless_they_are_unwanted_and_lines_that_fit() -> None:
+    shown = on_a_terminal(60, NO_COLOR="")
+    assert "\x1b[1;31m✗ storage.lost" in shown
+    plain = on_a_terminal(60, NO_COLOR="1")
+    assert "\x1b" not in plain
+    assert len(plain.splitlines()) > 1
+    assert max(map(len, plain.splitlines())) <= 60
+    assert len(on_a_terminal(200, NO_COLOR="1").splitlines()) == 1
