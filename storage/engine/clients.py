@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, cast
-from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from . import programs
 from .cluster import reason
@@ -53,7 +53,8 @@ class Address:
         variables = {name: value for name, value in os.environ.items() if not (own and name.startswith("PG"))}
         if password:
             variables["PGPASSWORD"] = password
-        return cls(urlunsplit(parts._replace(netloc=f"{user}{at}{host}", query=rest)), variables)
+        # Not by `urlunsplit`, which leaves `//` out before a path when no host is named.
+        return cls(f"{parts.scheme}://{user}{at}{host}{parts.path}{'?' if rest else ''}{rest}", variables)
 
 
 @dataclass(frozen=True, slots=True)

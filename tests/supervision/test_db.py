@@ -186,6 +186,11 @@ def test_a_password_is_in_no_argument_and_in_no_text(data: Path, bare_dsn: str) 
     assert moving.shown("postgresql://ada:secret@db.example/troupe", data) == "db.example/troupe"
 
 
+def test_an_address_may_name_a_socket_and_no_host() -> None:
+    for url in ("postgresql:///troupe?host=/var/run/postgresql", "postgresql:///troupe", "postgresql://ada@/troupe"):
+        assert Address.of(url, own=False).url == url
+
+
 def test_the_shell_is_psql_on_the_database(data: Path) -> None:
     """In a process of its own, because psql writes to the standard output of the process."""
     words = ("-c", "from troupe.supervision.commands import main; main()", "db", "shell", "--data", str(data), "--")
