@@ -8,7 +8,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help run test bench lint types lock clean browser ffmpeg promtool wrk
+.PHONY: help run test bench lint types lock clean browser ffmpeg promtool wrk proxies
 
 bin := .venv/bin
 pip := $(bin)/python -m pip --disable-pip-version-check
@@ -23,7 +23,7 @@ run: .venv/.troupe
 
 # Three processes for two cores, because many tests wait for processes that they have started. Files in the order of
 # their folders: the last ones are short, so that no process waits long for the others.
-test: lint browser ffmpeg promtool wrk
+test: lint browser ffmpeg promtool wrk proxies
 	$(bin)/python -m pytest -q -n 3 --dist loadfile --no-loadscope-reorder --durations=15 tests
 
 lint: .venv/.test .venv/.troupe
@@ -81,3 +81,6 @@ promtool:
 
 wrk:
 	@.ci/wrk
+
+proxies:
+	@.ci/proxies
