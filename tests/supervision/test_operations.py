@@ -1,0 +1,74 @@
+"""The files for operators: they name what is there, and settings that exist."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from troupe.supervision.configuration import Settings
+from troupe.supervision.sources import unknown_variables
+
+ROOT = Path(__file__).parents[2]
+OPERATIONS = ROOT / "supervision" / "operations"
+DOCKERFILE = (OPERATIONS / "Dockerfile").read_text("utf-8").replace("\\\n", " ")
+COMPOSE = (OPERATIONS / "compose.yaml").read_text("utf-8")
+README = (ROOT / "README.md").read_text("utf-8")
+
+
+def instructions(name: str) -> list[str]:
+    return re.findall(rf"^{name} +(.+)$", DOCKERFILE, re.MULTILINE)
+
+
+def test_the_image_gets_all_that_installing_needs() -> None:
+    copied = {word for line in instructions("COPY") if "--from" not in line for word in line.split()[:-1]}
+    assert all((ROOT / name).exists() for name in copied)
+    assert copied == {
+        "requirements.lock", "pyproject.toml", "README.md", "LICENSE", "__init__.py", "actors", "http", "storage",
+        "supervision",
+    }  # fmt: skip
+
+
+def test_the_image_runs_as_a_user_of_its_own() -> None:
+    last = DOCKERFILE.rpartition("\nFROM ")[2]
+    (user,) = re.findall(r"^USER (\w+)$", last, re.MULTILINE)
+    assert user == "troupe"
+    assert re.search(r"useradd --system .* troupe ", last)
+    assert last.index("\nUSER ") < last.index("\nENTRYPOINT")
+
+
+def test_the_image_listens_where_it_is_asked() -> None:
+    (port,) = instructions("EXPOSE")
+    assert f"TROUPE_PORT={port}" in DOCKERFILE
+    (asked,) = re.findall(rf"http://127\.0\.0\.1:{port}(/\S+?)'", DOCKERFILE)
+    assert f'@api.get("{asked}")' in (ROOT / "http/api/health.py").read_text("utf-8")
+    assert f'"127.0.0.1:{port}:{port}"' in COMPOSE
+    assert str(Settings.model_fields["port"].default) == port
+
+
+def test_what_the_composition_names_is_there() -> None:
+    (dockerfile,) = re.findall(r"dockerfile: (\S+)", COMPOSE)
+    assert (ROOT / dockerfile).exists()
+    for kind in ("secrets", "volumes"):
+        (declared,) = re.findall(rf"^{kind}:\n((?:  .+\n?)+)", COMPOSE, re.MULTILINE)
+        names = set(re.findall(r"^  ([\w-]+):", declared, re.MULTILINE))
+        used = {name for block in re.findall(rf"^    {kind}:\n((?:      .+\n)+)", COMPOSE, re.MULTILINE)
+                for name in re.findall(r"- ([\w-]+)", block)}  # fmt: skip
+        assert used == names, kind
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in OPERATIONS.iterdir()))
+def test_settings_have_their_names(name: str) -> None:
+    text = (OPERATIONS / name).read_text("utf-8")
+    assert unknown_variables(dict.fromkeys(re.findall(r"\bTROUPE_\w+", text), "")) == []
+
+
+def test_the_script_is_one() -> None:
+    subprocess.run(["sh", "-n", str(OPERATIONS / "troupe.sh")], check=True)
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in OPERATIONS.iterdir()))
+def test_the_readme_says_what_a_file_is_for(name: str) -> None:
+    assert name in README
