@@ -31,10 +31,11 @@ async def respond(context: HttpContext, endpoint: Endpoint, request: Request, pa
     began = perf_counter()
     answering = _respond(context, endpoint, request, path)
     answer = await (answering if context.trace is None else context.trace(endpoint.path, request, answering))
-    context.counts.of(request.method, endpoint.path).add(answer.status, began)
+    ended = perf_counter()
+    context.counts.of(request.method, endpoint.path).add(answer.status, ended - began)
     note = context.runtime.trail.note_plain if request.method in READS else context.runtime.trail.note
     outcome = DONE if answer.status < 400 else str(answer.status)
-    note(("request", began, perf_counter(), endpoint.path, request.method, None, request.request_id, (), outcome))
+    note(("request", began, ended, endpoint.path, request.method, None, request.request_id, (), outcome))
     return answer
 
 
@@ -61,7 +62,7 @@ async def refuse_route(context: HttpContext, request: Request, allowed: str | No
     began = perf_counter()
     answering = _without_route(context, request, allowed)
     answer = await (answering if context.trace is None else context.trace(NO_ROUTE, request, answering))
-    context.counts.of(request.method, NO_ROUTE).add(answer.status, began)
+    context.counts.of(request.method, NO_ROUTE).add(answer.status, perf_counter() - began)
     return answer
 
 

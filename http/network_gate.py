@@ -43,7 +43,7 @@ class NetworkGate:
         began = perf_counter()
         request = request_of(scope, self._context.new_request_id)
         answer = answer_to_error(self._context, request, Forbidden("This action is not allowed"), page=False)
-        self._context.counts.of(request.method, NO_ROUTE).add(answer.status, began)
+        self._context.counts.of(request.method, NO_ROUTE).add(answer.status, perf_counter() - began)
         await send_answer(send, with_headers(answer, request), "websocket.http" if websocket else "http")
 
 

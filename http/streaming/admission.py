@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from time import perf_counter
 
 from ...actors.kernel import Origin
 from ...storage.oauth import Token
@@ -97,4 +98,4 @@ def _remove(context: HttpContext, session: Session) -> None:
 
 def count_request(context: HttpContext, request: Request, status: int, began: float) -> None:
     """Count a handshake that was answered: all streams are one route, because some have names in their paths."""
-    context.counts.of(request.method, ROUTE).add(status, began)
+    context.counts.of(request.method, ROUTE).add(status, perf_counter() - began)

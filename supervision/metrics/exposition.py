@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import trio
 from prometheus_client.core import Metric
@@ -17,6 +17,8 @@ CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
 # Several programs may ask, and each count reads rows.
 BACKLOG_KEPT = 5.0  # seconds
 MOST_COUNTED = 100_000
+SAMPLES_AT_ONCE = 500
+HEAD_LINES = 2  # of a family: HELP and TYPE
 PATIENCE = 2.0  # seconds for the count
 
 
@@ -28,6 +30,15 @@ class One:
 
     def collect(self) -> Iterable[Metric]:
         return (self._family,)
+
+
+def written(family: Metric) -> Iterator[bytes]:
+    """Yield the text of a family in pieces that take some milliseconds each."""
+    samples = family.samples
+    for start in range(0, max(len(samples), 1), SAMPLES_AT_ONCE):
+        family.samples = samples[start : start + SAMPLES_AT_ONCE]
+        text = generate_latest(One(family))
+        yield text if start == 0 else text.split(b"\n", HEAD_LINES)[HEAD_LINES]
 
 
 class Exposition:
@@ -49,8 +60,9 @@ class Exposition:
         kinds = await self._sources.actors.runtime.inspection.kinds()
         parts: list[bytes] = []
         for family in families(self._sources, kinds, self._backlog, ready=ready):
-            parts.append(generate_latest(One(family)))
-            await trio.lowlevel.checkpoint()
+            for part in written(family):
+                parts.append(part)
+                await trio.lowlevel.checkpoint()
         return b"".join(parts)
 
     async def _count(self) -> None:

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from prometheus_client.exposition import generate_latest
 
 from troupe.actors.deliveries.sender import DeliveryPutOff, DeliveryRefused, DeliveryReply, DeliverySender
 from troupe.actors.outgoing.errors import Unreachable
@@ -19,7 +20,8 @@ from troupe.actors.push.sender import PushFailed, PushPutOff, PushSender
 from troupe.storage.engine.histogram import Histogram
 from troupe.storage.hosts import Host
 from troupe.supervision.disks import FULL, Disks
-from troupe.supervision.metrics.families import histogram
+from troupe.supervision.metrics.exposition import One, written
+from troupe.supervision.metrics.families import gauge, histogram
 from troupe.supervision.metrics.pauses import CollectorPauses
 
 from ..small_disks import resize, small_disk
@@ -127,6 +129,15 @@ def test_a_histogram_counts_a_value_at_its_bound_and_all_below() -> None:
         ("a_seconds_bucket", "0.1", 2), ("a_seconds_bucket", "1.0", 3), ("a_seconds_bucket", "+Inf", 4),
         ("a_seconds_count", None, 4), ("a_seconds_sum", None, pytest.approx(7.65)),
     ]  # fmt: skip
+
+
+def test_a_large_family_is_written_in_pieces_that_make_the_same_text() -> None:
+    family = gauge("a_things", "About a.", ("one",), [((str(number),), number) for number in range(1100)])
+    whole = generate_latest(One(family))
+    pieces = list(written(family))
+    assert (len(pieces), b"".join(pieces)) == (3, whole)
+    empty = gauge("a_things", "About a.", (), [])
+    assert b"".join(written(empty)) == generate_latest(One(empty))
 
 
 def test_the_pauses_of_the_collector_are_measured_while_metrics_are_on() -> None:
