@@ -97,6 +97,9 @@ RECORDS: dict[LogEvent, dict[str, object]] = {
     LogEvent.POLICIES_UNUSABLE: {"error": "rules.toml: Expected '=' after a key", "decision": "those before it stay"},
     LogEvent.TRANSLATION_FAILED: {"error": "TookTooLong: no answer in time", "decision": "none for 30 s"},
     LogEvent.FETCH_FAILED: {"host": "far.example", "error": "KeyError: 'inbox'", "place": "resolver.py:210"},
+    LogEvent.TRACES_OFF: {
+        "error": "ModuleNotFoundError: No module named 'opentelemetry'", "decision": "install troupe-server[traces]",
+    },
     LogEvent.LIBRARY_SAID: {"logger": "hypercorn.error", "error": "Error in ASGI Framework"},
     LogEvent.LOG_DROPPED: {"count": 42, "folded_seconds": 7.0},
     LogEvent.SHUTDOWN_MISSED: {"node": "main-7 on web1 since 08:00"},

@@ -152,7 +152,7 @@ def test_the_budget_is_shown_chosen_and_reset(rows: Rows, run: Run) -> None:
     assert json.loads(run("budget", "--json").stdout) == {"budget": 500 * 1024**2, "chosen": True, "used": 9}
     assert run("budget", "0").stdout == "0 bytes chosen by staff, 9 bytes used\n"
     assert run("budget", "--reset").stdout == "10.0 GiB by default, 9 bytes used\n"
-    acts = [details["value"] for (details,) in rows.run("SELECT details FROM audit_log ORDER BY id")]
+    acts = [details["after"] for (details,) in rows.run("SELECT details FROM audit_log ORDER BY id")]
     assert acts == [500 * 1024**2, 0, None]
 
 
