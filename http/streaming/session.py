@@ -83,8 +83,8 @@ class Session:
     """The streams of a connection as one queue of frames, for an outlet, or for a task that takes them."""
 
     __slots__ = (
-        "_answers", "_filters", "_frames", "_held", "_is_in_pump", "_missed", "_news", "_opened_at", "_origin", "_outlet", "_pump",
-        "_record", "_runtime", "_sender", "_sending", "_subscriptions", "_viewer", "_watch", "address",
+        "_answers", "_filters", "_frames", "_held", "_is_in_pump", "_missed", "_news", "_opened_at", "_origin",
+        "_outlet", "_pump", "_record", "_runtime", "_sender", "_sending", "_subscriptions", "_viewer", "_watch", "address",
         "blocked_since", "ended", "room", "sifts", "token",
     )  # fmt: skip
 
