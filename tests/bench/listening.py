@@ -14,7 +14,9 @@ from .load import PATIENCE
 from .machine import PROC
 
 PATH = "/api/v1/streaming?stream=user"
-TEXT = 0x81  # a whole text message of a WebSocket, and no ping
+TEXT, PING, PONG = 0x81, 0x89, 0x8A  # whole messages of a WebSocket
+MASKED = 0x80  # as a client's messages must be; with a mask of zeros they stay as they are
+TENDED = 100  # sockets; after so many more, the pings of those that are open already are answered
 QUIET = 2.0  # seconds without a message after which the others are lost
 # Of a client that stops reading: the kernel takes the less for it the smaller its buffer and its packets are.
 SMALL = {(socket.SOL_SOCKET, socket.SO_RCVBUF): 4096, (socket.IPPROTO_TCP, socket.TCP_MAXSEG): 536}
@@ -57,22 +59,27 @@ class Listener:
             raise ConnectionError("The server hung up")
         self._buffer += piece
         before = self.heard
-        while (kind := self._frame()) is not None:
+        while (frame := self._frame()) is not None:
+            kind, payload = frame
             self.heard += kind == TEXT
+            if kind == PING:  # without an answer the server closes the connection
+                self.line.sendall(bytes((PONG, MASKED | len(payload), 0, 0, 0, 0)) + payload)
         return self.heard - before
 
-    def _frame(self) -> int | None:
-        """Take the next whole frame away, and return its kind. A server's frames are not masked."""
-        if len(self._buffer) < 4:
+    def _frame(self) -> tuple[int, bytes] | None:
+        """Take the next whole frame away, and return its kind and payload. A server's frames are not masked."""
+        if len(self._buffer) < 2:
             return None
         kind, length, start = self._buffer[0], self._buffer[1], 2
         if length >= 126:
             start = 4 if length == 126 else 10
+            if len(self._buffer) < start:
+                return None
             length = int.from_bytes(self._buffer[2:start])
         if len(self._buffer) < start + length:
             return None
-        self._buffer = self._buffer[start + length :]
-        return kind
+        payload, self._buffer = self._buffer[start : start + length], self._buffer[start + length :]
+        return kind, payload
 
     def close(self) -> None:
         self.line.close()
@@ -81,12 +88,16 @@ class Listener:
 class Audience:
     """Listeners behind one selector."""
 
-    def __init__(self, listeners: Sequence[Listener]) -> None:
-        self._listeners = listeners
+    def __init__(self, port: int, tokens: Sequence[str]) -> None:
+        self._listeners: list[Listener] = []
         self._posts = 0
         self._selector = selectors.DefaultSelector()
-        for listener in listeners:
+        for token in tokens:
+            listener = Listener(port, token)
+            self._listeners.append(listener)
             self._selector.register(listener.line, selectors.EVENT_READ, listener)
+            if len(self) % TENDED == 0:
+                self._take(0.0)
 
     def __len__(self) -> int:
         return len(self._listeners)
@@ -95,10 +106,18 @@ class Audience:
         """Wait until there is one more message for each. Return when each arrived; fewer if some do not come."""
         self._posts += 1
         times: list[float] = []
-        while len(times) < len(self) and (ready := self._selector.select(QUIET)):
-            for key, _ in ready:
-                count = key.data.take()
-                times += [time.perf_counter()] * count
+        while len(times) < len(self) and (more := self._take(QUIET)) is not None:
+            times += more
+        return times
+
+    def _take(self, seconds: float) -> list[float] | None:
+        """Read what comes, and answer pings. Return when each message arrived; None if nothing comes for so long."""
+        times: list[float] = []
+        if not (ready := self._selector.select(seconds)):
+            return None
+        for key, _ in ready:
+            count = key.data.take()
+            times += [time.perf_counter()] * count
         return times
 
     def lost(self) -> int:
@@ -114,7 +133,7 @@ class Audience:
 @contextmanager
 def audience(port: int, tokens: Sequence[str]) -> Iterator[Audience]:
     """A listener for each token, while inside."""
-    made = Audience([Listener(port, token) for token in tokens])
+    made = Audience(port, tokens)
     try:
         yield made
     finally:

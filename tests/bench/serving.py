@@ -8,10 +8,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import click
+
 from ..end_to_end.server import Server
 from .processes import Processes, Watch
 from .samples import RUNS
 
+LOG = 10_000  # characters of the server's log that are shown after a failure
 IDLE_AFTER = 2.0  # seconds
 
 
@@ -32,6 +35,9 @@ def serving(server: Server, postgres: Path, core: int) -> Generator[Processes]:
     try:
         assert server.process is not None
         yield replace(_before(postgres), server=server.process.pid)
+    except Exception:
+        click.echo(server.log[-LOG:], err=True)
+        raise
     finally:
         server.stop()
 
