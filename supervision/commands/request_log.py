@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator
 
 from ...storage.engine.json_values import JsonObject
+
+# In the form for people.
+NAMED = re.compile(r"\brequest_ids?=(\S+)")
 
 
 def records_of(lines: Iterable[str], request_id: str) -> Iterator[JsonObject]:
@@ -19,7 +23,7 @@ def records_of(lines: Iterable[str], request_id: str) -> Iterator[JsonObject]:
             continue
         record = _read(line)
         if record is None:
-            if f"request_id={request_id}" in line or f"request_ids={request_id}" in line:
+            if any(request_id in found[1].split("→") for found in NAMED.finditer(line)):
                 yield {"line": line.rstrip("\n")}
         elif request_id == record.get("request_id") or request_id in record.get("request_ids", ()):
             yield record
