@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import ssl
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractContextManager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import httpx
 import pytest
@@ -20,6 +24,7 @@ from .proxies import DOMAIN, Proxy, caddy, nginx
 from .server import Person, Server
 
 PATIENCE = 30
+Run = Callable[[Path, int], AbstractContextManager[Proxy]]
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +87,41 @@ async def test_requests_by_http_2_with_tls(proxy: Proxy, ada: Person) -> None:
         assert answers[0].json()["url"] == f"https://{DOMAIN}/@{ada.name}"
         assert answers[0].headers["Strict-Transport-Security"] == "max-age=31536000"
         document = await app.get("/.well-known/webfinger", params={"resource": f"acct:{ada.name}@{DOMAIN}"})
-        assert document.json()["subject"] == f"acct:{ada.name}@{DOMAIN}", "the name of the host is passed on"
+        assert document.json()["subject"] == f"acct:{ada.name}@{DOMAIN}"
+
+
+class Echo(BaseHTTPRequestHandler):
+    """Answers with the request line and the headers that it got."""
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        told = json.dumps([self.path, {name.lower(): value for name, value in self.headers.items()}]).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(told)))
+        self.end_headers()
+        self.wfile.write(told)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing."""
+
+
+@pytest.mark.parametrize("run", [nginx, caddy], ids=["nginx", "caddy"])
+async def test_what_signatures_cover_comes_unchanged(run: Run, tmp_path: Path, ada: Person) -> None:
+    signed = {
+        "Date": "Mon, 23 Nov 2026 10:00:00 GMT", "Digest": "SHA-256=abc=", "Content-Type": "application/activity+json",
+        "Signature": 'keyId="https://far.example/a#key",headers="(request-target) host date digest",signature="abc="',
+        "Signature-Input": 'sig1=("@method" "@target-uri");created=1', "Content-Digest": "sha-256=:abc=:",
+    }  # fmt: skip
+    path = "/users/a%40b/inbox?page=%2F&x="
+    with ThreadingHTTPServer(("127.0.0.1", 0), Echo) as echo:
+        Thread(target=echo.serve_forever, daemon=True).start()
+        with run(tmp_path, echo.server_port) as proxy:
+            async with client(proxy, ada) as app:
+                seen, headers = (await app.post(path, headers=signed, content=b"{}")).json()
+        echo.shutdown()
+    assert seen == path
+    assert {name: headers[name.lower()] for name in signed} == signed
+    assert (headers["host"], headers["authorization"]) == (DOMAIN, ada.headers["Authorization"])
 
 
 async def test_a_stream_of_events(proxy: Proxy, ada: Person) -> None:
