@@ -84,8 +84,8 @@ class Session:
 
     __slots__ = (
         "_answers", "_filters", "_frames", "_held", "_is_in_pump", "_missed", "_news", "_opened_at", "_origin",
-        "_outlet", "_pump", "_record", "_runtime", "_sender", "_sending", "_subscriptions", "_viewer", "_watch", "address",
-        "blocked_since", "ended", "room", "sifts", "token",
+        "_outlet", "_pump", "_record", "_runtime", "_sender", "_sending", "_subscriptions", "_viewer", "_watch",
+        "address", "blocked_since", "ended", "room", "sifts", "token",
     )  # fmt: skip
 
     def __init__(
