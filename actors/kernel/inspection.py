@@ -8,6 +8,7 @@ keeps the loop busy.
 
 from __future__ import annotations
 
+import re
 import sys
 import threading
 import traceback
@@ -38,6 +39,8 @@ Slices = Generator[None, None, T]  # pauses after each slice, and returns the an
 
 SLICE = 500  # cells looked at between two checkpoints, which takes about half a millisecond
 
+FOREIGN = re.compile(r"/trio/|/actors/kernel/")
+DATABASE = "/storage/engine/"
 MOST_SUBSCRIBERS = 50  # of one actor
 Order = Literal["depth", "oldest", "turn", "restarts"]
 
@@ -277,7 +280,7 @@ class Inspection:
             stack = stack_of_turn(sys._current_frames().get(self._loop))  # pyright: ignore[reportPrivateUsage]  # documented, in spite of its name
             waits_for = "nothing: it keeps the server busy"
         else:
-            frames = traceback.StackSummary.extract(work.task.iter_await_frames()) if isinstance(work, Work) else EMPTY
+            frames = frames_of(work) if isinstance(work, Work) else EMPTY
             stack, waits_for = "".join(frames.format()), waited_for(work, frames)
         return CurrentTurn(
             message, *_about(envelope), max(now - began, 0.0), waits_for, stack, busy
@@ -345,14 +348,21 @@ def subscribers_of(cell: Cell, now: float) -> list[SubscriberLag]:
     return nlargest(MOST_SUBSCRIBERS, found, key=lambda one: (one.behind, one.blocked))
 
 
+def frames_of(work: Work) -> traceback.StackSummary:
+    """Return the frames of a turn or load that waits, innermost last, without those of the kernel and of Trio."""
+    frames = traceback.StackSummary.extract(work.task.iter_await_frames())
+    return traceback.StackSummary.from_list([one for one in frames if not FOREIGN.search(one.filename)])
+
+
 def waited_for(work: object, frames: list[traceback.FrameSummary]) -> str:
-    """Return what a turn waits for: the actor that it asks, or the innermost place of its stack outside of Trio."""
+    """Return what a turn waits for: the actor that it asks, PostgreSQL, or the innermost place of its stack."""
     if isinstance(work, Work) and work.waits_for is not None:
         return f"an answer of {work.waits_for.address}"
-    ours = [frame for frame in frames if "/trio/" not in frame.filename]
-    if not ours:
+    if not frames:
         return ""
-    innermost = ours[-1]
+    innermost = frames[-1]
+    if DATABASE in innermost.filename:
+        return "PostgreSQL, or a connection to it"
     return f"{innermost.name} in {innermost.filename.rsplit('/', 1)[-1]}:{innermost.lineno}"
 
 

@@ -102,6 +102,7 @@ def test_an_actor_that_waits_for_a_lock_is_found_with_its_stack_and_released(ser
         portrait = answer(server, "actor", "show", found["address"])
         assert "in publish" in portrait["turn"]["stack"]
         assert "statuses.py" in portrait["turn"]["stack"]
+        assert portrait["turn"]["waits_for"] == "PostgreSQL, or a connection to it"
         assert portrait["turn"]["seconds"] > 0.2
         assert "turn         PublishStatus#" in server.troupe("actor", "show", found["address"]).stdout
         released = server.troupe("actor", "release", found["address"])
