@@ -184,3 +184,23 @@ def test_domains_are_kept_in_ascii(domain: str, ascii_form: str) -> None:
 def test_what_is_no_domain_is_refused(domain: str) -> None:
     with pytest.raises(ValueError, match=r"."):
         ascii_domain(domain)
+
+
+@pytest.mark.parametrize(
+    ("written", "place"),
+    [
+        ("127.0.0.1:9100", ("127.0.0.1", 9100)),
+        ("[::1]:9100", ("::1", 9100)),
+        ("/run/troupe/metrics.sock", Path("/run/troupe/metrics.sock")),
+        ("", None),
+    ],
+)
+def test_metrics_are_at_an_address_or_a_path(written: str, place: object) -> None:
+    assert read_settings({}, {"TROUPE_METRICS": written}).metrics == place
+    assert Settings().metrics is None
+
+
+@pytest.mark.parametrize("written", ["9100", "127.0.0.1", "127.0.0.1:0", "metrics.sock", "example.org:9100"])
+def test_metrics_at_no_place_are_refused(written: str) -> None:
+    with pytest.raises(ConfigurationError, match=r"127\.0\.0\.1:9100"):
+        read_settings({}, {"TROUPE_METRICS": written})
