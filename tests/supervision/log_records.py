@@ -80,7 +80,7 @@ RECORDS: dict[LogEvent, dict[str, object]] = {
     LogEvent.OUTBOX_GIVEN_UP: {"effect": "mail", "error": "Undeliverable: refused the receiver (550)"},
     LogEvent.REQUEST_FAILED: {
         "message": "GET /api/v1/timelines/home", "request_id": REQUEST, "error": "KeyError: 'home'",
-        "place": "timelines.py:40",
+        "place": "timelines.py:40", "trace_id": "4bf92f3577b34da6a3ce929d0e0e4736",
     },
     LogEvent.PUSH_ENDED: {"host": "push.example", "decision": "the subscription is deleted"},
     LogEvent.HOST_LEFT_ALONE: {
