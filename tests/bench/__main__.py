@@ -79,7 +79,14 @@ class Run:
             growth = {name: self._growing(name, postgres, filled[name]) for name in names if name != WHOLE}
             with serving(self.servers[WHOLE], self.data, self.core) as processes:
                 grown = weigh(self.servers[WHOLE].port, processes, self.size)
-                bench = Bench(self.servers[WHOLE].port, processes, self.size, filled[WHOLE], self.seconds)
+                bench = Bench(
+                    self.servers[WHOLE].port,
+                    processes,
+                    self.size,
+                    filled[WHOLE],
+                    self.seconds,
+                    _control(self.servers[WHOLE]),
+                )
                 with watched(processes.server, profile):
                     rows = _measured(all_measures(bench, self.others), only)
                 loaded = processes.memory()
@@ -93,8 +100,12 @@ class Run:
         server.data.mkdir()
         server.settings["TROUPE_DATABASE_URL"] = dsn_of(postgres.dsn, name)
         with serving(server, self.data, self.core) as processes:
-            bench = Bench(server.port, processes, sizes(self.size)[name], filled, self.seconds)
+            bench = Bench(server.port, processes, sizes(self.size)[name], filled, self.seconds, _control(server))
             return _measured(growing_measures(bench))
+
+
+def _control(server: Server) -> Path:
+    return server.data / "control-main.sock"
 
 
 def _measured(measures: Measures, only: str = "") -> dict[str, Row]:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
+
+from troupe.supervision.commands.asking import ask
 
 from .fill import Size
 from .filled import Filled
@@ -27,6 +30,7 @@ class Bench:
     size: Size
     filled: Filled
     seconds: float  # of a run
+    control: Path  # the socket of the server's local owner
 
     def row(
         self, name: str, work: Callable[[], Outcome], *, state: str = "", settles: bool = False,
@@ -64,6 +68,12 @@ class Bench:
             assert time.monotonic() < until, "the server does not become idle"
             time.sleep(self.settling)
             before, now = now, self.processes.used().server
+
+    def awake_homes(self) -> int:
+        """The number of home timelines that are in the server's memory."""
+        answer = ask(self.control, "top")
+        assert answer is not None, "the server has no control socket"
+        return next(kind["awake"] for kind in answer["kinds"] if kind["kind"] == "home")
 
     def ask(self, request: bytes) -> bytes:
         """The body of the answer to one request."""

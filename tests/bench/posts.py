@@ -64,6 +64,8 @@ def crowd(bench: Bench, author: int, followers: int) -> Row:
         assert id in bench.ask(homes[-1]), "a post is answered before it is in the homes of the followers"
 
     row = bench.row(f"a post, {followers:,} awake homes", work, settles=True, before=check)
+    awake = bench.awake_homes()
+    assert awake >= followers, f"only {awake} homes are awake"
     missed = sum(id not in page for page in bench.ask_all(homes) for id in ids[-SHOWN:])
     row.remarks.append(f"{missed} missed")
     return row
