@@ -1,4 +1,4 @@
-"""Reading announcements and reacting to them, in the turn of the account that does it.
+"""Reading announcements and reacting to them, and making them, in the turn of the account that does it.
 
 The reactions of all accounts together have a limit. So each turn first locks the row of the announcement: the turns of
 several accounts wait for each other there, and each counts what those before it have committed.
@@ -9,13 +9,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...storage import announcements, custom_emojis
+from ...storage.announcements import Announcement
 from ...storage.engine.database import Connection
 from ..account import AccountActor
+from ..announcing import NewAnnouncement, add, publish, remove, withdraw
 from ..effects.announcements import reaction_counted
 from ..facts import CountedReaction
 from ..kernel import Message, Refused, turn
 from ..rules.emojis import SHORTCODE, is_unicode_emoji
 from ..rules.limits import REACTION_KINDS
+from ..staff import Staff, act_in_turn
 
 NOT_FOUND = Refused(404, "Record not found")
 NO_EMOJI = Refused(422, "Validation failed: Name is not a recognized emoji")
@@ -43,6 +46,31 @@ class Unreact(Message[None]):
 
     announcement_id: int
     name: str
+
+
+@dataclass(frozen=True, slots=True)
+class AddAnnouncement(Message[None]):
+    """Command of staff: make an announcement."""
+
+    staff: Staff
+    wanted: NewAnnouncement
+
+
+@dataclass(frozen=True, slots=True)
+class ShowAnnouncement(Message[None]):
+    """Command of staff: show an announcement now, or take it back."""
+
+    staff: Staff
+    id: int
+    shown: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveAnnouncement(Message[None]):
+    """Command of staff: delete an announcement with its reactions."""
+
+    staff: Staff
+    id: int
 
 
 @turn(AccountActor, DismissAnnouncement)
@@ -100,3 +128,30 @@ async def _counted(
     counted = CountedReaction(id, name, await announcements.count(db, id, name), version)
     promises = [reaction_counted(account.id, id, name)]
     return counted, await account.context.outbox.promise(db, promises, account.origin)
+
+
+@turn(AccountActor, AddAnnouncement)
+async def add_announcement(account: AccountActor, message: AddAnnouncement) -> Refused | None:
+    act, context = act_in_turn(account, message.staff), account.context
+    return _told(account, await account.transact(add, act, message.wanted, context.base_url, context.local_domain))
+
+
+@turn(AccountActor, ShowAnnouncement)
+async def show_announcement(account: AccountActor, message: ShowAnnouncement) -> Refused | None:
+    act = act_in_turn(account, message.staff)
+    if message.shown:
+        return _told(account, await account.transact(publish, act, message.id, None))
+    return _told(account, await account.transact(withdraw, act, message.id))
+
+
+@turn(AccountActor, RemoveAnnouncement)
+async def remove_announcement(account: AccountActor, message: RemoveAnnouncement) -> Refused | None:
+    return _told(account, await account.transact(remove, act_in_turn(account, message.staff), message.id))
+
+
+def _told(account: AccountActor, outcome: Announcement | Refused | None) -> Refused | None:
+    """Have the streams told by the outbox."""
+    if isinstance(outcome, Refused):
+        return outcome
+    account.context.outbox.wake()
+    return None

@@ -83,8 +83,8 @@ async def add(context: HttpContext, viewer: Viewer, wanted: UploadedEmoji) -> An
     """Add an emoji. Its picture is made anew, in a process of its own."""
     shortcode, changes = wanted.name(), wanted.changes()
     staff = await staff_of(context, viewer)
-    async with uploads.emoji(context, viewer, wanted.image) as made:
-        return _answer(context, await viewer.ask(AddEmoji(staff, NewEmoji(shortcode, _files(made), changes))))
+    async with uploads.emoji(context, viewer.account_id, wanted.image) as made:
+        return _answer(context, await viewer.ask(AddEmoji(staff, NewEmoji(shortcode, files_of(made), changes))))
 
 
 @api.put(
@@ -96,8 +96,8 @@ async def change(context: HttpContext, viewer: Viewer, id: int, wanted: ChangedE
     await _find(context, id)
     if wanted.image is None:
         return _answer(context, await viewer.ask(ChangeEmoji(staff, id, changes)))
-    async with uploads.emoji(context, viewer, wanted.image) as made:
-        return _answer(context, await viewer.ask(ChangeEmoji(staff, id, changes, _files(made))))
+    async with uploads.emoji(context, viewer.account_id, wanted.image) as made:
+        return _answer(context, await viewer.ask(ChangeEmoji(staff, id, changes, files_of(made))))
 
 
 @api.delete("/api/v1/admin/custom_emojis/<id>", auth="user", scopes=WRITE, permission=PERMISSION)
@@ -113,7 +113,7 @@ async def _find(context: HttpContext, id: int) -> CustomEmoji:
     return found
 
 
-def _files(made: ProcessedMedia) -> EmojiFiles:
+def files_of(made: ProcessedMedia) -> EmojiFiles:
     return EmojiFiles(made.file, made.thumbnail_file or made.file)
 
 

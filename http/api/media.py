@@ -59,7 +59,7 @@ async def upload(context: HttpContext, viewer: Viewer, new: NewMedia) -> Answer:
 async def _upload(context: HttpContext, viewer: Viewer, new: NewMedia) -> Media:
     new.check()
     async with (
-        uploads.received(context, viewer, new.file) as incoming,
+        uploads.received(context, viewer.account_id, new.file) as incoming,
         uploads.thumbnail(context, viewer, new.thumbnail) as small,
     ):
         description, focus = new.description or "", _point(new.focus)

@@ -24,7 +24,13 @@ SECTIONS: dict[str, tuple[Section, ...]] = {
         Section("Appeals", "/admin/appeals", Permission.MANAGE_APPEALS),
         Section("Acts of staff", "/admin/acts", Permission.VIEW_AUDIT_LOG),
     ),
-    "Server": (Section("Settings", "/admin/settings", Permission.MANAGE_SETTINGS),),
+    "Server": (
+        Section("Settings", "/admin/settings", Permission.MANAGE_SETTINGS),
+        Section("Announcements", "/admin/announcements", Permission.MANAGE_ANNOUNCEMENTS),
+        Section("Invites", "/admin/invites", Permission.MANAGE_INVITES),
+        Section("Emoji", "/admin/emoji", Permission.MANAGE_CUSTOM_EMOJIS),
+        Section("Blocked domains", "/admin/domains", Permission.MANAGE_FEDERATION),
+    ),
 }
 
 

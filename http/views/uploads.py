@@ -38,14 +38,14 @@ class NotProcessed(HttpError):
 
 @asynccontextmanager
 async def received(
-    context: HttpContext, viewer: Viewer, upload: Upload | None, attribute: str = "File"
+    context: HttpContext, account_id: int, upload: Upload | None, attribute: str = "File"
 ) -> AsyncGenerator[Incoming]:
     """The upload with its kind. It is refused if its kind is not accepted, or if it is too large for its kind."""
     if upload is None or upload.size == 0:
         raise invalid(f"{attribute} can't be blank")
     with upload.file:
         try:
-            async with context.media.receive(viewer.account_id, upload.file, upload.size) as incoming:
+            async with context.media.receive(account_id, upload.file, upload.size) as incoming:
                 _check(context, incoming, attribute)
                 yield incoming
         except TooManyUploads:
@@ -70,7 +70,7 @@ async def picture(
     attribute = which.capitalize()
     if upload.size > limits.PICTURE_BYTES:
         raise too_large(attribute, limits.PICTURE_BYTES)
-    async with received(context, viewer, upload, attribute) as incoming:
+    async with received(context, viewer.account_id, upload, attribute) as incoming:
         if incoming.kind not in IMAGES:
             raise wrong_type(attribute)
         width, height = SIZES[which]
@@ -78,11 +78,11 @@ async def picture(
 
 
 @asynccontextmanager
-async def emoji(context: HttpContext, viewer: Viewer, upload: Upload | None) -> AsyncGenerator[ProcessedMedia]:
+async def emoji(context: HttpContext, account_id: int, upload: Upload | None) -> AsyncGenerator[ProcessedMedia]:
     """The picture of a custom emoji, made of an upload. Store it in the block: if the block fails, it is deleted."""
     if upload is not None and upload.size > limits.EMOJI_BYTES:
         raise invalid(f"Image must be less than {limits.EMOJI_BYTES // 1024} KB")
-    async with received(context, viewer, upload, "Image") as incoming:
+    async with received(context, account_id, upload, "Image") as incoming:
         if incoming.kind not in EMOJIS:
             raise wrong_type("Image")
         yield await make(context, incoming, "emoji")
@@ -96,7 +96,7 @@ async def thumbnail(
     if upload is None:
         yield None
         return
-    async with received(context, viewer, upload, "Thumbnail") as incoming:
+    async with received(context, viewer.account_id, upload, "Thumbnail") as incoming:
         if incoming.kind not in IMAGES:
             raise wrong_type("Thumbnail")
         yield await make(context, incoming, "thumbnail")

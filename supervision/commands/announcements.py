@@ -41,13 +41,16 @@ def add(
     config: Path | None,
 ) -> None:
     """Announce TEXT, which is plain text of at most 5000 characters; `-` reads standard input."""
-    from .announcing import InvalidAnnouncement, NewAnnouncement, add_announcement
+    from ...actors.announcing import InvalidAnnouncement, NewAnnouncement
+    from .announcing import add_announcement
     from .rows import transact
 
     settings = settings_from(config, data=data, domain=domain)
     try:
-        wanted = NewAnnouncement.of(sys.stdin.read() if text == "-" else text, starts, ends, at)
-        id = transact(settings, add_announcement, settings, wanted, all_day, draft)
+        wanted = NewAnnouncement.of(
+            sys.stdin.read() if text == "-" else text, starts, ends, at, all_day=all_day, draft=draft
+        )
+        id = transact(settings, add_announcement, settings, wanted)
     except InvalidAnnouncement as unfit:
         raise CommandRefused(f"{unfit}.") from None
     click.echo(f"Added announcement {id}")
@@ -70,7 +73,8 @@ def list_(as_json: bool, data: str | None, config: Path | None) -> None:
 @setting_options("data")
 def publish(announcement_id: int, at: str | None, data: str | None, config: Path | None) -> None:
     """Show an announcement, now or from a time on."""
-    from .announcing import InvalidAnnouncement, instant_of, publish_announcement
+    from ...actors.announcing import InvalidAnnouncement, instant_of
+    from .announcing import publish_announcement
     from .rows import transact
 
     try:
@@ -85,7 +89,8 @@ def publish(announcement_id: int, at: str | None, data: str | None, config: Path
 @setting_options("data")
 def unpublish(announcement_id: int, data: str | None, config: Path | None) -> None:
     """Take an announcement back. It is kept as a draft, with its reactions."""
-    from .announcing import InvalidAnnouncement, unpublish_announcement
+    from ...actors.announcing import InvalidAnnouncement
+    from .announcing import unpublish_announcement
     from .rows import transact
 
     try:
@@ -101,7 +106,8 @@ def unpublish(announcement_id: int, data: str | None, config: Path | None) -> No
 @setting_options("data")
 def remove(announcement_id: int, yes: bool, data: str | None, config: Path | None) -> None:
     """Delete an announcement with its reactions."""
-    from .announcing import InvalidAnnouncement, remove_announcement
+    from ...actors.announcing import InvalidAnnouncement
+    from .announcing import remove_announcement
     from .rows import transact
 
     ask_first(lambda: f"Delete announcement {announcement_id} with its reactions?", yes=yes)

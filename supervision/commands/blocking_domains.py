@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable
 from datetime import datetime
 
+from ...actors.blocklists import ListedBlock, UnreadableList, as_csv, read_csv
 from ...actors.commands.allowed_domains import allow as allow_domain
 from ...actors.commands.allowed_domains import disallow as disallow_domain
 from ...actors.commands.blocked_domains import DomainTerms, change, impose, lift
@@ -17,24 +15,10 @@ from ...actors.rules.limits import BLOCK_COMMENT_CHARACTERS
 from ...actors.staff import act_at_command_line
 from ...http.entities.blocked_domain import blocked_domain_fields
 from ...storage import allowed_domains, blocked_domains
-from ...storage.blocked_domains import BlockedDomain, Severity
+from ...storage.blocked_domains import BlockedDomain
 from ...storage.engine import notices
 from ...storage.engine.database import Connection
 from .acting import NotDone, allowed
-
-# The columns of the reference server's files. Those of other versions may be missing.
-CSV = ("#domain", "#severity", "#reject_media", "#reject_reports", "#public_comment", "#obfuscate")
-SEVERITIES: Mapping[str, Severity] = {"noop": "noop", "silence": "silence", "suspend": "suspend"}
-# More lines than any list of blocks that is in use, and few enough for one transaction.
-MOST_LINES = 50_000
-
-
-@dataclass(frozen=True, slots=True)
-class ListedBlock:
-    """A line of a file of blocks."""
-
-    domain: str
-    terms: DomainTerms
 
 
 async def listed(db: Connection, ids: Ids, now: datetime) -> list[dict[str, object]]:
@@ -97,13 +81,7 @@ async def disallow(db: Connection, written: str, limited: bool, ids: Ids, now: d
 
 async def exported(db: Connection, ids: Ids, now: datetime) -> str:
     """Return all blocks as CSV."""
-    text = io.StringIO()
-    rows = csv.writer(text, lineterminator="\n")
-    rows.writerow(CSV)
-    for one in await blocked_domains.find_all(db):
-        flags = (_flag(one.reject_media), _flag(one.reject_reports))
-        rows.writerow((one.domain, one.severity, *flags, one.public_comment or "", _flag(one.obfuscate)))
-    return text.getvalue()
+    return as_csv(await blocked_domains.find_all(db))
 
 
 async def imported(db: Connection, lines: Iterable[ListedBlock], ids: Ids, now: datetime) -> list[str]:
@@ -118,18 +96,12 @@ async def imported(db: Connection, lines: Iterable[ListedBlock], ids: Ids, now: 
     return done
 
 
-def read_csv(file: Iterable[str]) -> list[ListedBlock]:
-    """Return the blocks of a CSV file. Without a heading, each line begins with a domain. Raises NotDone."""
+def read_list(file: Iterable[str]) -> list[ListedBlock]:
+    """Return the blocks of a CSV file. Raises NotDone."""
     try:
-        rows = [row for row in csv.reader(file) if row and row[0].strip()]
-    except (csv.Error, UnicodeDecodeError) as error:
-        raise NotDone(f"The file is no CSV file: {error}.") from None
-    if len(rows) > MOST_LINES:
-        raise NotDone(f"The file has more than {MOST_LINES} lines.")
-    names = [name.strip().removeprefix("#") for name in rows[0]] if rows else []
-    if "domain" not in names:
-        return [_line(number, {"domain": row[0]}) for number, row in enumerate(rows, 1)]
-    return [_line(number, dict(zip(names, row, strict=False))) for number, row in enumerate(rows[1:], 2)]
+        return read_csv(file)
+    except UnreadableList as error:
+        raise NotDone(str(error)) from None
 
 
 def checked_domain(written: str) -> str:
@@ -143,26 +115,6 @@ def checked_domain(written: str) -> str:
 async def announce(db: Connection) -> None:
     """Have the running server carry out what the act has promised. It hears of changed blocks by the act itself."""
     await notices.announce(db, "outbox")
-
-
-def _line(number: int, row: Mapping[str, str]) -> ListedBlock:
-    domain = domain_of(row["domain"])
-    if domain is None:
-        raise NotDone(f"Line {number}: {row['domain']!r} is no domain. No domain was blocked.")
-    severity = SEVERITIES.get(row.get("severity", "").strip().lower() or "suspend")
-    if severity is None:
-        raise NotDone(f"Line {number}: {row['severity']!r} is no severity. No domain was blocked.")
-    comment = (row.get("public_comment") or "")[:BLOCK_COMMENT_CHARACTERS] or None
-    media, reports, obfuscate = (_is_set(row.get(name)) for name in ("reject_media", "reject_reports", "obfuscate"))
-    return ListedBlock(domain, DomainTerms(severity, media, reports, None, comment, obfuscate))
-
-
-def _is_set(value: str | None) -> bool:
-    return (value or "").strip().lower() in ("true", "1", "t", "yes")
-
-
-def _flag(value: bool) -> str:
-    return "true" if value else "false"
 
 
 def _check_comments(terms: DomainTerms) -> None:

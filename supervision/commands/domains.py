@@ -129,9 +129,9 @@ def import_(file: TextIO, dry_run: bool, data: str | None, config: Path | None) 
 
     Domains that are blocked already stay as they are. All lines are imported, or none.
     """
-    from .blocking_domains import imported, read_csv
+    from .blocking_domains import imported, read_list
 
-    lines = read_csv(file)
+    lines = read_list(file)
     for domain in act(config, imported, lines, dry_run=dry_run, data=data):
         click.echo(f"{'Would block' if dry_run else 'Blocked'} {domain}")
 

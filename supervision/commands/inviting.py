@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import secrets
-from datetime import datetime, timedelta
+from datetime import datetime
 
+from ...actors.commands import invites as invite_acts
+from ...actors.commands.invites import NewInvite
 from ...actors.kernel.ids import Ids
-from ...actors.staff import Target, act_at_command_line
+from ...actors.staff import act_at_command_line
 from ...storage import invites
 from ...storage.engine.database import Connection
-from ...storage.invites import Invite
-from .acting import NotDone
+from .acting import NotDone, allowed
 from .making import InvalidAccount
 from .moderating import find_local
 
 CODE_BYTES = 12  # of randomness: nobody guesses a code
-COMMENT_CHARACTERS = 420
 
 
 async def create(
@@ -23,13 +23,8 @@ async def create(
     now: datetime,
 ) -> str:  # fmt: skip
     """Make an invite, `by` an account of this server: its handle and the server's domain. Return its code."""
-    if len(comment) > COMMENT_CHARACTERS:
-        raise NotDone(f"The comment has more than {COMMENT_CHARACTERS} characters.")
-    code, ends = secrets.token_urlsafe(CODE_BYTES), now + timedelta(days=days) if days else None
-    invite = Invite(ids.next(), code, await _account_id(db, by), comment, uses, 0, now, ends)
-    await invites.insert(db, invite)
-    await act_at_command_line(ids, now).log(db, "create_invite", Target("invite", invite.id, code), comment)
-    return code
+    wanted = NewInvite(secrets.token_urlsafe(CODE_BYTES), uses, days, comment, await _account_id(db, by))
+    return allowed(await invite_acts.create(db, act_at_command_line(ids, now), wanted)).code
 
 
 async def _account_id(db: Connection, by: tuple[str, str] | None) -> int | None:
@@ -58,7 +53,5 @@ async def listed(db: Connection, ids: Ids, now: datetime) -> list[dict[str, obje
 
 async def expire(db: Connection, code: str, ids: Ids, now: datetime) -> None:
     """End an invite."""
-    ended = await invites.expire(db, code, now)
-    if ended is None:
+    if await invite_acts.expire(db, act_at_command_line(ids, now), code) is not None:
         raise NotDone(f"There is no invite {code!r} that can be used.")
-    await act_at_command_line(ids, now).log(db, "expire_invite", Target("invite", ended.id, code))

@@ -114,8 +114,6 @@ PLAIN = {
         "serve",
     ),
     *("actor release", "actor restart", "dead-letters replay"),
-    *("settings log-level", "settings registrations", "tags allow", "tags forbid", "terms publish", "tokens create"),
-    *("actor release", "actor restart"),
     *("settings log-level", "settings registrations", "settings reset", "settings set"),
     *("tags allow", "tags forbid", "terms publish", "tokens create"),
 }

@@ -32,7 +32,11 @@ class Browser:
 
     async def upload(self, path: str, form: dict[str, str], file: FileStorage) -> Reply:
         """Send a form with a file."""
-        return await self._client.send("POST", path, form=form, files={"file": file})
+        return await self.upload_as("file", path, form, file)
+
+    async def upload_as(self, name: str, path: str, form: dict[str, str], file: FileStorage) -> Reply:
+        """Send a form with a file in the field of this name."""
+        return await self._client.send("POST", path, form=form, files={name: file})
 
     async def send(self, path: str, at: str | None = None, /, **typed: str) -> Reply:
         """Open the page `at`, or `path`, and send its form to `path`."""

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from troupe.http.endpoints import all_endpoints
 from troupe.http.router import Endpoint
+from troupe.storage import blocked_domains
+from troupe.storage.blocked_domains import BlockedDomain
 
 from ...clients import Person, Stage
 from ..settling import Browser, signed_in
@@ -24,12 +27,16 @@ def pages() -> list[Endpoint]:
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """A user who was reported by another one."""
+    """A user who was reported by another one, and a blocked domain."""
 
     bob: Person
     eve: Person
     status: str
     report: str
+    block: str
+
+
+NOW = datetime(2026, 11, 1, tzinfo=UTC)
 
 
 async def world(stage: Stage) -> World:
@@ -38,7 +45,11 @@ async def world(stage: Stage) -> World:
     form = {"account_id": eve.id, "status_ids": [status], "comment": "<script>alert(1)</script>", "category": "spam"}
     report = await bob.post("/api/v1/reports", json=form)
     assert report.status == 200, report.text
-    return World(bob, eve, status, report.json["id"])
+    block = BlockedDomain(
+        stage.http_context.ids.next(), "bad.example", "silence", False, False, "Why", None, False, NOW
+    )  # fmt: skip
+    await stage.http_context.database.transact(blocked_domains.insert, block)
+    return World(bob, eve, status, report.json["id"], str(block.id))
 
 
 async def log(stage: Stage) -> list[tuple[str, str, str]]:

@@ -24,6 +24,10 @@ NEEDED = {
     "/admin/appeals": Permission.MANAGE_APPEALS,
     "/admin/acts": Permission.VIEW_AUDIT_LOG,
     "/admin/settings": Permission.MANAGE_SETTINGS,
+    "/admin/announcements": Permission.MANAGE_ANNOUNCEMENTS,
+    "/admin/invites": Permission.MANAGE_INVITES,
+    "/admin/emoji": Permission.MANAGE_CUSTOM_EMOJIS,
+    "/admin/domains": Permission.MANAGE_FEDERATION,
     "/admin/live": Permission.VIEW_DASHBOARD,
     "/admin": Permission.VIEW_DASHBOARD,
 }
@@ -45,6 +49,12 @@ ALIKE = {
     ("POST", "/admin/reports/<id>/change"): ("PUT", "/api/v1/admin/reports/<id>"),
     ("GET", "/admin/appeals"): ("GET", "/api/v1/admin/appeals"),
     ("POST", "/admin/appeals/<id>"): ("POST", "/api/v1/admin/appeals/<id>/approve"),
+    ("GET", "/admin/emoji"): ("GET", "/api/v1/admin/custom_emojis"),
+    ("POST", "/admin/emoji"): ("POST", "/api/v1/admin/custom_emojis"),
+    ("POST", "/admin/emoji/<id>/remove"): ("DELETE", "/api/v1/admin/custom_emojis/<id>"),
+    ("GET", "/admin/domains"): ("GET", "/api/v1/admin/domain_blocks"),
+    ("POST", "/admin/domains"): ("POST", "/api/v1/admin/domain_blocks"),
+    ("POST", "/admin/domains/<id>/unblock"): ("DELETE", "/api/v1/admin/domain_blocks/<id>"),
     ("GET", "/admin/acts"): ("GET", "/api/v1/admin/audit_log"),
 }
 
@@ -56,7 +66,8 @@ def needed(path: str) -> Permission:
 
 
 def address(endpoint: Endpoint, made: World) -> str:
-    id = made.report if endpoint.path.startswith("/admin/reports") else made.eve.id
+    ids = {"/admin/reports": made.report, "/admin/domains": made.block}
+    id = next((id for start, id in ids.items() if endpoint.path.startswith(start)), made.eve.id)
     return endpoint.path.replace("<id>", id).replace("<name>", "search_results")
 
 
@@ -170,5 +181,6 @@ async def test_the_navigation_has_the_pages_of_the_role(stage: Stage) -> None:
 # Fits every form, so that a form that is taken would change something.
 FITS = {
     "type": "silence", "state": "silence", "role": "admin", "content": "A note", "category": "other",
-    "approved": "true", "value": "7", "sure": "true",
+    "approved": "true", "value": "7", "sure": "true", "text": "Hello",
+    "comment": "A friend", "domain": "other.example", "severity": "silence",
 }  # fmt: skip

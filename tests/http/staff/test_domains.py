@@ -1,0 +1,118 @@
+"""Blocked domains on the pages for staff, with lists in and out; and custom emoji."""
+
+import io
+import re
+from html import unescape
+
+import pytest
+from quart.datastructures import FileStorage
+
+from ...clients import PASSWORD, Stage
+from ..settling import Browser, form_token
+from ..uploading import picture
+from .members import log, member
+
+pytestmark = pytest.mark.usefixtures("cheap_passwords")
+
+PATH = "/admin/domains"
+LIST = "#domain,#severity,#public_comment\nbad.example,suspend,<b>spam</b>\nloud.example,silence,\n"
+
+
+async def domains(stage: Stage) -> list[list[object]]:
+    return await stage.rows("SELECT domain, severity FROM blocked_domains ORDER BY domain")
+
+
+async def send_list(browser: Browser, text: str) -> str:
+    """Send a file. Return the page that follows."""
+    form = {"form_token": form_token(await browser.get(PATH))}
+    file = FileStorage(io.BytesIO(text.encode()), "list.csv", content_type="text/csv")
+    return (await browser.upload(f"{PATH}/import", form, file)).text
+
+
+async def test_a_domain_is_blocked_changed_and_unblocked(stage: Stage) -> None:
+    admin = await member(stage, "admin")
+    await admin.send(PATH, domain="LOUD.example", reject_media="true", private_comment="<i>noisy</i>")
+    assert await domains(stage) == [["loud.example", "silence"]]
+    page = (await admin.get(PATH)).text
+    assert "&lt;i&gt;noisy&lt;/i&gt;" in page
+    (one,) = re.findall(rf'href="({PATH}/\d+)"', page)
+    asked = await admin.send(one, severity="suspend")
+    assert "password" in asked.text
+    assert await domains(stage) == [["loud.example", "silence"]]
+    await admin.send(one, severity="suspend", password=PASSWORD)
+    assert await stage.rows("SELECT severity, reject_media FROM blocked_domains") == [["suspend", False]]
+    await admin.send(f"{one}/unblock", one)
+    assert await domains(stage) == []
+    assert [act for _, act, _ in await log(stage)] == ["block_domain", "change_domain_block", "unblock_domain"]
+
+
+@pytest.mark.parametrize("domain", ["", "no domain", "localhost:3000", "<script>"])
+async def test_what_is_no_other_domain_is_refused(stage: Stage, domain: str) -> None:
+    admin = await member(stage, "admin")
+    page = await admin.send(PATH, domain=domain)
+    assert page.status == 422
+    assert "<script>" not in page.text.replace("<script src=", "")
+    assert await domains(stage) == []
+
+
+async def test_a_list_comes_in_after_it_was_shown_and_goes_out(stage: Stage) -> None:
+    admin = await member(stage, "admin")
+    asked = await send_list(admin, LIST)
+    assert "bad.example (suspend), loud.example (silence)" in asked
+    assert await domains(stage) == []
+    fields = dict(re.findall(r'<input type="hidden" name="([^"]*)" value="([^"]*)">', asked))
+    form = {name: unescape(value) for name, value in fields.items()}
+    answer = await admin.post(f"{PATH}/import", form | {"password": PASSWORD})
+    assert answer.headers["Location"] == f"{PATH}?done=imported"
+    assert await domains(stage) == [["bad.example", "suspend"], ["loud.example", "silence"]]
+    exported = await admin.get("/admin/domains.csv")
+    assert exported.headers["Content-Type"] == "text/csv; charset=utf-8"
+    assert exported.text.splitlines()[1:] == [
+        "bad.example,suspend,false,false,<b>spam</b>,false",
+        "loud.example,silence,false,false,,false",
+    ]
+    assert "no domain that is not blocked already" in await send_list(admin, exported.text)
+    assert [act for _, act, _ in await log(stage)] == ["block_domain"] * 2
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "Choose a file."),
+        ("#domain,#severity\nx.example,loud\n", "is no severity. No domain was blocked."),
+        ("not a domain\n", "is no domain. No domain was blocked."),
+        ("".join(f"d{number}.example\n" for number in range(501)), "More than 500 domains are new."),
+    ],
+)
+async def test_a_list_that_can_not_be_used_is_refused(stage: Stage, text: str, problem: str) -> None:
+    admin = await member(stage, "admin")
+    assert problem in await send_list(admin, text)
+    assert await domains(stage) == []
+
+
+async def test_emoji_are_uploaded_disabled_and_removed(stage: Stage) -> None:
+    admin, path = await member(stage, "admin"), "/admin/emoji"
+    token = form_token(await admin.get(path))
+    file = FileStorage(io.BytesIO(picture()), "cat.png", content_type="image/png")
+    form = {"form_token": token, "shortcode": "cat", "category": "<b>pets</b>"}
+    answer = await admin.upload_as("image", path, form, file)
+    assert answer.headers["Location"] == f"{path}?done=added", answer.text
+    page = (await admin.get(path)).text
+    assert ":cat:" in page
+    assert "&lt;b&gt;pets&lt;/b&gt;" in page
+    (id,) = set(re.findall(rf"{path}/(\d+)/", page))
+    await admin.send(f"{path}/{id}/able", path, disabled="true")
+    assert (await stage.anybody().get("/api/v1/custom_emojis")).json == []
+    await admin.send(f"{path}/{id}/able", path, disabled="false")
+    assert [one["shortcode"] for one in (await stage.anybody().get("/api/v1/custom_emojis")).json] == ["cat"]
+    assert (await admin.send(f"{path}/{id}/remove", path)).status == 200
+    await admin.send(f"{path}/{id}/remove", path, password=PASSWORD)
+    assert (await stage.anybody().get("/api/v1/custom_emojis")).json == []
+
+
+async def test_an_emoji_that_can_not_be_is_refused(stage: Stage) -> None:
+    admin, path = await member(stage, "admin"), "/admin/emoji"
+    for form, problem in (({"shortcode": "a b"}, "Shortcode must have"), ({"shortcode": "cat"}, "Image can&#39;t be")):
+        page = await admin.send(path, **form)
+        assert page.status == 422
+        assert problem in page.text
