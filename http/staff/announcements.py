@@ -85,9 +85,12 @@ async def _done(me: StaffMember, message: Message[None], done: str) -> Answer:
     return redirect(with_done(PATH, done)) if problem is None else await _page(me, problem=problem)
 
 
-# `Any`: facts of a template.
 async def _page(
-    me: StaffMember, *, problem: str | None = None, typed: AnnouncementForm | None = None, **facts: Any
+    me: StaffMember,
+    *,
+    problem: str | None = None,
+    typed: AnnouncementForm | None = None,
+    **facts: Any,  # facts of a template
 ) -> Answer:
     found, now = await me.context.database.read(announcements.find_all), me.context.clock.now()
     return me.page(

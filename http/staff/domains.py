@@ -213,9 +213,9 @@ async def _page_of(me: StaffMember, id: int, problem: str | None = None) -> Answ
     )  # fmt: skip
 
 
-# `Any`: facts of a template.
 async def _page(
     me: StaffMember, wanted: DomainQuery | None = None, *, problem: str | None = None, typed: BlockForm | None = None,
+    # `Any`: facts of a template.
     **facts: Any,
 ) -> Answer:  # fmt: skip
     page = (wanted or DomainQuery()).page(ON_A_PAGE)
