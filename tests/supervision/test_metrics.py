@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import subprocess
+import sys
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -157,3 +159,18 @@ async def test_a_disk_is_full_when_postgresql_has_no_room_for_its_log(tmp_path: 
         assert disks.is_full()
         await disks.look()
         assert disks.measured["data"].size == FULL - 2**20
+
+
+# As a process that serves does without metrics and traces.
+MAKE_A_SERVER = """
+import sys
+import troupe.supervision.process
+from troupe.supervision.tree import declared
+declared()
+print([name for name in ("prometheus_client", "opentelemetry") if name in sys.modules])
+"""
+
+
+def test_the_libraries_are_imported_only_when_they_are_wanted() -> None:
+    done = subprocess.run([sys.executable, "-c", MAKE_A_SERVER], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout == "[]\n"
