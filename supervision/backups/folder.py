@@ -120,6 +120,8 @@ class BackupFolder:
 
     def tell_journal(self) -> None:
         """Note what was stored, as soon as it has reached the disk: an interrupted run is then gone on with."""
+        if not self._untold:
+            return
         flush_disk(self.root)
         with (self.root / JOURNAL).open("ab") as journal:
             for key, file in self._untold.items():

@@ -132,19 +132,27 @@ class _Copying:
         """Copy those that are not stored yet. Return how many; those that are not there are in `missing`."""
         wanted = [one.name for one in named if one.name not in self._taken]
         self.missing, count = set(), 0
-        with self.show("Files", len(wanted)) as update:
-            for name in wanted:
-                known = self._known.get(name)
-                if known is not None and self.folder.has(known):
-                    self._taken[name] = known
-                elif (source := self.media.read(name)) is None:
-                    self.missing.add(name)
-                else:
-                    with source:
-                        self._taken[name] = self._noted(*self.folder.store(name, source))
-                    count += 1
-                update(1)
+        try:
+            with self.show("Files", len(wanted)) as update:
+                for name in wanted:
+                    count += self._take(name)
+                    update(1)
+        finally:
+            self.folder.tell_journal()
         return count
+
+    def _take(self, name: str) -> bool:
+        """Copy a file, and return whether that was needed and possible."""
+        known = self._known.get(name)
+        if known is not None and self.folder.has(known):
+            self._taken[name] = known
+            return False
+        if (source := self.media.read(name)) is None:
+            self.missing.add(name)
+            return False
+        with source:
+            self._taken[name] = self._noted(*self.folder.store(name, source))
+        return True
 
     def placed(self, named: Sequence[NamedFile]) -> dict[str, StoredFile]:
         """Return the files that are named by their paths below the data folder."""

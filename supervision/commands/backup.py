@@ -89,6 +89,8 @@ def restore(
         return
     click.echo(f"Restored the backup {_line(manifest.as_json())}, into {settings.data}")
     _tell_missing(manifest.missing)
+    if settings.media_store != "local":
+        click.echo("The media are in the data folder: bring them to the bucket with `troupe media move s3`", err=True)
 
 
 def _verify(at: BackupFolder, as_json: bool) -> None:

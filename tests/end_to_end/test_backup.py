@@ -128,6 +128,8 @@ def test_a_server_at_rest_is_restored_row_by_row_and_file_by_file(own_server: Se
     with httpx.Client(base_url=own_server.url, headers=ada.headers, timeout=30, trust_env=False) as http:
         sent = http.post("/api/v2/media", files={"file": ("a.png", picture(), "image/png")}).json()
         http.post("/api/v1/statuses", data={"status": f"Hello @{bob.name}", "media_ids[]": sent["id"]})
+    refused = own_server.troupe("db", "move", "postgresql://nobody@db.invalid/troupe")
+    assert (refused.returncode, "another server runs on this database" in refused.stderr) == (1, True), refused.stderr
     texts = own_server.data / "texts"
     texts.mkdir()
     (texts / "description.md").write_text("A small server.")
