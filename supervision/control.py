@@ -11,6 +11,7 @@ import inspect
 import os
 import select
 import socket
+import time
 from array import array
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager, suppress
@@ -28,10 +29,14 @@ LONGEST_QUESTION = 4096
 LISTENERS = "listeners"
 HAND_OVER = orjson.dumps({"command": LISTENERS}) + b"\n"
 MOST_SOCKETS = 16
+# The command by which the next server has this one finish its requests first, before the database is taken over.
+DRAIN = "drain"
 PATIENCE = 5.0  # seconds that a caller has to send its question
 HURRIED_PATIENCE = 0.5  # the same when a thread answers that has other duties
 LOOKS = 4  # of the thread at a caller that waits, until it answers
 MOST_AT_ONCE = 10  # callers that the thread answers in a row
+
+WAITS = b"false\n"  # the answer to DRAIN while requests are running
 
 # Called with the arguments of the question by their names; what it returns is sent as JSON. It may be async.
 Answer: TypeAlias = Callable[..., object]
@@ -197,6 +202,23 @@ def ask_for_sockets(path: Path) -> list[socket.socket]:
         one.setblocking(False)
         one.set_inheritable(False)
     return sockets
+
+
+def ask_to_drain(path: Path, patience: float) -> None:
+    """Return when the running server has answered all its requests, or has ended, or after so many seconds."""
+    until = time.monotonic() + patience
+    while time.monotonic() < until:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
+            line.settimeout(PATIENCE)
+            try:
+                with short_name(path) as name:
+                    line.connect(name)
+                line.sendall(orjson.dumps({"command": DRAIN}) + b"\n")
+                answer = line.recv(LONGEST_QUESTION)
+            except OSError:
+                return
+        if answer != WAITS:
+            return  # it is done, or of an earlier version
 
 
 @contextmanager

@@ -20,6 +20,10 @@ from .database import SupervisedDatabase
 from .failures import CannotListen
 from .listeners import Listeners
 
+# Seconds in which the server that takes over has to begin. Then this one serves again.
+TAKEN_OVER_WITHIN = 60.0
+# Seconds after which a server that waits for requests to end is told that they go on.
+TELL_AFTER = 3.0
 # Beyond the grace: seconds in which a server that was taken over from frees its port.
 PORT_FREE = 10.0
 
@@ -36,9 +40,34 @@ class HttpServer:
         self._http_context = http_context
         self._actors = actors
         self._database = database
+        self._ending = trio.Event()  # of what is served now
+        self._drained = trio.Event()
+
+    async def drain(self) -> bool:
+        """Take no more connections, answer the requests that are running, and close. False while some go on.
+
+        The server that takes over asks for it, before it shuts this one out of the database. If it does not begin, this
+        one serves again after a while.
+        """
+        self._ending.set()
+        with trio.move_on_after(TELL_AFTER):
+            await self._drained.wait()
+        return self._drained.is_set()
 
     async def run(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None]) -> None:
-        """Serve requests. At the stop streams end first: hypercorn then waits only for running requests."""
+        """Serve requests until `stopping`, and again if a server that was to take over does not."""
+        while True:
+            self._ending, self._drained = trio.Event(), trio.Event()
+            await self._serve(stopping, self._ending, task_status)
+            self._drained.set()
+            with trio.move_on_after(TAKEN_OVER_WITHIN):
+                await stopping.wait()
+            if stopping.is_set():
+                return
+            task_status = trio.TASK_STATUS_IGNORED
+
+    async def _serve(self, stopping: trio.Event, ending: trio.Event, task_status: trio.TaskStatus[None]) -> None:
+        """Serve until `ending`. Streams end first: hypercorn then waits only for running requests."""
         context, grace = self._http_context, self._settings.shutdown_grace * 0.8
         context.readiness.phase = "starting"
         listeners = await self._bind()
@@ -48,13 +77,14 @@ class HttpServer:
             release=self._listeners.release,
         )  # fmt: skip
         async with trio.open_nursery() as beside:
+            beside.start_soon(_pass_on, stopping, ending)
             beside.start_soon(context.readiness.run)
             beside.start_soon(context.pump.run)
             async with trio.open_nursery() as nursery:
-                await nursery.start(serve, make_app(context), listeners, stopping, grace)
+                await nursery.start(serve, make_app(context), listeners, ending, grace)
                 context.readiness.phase = "serving"
                 task_status.started()
-                await stopping.wait()
+                await ending.wait()
                 context.readiness.phase = "stopping"
                 context.streams.close_all()
                 self._actors.cut_streams()
@@ -85,3 +115,9 @@ class HttpServer:
                         " program, or choose another --host, --port or --socket"
                     ) from error
             await trio.sleep(0.1)
+
+
+async def _pass_on(first: trio.Event, second: trio.Event) -> None:
+    """Set the second event when the first one is set."""
+    await first.wait()
+    second.set()

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ..http.server.listener import bind, bind_path
 from .configuration import Settings
-from .control import ask_for_sockets
+from .control import ask_for_sockets, ask_to_drain
 from .failures import CannotListen
 
 FIRST = 3  # the first file descriptor that systemd hands over (sd_listen_fds(3))
@@ -35,6 +35,10 @@ class Listeners:
             self._shared = True
         elif self._settings.takeover:
             self._held = self._chosen(ask_for_sockets(self._settings.control_socket))
+            if self._held:
+                # Who connects from now on waits for this server. What the other one is asked for already is answered
+                # by it, as long as it has the database.
+                ask_to_drain(self._settings.control_socket, self._settings.shutdown_grace)
 
     def open(self) -> list[socket.socket]:
         """Return copies of the sockets, which the server closes when it stops. Binds them first. Raises OSError."""

@@ -62,7 +62,7 @@ from ..storage.engine.database import Connection, Database, Fenced, Unavailable
 from ..storage.engine.term import AnotherNode
 from .actor_system import ActorSystem
 from .configuration import Settings
-from .control import Control
+from .control import DRAIN, Control
 from .database import SupervisedDatabase
 from .disks import Disks
 from .domain import OtherDomain, require_domain
@@ -171,13 +171,14 @@ class Troupe:
         """All parts in the order in which they start. Each may depend on those before it."""
         tree = {"tree": self.supervisor_portrait}
         inspector = Inspector(self.runtime, self.actors.actor_context, self.http_context.streams)
+        http = HttpServer(self.settings, self.http_context, self.actors, self.database, self.listeners)
         control = Control(
-            self.settings.control_socket, {**tree, "doctor": self.self_report, **inspector.answers()},
+            self.settings.control_socket,
+            {**tree, "doctor": self.self_report, DRAIN: http.drain, **inspector.answers()},
             self.listeners.hand_over,
             answers_outside={**tree, **inspector.answers_outside()},
         )  # fmt: skip
         resolver, films = self.federation.resolver, self.http_context.remote_files.films
-        http = HttpServer(self.settings, self.http_context, self.actors, self.database, self.listeners)
         return [
             *([Child("traces", self._traces.run)] if self._traces else []),
             *self._metrics(),
