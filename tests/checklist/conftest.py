@@ -1,5 +1,15 @@
 """The checklist's rows are asked of the same server as the tests of the HTTP room."""
 
-from ..http.conftest import ada, bob, connections, fast_path, options, stage, without_probe
+from ..http.conftest import ada, bob, connections, fast_path, media_store, options, stage, store_options, without_probe
 
-__all__ = ["ada", "bob", "connections", "fast_path", "options", "stage", "without_probe"]
+__all__ = [
+    "ada",
+    "bob",
+    "connections",
+    "fast_path",
+    "media_store",
+    "options",
+    "stage",
+    "store_options",
+    "without_probe",
+]

@@ -7,10 +7,32 @@ from typing import Any
 
 import pytest
 
-from ..http.conftest import ada, bob, cheap_passwords, connections, fast_path, stage, without_probe
+from ..http.conftest import (
+    ada,
+    bob,
+    cheap_passwords,
+    connections,
+    fast_path,
+    media_store,
+    stage,
+    store_options,
+    without_probe,
+)
 from .peer import ForeignServer, foreign_server
 
-__all__ = ["ada", "bob", "cheap_passwords", "connections", "fast_path", "options", "peer", "stage", "without_probe"]
+__all__ = [
+    "ada",
+    "bob",
+    "cheap_passwords",
+    "connections",
+    "fast_path",
+    "media_store",
+    "options",
+    "peer",
+    "stage",
+    "store_options",
+    "without_probe",
+]
 
 HOSTS = ("peer.test", "other.test", "third.test", *(f"host{number}.peer.test" for number in range(8)))
 
