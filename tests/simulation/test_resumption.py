@@ -141,3 +141,80 @@ async def test_a_client_that_was_interrupted_is_shown_everything_once(sim: Simul
 @simulation(seeds=40, faults=0, world=stage)
 async def test_a_client_of_a_killed_server_is_shown_everything_once(sim: Simulation) -> None:
     await interrupted_amid_posts(sim, killed=True)
+
+
+@simulation(seeds=40, faults=0, world=stage)
+async def test_a_client_whose_stream_was_cut_comes_back_and_is_shown_everything_once(sim: Simulation) -> None:
+    """The timeline lets go of its subscribers, as it does with slow ones, also while they resume."""
+    ada, bob, cyd = await sim.people("ada", "bob", "cyd")
+    bob.has_followed(ada)
+    bob.has_followed(cyd)
+    sim.sign_in([bob])
+    phone, laptop = Device(sim, bob), Device(sim, bob)
+
+    async def post(author: Person) -> None:
+        for number in range(4):
+            await author.publish(f"number {number}")
+
+    async def cut() -> None:
+        for _ in range(4):
+            sim.api.http_context.runtime.pools["home"].cut_streams()
+            for _ in range(sim.run.random.randrange(30)):
+                await trio.lowlevel.checkpoint()
+
+    async with trio.open_nursery() as listening:
+        for device in (phone, laptop):
+            await listening.start(device.listen)
+        async with sim.together() as go:
+            go(post, ada, name="ada")
+            go(post, cyd, name="cyd")
+            go(cut, name="the timeline")
+        await sim.calm()
+        for device in (phone, laptop):
+            assert Counter(device.shown) == Counter(("update", id) for id in (*ada.published, *cyd.published))
+        sim.sometimes(phone.connections > 2, "a client that was cut resumed twice")
+        listening.cancel_scope.cancel()
+
+
+@simulation(seeds=40, faults=0, world=stage)
+async def test_a_client_that_resumes_amid_a_block_is_shown_nothing_after_it(sim: Simulation) -> None:
+    """What was missed is read before the block, and sent after it."""
+    ada, bob, cyd = await sim.people("ada", "bob", "cyd")
+    bob.has_followed(ada)
+    bob.has_followed(cyd)
+    sim.sign_in([bob])
+    phone, laptop = Device(sim, bob), Device(sim, bob)
+    before: list[int] = []  # how much each device was shown when the block was acknowledged
+
+    async def post(author: Person) -> None:
+        for number in range(4):
+            await author.publish(f"number {number}")
+
+    async def block() -> None:
+        for _ in range(sim.run.random.randrange(200)):
+            await trio.lowlevel.checkpoint()
+        await bob.block(ada)
+        before.extend(len(device.shown) for device in (phone, laptop))
+
+    async def interrupt(device: Device) -> None:
+        for _ in range(4):
+            device.interrupt()
+            for _ in range(sim.run.random.randrange(30)):
+                await trio.lowlevel.checkpoint()
+
+    async with trio.open_nursery() as listening:
+        for device in (phone, laptop):
+            await listening.start(device.listen)
+        async with sim.together() as go:
+            go(post, ada, name="ada")
+            go(post, cyd, name="cyd")
+            go(block, name="bob")
+            go(interrupt, phone, name="the phone's network")
+        await sim.calm()
+        for device, shown in zip((phone, laptop), before, strict=True):
+            late = {id for event, id in device.shown[shown:] if event == "update"}
+            assert late.isdisjoint(ada.published), "nothing of the blocked account after the block"
+            assert [event for event, times in Counter(device.shown).items() if times > 1] == []
+            assert {id for event, id in device.shown if event == "update"} >= set(cyd.published)
+        sim.sometimes(any(("update", id) in phone.shown for id in ada.published), "posts were shown before the block")
+        listening.cancel_scope.cancel()
