@@ -20,6 +20,7 @@ from troupe.actors.statuses import ShownStatus, entry_of
 from troupe.http.access.pump import Pump
 from troupe.http.streaming import delivery
 from troupe.http.streaming.delivery import DirectStream
+from troupe.http.streaming.session import Session
 
 from ...clients import Person, Stage
 from .conftest import PATIENCE, Edge, open_deaf, until
@@ -92,6 +93,28 @@ async def test_a_client_that_reads_nothing_is_cut_and_what_waited_for_it_is_forg
         assert await is_reset(deaf)  # so that the kernel keeps nothing for it either
     assert [facts["error"] for facts in stage.told("stream.cut")] == ["the client has read nothing for 0.2 s"]
     await edge.quiet()
+
+
+async def test_nothing_is_done_for_a_client_that_does_not_read_while_others_are_sent_events(
+    edge: Edge, stage: Stage, ada: Person, burst: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target, served = f"/api/v1/streaming?stream=user&access_token={ada.token}", list[Session]()
+    send_now = Session.send_now
+
+    def note(session: Session) -> None:
+        served.append(session)
+        send_now(session)
+
+    async with await open_deaf(edge, target, small=True), edge.socket("?stream=user", ada.token) as reader:
+        await reader.settle()
+        for _ in await burst(60):
+            await reader.hear()
+        monkeypatch.setattr(Session, "send_now", note)
+        for _ in range(3):
+            post = await ada.publish("x" * 500)
+            assert (await reader.hear())["payload"]["id"] == post["id"]
+        monkeypatch.undo()
+    assert (len(set(served)), len(served)) == (1, 3), "each event is one call, for the one who reads"
 
 
 async def test_a_client_that_sends_commands_and_reads_no_answers_is_cut(edge: Edge, ada: Person) -> None:
