@@ -65,9 +65,9 @@ def test_every_wrong_setting_is_named_at_once() -> None:
 
 def test_a_wrong_database_url_is_refused_without_showing_its_password() -> None:
     with pytest.raises(ConfigurationError) as refused:
-        read_settings({}, {"TROUPE_DATABASE_URL": "mysql://ada:secret@db/troupe"})
+        read_settings({}, {"TROUPE_DATABASE_URL": "mysql://ada:hunter2@db/troupe"})
     assert "database_url (from the environment)" in str(refused.value)
-    assert "secret" not in str(refused.value)
+    assert "hunter2" not in str(refused.value)
 
 
 def test_an_unknown_name_in_the_file_is_refused_with_the_nearest_that_is_right(tmp_path: Path) -> None:
@@ -90,8 +90,8 @@ def test_an_unknown_variable_is_told_with_the_nearest_that_is_right() -> None:
 
 
 def test_a_url_with_a_password_is_not_in_the_settings_portrait() -> None:
-    settings = read_settings({}, {"TROUPE_DATABASE_URL": "postgresql://ada:secret@db/troupe"})
-    assert "secret" not in repr(settings)
+    settings = read_settings({}, {"TROUPE_DATABASE_URL": "postgresql://ada:hunter2@db/troupe"})
+    assert "hunter2" not in repr(settings)
 
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "::1"])
@@ -131,8 +131,8 @@ def test_mails_come_from_the_domain_unless_the_operator_says_otherwise() -> None
 
 
 def test_a_password_for_the_mail_server_is_shown_nowhere() -> None:
-    settings = read_settings({}, {"TROUPE_SMTP_PASSWORD": "secret"})
-    assert "secret" not in repr(settings)
+    settings = read_settings({}, {"TROUPE_SMTP_PASSWORD": "hunter2"})
+    assert "hunter2" not in repr(settings)
 
 
 @pytest.mark.parametrize("domain", ["", "troupe.test", "t.localhost:3000", "a.example", "b.invalid"])
@@ -152,9 +152,9 @@ def test_hosts_with_private_addresses_are_refused_on_every_other_server(domain: 
     "url", ["http://127.0.0.1:5000", "http://[::1]:5000/", "https://10.0.0.1/api", "http://lt:5000"]
 )
 def test_the_translation_service_may_have_a_private_address(url: str) -> None:
-    settings = read_settings({}, {"TROUPE_TRANSLATION_URL": url, "TROUPE_TRANSLATION_KEY": "secret"})
+    settings = read_settings({}, {"TROUPE_TRANSLATION_URL": url, "TROUPE_TRANSLATION_KEY": "hunter2"})
     assert (settings.translation_url or "").rstrip("/") == url.rstrip("/")
-    assert "secret" not in repr(settings)
+    assert "hunter2" not in repr(settings)
 
 
 @pytest.mark.parametrize(
