@@ -15,12 +15,12 @@ def signing_up(post: MailServer, prepared: Path, **settings: str) -> Generator[S
     """A running server with these settings, on a copy of the prepared data. Its mails go to `post`."""
     with made() as one:
         copy_data(prepared, one.data)
-        one.settings |= settings | {
-            "TROUPE_SMTP_HOST": HOST,
-            "TROUPE_SMTP_PORT": str(post.port),
-            "TROUPE_SMTP_TLS": "none",
-            "TROUPE_TITLE": "The Stage",
-        }
+        one.settings |= settings | mailing_to(post) | {"TROUPE_TITLE": "The Stage"}
         one.start()
         yield one
         assert one.stop() == 0, one.log
+
+
+def mailing_to(post: MailServer) -> dict[str, str]:
+    """The settings by which a server sends its mails there."""
+    return {"TROUPE_SMTP_HOST": HOST, "TROUPE_SMTP_PORT": str(post.port), "TROUPE_SMTP_TLS": "none"}

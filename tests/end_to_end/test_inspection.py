@@ -16,12 +16,11 @@ import pytest
 
 from troupe.storage.engine.connect import transact_once
 from troupe.storage.engine.database import Connection
-from troupe.storage.engine.embedded import embedded
 
 from ..mail.mailserver import MailServer
-from .browser import Form
 from .patience import PATIENCE, eventually
-from .server import Person, Server
+from .poisoning import BREAK, REPAIR, database, forget_password, run
+from .server import Server
 from .signing_up import signing_up
 
 # A bug that an operator may meet: the first question about an account never ends, and nothing else runs meanwhile.
@@ -42,28 +41,12 @@ from troupe.supervision.commands import main
 main()
 """
 
-BREAK = """
-    CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
-    $$ BEGIN RAISE EXCEPTION 'no mails for ada@example.org'; END $$;
-    CREATE TRIGGER refused BEFORE INSERT ON outbox FOR EACH ROW WHEN (NEW.queue = 'mail') EXECUTE FUNCTION refuse();
-"""
-REPAIR = "DROP TRIGGER refused ON outbox"
-
 
 def answer(server: Server, *words: str) -> Any:
     """What a command says in JSON."""
     done = server.troupe(*words, "--json")
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
-
-
-def database(server: Server) -> str:
-    with embedded(server.data) as postgres:
-        return postgres.dsn
-
-
-async def run(db: Connection, statements: str) -> None:
-    await db.execute(statements)
 
 
 @contextmanager
@@ -154,15 +137,6 @@ def mailing(post: MailServer, prepared: Path) -> Generator[Server]:
     """A server that sends mails."""
     with signing_up(post, prepared) as one:
         yield one
-
-
-def forget_password(server: Server, person: Person, request_id: str) -> None:
-    """Ask on the page for a mail with a link."""
-    with httpx.Client(base_url=server.url, trust_env=False, timeout=PATIENCE) as browser:
-        form = Form.on(browser.get("/auth/password/new").text)
-        typed = form.fields | {"email": f"{person.name}@example.org"}
-        sent = browser.post(form.action, data=typed, headers={"X-Request-Id": request_id})
-    assert (sent.status_code, sent.headers["x-request-id"]) == (302, request_id)
 
 
 def test_a_poisoned_message_is_found_shown_masked_and_replayed_after_the_fix(mailing: Server, post: MailServer) -> None:

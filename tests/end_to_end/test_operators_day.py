@@ -21,15 +21,18 @@ from selenium.webdriver import Chrome
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.select import Select
 
-from troupe.storage.engine.connect import connect
+from troupe.storage.engine.connect import connect, transact_once
 from troupe.storage.engine.embedded import embedded
 
 from ..http.uploading import picture
+from ..mail.mailserver import MailServer
 from ..small_disks import fill, small_disk
 from .browser import press, sign_in, text_of
 from .copies import files_of, rows_of
 from .patience import eventually
+from .poisoning import BREAK, REPAIR, database, forget_password, run
 from .server import PASSWORD, Person, Server
+from .signing_up import mailing_to
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -43,7 +46,7 @@ class Day:
 
     server: Server
     window: Chrome
-    owner: str
+    post: MailServer
     ada: Person
     eve: Person
 
@@ -58,10 +61,11 @@ class Day:
         return json.loads(self.troupe(*words, "--json"))
 
 
-def test_an_operators_day(new_server: Server, window: Chrome, tmp_path: Path) -> None:
+def test_an_operators_day(new_server: Server, window: Chrome, post: MailServer, tmp_path: Path) -> None:
     with small_disk(new_server.data / "media", "32m"):
-        day = morning(new_server, window)
+        day = morning(new_server, window, post)
         a_wedged_actor_is_found_and_released(day)
+        a_poisoned_message_is_found_and_replayed(day)
         a_request_is_followed(day)
         a_report_ends_with_a_suspension(day)
         the_disk_fills_and_is_freed(day)
@@ -73,8 +77,9 @@ def test_an_operators_day(new_server: Server, window: Chrome, tmp_path: Path) ->
     the_disk_is_lost_and_the_backup_restored(day, backups, rows, files)
 
 
-def morning(server: Server, window: Chrome) -> Day:
+def morning(server: Server, window: Chrome, post: MailServer) -> Day:
     """The server starts on nothing. The first account is made by the command that it prints."""
+    server.settings |= mailing_to(post)
     server.start()
     (command,) = eventually(lambda: FIRST_ACCOUNT.findall(server.log))
     words = {"NAME": "olga", "E": "olga@example.org", "P": PASSWORD}
@@ -85,7 +90,7 @@ def morning(server: Server, window: Chrome) -> Day:
     window.get(f"{server.url}/admin")
     sign_in(window, "olga@example.org", PASSWORD)
     assert "Overview" in text_of(window)
-    return Day(server, window, "olga", ada, eve)
+    return Day(server, window, post, ada, eve)
 
 
 def a_wedged_actor_is_found_and_released(day: Day) -> None:
@@ -104,6 +109,21 @@ def a_wedged_actor_is_found_and_released(day: Day) -> None:
         assert isinstance(answers[0], MastodonServiceUnavailableError), "she is told, and not left waiting"
     assert day.told("actor", "show", address)["summary"]["restarts"] >= 1
     assert attempt(day.ada.app, "not stuck any more")["content"] == "<p>not stuck any more</p>"
+
+
+def a_poisoned_message_is_found_and_replayed(day: Day) -> None:
+    """A mail that can't be promised: the message that asks for it crashes its actor twice, and is parked."""
+    dsn = database(day.server)
+    transact_once(dsn, run, BREAK)
+    forget_password(day.server, day.ada, "poisoned")
+    (letter,) = eventually(lambda: day.told("dead-letters", "list"))
+    assert (letter["address"], letter["message"]) == (f"account/{day.ada.id}", "SendPasswordReset")
+    assert "ada@example.org" not in day.troupe("dead-letters", "show", letter["id"]), "what people wrote is masked"
+    day.troupe("dead-letters", "replay", letter["id"], code=1)
+    transact_once(dsn, run, REPAIR)
+    day.troupe("dead-letters", "replay", letter["id"])
+    assert day.told("dead-letters", "list") == []
+    assert day.post.receive(f"{day.ada.name}@example.org").body
 
 
 def a_request_is_followed(day: Day) -> None:
