@@ -89,11 +89,16 @@ def act_in_turn(account: AccountActor, staff: Staff) -> StaffAct:
     )
 
 
-def act_at_command_line(ids: Ids, now: datetime) -> StaffAct:
-    """Return an act of the command line. The server is woken by a notice."""
+def act_in_rows(staff: Staff, ids: Ids, now: datetime) -> StaffAct:
+    """Return an act outside of a turn. What it promises is told by the relay of the running server."""
 
     async def promise(db: Connection, promises: Sequence[Promise]) -> list[int]:
         await outbox.insert_many(db, [new_effect(ids.next(), one) for one in promises], now)
         return []
 
-    return StaffAct(COMMAND_LINE, now, ids.next, promise)
+    return StaffAct(staff, now, ids.next, promise)
+
+
+def act_at_command_line(ids: Ids, now: datetime) -> StaffAct:
+    """Return an act of the command line. The server is woken by a notice."""
+    return act_in_rows(COMMAND_LINE, ids, now)

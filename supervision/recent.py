@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
 from ..http.access.operations import LogRecord, Portrait
+from .redaction import redacted
 
 # Some MB at most. A busy day of a healthy server writes fewer.
 MOST = 5_000
@@ -41,3 +42,6 @@ class Operations:
 
     def records(self) -> Sequence[LogRecord]:
         return self._recent.newest()
+
+    def without_texts(self, text: str) -> str:
+        return redacted(text)

@@ -32,10 +32,13 @@ class LiveStream:
 
     token: Token | None = None  # pages know their reader by a session
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, account_id: int, path: str, request_id: str, address: str) -> None:
         self.address = address
-        self._ended = trio.Event()
+        self._account_id = account_id
+        self._path = path
+        self._request_id = request_id
         self._opened_at = trio.current_time()
+        self._ended = trio.Event()
 
     @property
     def ended(self) -> bool:
@@ -45,7 +48,8 @@ class LiveStream:
         self._ended.set()
 
     def portrait(self, now: float) -> StreamPortrait:
-        return StreamPortrait(None, ("a page for staff",), "-", now - self._opened_at, 0, 0.0)
+        """Return what an operator sees. It has no feed, so it is never behind."""
+        return StreamPortrait(self._account_id, (self._path,), self._request_id, now - self._opened_at, 0, 0.0)
 
     async def pause(self) -> None:
         """Wait until the next look."""
@@ -62,8 +66,10 @@ def live(me: StaffMember, permission: Permission, render: Render) -> Answer:
 
 
 async def _events(me: StaffMember, permission: Permission, render: Render) -> AsyncIterator[bytes]:
-    context = me.context
-    stream = LiveStream(me.request.address(context.settings.trusted_proxies))
+    context, request = me.context, me.request
+    stream = LiveStream(
+        me.user.account_id, request.path, request.request_id, request.address(context.settings.trusted_proxies)
+    )
     context.streams.add(stream)
     try:
         with context.live_pages.opened(me.user.account_id):

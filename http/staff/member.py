@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from ...actors.broadcast import account_address
 from ...actors.kernel import Message, Refused
 from ...actors.rules.roles import Permission, may
-from ...actors.staff import Staff
+from ...actors.staff import Staff, StaffAct, act_in_rows
 from ...storage import two_factor
 from ...storage.users import User
 from ..access.context import HttpContext
@@ -71,6 +71,10 @@ class StaffMember:
     def staff(self) -> Staff:
         """The name in the audit log."""
         return Staff(self.user.account_id, self.user.username)
+
+    def act(self) -> StaffAct:
+        """Return an act that no actor does: on what is left of messages and effects."""
+        return act_in_rows(self.staff, self.context.ids, self.context.clock.now())
 
     def may(self, permission: Permission) -> bool:
         return may(self.user.role, permission)

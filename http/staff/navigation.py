@@ -31,6 +31,13 @@ SECTIONS: dict[str, tuple[Section, ...]] = {
         Section("Emoji", "/admin/emoji", Permission.MANAGE_CUSTOM_EMOJIS),
         Section("Blocked domains", "/admin/domains", Permission.MANAGE_FEDERATION),
     ),
+    "Operation": (
+        Section("Supervision tree", "/admin/tree", Permission.VIEW_DEVOPS),
+        Section("Actors", "/admin/actors", Permission.VIEW_DEVOPS),
+        Section("Supervision log", "/admin/log", Permission.VIEW_DEVOPS),
+        Section("Outbox", "/admin/outbox", Permission.VIEW_DEVOPS),
+        Section("Dead letters", "/admin/dead_letters", Permission.VIEW_DEVOPS),
+    ),
 }
 
 

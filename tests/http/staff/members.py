@@ -7,8 +7,9 @@ from datetime import UTC, datetime
 
 from troupe.http.endpoints import all_endpoints
 from troupe.http.router import Endpoint
-from troupe.storage import blocked_domains
+from troupe.storage import blocked_domains, dead_letters
 from troupe.storage.blocked_domains import BlockedDomain
+from troupe.storage.dead_letters import DeadLetter
 
 from ...clients import Person, Stage
 from ..settling import Browser, signed_in
@@ -34,9 +35,21 @@ class World:
     status: str
     report: str
     block: str
+    letter: str
 
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
+
+
+async def letter(stage: Stage, person: Person) -> str:
+    """Park a message, as it would be after it crashed its actor twice."""
+    id, address = stage.http_context.ids.next(), f"account/{person.id}"
+    contents = {"of": "WriteNote", "text": "<script>alert(2)</script>"}
+    parked = DeadLetter(
+        id, address, "DismissAnnouncement", {"id": 1} | contents, "ValueError: no", "r-1", ("one",), NOW
+    )
+    await stage.http_context.database.transact(dead_letters.insert, parked)
+    return str(id)
 
 
 async def world(stage: Stage) -> World:
@@ -49,7 +62,7 @@ async def world(stage: Stage) -> World:
         stage.http_context.ids.next(), "bad.example", "silence", False, False, "Why", None, False, NOW
     )  # fmt: skip
     await stage.http_context.database.transact(blocked_domains.insert, block)
-    return World(bob, eve, status, report.json["id"], str(block.id))
+    return World(bob, eve, status, report.json["id"], str(block.id), await letter(stage, eve))
 
 
 async def log(stage: Stage) -> list[tuple[str, str, str]]:

@@ -1,0 +1,116 @@
+"""The page of dead letters: messages that crashed their actor twice; shown, sent again and dropped."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...actors import repairs
+from ...actors.dead_letters import masked, replay
+from ...actors.kernel import KernelError, Refused
+from ...actors.kernel.codec import Unreadable
+from ...actors.rules.roles import Permission
+from ...storage import dead_letters
+from ...storage.dead_letters import DeadLetter
+from ..access.context import HttpContext
+from ..answers.answer import Answer, redirect
+from ..answers.errors import NotFound
+from ..intake.paging import Paged
+from ..intake.parameters import Flag
+from ..intake.request import Request
+from ..router import api
+from .lists import ON_A_PAGE, Done, around, with_done, words_of
+from .member import DangerousForm, Question, StaffForm, StaffMember, sentence_of, staff_member, staff_sender
+
+PERMISSION = Permission.VIEW_DEVOPS
+PATH = "/admin/dead_letters"
+PATIENCE = 4.0  # seconds that a message which is sent again has
+DONE = {"replayed": "The message was handled, and is no dead letter any more.", "dropped": "The message was dropped."}
+
+
+class LetterQuery(Paged, Done):
+    """A page of dead letters."""
+
+
+class ShownTexts(Done):
+    """With `texts` the texts that people wrote are shown."""
+
+    texts: Flag = False
+
+
+@api.get(PATH, page=True)
+async def show(context: HttpContext, request: Request, wanted: LetterQuery) -> Answer:
+    """Show dead letters, the latest first."""
+    me = await staff_member(context, request, PERMISSION)
+    page = wanted.page(ON_A_PAGE)
+    found = await context.database.read(dead_letters.page, page)
+    errors = {one.id: context.operations.without_texts(one.error) for one in found}
+    return me.page(
+        "dead_letters.html",
+        done=words_of(wanted, DONE),
+        letters=found,
+        errors=errors,
+        around=around(request, page, [one.id for one in found]),
+    )
+
+
+@api.get(f"{PATH}/<id>", page=True)
+async def show_one(context: HttpContext, request: Request, id: int, wanted: ShownTexts) -> Answer:
+    """Show one, with the texts of people masked unless they are asked for."""
+    me = await staff_member(context, request, PERMISSION)
+    return _page(me, await _find(context, id), texts=wanted.texts)
+
+
+@api.post(f"{PATH}/<id>/replay", page=True)
+async def send_again(context: HttpContext, request: Request, id: int, posted: StaffForm) -> Answer:
+    """Send the message again, and delete the letter when it is handled."""
+    me = await staff_sender(context, request, posted, PERMISSION)
+    letter = await _find(context, id)
+    try:
+        await replay(context.runtime, letter, PATIENCE)
+    except Refused:
+        pass  # handled: the actor said no, and did not crash
+    except Unreadable:
+        return _page(me, letter, problem="This version of the server can't read the message.")
+    except KernelError as error:
+        why = type(error).__name__
+        return _page(me, letter, problem=f"{letter.address} has not handled it, so it stays ({why}).")
+    refused = await context.database.transact(repairs.settle_letter, me.act(), letter)
+    return _page(me, letter, problem=sentence_of(refused)) if refused else redirect(with_done(PATH, "replayed"))
+
+
+@api.post(f"{PATH}/<id>/drop", page=True)
+async def drop(context: HttpContext, request: Request, id: int, posted: DangerousForm) -> Answer:
+    """Delete a dead letter."""
+    me = await staff_sender(context, request, posted, PERMISSION)
+    letter = await _find(context, id)
+    warning = "What the message wants is never done."
+    question = Question(f"Drop {letter.kind} to {letter.address}", warning, "Drop", f"{PATH}/{id}")
+    if (asking := await me.confirmed(posted, question)) is not None:
+        return asking
+    dropped = await context.database.transact(repairs.drop_letters, me.act(), [id])
+    if isinstance(dropped, Refused):
+        return _page(me, letter, problem=sentence_of(dropped))
+    return redirect(with_done(PATH, "dropped"))
+
+
+async def _find(context: HttpContext, id: int) -> DeadLetter:
+    letter = await context.database.read(dead_letters.find, id)
+    if letter is None:
+        raise NotFound
+    return letter
+
+
+# `Any`: facts of a template.
+def _page(
+    me: StaffMember, letter: DeadLetter, *, texts: bool = False, problem: str | None = None, **facts: Any
+) -> Answer:
+    return me.page(
+        "dead_letter.html",
+        status=422 if problem else 200,
+        problem=problem,
+        letter=letter,
+        error=letter.error if texts else me.context.operations.without_texts(letter.error),
+        contents=letter.message if texts else masked(letter.message),
+        texts=texts,
+        **facts,
+    )

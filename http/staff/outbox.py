@@ -1,0 +1,117 @@
+"""The page of the outbox: effects that were promised and are not carried out yet; tried again and dropped."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from ...actors import repairs
+from ...actors.dead_letters import masked
+from ...actors.kernel import Refused
+from ...actors.rules.roles import Permission
+from ...storage import outbox_upkeep
+from ...storage.outbox_upkeep import ChosenEffects, WaitingEffect
+from ..access.context import HttpContext
+from ..answers.answer import Answer, redirect
+from ..intake.ids import Ids
+from ..intake.input import Input
+from ..intake.parameters import Flag, Text
+from ..intake.request import Request
+from ..router import api
+from .lists import Done, with_done, words_of
+from .member import DangerousForm, Question, StaffForm, StaffMember, sentence_of, staff_member, staff_sender
+
+PERMISSION = Permission.VIEW_DEVOPS
+PATH = "/admin/outbox"
+SHOWN = 100
+AT_ONCE = 500  # effects that one form drops
+DONE = {"retried": "They are tried now.", "dropped": "They were dropped."}
+
+
+class EffectQuery(Done):
+    """Which effects are listed."""
+
+    queue: Text = ""
+    kind: Text = ""
+    failed: Flag = False
+
+    def chosen(self) -> ChosenEffects:
+        return ChosenEffects(None, self.queue.strip() or None, self.kind.strip() or None, self.failed)
+
+
+class ChosenForm(Input):
+    """Effects by their ids; without any, all that failed."""
+
+    ids: Ids = ()
+
+    def chosen(self) -> ChosenEffects:
+        return ChosenEffects(self.ids) if self.ids else ChosenEffects(failed=True)
+
+
+class RetryForm(StaffForm, ChosenForm):
+    """Effects to try now."""
+
+
+class DropForm(DangerousForm, ChosenForm):
+    """Effects to drop."""
+
+
+@api.get(PATH, page=True)
+async def show(context: HttpContext, request: Request, wanted: EffectQuery) -> Answer:
+    """Show effects, the oldest first."""
+    me = await staff_member(context, request, PERMISSION)
+    return await _page(me, wanted, done=words_of(wanted, DONE))
+
+
+@api.post(f"{PATH}/retry", page=True)
+async def retry(context: HttpContext, request: Request, posted: RetryForm) -> Answer:
+    """Have effects tried now that failed."""
+    me = await staff_sender(context, request, posted, PERMISSION)
+    done = await context.database.transact(repairs.retry_effects, me.act(), posted.chosen())
+    return await _after(me, done, "retried")
+
+
+@api.post(f"{PATH}/drop", page=True)
+async def drop(context: HttpContext, request: Request, posted: DropForm) -> Answer:
+    """Give effects up."""
+    me = await staff_sender(context, request, posted, PERMISSION)
+    count = f"{len(posted.ids)} effects" if posted.ids else "all effects that failed"
+    warning = "What they promise is not done: mails are not sent, other servers are not told, files are not removed."
+    repeated = [("ids[]", str(id)) for id in posted.ids]
+    if (asking := await me.confirmed(posted, Question(f"Drop {count}", warning, "Drop", PATH), repeated)) is not None:
+        return asking
+    done = await context.database.transact(repairs.drop_effects, me.act(), posted.chosen(), AT_ONCE)
+    return await _after(me, done, "dropped")
+
+
+async def _after(me: StaffMember, done: int | Refused, words: str) -> Answer:
+    if isinstance(done, Refused):
+        return await _page(me, EffectQuery(), problem=sentence_of(done))
+    if not done:
+        return await _page(me, EffectQuery(), problem="None of them waits for another try now.")
+    return redirect(with_done(PATH, words))
+
+
+# `Any`: facts of a template.
+async def _page(me: StaffMember, wanted: EffectQuery, *, problem: str | None = None, **facts: Any) -> Answer:
+    context, now = me.context, me.context.clock.now()
+    found = await context.database.read(outbox_upkeep.waiting, wanted.chosen(), SHOWN)
+    return me.page(
+        "outbox.html",
+        status=422 if problem else 200,
+        problem=problem,
+        wanted=wanted,
+        effects=[(one, _state(one, now), _error(me, one), masked(one.payload)) for one in found],
+        most=SHOWN,
+        **facts,
+    )
+
+
+def _error(me: StaffMember, one: WaitingEffect) -> str:
+    return "" if one.error is None else me.context.operations.without_texts(one.error)
+
+
+def _state(one: WaitingEffect, now: datetime) -> str:
+    if one.claimed_until is not None and one.claimed_until > now:
+        return "carried out"
+    return "due" if one.due_at <= now else "failed" if one.error else "later"

@@ -1,0 +1,119 @@
+"""Parts of pages that are sent again when they change: as server-sent events, to those alone who may see the page."""
+
+from collections.abc import AsyncIterator
+from contextlib import ExitStack, asynccontextmanager
+
+import httpx
+import pytest
+import trio
+
+from troupe.http.access.live_pages import MOST_OPEN
+from troupe.http.staff import live
+
+from ...clients import Stage
+from ..serving import serving
+from ..settling import Browser
+from .members import member, world
+
+pytestmark = pytest.mark.usefixtures("cheap_passwords")
+
+PATIENCE = 10
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Look again without a pause to speak of."""
+    monkeypatch.setattr(live, "PAUSE", 0.01)
+
+
+async def cookie_of(stage: Stage, role: str) -> str:
+    await stage.account(role, role=role)
+    answer = await Browser(stage).sign_in(role)
+    return answer.headers["Set-Cookie"].partition(";")[0]
+
+
+@asynccontextmanager
+async def listening(port: int, cookie: str, path: str = "/admin/live") -> AsyncIterator[httpx.Response]:
+    client = httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", headers={"Cookie": cookie}, timeout=PATIENCE)
+    async with client, client.stream("GET", path) as answer:
+        yield answer
+
+
+async def part(lines: AsyncIterator[str]) -> str:
+    """The next event's HTML."""
+    found: list[str] = []
+    with trio.fail_after(PATIENCE):
+        async for line in lines:
+            if line.startswith("data: "):
+                found.append(line.removeprefix("data: "))
+            elif found:
+                return "\n".join(found)
+    raise AssertionError("the stream has ended")
+
+
+async def ended(lines: AsyncIterator[str]) -> None:
+    with trio.fail_after(PATIENCE):
+        async for _ in lines:
+            pass
+
+
+async def test_a_change_is_sent(stage: Stage) -> None:
+    cookie = await cookie_of(stage, "moderator")
+    async with serving(stage) as server, listening(server.port, cookie) as answer:
+        assert answer.headers["Content-Type"] == "text/event-stream; charset=utf-8"
+        lines = answer.aiter_lines()
+        assert "Nothing waits for you." in await part(lines)
+        await world(stage)
+        assert "<strong>1</strong> open reports" in await part(lines)
+
+
+async def test_it_ends_when_the_role_does(stage: Stage) -> None:
+    cookie = await cookie_of(stage, "moderator")
+    async with serving(stage) as server, listening(server.port, cookie) as answer:
+        lines = answer.aiter_lines()
+        await part(lines)
+        await stage.sql("UPDATE users SET role = 'user'")
+        await ended(lines)
+
+
+async def test_it_ends_when_the_session_does_and_when_the_server_stops(stage: Stage) -> None:
+    cookie = await cookie_of(stage, "owner")
+    async with serving(stage) as server:
+        async with listening(server.port, cookie, "/admin/log/live") as answer:
+            lines = answer.aiter_lines()
+            await part(lines)
+            assert len(stage.http_context.streams) == 1
+            stage.http_context.streams.close_all()
+            await ended(lines)
+        stage.http_context.streams.open_all()
+        async with listening(server.port, cookie) as answer:
+            lines = answer.aiter_lines()
+            await part(lines)
+            await stage.sql("DELETE FROM web_sessions")
+            await ended(lines)
+    assert len(stage.http_context.streams) == 0
+
+
+async def test_a_user_has_a_bounded_number_of_them(stage: Stage) -> None:
+    browser = await member(stage, "owner")
+    pages = stage.http_context.live_pages
+    (account_id,) = (await stage.rows("SELECT account_id FROM users"))[0]
+    with ExitStack() as opened:
+        for _ in range(MOST_OPEN):
+            opened.enter_context(pages.opened(account_id))
+        assert (await browser.get("/admin/live")).status == 429
+    assert (await browser.send_as("HEAD", "/admin/live")).status == 200
+
+
+async def test_a_page_runs_scripts_of_this_server_alone(stage: Stage) -> None:
+    browser = await member(stage, "owner")
+    page = await browser.get("/admin")
+    policy = page.headers["Content-Security-Policy"]
+    assert "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self';" in policy
+    assert "unsafe" not in policy
+    assert page.text.count("<script") == 1
+    assert "http://" not in page.text.replace("http://localhost:3000", "")
+    assert "style=" not in page.text
+    script = await stage.anybody().get("/staff.js")
+    assert script.headers["Content-Type"] == "text/javascript; charset=utf-8"
+    assert "script-src" not in (await browser.get("/settings")).headers["Content-Security-Policy"]
