@@ -100,9 +100,13 @@ async def _find(context: HttpContext, id: int) -> DeadLetter:
     return letter
 
 
-# `Any`: facts of a template.
 def _page(
-    me: StaffMember, letter: DeadLetter, *, texts: bool = False, problem: str | None = None, **facts: Any
+    me: StaffMember,
+    letter: DeadLetter,
+    *,
+    texts: bool = False,
+    problem: str | None = None,
+    **facts: Any,  # of a template
 ) -> Answer:
     return me.page(
         "dead_letter.html",
