@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -59,7 +58,7 @@ async def _facts(me: StaffMember) -> dict[str, Any]:
         "obstacles": [MEANINGS[one] for one in obstacles],
         "failed": [name for name, child in children.items() if child.get("state") != "running"],
         "disks": _disks(children.get("disks", {})),
-        "matters": await _matters(me, children),
+        "matters": await _matters(me),
         "hosts": await context.database.read(attention.failing_hosts, SHOWN_HOSTS),
         "load": " ".join(f"{one:.2f}" for one in os.getloadavg()),
         "streams": len(context.streams),
@@ -67,10 +66,10 @@ async def _facts(me: StaffMember) -> dict[str, Any]:
     }
 
 
-async def _matters(me: StaffMember, children: Mapping[str, Portrait]) -> list[Matter]:
+async def _matters(me: StaffMember) -> list[Matter]:
     """Return what needs attention, as far as the member may see to it."""
     waiting = await me.context.database.read(attention.waiting)
-    quarantined = sum(_number(child.get("quarantined")) for child in children.values())
+    quarantined = sum(one.quarantined for one in await me.context.runtime.inspection.kinds())
     known = [
         (waiting.reports, "open reports", "/admin/reports", Permission.MANAGE_REPORTS),
         (waiting.sign_ups, "sign-ups to approve", "/admin/accounts?status=pending", Permission.MANAGE_USERS),
@@ -90,10 +89,6 @@ def _disks(child: Portrait) -> list[tuple[str, str, bool]]:
     low = child.get("low", ())
     names = [name for name in child if name not in ("name", "state", "starts", "low")]
     return [(name, str(child[name]), isinstance(low, list) and name in low) for name in names]
-
-
-def _number(value: object) -> int:
-    return value if isinstance(value, int) else 0
 
 
 def children_of(part: Portrait) -> list[Portrait]:
