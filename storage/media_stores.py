@@ -21,6 +21,8 @@ from typing import IO, Literal, NamedTuple, Protocol
 
 import trio
 
+from .flushing import flush
+
 NAME = re.compile(r"[0-9a-f]{32}(-small)?\.[a-z0-9]{2,4}")
 READ_AT_ONCE = 256 * 1024
 
@@ -177,12 +179,3 @@ def _move(source: Path, target: Path) -> None:
     with suppress(FileNotFoundError):  # removed or moved meanwhile
         source.replace(target)
         flush(target.parent)
-
-
-def flush(path: Path) -> None:
-    """Wait until a file, or the names in a folder, are on the disk."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

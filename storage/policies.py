@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import cast
 
 from .engine.json_values import JsonObject
+from .flushing import flush
 
 RULES = "rules.toml"
 LARGEST_FILE = 131_072  # bytes
@@ -138,7 +139,7 @@ def remove_terms(folder: Path, effective: date) -> bool:
     if not path.is_file():
         return False
     path.unlink()
-    _flush(path.parent)
+    flush(path.parent)
     return True
 
 
@@ -217,15 +218,7 @@ def _replace(folder: Path, name: str, content: bytes) -> None:
         except BaseException:
             Path(file.name).unlink(missing_ok=True)
             raise
-    _flush(folder)
-
-
-def _flush(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    flush(folder)
 
 
 def _tables(file: Mapping[str, object]) -> Iterable[JsonObject]:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import ctypes
 import fcntl
 import hashlib
 import json
 import os
 import re
-import sys
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+from ...storage.flushing import flush, flush_disk
 from .errors import BackupFailed
 from .manifest import Manifest, StoredFile, read, written
 
@@ -26,7 +25,6 @@ JOURNAL = "unfinished"
 LOCK = "lock"
 BUSY = "Another command works on the backups in {}."
 PIECE = 1024 * 1024
-LINUX = sys.platform == "linux"
 # Stored files of which the journal is told at once, after they have reached the disk.
 AT_ONCE = 1000
 BYTES_AT_ONCE = 256 * 1024**2
@@ -190,27 +188,6 @@ def reread(path: Path, progress: Progress) -> tuple[str, int]:
     with path.open("rb") as file:
         os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
         return copied(file, None, progress)
-
-
-def flush_disk(folder: Path) -> None:
-    """Have the disk of a folder keep all that was written to it."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        if LINUX:
-            ctypes.CDLL(None).syncfs(handle)  # `os.sync` would wait for all disks of the machine
-        else:
-            os.sync()
-    finally:
-        os.close(handle)
-
-
-def flush(path: Path) -> None:
-    """Have the disk keep a file or the names in a folder."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _noted(lines: Iterable[bytes]) -> Generator[tuple[str, StoredFile]]:

@@ -22,10 +22,11 @@ from ...storage.engine.data_folder import RESTORING, make_private
 from ...storage.engine.embedded import discard, enter_cluster, put_in_place
 from ...storage.engine.migrate import migrations
 from ...storage.engine.transfer import NOT_EMPTY, analyze, contents, is_empty, load
+from ...storage.flushing import flush, flush_disk
 from ..configuration import Settings
 from .checking import check_there
 from .errors import BackupDamaged, BackupFailed, room_on
-from .folder import PART, BackupFolder, copied, flush, flush_disk, reread
+from .folder import PART, BackupFolder, copied, reread
 from .making import Show
 from .manifest import Manifest, StoredFile, checksum_of
 
