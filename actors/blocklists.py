@@ -57,13 +57,16 @@ def as_csv(blocks: Iterable[BlockedDomain]) -> str:
 
 
 def _line(number: int, row: Mapping[str, str]) -> ListedBlock:
-    domain = domain_of(row["domain"])
+    written = row.get("domain", "")  # a short line may have no such column
+    domain = domain_of(written)
     if domain is None:
-        raise UnreadableList(f"Line {number}: {row['domain']!r} is no domain. No domain was blocked.")
+        raise UnreadableList(f"Line {number}: {written!r} is no domain. No domain was blocked.")
     severity = SEVERITIES.get(row.get("severity", "").strip().lower() or "suspend")
     if severity is None:
         raise UnreadableList(f"Line {number}: {row['severity']!r} is no severity. No domain was blocked.")
     comment = (row.get("public_comment") or "")[:BLOCK_COMMENT_CHARACTERS] or None
+    if comment and "\0" in comment:  # PostgreSQL can't store it
+        raise UnreadableList(f"Line {number}: the comment has a NUL character. No domain was blocked.")
     media, reports, obfuscate = (_is_set(row.get(name)) for name in ("reject_media", "reject_reports", "obfuscate"))
     return ListedBlock(domain, DomainTerms(severity, media, reports, None, comment, obfuscate))
 
