@@ -41,6 +41,8 @@ from .frames import ABOUT_STREAM, NO_VIEWER, Frames, StreamGap, StreamResumed
 FAREWELL = 1.0
 # Where a client begins that wants to be told from which id it can resume.
 NOW = "now"
+# No id: a stream that begins here is told that something was missed, and nothing is read for it.
+UNKNOWN = "unknown"
 # After this time, in ids, what was committed is told and in the log.
 UNTOLD_FOR = 60_000 << BELOW_MILLISECONDS
 # Streams on one connection: far more than any client opens, and little enough to stay cheap.
@@ -227,6 +229,8 @@ class Session:
             missed = await self._runtime.ask(address, asked, origin=self._origin)
         elif since != NOW:
             missed = replace(missed, complete=False)
+        if self.ended is not None:  # meanwhile, for example because the token was revoked: nothing is shown any more
+            return
         self._missed[subscription] = deque(subscription.resumed(missed, point))
         self._wake_sender()
 

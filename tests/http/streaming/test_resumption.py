@@ -7,10 +7,14 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
+from trio_websocket import ConnectionClosed
 
 from troupe.actors.kernel import first_id_at
 from troupe.actors.kernel.resumption import MOST_KEYS, Progress, ResumptionPoint, Telling
-from troupe.actors.timelines import missed
+from troupe.actors.timelines import missed, timeline
+from troupe.actors.timelines.missed import Missed, MissedEvents, Replayable
+from troupe.http.access.streams import End
+from troupe.storage.secrets import hash_of
 
 from ...clients import Person, Stage
 from .conftest import Edge, Socket
@@ -124,6 +128,29 @@ async def test_a_block_in_between_hides_what_was_missed(edge: Edge, ada: Person,
     await follower.post(f"/api/v1/accounts/{ada.id}/block")
     async with resumed(edge, follower.token, since) as stream:
         assert await all_missed(stream) == []
+
+
+async def test_a_token_that_is_revoked_meanwhile_is_shown_nothing(
+    stage: Stage, edge: Edge, ada: Person, follower: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    since = await interrupted(edge, follower.token)
+    await ada.publish()
+    found = list[int]()
+
+    async def revoked(replayed: Replayable, message: MissedEvents) -> Missed:
+        shown = await missed.missed_by(replayed, message)
+        if message.since is not None:
+            found.append(len(shown.events))
+            stage.http_context.streams.close_token(hash_of(follower.token))
+        return shown
+
+    monkeypatch.setattr(timeline, "missed_by", revoked)
+    async with resumed(edge, follower.token, since) as stream:
+        with pytest.raises(ConnectionClosed) as closed:
+            await stream.hear()
+    assert closed.value.reason is not None
+    assert (closed.value.reason.code, closed.value.reason.reason) == End.REVOKED.value
+    assert found == [1]
 
 
 async def test_streams_are_resumed_one_by_one_on_one_connection(edge: Edge, ada: Person, follower: Person) -> None:
