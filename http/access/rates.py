@@ -57,6 +57,8 @@ ACTIVITIES = Rule("activities", 6000, 5 * MINUTE)
 # network changes, and subscribes to a timeline for each column that it shows.
 STREAMS = Rule("streams", 300, 5 * MINUTE)
 SUBSCRIPTIONS = Rule("subscriptions", 600, 5 * MINUTE)
+# Each of these reads up to a day of changes, in a turn of the timeline. Beyond it, a stream begins with a gap.
+RESUMPTIONS = Rule("resumptions", 120, 5 * MINUTE)
 # Certain calls, per account
 STATUSES = Rule("statuses", 300, 3 * HOUR)
 DELETIONS = Rule("deletions", 30, 30 * MINUTE)

@@ -9,15 +9,15 @@ from ...actors.kernel import Origin
 from ...storage.oauth import Token
 from ..access.authentication import check_state, note_visit, secret_among, secret_in_head
 from ..access.context import HttpContext
-from ..access.limits import count_for_account
-from ..access.rates import STREAMS
+from ..access.limits import count_for_account, count_for_client
+from ..access.rates import RESUMPTIONS, STREAMS
 from ..access.streams import CLIENT_LEFT
-from ..answers.errors import Unauthorized
+from ..answers.errors import TooMany, Unauthorized
 from ..intake.nesting import nest
 from ..intake.request import Request
 from .channels import RequestedStream
 from .frames import Frames
-from .session import Session
+from .session import NOW, UNKNOWN, Session
 
 # As metrics name it.
 ROUTE = "/api/v1/streaming/<stream>"
@@ -77,12 +77,23 @@ async def admit(
         await identify(context, secret)
         await session.watch_account()
         if wanted is not None:
-            await session.subscribe(wanted, since)
+            await session.subscribe(wanted, counted_since(context, session, since))
     except BaseException:
         _remove(context, session)
         raise
     session.counts.opened += 1
     return session
+
+
+def counted_since(context: HttpContext, session: Session, since: str) -> str:
+    """Return where a stream begins. One whose client resumes too many begins with a gap, and is not refused."""
+    if since in ("", NOW):
+        return since
+    try:
+        count_for_client(context, session.address, session.token, RESUMPTIONS)
+    except TooMany:
+        return UNKNOWN
+    return since
 
 
 def dismiss(context: HttpContext, session: Session) -> None:

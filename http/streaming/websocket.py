@@ -27,7 +27,7 @@ from ..intake.nesting import Value, nest
 from ..intake.request import Request, request_of
 from ..server import deadlines
 from ..server.stream_sockets import StreamSocket
-from .admission import admit, count_request, dismiss
+from .admission import admit, count_request, counted_since, dismiss
 from .channels import RequestedStream, StreamQuery, by_name, check
 from .client_frames import ClientFrame, ClientFrames, Opcode, WrongFrame
 from .connection import CLOSE, PING, PONG, StreamConnection, Wire, connection_of, control_frame, text_frame
@@ -286,7 +286,8 @@ class Subscriptions:
         try:
             count_for_client(self._context, session.address, session.token, SUBSCRIPTIONS)
             query = query or StreamQuery()
-            await session.subscribe(by_name(query), query.since)
+            wanted = by_name(query)
+            await session.subscribe(wanted, counted_since(self._context, session, query.since))
         except HttpError as error:
             session.reply(refusal(error.text, error.status))
         except NotAnswered:

@@ -186,6 +186,19 @@ class TestStreams:
             frame = await stream.hear()
             assert (frame["stream"], frame["payload"]["id"]) == (["user"], status["id"])
 
+    async def test_streams_that_resume_too_often_begin_with_a_gap(self, stage: Stage, edge: Edge, ada: Person) -> None:
+        async with edge.socket("?stream=user&since=now", ada.token) as stream:
+            assert (await stream.hear())["event"] == "resumed"
+            since = stream.id
+        await ada.publish()
+        exhaust(stage, rates.RESUMPTIONS, ada.id)
+        async with edge.socket(f"?stream=user&since={since}", ada.token) as stream:
+            assert (await stream.hear())["event"] == "gap"
+        async with edge.events("user", ada.token, since) as events:
+            assert (await events.hear())[0] == "gap"
+        async with edge.socket("?stream=user&since=now", ada.token) as stream:
+            assert (await stream.hear())["event"] == "resumed"
+
     async def test_a_stream_in_the_address_is_a_subscription(self, stage: Stage, edge: Edge, ada: Person) -> None:
         exhaust(stage, rates.SUBSCRIPTIONS, ada.id)
         async with edge.socket("?stream=user", ada.token) as stream:
