@@ -158,8 +158,11 @@ def reason(said: str) -> str:
     """Return the line of a program's output that says why it ended: its last error, without time and process."""
     lines = [line.strip() for line in said.splitlines() if line.strip()]
     grave = [line for line in lines if re.search(r"\b(FATAL|PANIC|error|Error):", line)]
-    line = (grave or lines or ["it says nothing"])[-1]
-    return re.sub(r"^.*?\b(FATAL|PANIC|error):\s*", "", line)[:500]
+    last = (grave or lines or ["it says nothing"])[-1]
+    told = [last]
+    if last.endswith("contains errors") and (place := lines.index(last)):  # the line before names the setting
+        told.append(lines[place - 1])
+    return ": ".join(re.sub(r"^.*?\b(FATAL|PANIC|LOG|error):\s*", "", line) for line in told)[:500]
 
 
 def _command_of(pid: int) -> str:

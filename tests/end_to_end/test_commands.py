@@ -142,7 +142,7 @@ def test_the_tree_is_that_of_the_running_server(server: Server) -> None:
     names = [line.split()[0] for line in shown.stdout.splitlines()]
     assert names[0] == "troupe"
     assert names[1:] == [
-        *("storage", "accounts", "homes", "lists", "publics", "tags"),
+        *("storage", "log", "accounts", "homes", "lists", "publics", "tags"),
         *(
             "housekeeping",
             "memory",
@@ -151,6 +151,7 @@ def test_the_tree_is_that_of_the_running_server(server: Server) -> None:
             "emojis",
             "blocks",
             "sign_ups",
+            "settings",
             "outgoing",
             "federation",
             "announcements",

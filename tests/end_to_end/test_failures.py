@@ -115,11 +115,22 @@ def test_a_wrong_address_is_one_line(new_server: Server, words: tuple[str, ...],
 
 
 def test_why_our_own_postgresql_does_not_start_is_one_line(own_server: Server) -> None:
+    with (own_server.data / "postgres" / "postgresql.auto.conf").open("a") as settings:
+        settings.write("max_connections = many\n")
+    for words in (SERVE, TOKEN, ("migrate",)):
+        done = refused(own_server, *words)
+        assert done.returncode == NO_DATABASE
+        assert "PostgreSQL does not start: " in done.stderr
+        assert "max_connections" in done.stderr
+
+
+def test_a_database_of_another_major_version_is_one_line_with_the_way_out(own_server: Server) -> None:
     (own_server.data / "postgres" / "PG_VERSION").write_text("9.6\n")
     for words in (SERVE, TOKEN, ("migrate",)):
         done = refused(own_server, *words)
         assert done.returncode == NO_DATABASE
-        assert "PostgreSQL does not start: database files are incompatible with server" in done.stderr
+        assert "was made by PostgreSQL 9" in done.stderr
+        assert "troupe db upgrade" in done.stderr
 
 
 def test_a_data_folder_that_is_a_file_is_one_line(new_server: Server) -> None:
