@@ -28,7 +28,7 @@ def check_smtp(examination: Examination) -> Iterator[Finding]:
     settings = examination.sources.settings
     smtp = smtp_of(settings)
     if smtp is None:
-        yield from _without(settings)
+        yield from _without(settings, examination.mail_to)
         return
     where = f"{smtp.host}:{smtp.port}"
     try:
@@ -42,7 +42,9 @@ def check_smtp(examination: Examination) -> Iterator[Finding]:
         yield _sent(smtp, settings, examination.mail_to)
 
 
-def _without(settings: Settings) -> Iterator[Finding]:
+def _without(settings: Settings, mail_to: str | None) -> Iterator[Finding]:
+    if mail_to is not None:
+        yield Finding(SUBJECT, "wrong", f"no mail was sent to {mail_to}: there is no smtp_host", "Set smtp_host.")
     if settings.registrations != "closed":
         yield Finding(
             SUBJECT, "wrong",

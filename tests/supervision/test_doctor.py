@@ -267,6 +267,12 @@ def test_each_step_on_the_way_to_the_mail_server_is_found_broken(examine: Examin
     assert failed == f"127.0.0.1:{post.port} can't be used (connect): [Errno 111] Connection refused"
 
 
+def test_a_mail_that_is_asked_for_and_not_sent_for_want_of_a_server_is_found(examine: Examine) -> None:
+    assert wrong(examine(check_smtp, mail_to="ada@example.org")) == [
+        "no mail was sent to ada@example.org: there is no smtp_host"
+    ]
+
+
 def test_sign_ups_that_are_closed_for_want_of_mail_are_found(examine: Examine) -> None:
     assert [one.state for one in examine(check_smtp)] == ["note"]
     assert wrong(examine(check_smtp, TROUPE_REGISTRATIONS="open")) == [
