@@ -55,7 +55,8 @@ def release(as_json: bool, address: str, data: str | None, node: str | None, con
     """End the quarantine of an actor, or the turn that it is wedged in.
 
     The turn is cancelled, and the actor crashes and restarts from its rows. The one who asked is told to try again; a
-    message without an asker is tried once more, and then kept as a dead letter.
+    message without an asker is tried once more, and then kept as a dead letter. What PostgreSQL has begun for the turn
+    may still be committed: look before you do again what the turn was to do.
     """
     _act("release", address, as_json=as_json, config=config, data=data, node=node)
 
