@@ -60,15 +60,11 @@ class Inspector:
 
     async def top(self, sort: str = "depth", limit: int = 50, **least: object) -> JsonObject:
         """Return all kinds, and the first actors of an order. `least` has the fields of `ActorFilter`."""
-        inspection, order = self._runtime.inspection, _order(sort)
-        found = await inspection.actors(order, _filter(least), min(limit, MOST_ACTORS))
-        return {"kinds": await inspection.kinds(), "actors": found}
+        return (await self._runtime.inspection.overview(*_list(sort, limit, least)))._asdict()
 
     def top_outside(self, sort: str = "depth", limit: int = 50, **least: object) -> JsonObject:
         """Return the same, in another thread."""
-        inspection, order = self._runtime.inspection, _order(sort)
-        found = at_once(inspection.each_actor(order, _filter(least), min(limit, MOST_ACTORS)))
-        return {"kinds": at_once(inspection.each_kind()), "actors": found}
+        return at_once(self._runtime.inspection.each_kind_and_actor(*_list(sort, limit, least)))._asdict()
 
     def actor(self, address: str) -> JsonObject:
         """Return the portrait of one actor."""
@@ -141,6 +137,10 @@ class Inspector:
         if address.kind not in self._runtime.pools or not address.key:
             raise Unanswerable(f"{text} is no address. Addresses begin with {', '.join(self._runtime.pools)}: home/7.")
         return address
+
+
+def _list(sort: str, limit: int, least: Mapping[str, object]) -> tuple[Order, ActorFilter, int]:
+    return _order(sort), _filter(least), min(limit, MOST_ACTORS)
 
 
 def _order(name: str) -> Order:

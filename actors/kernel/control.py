@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .cell import Cell
+from .cell import Cell, Incarnation
 from .feed import Subscriber
 from .message import Control
-from .portraits import portrait
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,24 +16,16 @@ class Subscribe(Control[None]):
     subscriber: Subscriber
 
 
-@dataclass(frozen=True, slots=True)
-class Inspect(Control[dict[str, object]]):
-    """Ask for an operator's portrait of the actor."""
+def answer_control(cell: Cell, message: object) -> None:
+    """Do what a control message says. Raises what the actor raises."""
+    if isinstance(message, Subscribe) and cell.actor is not None:
+        _subscribe(cell, cell.actor, message.subscriber)
 
 
-def answer_control(cell: Cell, message: object) -> object:
-    """Do what a control message says, and return its answer. Raises what the actor raises."""
-    if isinstance(message, Subscribe):
-        return _subscribe(cell, message.subscriber)
-    return portrait(cell)
-
-
-def _subscribe(cell: Cell, subscriber: Subscriber) -> None:
-    if cell.actor is None:
-        return
+def _subscribe(cell: Cell, actor: Incarnation, subscriber: Subscriber) -> None:
     cell.feed.subscribe(subscriber)
     try:
-        cell.actor.subscribed(subscriber)
+        actor.subscribed(subscriber)
     except BaseException:
         cell.feed.unsubscribe(subscriber)
         raise

@@ -194,11 +194,11 @@ class Drainer:
     @protected
     def _take_control(self, cell: Cell, envelope: Envelope) -> None:
         try:
-            answer = answer_control(cell, envelope.message)
+            answer_control(cell, envelope.message)
         except BaseException as error:
             self._recovery.fail(cell, envelope, error)
         else:
-            self._finish(cell, envelope, answer)
+            self._finish(cell, envelope, None)
 
     @protected
     async def _waiting_turn(self, cell: Cell, envelope: Envelope, turn: Coroutine[object, object, object]) -> None:

@@ -143,13 +143,65 @@ class Numbers(NamedTuple):
     restarts: int
 
 
-def _rank(first: int) -> Callable[[tuple[Numbers, ActorPool, Cell]], tuple[float, ...]]:
+class Overview(NamedTuple):
+    """All kinds, and the actors of a list."""
+
+    kinds: list[KindSummary]
+    actors: list[ActorSummary]
+
+
+Candidate = tuple[Numbers, ActorPool, Cell]
+
+
+def _rank(first: int) -> Callable[[Candidate], tuple[float, ...]]:
     return lambda one: (one[0][first], *one[0])
 
 
 EVERYBODY = ActorFilter()
+QUIET = Numbers(0, 0.0, 0.0, 0)
 EMPTY = traceback.StackSummary()
 RANKS = {name: _rank(place) for place, name in enumerate(Numbers._fields)}
+
+
+class KindTally:
+    """Counts the cells of one kind."""
+
+    __slots__ = ("awake", "depth", "known", "oldest", "quarantined", "resting", "subscribers")
+
+    def __init__(self) -> None:
+        self.known = self.awake = self.depth = self.resting = self.quarantined = self.subscribers = 0
+        self.oldest = 0.0
+
+    def add(self, cells: list[Cell], now: float) -> None:
+        self.known += len(cells)
+        for cell in cells:
+            self.awake += cell.actor is not None
+            self.resting += cell.phase is CellPhase.RESTING
+            self.quarantined += cell.phase is CellPhase.QUARANTINED
+            self.subscribers += cell.subscribers
+            if waiting := len(cell.mailbox):
+                self.depth += waiting
+                self.oldest = max(self.oldest, age_of(cell, now))
+
+
+class FirstActors:
+    """Keeps the first actors of an order, of those that a filter lets through. Of equal ones the earlier stay."""
+
+    def __init__(self, order: Order, found: ActorFilter, limit: int) -> None:
+        self.found: list[Candidate] = []
+        self._rank = RANKS[order]
+        self._least = Numbers(found.depth, found.oldest, found.turn, found.restarts)
+        self._limit = limit
+
+    def add(self, some: Iterable[Candidate]) -> None:
+        if self._least != QUIET:
+            some = (one for one in some if all(map(ge, one[0], self._least)))
+        if len(self.found) >= self._limit > 0:
+            last, rank = self._rank(self.found[-1]), self._rank
+            some = [one for one in some if rank(one) > last]
+            if not some:
+                return
+        self.found = nlargest(self._limit, [*self.found, *some], key=self._rank)
 
 
 class Inspection:
@@ -174,9 +226,9 @@ class Inspection:
         """Return what a request led to, as a tree, as far as it is remembered."""
         return await in_slices(self._trail.of_request(request_id))
 
-    async def actors(self, order: Order, found: ActorFilter = EVERYBODY, limit: int = 50) -> list[ActorSummary]:
-        """Return the first actors of an order: the greatest numbers first."""
-        return await in_slices(self.each_actor(order, found, limit))
+    async def overview(self, order: Order, found: ActorFilter = EVERYBODY, limit: int = 50) -> Overview:
+        """Return each kind, and the first actors of an order: the greatest numbers first."""
+        return await in_slices(self.each_kind_and_actor(order, found, limit))
 
     def actor(self, address: Address) -> ActorPortrait | None:
         """Return one actor. None if it sleeps: then nothing of it is in memory."""
@@ -198,53 +250,45 @@ class Inspection:
     def each_kind(self) -> Slices[list[KindSummary]]:
         found: list[KindSummary] = []
         for pool in list(self._pools.values()):
-            found.append((yield from self._kind(pool)))
+            tally = KindTally()
+            for cells in slices_of(pool.cells):
+                tally.add(cells, self._now())
+                yield
+            found.append(self._kind(pool, tally))
         return found
 
-    def each_actor(self, order: Order, found: ActorFilter, limit: int) -> Slices[list[ActorSummary]]:
-        """The summaries are made at the end, of those alone that are shown."""
-        least = Numbers(found.depth, found.oldest, found.turn, found.restarts)
-        first: list[tuple[Numbers, ActorPool, Cell]] = []
+    def each_kind_and_actor(self, order: Order, found: ActorFilter, limit: int) -> Slices[Overview]:
+        """Each cell is looked at once. Summaries are made at the end, of those actors alone that are shown."""
+        kinds: list[KindSummary] = []
+        first = FirstActors(order, found, limit)
         for pool in list(self._pools.values()):
-            if found.kind not in (None, pool.kind):
-                continue
+            tally, listed = KindTally(), found.kind in (None, pool.kind)
             for cells in slices_of(pool.cells):
                 now = self._now()
-                some = [(self._numbers(pool, cell, now), pool, cell) for cell in cells if has_news(cell)]
-                some = [one for one in some if all(map(ge, one[0], least))]
-                first = nlargest(limit, [*first, *some], key=RANKS[order])
+                tally.add(cells, now)
+                if listed:
+                    first.add((self._numbers(pool, cell, now), pool, cell) for cell in cells if has_news(cell))
                 yield
+            kinds.append(self._kind(pool, tally))
         now = self._now()
-        return [self._summary(pool, cell, now) for _, pool, cell in first]
+        return Overview(kinds, [self._summary(pool, cell, now) for _, pool, cell in first.found])
 
-    def _kind(self, pool: ActorPool) -> Slices[KindSummary]:
-        awake = depth = resting = quarantined = subscribers = known = 0
-        oldest = 0.0
-        for cells in slices_of(pool.cells):
-            now = self._now()
-            known += len(cells)
-            for cell in cells:
-                awake += cell.actor is not None
-                resting += cell.phase is CellPhase.RESTING
-                quarantined += cell.phase is CellPhase.QUARANTINED
-                subscribers += cell.subscribers
-                if waiting := len(cell.mailbox):
-                    depth += waiting
-                    oldest = max(oldest, age_of(cell, now))
-            yield
+    def _kind(self, pool: ActorPool, tally: KindTally) -> KindSummary:
         now, working = self._now(), pool.working()
         turns = [now - work.started_at for work in working]
         if pool.drainer.running() is not None:
             turns.append(now - self._offset - pool.drainer.began)
         return KindSummary(
-            pool.kind, known, awake, len(working), depth, oldest, max(turns, default=0.0), pool.restarts, resting,
-            quarantined, subscribers,
+            pool.kind, tally.known, tally.awake, len(working), tally.depth, tally.oldest, max(turns, default=0.0),
+            pool.restarts, tally.resting, tally.quarantined, tally.subscribers,
         )  # fmt: skip
 
     # -- one cell
 
     def _numbers(self, pool: ActorPool, cell: Cell, now: float) -> Numbers:
         depth = len(cell.mailbox)
+        if not depth and cell.envelope is None and cell.work is None and cell.incarnation <= 1:
+            return QUIET  # as most are
         _, began = self._current(pool, cell)
         return Numbers(
             depth, age_of(cell, now) if depth else 0.0, 0.0 if began is None else max(now - began, 0.0),

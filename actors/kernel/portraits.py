@@ -1,21 +1,9 @@
-"""Descriptions of actors: portraits for `troupe tree`, facts for the supervision log."""
+"""Descriptions of actors: what they hold, and facts for the supervision log."""
 
 from __future__ import annotations
 
 from .cell import Cell, Incarnation
 from .envelope import Envelope
-
-
-def portrait(cell: Cell) -> dict[str, object]:
-    """Return what an operator sees of one actor."""
-    return {
-        "actor": str(cell.address),
-        "phase": cell.phase.name.lower(),
-        "incarnation": cell.incarnation,
-        "depth": len(cell.mailbox),
-        "subscribers": cell.subscribers,
-        "holds": holdings(cell.actor),
-    }
 
 
 def facts_of(cell: Cell, envelope: Envelope | None) -> dict[str, object]:

@@ -10,7 +10,7 @@ from .actor import Actor
 from .address import Address
 from .asking import ASK_TIMEOUT, enter_wait, holds_the_loop, wait_for_answer
 from .cell import Asker, Cell
-from .control import Inspect, Subscribe
+from .control import Subscribe
 from .crowd import Crowd
 from .envelope import NOWHERE, Envelope, Origin, Reply
 from .feed import Subscriber
@@ -158,10 +158,6 @@ class Runtime:
         """Return how many events of the feed at this address a subscriber has not read."""
         cell = self.pools[address.kind].cells.get(address.key)
         return 0 if cell is None or cell.listened is None else cell.listened.lag(subscriber)
-
-    async def inspect(self, address: Address) -> dict[str, object]:
-        """Return an operator's portrait of one actor, taken between two of its turns."""
-        return await self._control(address, Inspect(), NOWHERE)
 
     async def run(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Log slow turns, end quarantines and put idle actors to sleep."""

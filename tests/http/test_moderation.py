@@ -214,5 +214,6 @@ async def test_a_post_that_was_on_its_way_to_timelines_is_held_back(
         kind, _, key = name.partition("/")
         context.runtime.tell(Address(kind, key), late)
         await bob.get(path)
-        window = await context.runtime.inspect(Address(kind, key))
-        assert str(window["holds"]).startswith(f"window {int(kind == 'home' and shown_at_home)},"), name
+        window = context.runtime.inspection.actor(Address(kind, key))
+        assert window is not None
+        assert window.holds.startswith(f"window {int(kind == 'home' and shown_at_home)},"), name

@@ -25,6 +25,7 @@ from troupe.actors.kernel import (
     turn,
 )
 from troupe.actors.kernel.feed import Logged
+from troupe.actors.kernel.inspection import ActorPortrait
 from troupe.actors.kernel.surroundings import TraceTurn
 from troupe.storage.engine.database import Unavailable
 
@@ -189,6 +190,12 @@ class Kernel:
         """The player, loaded and at rest."""
         await self.ask(key, lambda player: None)
         return self.player(key)
+
+    def portrait(self, key: str) -> ActorPortrait:
+        """What an operator sees of a player that is in memory."""
+        found = self.runtime.inspection.actor(Address("player", key))
+        assert found is not None
+        return found
 
     async def subscribe(self, key: str, listener: Listener) -> None:
         await self.runtime.subscribe(Address("player", key), listener)

@@ -95,7 +95,8 @@ async def test_hooks_that_raise_it_end_nothing(kernel: Kernel, make_listener: An
     kernel.script.retired = kernel.script.describe = kernel.script.subscribed = fail
     with pytest.raises(Crashed):
         await kernel.subscribe("a", make_listener())
-    assert "can't be described" in str((await kernel.runtime.inspect(Address("player", "a")))["holds"])
+    await kernel.wake("a")
+    assert "can't be described" in kernel.portrait("a").holds
     kernel.runtime.resync(Address("player", "a"))
     assert await kernel.ask("a", lambda player: "well") == "well"
 

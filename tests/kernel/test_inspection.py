@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from math import inf
 from typing import Any
 
@@ -12,7 +13,8 @@ import trio.lowlevel
 from trio.testing import wait_all_tasks_blocked
 
 from troupe.actors.kernel import Address, Cell, Crashed, Origin
-from troupe.actors.kernel.inspection import SLICE, ActorFilter, ActorSummary, Order, at_once
+from troupe.actors.kernel.cell import CellPhase
+from troupe.actors.kernel.inspection import SLICE, ActorFilter, Inspection, Order, Overview, Slices, at_once
 
 from .acting import Do, Kernel, Player
 
@@ -70,10 +72,26 @@ async def fill(kernel: Kernel) -> None:
 )
 async def test_actors_are_sorted_by_their_troubles(kernel: Kernel, order: Order, first: str) -> None:
     await fill(kernel)
-    found = await kernel.runtime.inspection.actors(order)
+    found = (await kernel.runtime.inspection.overview(order)).actors
     assert found[0].address == f"player/{first}"
     assert len(found) == 4
-    assert await kernel.runtime.inspection.actors(order, limit=1) == found[:1]
+    assert (await kernel.runtime.inspection.overview(order, limit=1)).actors == found[:1]
+
+
+@pytest.mark.parametrize(
+    ("order", "first"), [("depth", "deep"), ("oldest", "old"), ("turn", "slow"), ("restarts", "torn")]
+)
+async def test_the_first_actors_are_found_behind_many_quiet_ones(kernel: Kernel, order: Order, first: str) -> None:
+    for number in range(3 * SLICE):
+        cell = kernel.pool.cells[f"quiet {number}"] = Cell(Address("player", f"quiet {number}"))
+        cell.phase = CellPhase.READY
+    await fill(kernel)
+    kinds, actors = await kernel.runtime.inspection.overview(order, limit=2)
+    assert [one.known for one in kinds] == [3 * SLICE + 4]
+    assert (actors[0].address, len(actors)) == (f"player/{first}", 2)
+    quiet = (await kernel.runtime.inspection.overview(order, limit=6)).actors[-2:]
+    assert [one.address for one in quiet] == ["player/quiet 0", "player/quiet 1"]
+    kernel.pool.cells.clear()
 
 
 @pytest.mark.parametrize(
@@ -88,7 +106,7 @@ async def test_actors_are_filtered_by_kind_and_by_least_numbers(
     kernel: Kernel, found: ActorFilter, left: set[str]
 ) -> None:
     await fill(kernel)
-    actors = await kernel.runtime.inspection.actors("depth", found)
+    actors = (await kernel.runtime.inspection.overview("depth", found)).actors
     assert {one.address for one in actors} == {f"player/{key}" for key in left}
 
 
@@ -136,7 +154,18 @@ async def test_a_quarantined_actor_says_when_it_is_released(kernel: Kernel) -> N
     assert 580 < portrait.release_in < 600
 
 
-async def test_many_actors_are_looked_at_in_slices_and_each_once(kernel: Kernel) -> None:
+def kinds_alone(inspection: Inspection) -> Slices[object]:
+    return inspection.each_kind()
+
+
+def kinds_and_actors(inspection: Inspection) -> Slices[object]:
+    return inspection.each_kind_and_actor("depth", ActorFilter(), 50)
+
+
+@pytest.mark.parametrize("look", [kinds_alone, kinds_and_actors])
+async def test_many_actors_are_looked_at_in_slices_and_each_once(
+    kernel: Kernel, look: Callable[[Inspection], Slices[object]]
+) -> None:
     """100,000 addresses are known. The work between two checkpoints is bounded, and so is all of it."""
     looks = 0
 
@@ -149,7 +178,7 @@ async def test_many_actors_are_looked_at_in_slices_and_each_once(kernel: Kernel)
 
     many = {str(number): Counted(Address("player", str(number))) for number in range(100_000)}
     kernel.pool.cells.update(many)
-    slices = kernel.runtime.inspection.each_kind()
+    slices = look(kernel.runtime.inspection)
     between: list[int] = []
     for _ in slices:
         between.append(looks - sum(between))
@@ -160,10 +189,12 @@ async def test_many_actors_are_looked_at_in_slices_and_each_once(kernel: Kernel)
 
 async def test_another_thread_sees_the_same(kernel: Kernel) -> None:
     await wedge(kernel, "a")
-    seen: list[list[ActorSummary]] = []
+    seen: list[Overview] = []
     inspection = kernel.runtime.inspection
-    thread = threading.Thread(target=lambda: seen.append(at_once(inspection.each_actor("turn", ActorFilter(), 5))))
+    slices = inspection.each_kind_and_actor("turn", ActorFilter(), 5)
+    thread = threading.Thread(target=lambda: seen.append(at_once(slices)))
     thread.start()
     thread.join()
-    (found,) = seen
-    assert [(one.address, one.message) for one in found] == [("player/a", "Do")]
+    ((kinds, actors),) = seen
+    assert [(one.kind, one.working) for one in kinds] == [("player", 1)]
+    assert [(one.address, one.message) for one in actors] == [("player/a", "Do")]

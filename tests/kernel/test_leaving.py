@@ -8,7 +8,7 @@ import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
-from troupe.actors.kernel import Address, TimedOut
+from troupe.actors.kernel import TimedOut
 from troupe.actors.kernel.mailbox import CAPACITY, KEPT_FOR_HINTS
 
 from .acting import Kernel, Player, busy
@@ -59,8 +59,7 @@ async def test_a_subscriber_that_hung_up_leaves_its_place_in_the_control_lane(
     with trio.move_on_after(1):
         await kernel.subscribe("a", make_listener())
     assert (len(player.cell.mailbox), player.cell.mailbox.urgent) == (1, 0)
-    assert (await kernel.runtime.inspect(Address("player", "a")))["depth"] == 1
-    await wait_all_tasks_blocked()
+    await trio.sleep(5)
     assert player.done == ["told"]
 
 

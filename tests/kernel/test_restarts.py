@@ -129,14 +129,14 @@ async def test_crashes_of_more_than_a_minute_ago_are_forgotten(kernel: Kernel) -
     assert not kernel.told("actor.quarantined")
 
 
-async def test_a_quarantined_actor_answers_at_once_that_it_is_in_quarantine(kernel: Kernel) -> None:
+async def test_a_quarantined_actor_answers_at_once_that_it_is_in_quarantine(kernel: Kernel, make_listener: Any) -> None:
     await crash_often(kernel, "a", 6)
     began = trio.current_time()
     with pytest.raises(Quarantined) as told:
         await kernel.ask("a", lambda player: None)
     assert told.value.retry_after == 60
     with pytest.raises(Quarantined):
-        await kernel.runtime.inspect(Address("player", "a"))
+        await kernel.subscribe("a", make_listener())
     assert trio.current_time() == began
 
 
@@ -329,7 +329,7 @@ async def test_an_actor_that_cannot_describe_itself_is_restored_and_inspected_al
         await kernel.ask("a", crash)
     await kernel.wake("a")
     assert kernel.told("actor.restored")[0]["restored"] == "can't be described: ValueError"
-    assert "ValueError" in str((await kernel.runtime.inspect(Address("player", "a")))["holds"])
+    assert "ValueError" in kernel.portrait("a").holds
 
 
 async def test_an_actor_that_fails_at_a_new_subscriber_crashes_and_the_subscriber_is_out(

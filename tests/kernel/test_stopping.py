@@ -56,13 +56,13 @@ async def test_a_pool_that_stops_takes_no_new_messages(kernel: Kernel) -> None:
     assert kernel.script.loads == ["a"]
 
 
-async def test_a_pool_that_does_not_run_says_so(kernel: Kernel) -> None:
+async def test_a_pool_that_does_not_run_says_so(kernel: Kernel, make_listener: Any) -> None:
     kernel.stopping.set()
     await wait_all_tasks_blocked()
     with pytest.raises(Stopping):
         await kernel.ask("a", lambda player: None)
     with pytest.raises(Stopping):
-        await kernel.runtime.inspect(Address("player", "a"))
+        await kernel.subscribe("a", make_listener())
 
 
 async def test_stopping_does_not_wait_for_actors_that_rest_after_a_crash(kernel: Kernel) -> None:
@@ -147,10 +147,9 @@ async def test_a_pool_shows_what_it_does(kernel: Kernel, make_listener: Any) -> 
     kernel.tell("b", kernel.pause(1))
     await wait_all_tasks_blocked()
     assert kernel.pool.census() == {"awake": 2, "waiting": 1, "queued": 0, "subscribers": 1, "troubled": []}
-    portrait = await kernel.runtime.inspect(Address("player", "a"))
-    assert portrait == {
-        "actor": "player/a", "phase": "ready", "incarnation": 1, "depth": 0, "subscribers": 1, "holds": "0 done",
-    }  # fmt: skip
+    portrait = kernel.portrait("a")
+    assert (portrait.summary.phase, portrait.summary.depth, portrait.summary.subscribers) == ("ready", 0, 1)
+    assert (portrait.incarnation, portrait.holds) == (1, "0 done")
 
 
 async def stop(kernel: Kernel) -> None:

@@ -241,11 +241,14 @@ async def test_a_reload_is_not_for_the_sleeping(kernel: Kernel) -> None:
     assert not kernel.pool.cells
 
 
-async def test_subscribing_and_inspecting_go_before_the_mail_that_waits(kernel: Kernel) -> None:
-    await busy(kernel, "a")
+async def test_subscribing_goes_before_the_mail_that_waits(kernel: Kernel, make_listener: Any) -> None:
+    kernel.script.subscribed = lambda player, subscriber: player.done.append("subscribed")
+    player = await busy(kernel, "a")
     for number in range(3):
         kernel.tell("a", lambda player, number=number: player.done.append(number))
-    assert (await kernel.runtime.inspect(Address("player", "a")))["depth"] == 3
+    await kernel.subscribe("a", make_listener())
+    await wait_all_tasks_blocked()
+    assert player.done == ["subscribed", 0, 1, 2]
 
 
 # Fairness
