@@ -168,7 +168,7 @@ class Settings(BaseModel):
     )
     registrations: Literal["open", "approval", "closed"] = setting(
         "closed",
-        "Sign-ups: `open`, `closed`, or by `approval` of a moderator. `troupe settings registrations` comes before it."
+        "Sign-ups: `open`, `closed`, or by `approval` of a moderator. `troupe settings set` comes before it."
         " Without `smtp_host` they are closed.",
         "open, approval or closed",
     )
@@ -366,7 +366,7 @@ class Settings(BaseModel):
     )
     log_level: Literal["info", "warning", "error"] = setting(
         "info",
-        "The lowest level of records that are written. `troupe settings log-level` comes before it.",
+        "The lowest level of records that are written. `troupe settings set` comes before it.",
         "info, warning or error",
     )
 

@@ -9,11 +9,10 @@ from datetime import datetime
 from ...actors.changed_settings import affected, change_setting
 from ...actors.kernel.ids import Ids
 from ...actors.rules.live_settings import LIVE_SETTINGS, InvalidSetting, LiveSetting, live_setting
-from ...actors.rules.sign_up_rule import effective_registrations
 from ...actors.staff import act_at_command_line
 from ...storage import audit_log, changed_settings
 from ...storage.audit_log import AuditFilter
-from ...storage.changed_settings import LogLevel, Registrations
+from ...storage.changed_settings import REGISTRATIONS
 from ...storage.engine.database import Connection
 from ...storage.paging import Page
 from ..configuration import Settings
@@ -30,6 +29,7 @@ class SettingChange:
     before: str
     after: str
     affects: Sequence[str]
+    obstacles: Sequence[str]
 
 
 async def change(
@@ -44,24 +44,29 @@ async def change(
     configured = _configured(settings, setting)
     stored = await changed_settings.find(db, setting.name)
     before, after = (configured if one is None else one for one in (stored, wanted))
-    affects = await affected(db, setting, before, after, now)
+    obstacles = _obstacles(settings, setting, after)
+    affects = obstacles or await affected(db, setting, before, after, now)
     allowed(await change_setting(db, act_at_command_line(ids, now), setting, wanted, configured))
-    return SettingChange(setting.name, before, after, affects)
+    return SettingChange(setting.name, before, after, affects, obstacles)
 
 
 async def listed(db: Connection, settings: Settings, ids: Ids, now: datetime) -> list[dict[str, object]]:
     """Return all settings that can change."""
     changed = await changed_settings.find_all(db)
-    return [
-        {
-            "name": one.name,
-            "value": changed.get(one.name, _configured(settings, one)),
-            "configured": _configured(settings, one),
-            "changed": one.name in changed,
-            "meaning": one.words,
-        }
-        for one in LIVE_SETTINGS.values()
-    ]
+    return [_shown(settings, one, changed.get(one.name)) for one in LIVE_SETTINGS.values()]
+
+
+def _shown(settings: Settings, setting: LiveSetting, changed: str | None) -> dict[str, object]:
+    configured = _configured(settings, setting)
+    value = configured if changed is None else changed
+    return {
+        "name": setting.name,
+        "value": value,
+        "configured": configured,
+        "changed": changed is not None,
+        "meaning": setting.words,
+        "obstacles": _obstacles(settings, setting, value),
+    }
 
 
 async def changes(db: Connection, name: str | None, ids: Ids, now: datetime) -> list[dict[str, object]]:
@@ -86,18 +91,8 @@ def _configured(settings: Settings, setting: LiveSetting) -> str:
     return setting.written(getattr(settings, setting.name))
 
 
-async def explained(db: Connection, configured: Registrations, sends_mail: bool, ids: Ids, now: datetime) -> str:
-    """Return who may sign up, and which source says so."""
-    changed = await changed_settings.find_registrations(db)
-    rule = effective_registrations(changed, configured, sends_mail=sends_mail)
-    source = "the configuration says so" if changed is None else "chosen by staff"
-    wanted = changed or configured
-    if wanted != rule:
-        return f"{rule}: there is no `smtp_host`, so no address can be confirmed ({wanted}: {source})"
-    return f"{rule}: {source}"
-
-
-async def explained_level(db: Connection, configured: LogLevel, ids: Ids, now: datetime) -> str:
-    """Return the level of the log, and which source says so."""
-    changed = await changed_settings.find_log_level(db)
-    return f"{changed}: chosen by staff" if changed else f"{configured}: the configuration says so"
+def _obstacles(settings: Settings, setting: LiveSetting, value: str) -> list[str]:
+    """Return what keeps a value from having an effect."""
+    if setting.name == REGISTRATIONS and value != "closed" and not settings.sends_mail:
+        return ["Sign-ups stay closed: there is no `smtp_host`, so no address can be confirmed."]
+    return []

@@ -57,58 +57,18 @@ def history(name: str | None, as_json: bool, data: str | None, config: Path | No
     print_list(act(config, changes, name, data=data), _changed, as_json=as_json)
 
 
-@settings.command
-@click.argument("rule", type=click.Choice(["open", "approval", "closed"]), required=False)
-@click.option("--reset", is_flag=True, help="Forget the choice: the setting `registrations` holds again.")
-@setting_options("data")
-def registrations(rule: str | None, reset: bool, data: str | None, config: Path | None) -> None:
-    """Choose who may sign up: everybody, those that staff approve, or no one. Without RULE, print which rule holds.
-
-    The choice stays until the next one, or until --reset, also after a restart.
-    """
-    from .changing_settings import explained
-
-    _choose(config, data, "registrations", rule, reset=reset)
-    chosen = settings_from(config, data=data)
-    click.echo(act(config, explained, chosen.registrations, chosen.sends_mail, data=data))
-
-
-@settings.command("log-level")
-@click.argument("level", type=click.Choice(["info", "warning", "error"]), required=False)
-@click.option("--reset", is_flag=True, help="Forget the choice: the setting `log_level` holds again.")
-@setting_options("data")
-def log_level(level: str | None, reset: bool, data: str | None, config: Path | None) -> None:
-    """Choose the lowest level of records that the log writes. Without LEVEL, print which one holds.
-
-    The running server writes accordingly at once. The choice stays until the next one, or until --reset, also after a
-    restart.
-    """
-    from .changing_settings import explained_level
-
-    _choose(config, data, "log_level", level, reset=reset)
-    click.echo(act(config, explained_level, settings_from(config, data=data).log_level, data=data))
-
-
-def _choose(config: Path | None, data: str | None, name: str, value: str | None, *, reset: bool) -> None:
-    from .changing_settings import change
-
-    if value is not None and reset:
-        raise click.UsageError("Choose a value, or say --reset.")
-    if value is not None or reset:
-        act(config, change, settings_from(config, data=data), name, value, data=data)
-
-
 def _change(config: Path | None, data: str | None, name: str, value: str | None, *, dry_run: bool) -> None:
     from .changing_settings import change
 
     done = act(config, change, settings_from(config, data=data), name, value, dry_run=dry_run, data=data)
     click.echo(f"{'Would change' if dry_run else 'Changed'} {done.name} from {done.before!r} to {done.after!r}")
-    for sentence in done.affects if dry_run else ():
+    for sentence in done.affects if dry_run else done.obstacles:
         click.echo(f"  {sentence}")
 
 
 def _source(one: JsonObject) -> str:
-    return "chosen by staff" if one["changed"] else "the configuration says so"
+    source = "chosen by staff" if one["changed"] else "the configuration says so"
+    return "; ".join([source, *one["obstacles"]])
 
 
 def _changed(one: JsonObject) -> str:

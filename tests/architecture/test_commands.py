@@ -114,7 +114,7 @@ PLAIN = {
         "serve",
     ),
     *("actor release", "actor restart", "dead-letters replay"),
-    *("settings log-level", "settings registrations", "settings reset", "settings set"),
+    *("settings reset", "settings set"),
     *("tags allow", "tags forbid", "terms publish", "tokens create"),
 }
 

@@ -81,14 +81,14 @@ def test_the_level_and_the_file_of_a_running_servers_log(own_server: Server) -> 
     own_server.start()
     until(lambda: events(path)[-1:] == ["server.listening"])
     path.rename(own_server.data / "moved.log")
-    assert own_server.troupe("settings", "log-level", "error").stdout == "error: chosen by staff\n"
+    own_server.troupe("settings", "set", "log_level", "error")
     until(lambda: level(own_server) == "error")
     own_server.stop()
     assert not path.exists(), "a stop in order has nothing grave to tell"
     own_server.start()
     assert level(own_server) == "error"
     assert "server.listening" not in path.read_text(), "once the database is there, the level is known"
-    own_server.troupe("settings", "log-level", "--reset")
+    own_server.troupe("settings", "reset", "log_level")
     until(lambda: level(own_server) == "info")
     own_server.stop()
     assert events(path)[-1] == "shutdown.done"

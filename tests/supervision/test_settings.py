@@ -29,15 +29,23 @@ async def logged(db: Connection) -> list[tuple[object, ...]]:
     return [tuple(row.values()) for row in rows]
 
 
-def registrations(data: Path, *words: str) -> Result:
-    return CliRunner().invoke(troupe, ["settings", "registrations", "--data", str(data), *words])
+def settings(data: Path, *words: str) -> Result:
+    return CliRunner().invoke(troupe, ["settings", *words, "--data", str(data)])
+
+
+def listed(data: Path, name: str) -> str:
+    """The value and the source of a setting, as the list has them."""
+    return next(line for line in settings(data, "list").stdout.splitlines() if line.startswith(f"{name}\t"))[
+        len(name) + 1 :
+    ]
 
 
 def test_the_last_choice_comes_before_the_configuration(folder: tuple[Path, str], data: Path) -> None:
-    assert registrations(data).stdout == "open: the configuration says so\n"
-    assert registrations(data, "closed").stdout == "closed: chosen by staff\n"
-    assert registrations(data, "approval").stdout == "approval: chosen by staff\n"
-    assert registrations(data).stdout == "approval: chosen by staff\n"
+    assert listed(data, "registrations") == "open\tthe configuration says so"
+    assert settings(data, "set", "registrations", "closed").stdout == "Changed registrations from 'open' to 'closed'\n"
+    assert listed(data, "registrations") == "closed\tchosen by staff"
+    settings(data, "set", "registrations", "approval")
+    assert listed(data, "registrations") == "approval\tchosen by staff"
     assert transact_once(folder[1], logged)[-2:] == [
         ("command line", "change_setting", "registrations", {"before": before, "after": after})
         for before, after in (("open", "closed"), ("closed", "approval"))
@@ -46,51 +54,41 @@ def test_the_last_choice_comes_before_the_configuration(folder: tuple[Path, str]
 
 def test_the_configuration_holds_again_after_a_reset(folder: tuple[Path, str], data: Path) -> None:
     before = len(transact_once(folder[1], logged))
-    registrations(data, "closed")
-    assert registrations(data, "--reset").stdout == "open: the configuration says so\n"
-    assert registrations(data).stdout == "open: the configuration says so\n"
+    settings(data, "set", "registrations", "closed")
+    assert settings(data, "reset", "registrations").stdout == "Changed registrations from 'closed' to 'open'\n"
+    assert listed(data, "registrations") == "open\tthe configuration says so"
     assert [row[3] for row in transact_once(folder[1], logged)[before:]] == [
         {"before": "open", "after": "closed"},
         {"before": "closed", "after": "open"},
     ]
-    assert registrations(data, "closed", "--reset").exit_code == 2
 
 
 def test_sign_ups_stay_closed_where_no_mail_is_sent(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("TROUPE_SMTP_HOST")
-    said = "closed: there is no `smtp_host`, so no address can be confirmed"
-    assert registrations(data).stdout == f"{said} (open: the configuration says so)\n"
-    assert registrations(data, "approval").stdout == f"{said} (approval: chosen by staff)\n"
-    assert registrations(data, "closed").stdout == "closed: chosen by staff\n"
-    assert registrations(data, "open").stdout == f"{said} (open: chosen by staff)\n"
-    monkeypatch.setenv("TROUPE_SMTP_HOST", "localhost")
-    assert registrations(data).stdout == "open: chosen by staff\n"
+    said = "Sign-ups stay closed: there is no `smtp_host`, so no address can be confirmed."
+    assert listed(data, "registrations") == f"open\tthe configuration says so; {said}"
+    for words in (("approval", "--dry-run"), ("approval",)):
+        assert settings(data, "set", "registrations", *words).stdout.splitlines()[1:] == [f"  {said}"]
+    assert listed(data, "registrations") == f"approval\tchosen by staff; {said}"
+    assert settings(data, "set", "registrations", "closed").stdout.count("\n") == 1
+    assert listed(data, "registrations") == "closed\tchosen by staff"
 
 
-def test_another_rule_is_refused(data: Path) -> None:
-    assert registrations(data, "sometimes").exit_code == 2
-    assert registrations(data).stdout == "open: the configuration says so\n"
-
-
-def log_level(data: Path, *words: str) -> Result:
-    return CliRunner().invoke(troupe, ["settings", "log-level", "--data", str(data), *words])
+@pytest.mark.parametrize(("name", "value"), [("registrations", "sometimes"), ("log_level", "loud")])
+def test_a_value_that_a_setting_cannot_have_is_refused(data: Path, name: str, value: str) -> None:
+    before = settings(data, "list").stdout
+    assert settings(data, "set", name, value).exit_code == 1
+    assert settings(data, "list").stdout == before
 
 
 def test_the_level_of_the_log_is_chosen_and_logged_like_other_settings(folder: tuple[Path, str], data: Path) -> None:
     before = len(transact_once(folder[1], logged))
-    assert log_level(data).stdout == "info: the configuration says so\n"
-    assert log_level(data, "error").stdout == "error: chosen by staff\n"
-    assert log_level(data, "--reset").stdout == "info: the configuration says so\n"
+    assert settings(data, "set", "log-level", "error").stdout == "Changed log_level from 'info' to 'error'\n"
+    assert settings(data, "reset", "log_level").stdout == "Changed log_level from 'error' to 'info'\n"
     assert [row[3] for row in transact_once(folder[1], logged)[before:]] == [
         {"before": "info", "after": "error"},
         {"before": "error", "after": "info"},
     ]
-    assert log_level(data, "error", "--reset").exit_code == 2
-    assert log_level(data, "loud").exit_code == 2
-
-
-def settings(data: Path, *words: str) -> Result:
-    return CliRunner().invoke(troupe, ["settings", *words, "--data", str(data)])
 
 
 def test_a_dry_run_says_what_a_change_will_affect_and_changes_nothing(folder: tuple[Path, str], data: Path) -> None:
@@ -103,7 +101,7 @@ def test_a_dry_run_says_what_a_change_will_affect_and_changes_nothing(folder: tu
     same = settings(data, "set", "registrations", "open", "--dry-run")
     assert "Nothing: it is so already." in same.stdout
     assert transact_once(folder[1], logged) == before
-    assert registrations(data).stdout == "open: the configuration says so\n"
+    assert listed(data, "registrations") == "open\tthe configuration says so"
 
 
 def test_settings_are_set_listed_and_reset(data: Path) -> None:
