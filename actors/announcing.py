@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from ..storage import accounts, announcements, statuses
 from ..storage.accounts import Account
@@ -18,6 +18,7 @@ from ..storage.engine.database import Connection
 from .effects.announcements import announcement_changed, announcement_removed
 from .effects.registry import Promise
 from .kernel import Refused
+from .rules import instants
 from .rules.limits import ANNOUNCEMENT_CHARACTERS
 from .rules.roles import Permission
 from .rules.text import FoundLink, FoundMention, Hashtag, MentionTarget, Scan, render, scan, tag_url, trimmed
@@ -58,11 +59,10 @@ class NewAnnouncement:
 
 def instant_of(text: str) -> datetime:
     """Return a time as people write it. Raises InvalidAnnouncement."""
-    try:
-        time = datetime.fromisoformat(text)
-        return (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC)
-    except (ValueError, OverflowError):
-        raise InvalidAnnouncement(f"{text!r} is no time such as 2026-12-24T18:00:00+01:00") from None
+    instant = instants.instant_of(text)
+    if instant is None:
+        raise InvalidAnnouncement(f"{text!r} is no time such as 2026-12-24T18:00:00+01:00")
+    return instant
 
 
 async def add(

@@ -14,6 +14,7 @@ from math import isfinite
 from typing import Literal
 
 from ...storage.engine.json_values import JsonObject
+from ..rules.instants import instant_of
 from ..rules.languages import language_code
 from ..rules.limits import SPOILER_CODE_POINTS, STATUS_MEDIA
 from ..rules.markup import escape, escape_attribute, plain, sanitise, tidy, trimmed
@@ -48,6 +49,7 @@ LONGEST_TITLE = 1_000
 LARGEST_SIDE = 65_535  # pixels
 SHORTCODE = re.compile(r":?([a-zA-Z0-9_]{2,100}):?")
 EARLIEST = datetime(2000, 1, 1, tzinfo=UTC)
+LONGEST_TIME = 64  # characters
 BASE_83 = frozenset("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz#$%*+,-.:;=?@[]^_{|}~")
 DIGITS_83 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz#$%*+,-.:;=?@[]^_{|}~"
 QuotePolicy = Literal["public", "followers", "nobody"]
@@ -236,13 +238,7 @@ def address_of(value: object) -> str | None:
 
 def time_of(value: object) -> datetime | None:
     """Return a time of a document; None for anything that is none."""
-    if not isinstance(value, str) or len(value) > 64:
-        return None
-    try:
-        read = datetime.fromisoformat(value)
-        return read.replace(tzinfo=UTC) if read.tzinfo is None else read.astimezone(UTC)
-    except (ValueError, OverflowError):
-        return None
+    return instant_of(value) if isinstance(value, str) and len(value) <= LONGEST_TIME else None
 
 
 # The parts of a post --------------------------------------------------------------------------------------------------

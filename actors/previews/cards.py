@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from html import escape
 from urllib.parse import urljoin, urlsplit
 
@@ -14,6 +13,7 @@ from ...storage.preview_cards import CardFacts
 from ..media.pages import PageFacts, frame_of
 from ..outgoing.errors import ForbiddenTarget
 from ..outgoing.targets import LONGEST_URL, written_target
+from ..rules.instants import instant_of
 from ..rules.languages import language_code
 from ..rules.markup import one_line
 
@@ -108,7 +108,7 @@ def draft_of(url: str, page: PageFacts, oembed: OEmbed) -> Draft | None:
         width=player.width if player else 0,
         height=player.height if player else 0,
         image_description=shown(page.image_description, LONGEST_DESCRIPTION),
-        published_at=time_of(page.published_at),
+        published_at=instant_of(page.published_at),
         creator=shown(page.creator, LONGEST_HANDLE),
     )
     image = photo or web_address(base, page.image) or web_address(url, oembed.text("thumbnail_url"))
@@ -155,16 +155,6 @@ def web_address(base: str, written: str) -> str:
     except (ValueError, ForbiddenTarget):
         return ""
     return address if len(address) <= LONGEST_URL else ""
-
-
-def time_of(text: str) -> datetime | None:
-    """Return a time that a page states. None if it states none that can be."""
-    try:
-        at = datetime.fromisoformat(text.strip())
-        at = at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
-    except (ValueError, OverflowError):
-        return None
-    return at if at.year >= 1900 else None
 
 
 def number_of(value: object) -> int:

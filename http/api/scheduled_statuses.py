@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import datetime
 
 from ...actors.commands.scheduled_statuses import CancelScheduledStatus, MoveScheduledStatus
+from ...actors.rules.instants import instant_of
 from ...storage import scheduled_statuses
 from ..access.authentication import Viewer
 from ..access.context import HttpContext
@@ -31,11 +32,10 @@ class Scheduled(Input):
         """The time in UTC. A time without an offset is taken as UTC."""
         if self.scheduled_at is None or not self.scheduled_at.strip():
             return None
-        try:
-            written = datetime.fromisoformat(self.scheduled_at.strip())
-            return written.astimezone(UTC) if written.tzinfo is not None else written.replace(tzinfo=UTC)
-        except (ValueError, OverflowError):
-            raise UNREADABLE from None
+        moment = instant_of(self.scheduled_at)
+        if moment is None:
+            raise UNREADABLE
+        return moment
 
 
 @api.get("/api/v1/scheduled_statuses", auth="user", scopes=READ)

@@ -134,6 +134,15 @@ async def test_a_poll_has_the_counts_that_are_told(stage: Stage, ada: Person, pe
     assert [(one["title"], one["votes_count"]) for one in shown["poll"]["options"]] == [("milk", 1)]
 
 
+@pytest.mark.parametrize("ends", ["9999-12-31T23:59:59.999999Z", "0001-01-01T00:00:00Z"])
+async def test_a_poll_whose_end_can_not_be_meant_has_none(
+    stage: Stage, ada: Person, peer: ForeignServer, ends: str
+) -> None:
+    """PostgreSQL's driver takes these for infinities, which no timeline could show."""
+    shown = await stored(stage, ada, peer, type="Question", oneOf=[{"type": "Note", "name": "tea"}], endTime=ends)
+    assert (shown["poll"]["expires_at"], shown["poll"]["expired"]) == (None, False)
+
+
 async def test_a_poll_that_is_looked_at_has_the_counts_of_its_server(
     stage: Stage, ada: Person, peer: ForeignServer
 ) -> None:

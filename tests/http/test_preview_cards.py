@@ -339,6 +339,14 @@ async def test_texts_and_addresses_of_strangers_are_made_harmless(stage: Stage, 
     assert card["type"] == "link"
 
 
+@pytest.mark.parametrize("time", ["9999-12-31T23:59:59.999999Z", "0001-01-01T00:00:00Z"])
+async def test_a_time_that_can_not_be_meant_is_left_out(stage: Stage, ada: Person, web: Site, time: str) -> None:
+    """PostgreSQL's driver takes these for infinities, which no timeline could show."""
+    head = f'<title>Tea</title><meta property="article:published_time" content="{time}">'
+    card = await preview(stage, ada, web.page("/tea", head))
+    assert (card["title"], card["published_at"]) == ("Tea", None)
+
+
 # Edits, deletions and streams
 
 

@@ -7,7 +7,8 @@ from datetime import UTC, datetime
 import pytest
 
 from troupe.actors.media.pages import PageFacts
-from troupe.actors.previews.cards import NO_OEMBED, OEmbed, draft_of, time_of, web_address
+from troupe.actors.previews.cards import NO_OEMBED, OEmbed, draft_of, web_address
+from troupe.actors.rules.instants import instant_of
 
 VIDEO = "https://www.youtube.com/watch?v=1"
 FRAME = (
@@ -120,4 +121,4 @@ def test_addresses_are_in_full_and_of_the_web(written: str, address: str) -> Non
     ],
 )
 def test_times_are_those_that_can_be(text: str, time: datetime | None) -> None:
-    assert time_of(text) == time
+    assert instant_of(text) == time

@@ -28,7 +28,12 @@ async def test_an_announcement_is_made_taken_back_shown_and_deleted(stage: Stage
     assert (await ada.get("/api/v1/announcements")).json == []
     await admin.send(f"{one}/show", PATH, shown="true")
     assert len((await ada.get("/api/v1/announcements")).json) == 1
-    assert (await admin.send(f"{one}/remove", PATH)).status == 200
+    asked = await admin.send(f"{one}/remove", PATH)
+    assert asked.status == 200
+    assert 'class="problem"' not in asked.text
+    assert "Macro" not in asked.text
+    wrong = await admin.send(f"{one}/remove", PATH, password="wrong")
+    assert wrong.text.count('class="problem"') == 1
     await admin.send(f"{one}/remove", PATH, password=PASSWORD)
     assert (await ada.get("/api/v1/announcements")).json == []
     acts = ["add_announcement", "unpublish_announcement", "publish_announcement", "remove_announcement"]
@@ -42,6 +47,19 @@ async def test_what_is_wrong_with_an_announcement_is_said_and_nothing_is_lost(st
     assert "It ends before it starts." in page.text
     assert ">Tea</textarea>" in page.text
     assert (await admin.send(PATH, text=" ")).status == 422
+    assert await log(stage) == []
+
+
+@pytest.mark.parametrize(
+    "time", ["0001-01-01T00:00", "9999-12-31T23:59:59.999999", "9999-12-31", "0001-01-01T00:00+14:00", "tomorrow"]
+)
+async def test_a_time_that_no_page_could_show_is_refused(stage: Stage, time: str) -> None:
+    admin = await member(stage, "admin")
+    for name in ("starts", "ends", "at"):
+        page = await admin.send(PATH, text="Tea", all_day="true", **{name: time})
+        assert page.status == 422
+        assert "is no time such as" in page.text
+    assert (await admin.get(PATH)).status == 200
     assert await log(stage) == []
 
 
