@@ -141,7 +141,7 @@ async def test_a_token_that_is_revoked_meanwhile_is_shown_nothing(
         shown = await missed.missed_by(replayed, message)
         if message.since is not None:
             found.append(len(shown.events))
-            stage.http_context.streams.close_token(hash_of(follower.token))
+            stage.http_context.streams.close_token(hash_of(follower.token or ""))
         return shown
 
     monkeypatch.setattr(timeline, "missed_by", revoked)
