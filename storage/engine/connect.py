@@ -5,6 +5,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
 from typing import Any, ClassVar, Concatenate, ParamSpec, Self, TypeVar, cast
 
 import asyncpg
@@ -24,6 +25,9 @@ CONNECT_TIMEOUT = 5
 
 #: Every statement of storage/ stays prepared on every connection.
 STATEMENTS = 512
+
+# Seconds that a statement of a command may take.
+LONGEST = 600.0
 
 # Seconds that a statement of a backup may take, and its transaction may wait meanwhile: a week.
 LONG = 7 * 86_400.0
@@ -69,12 +73,16 @@ class TypeCachingConnection(asyncpg.Connection):
         return self._introspected[oids]
 
 
-async def connect(dsn: str, *, application_name: str, deadline: float = 10.0) -> Asyncpg:
-    """Open a connection, on the asyncio side. `deadline` ends statements whose callers have stopped waiting."""
+async def connect(dsn: str, *, application_name: str, deadline: float = 10.0, patience: float | None = None) -> Asyncpg:
+    """Open a connection, on the asyncio side. `deadline` ends statements whose callers have stopped waiting.
+
+    PostgreSQL itself does that. After `patience`, callers stop waiting for one that does not.
+    """
     connection = await asyncpg.connect(
         dsn,
         connection_class=TypeCachingConnection,
         timeout=CONNECT_TIMEOUT,
+        command_timeout=patience,
         statement_cache_size=STATEMENTS,
         max_cached_statement_lifetime=0,
         server_settings={
@@ -110,15 +118,32 @@ def transact_once(
 
     async def transaction() -> T:
         with trouble.connecting(dsn):
-            connection = await connect(dsn, application_name="troupe/command", deadline=600)
-        try:
-            with trouble.unavailable():
-                async with connection.transaction():
-                    return await work(cast(Connection, connection), *args, **kwargs)
-        finally:
-            await connection.close()
+            connection = await connect(dsn, application_name="troupe/command", deadline=LONGEST, patience=LONGEST + 5)
+        with trouble.unavailable():
+            return await _in_transaction(connection, lambda: work(cast(Connection, connection), *args, **kwargs))
 
     return run(transaction)
+
+
+async def _in_transaction(connection: Asyncpg, work: Callable[[], Awaitable[T]]) -> T:
+    """Run `work` in a transaction and close the connection, without waiting for a PostgreSQL that does not answer."""
+    transaction = connection.transaction()
+    try:
+        await transaction.start()
+        try:
+            outcome = await work()
+        except (asyncio.CancelledError, TimeoutError):
+            # After Ctrl-C too, PostgreSQL takes the transaction back by itself: a frozen one would not do it now.
+            connection.terminate()
+            raise
+        except Exception:
+            await transaction.rollback()
+            raise
+        await transaction.commit()
+    finally:
+        with suppress(TimeoutError):
+            await connection.close(timeout=CONNECT_TIMEOUT)
+    return outcome
 
 
 class Session:
@@ -143,8 +168,15 @@ class Session:
         async def body() -> T:
             return await work(cast(Connection, self._connection), *args, **kw)
 
-        with trouble.unavailable():
-            return self._loop.run_until_complete(body())
+        task = self._loop.create_task(body())
+        try:
+            with trouble.unavailable():
+                return self._loop.run_until_complete(task)
+        finally:
+            if not task.done():  # Ctrl-C: PostgreSQL is not waited for, and the session can't be used any more
+                self._connection.terminate()
+                task.cancel()
+                self._loop.run_until_complete(asyncio.gather(task, return_exceptions=True))
 
     def __enter__(self) -> Self:
         return self

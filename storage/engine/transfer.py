@@ -65,12 +65,13 @@ class Place:
 
 @contextmanager
 def snapshot(session: Session) -> Generator[str]:
-    """Hold a snapshot of the database for the block; its name, for pg_dump. The session sees the same rows."""
+    """Hold a snapshot of the database for the block; its name, for pg_dump. The session sees the same rows.
+
+    A block that fails leaves it to the end of the session: PostgreSQL may not answer any more.
+    """
     session(_execute, BEGIN_SNAPSHOT)
-    try:
-        yield session(_value, EXPORT_SNAPSHOT)
-    finally:
-        session(_execute, END_SNAPSHOT)
+    yield session(_value, EXPORT_SNAPSHOT)
+    session(_execute, END_SNAPSHOT)
 
 
 async def is_empty(db: Connection) -> bool:

@@ -1,7 +1,14 @@
 """What a connection asks PostgreSQL for, other than its statements."""
 
+import asyncio
+import os
+import signal
+import subprocess
+import sys
 from collections.abc import Sequence
 from typing import Any
+
+import pytest
 
 from troupe.storage.engine.connect import connect, run
 
@@ -40,3 +47,53 @@ def test_types_that_a_migration_makes_are_read_by_each_connection(dsn: str) -> N
     run(make)
     statements = [run(lambda: asked(dsn, READ_SIZES, ["small"])) for _ in range(2)]
     assert statements[0] == statements[1] != [READ_SIZES]
+
+
+ASLEEP = "SELECT wait_event = 'PgSleep' FROM pg_stat_activity WHERE pid = $1"
+
+PRELUDE = """
+import sys
+from troupe.storage.engine.connect import Session, transact_once
+from troupe.storage.engine.transfer import snapshot
+
+async def work(db):
+    print(await db.fetchval("SELECT pg_backend_pid()"), flush=True)
+    await db.execute("SELECT pg_sleep(60)")
+
+try:
+"""
+TRANSACTION = "    transact_once(sys.argv[1], work)"
+BACKUP = """
+    with Session(sys.argv[1]) as session, snapshot(session):
+        session(work)
+"""
+
+
+async def asleep(dsn: str, backend: int) -> None:
+    """Wait until a connection of another process has begun to sleep."""
+    connection = await connect(dsn, application_name="test")
+    async with asyncio.timeout(20):
+        while not await connection.fetchval(ASLEEP, backend):  # noqa: ASYNC110 - no event tells of it
+            await asyncio.sleep(0.01)
+    await connection.close()
+
+
+@pytest.mark.parametrize("body", [TRANSACTION, BACKUP], ids=["transaction", "backup"])
+def test_a_command_ends_by_ctrl_c_while_postgresql_does_not_answer(dsn: str, body: str) -> None:
+    """It says nothing else: what the interrupted statement ended with is no news."""
+    program = f"{PRELUDE}{body}\nexcept KeyboardInterrupt:\n    print('interrupted')\n"
+    command = subprocess.Popen(
+        [sys.executable, "-c", program, dsn], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert command.stdout is not None
+    backend = int(command.stdout.readline())
+    # Not before the command waits: a signal amid asyncpg's own code may be lost.
+    run(lambda: asleep(dsn, backend))
+    os.kill(backend, signal.SIGSTOP)
+    try:
+        command.send_signal(signal.SIGINT)
+        assert command.communicate(timeout=20) == ("interrupted\n", "")
+    finally:
+        command.kill()
+        os.kill(backend, signal.SIGCONT)
+    assert command.returncode == 0
