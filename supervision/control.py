@@ -135,7 +135,7 @@ class Control:
                     await stream.socket.sendmsg([answer], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, descriptors)])
                 else:
                     await stream.send_all(answer)
-            except trio.BrokenResourceError:
+            except (trio.BrokenResourceError, OSError):  # the caller has left
                 return
 
     async def _reply(self, line: bytes) -> object:

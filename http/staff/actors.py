@@ -59,6 +59,6 @@ async def keep_current(context: HttpContext, request: Request, wanted: ActorQuer
 
 # `Any`: facts of a template.
 async def _facts(me: StaffMember, wanted: ActorQuery) -> dict[str, Any]:
-    inspection = me.context.runtime.inspection
     chosen = ActorFilter(kind=wanted.kind or None, depth=wanted.depth or 0, restarts=wanted.restarts or 0)
-    return {"kinds": await inspection.kinds(), "actors": await inspection.actors(wanted.sort, chosen, SHOWN)}
+    seen = await me.context.runtime.inspection.overview(wanted.sort, chosen, SHOWN)
+    return {"kinds": seen.kinds, "actors": seen.actors}
