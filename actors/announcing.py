@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from ..storage import accounts, announcements, statuses
 from ..storage.accounts import Account
@@ -30,6 +30,10 @@ NOT_FOUND = Refused(404, "Record not found")
 
 class InvalidAnnouncement(Exception):
     """Raised when an announcement can't be made or changed. The text says why."""
+
+
+# The last day that Python knows has none after it: what is for whole days could not be shown in every time zone.
+LAST_DAY = datetime(9999, 12, 31, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +64,7 @@ class NewAnnouncement:
 def instant_of(text: str) -> datetime:
     """Return a time as people write it. Raises InvalidAnnouncement."""
     instant = instants.instant_of(text)
-    if instant is None:
+    if instant is None or instant >= LAST_DAY:
         raise InvalidAnnouncement(f"{text!r} is no time such as 2026-12-24T18:00:00+01:00")
     return instant
 

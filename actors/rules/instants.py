@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-# Well within what Python and PostgreSQL can hold. The driver stores Python's first and last instant as infinities, and
-# returns these without a time zone: every page that showed one would fail.
-FIRST, LAST = datetime(1900, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC)
+# The driver stores Python's first and last instant as infinities, and returns these without a time zone: each page that
+# showed one would fail.
+FIRST, LAST = datetime(1900, 1, 1, tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
 
 
 def instant_of(text: str) -> datetime | None:

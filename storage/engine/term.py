@@ -297,7 +297,7 @@ def _described(lease_name: str | None) -> str:
         return "`troupe db` is copying this database to another place: wait until it is done"
     node = parse(lease_name)
     which = f" ({node})" if node else ""
-    return f"another server runs on this database{which}: stop it first, or start with --takeover to end it"
+    return f"another server runs on this database{which}: stop it first; `troupe serve --takeover` takes its place"
 
 
 def _successor(lease_name: str | None) -> str:

@@ -42,6 +42,9 @@ def restore(settings: Settings, folder: BackupFolder, name: str, named: Path | N
     _require_version(manifest)
     _require_clock(manifest)
     _require_new(data, name)
+    if settings.database_url is not None:
+        with Session(settings.database_url.get_secret_value()) as session:
+            _has(session, name)
     check_there(folder, manifest)
     _check_dump(folder, manifest, show)
     with room_on(data, GOING_ON), _marked(data, name):
@@ -74,10 +77,8 @@ def _restore_database(
     """Load the dump into an empty database, and compare each table with what it was."""
     with Session(dsn) as session:
         clients = session(choose, dsn, own=own, named=named)
-        if not session(is_empty):
-            if session(restored_from) == manifest.name:
-                return  # the restore was interrupted after its last step
-            raise BackupFailed(NOT_EMPTY)
+        if _has(session, manifest.name):
+            return  # the restore was interrupted after its last step
         last = last_statements(manifest.name, _lowest_id(manifest), GAP)
         with show("Database", None, in_bytes=True) as update:
             load(clients.read_dump(folder.dump(manifest.name)), clients, last, update)
@@ -85,6 +86,15 @@ def _restore_database(
         if wrong := sorted(table for table in manifest.tables if restored.get(table) != manifest.tables[table]):
             raise BackupDamaged(f"The restored rows are not those of the backup, in: {', '.join(wrong)}.")
         session(analyze)
+
+
+def _has(session: Session, name: str) -> bool:
+    """Return True if a backup is restored in the database, False if it is empty. Raises BackupFailed otherwise."""
+    if session(is_empty):
+        return False
+    if session(restored_from) == name:
+        return True
+    raise BackupFailed(NOT_EMPTY)
 
 
 def _restore_files(folder: BackupFolder, manifest: Manifest, data: Path, show: Show) -> None:

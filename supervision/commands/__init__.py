@@ -78,10 +78,13 @@ class Lazily(click.Group):
         return command
 
     def invoke(self, ctx: click.Context) -> object:
-        """Run a command. An error with a known cause becomes one line and an exit code."""
+        """Run a command. An error with a known cause becomes one line and an exit code.
+
+        A reader that has left, as in `troupe tree | head -1`, is no error: click ends the command without a word.
+        """
         try:
             return super().invoke(ctx)
-        except (click.ClickException, click.exceptions.Exit, click.Abort):
+        except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
             raise
         except Exception as error:
             from ..failures import explained

@@ -11,6 +11,7 @@ import click
 from .backup import programs_option
 from .options import setting_options, settings_from
 
+PATIENCE = "10"  # seconds until psql must be connected
 NOTHING_DONE = "Nothing was changed. Run the same command again."
 
 
@@ -39,7 +40,9 @@ def shell(arguments: tuple[str, ...], programs: Path | None, data: str | None, c
         # Ctrl-C is for psql. A handler and not SIG_IGN, which psql would inherit.
         before = signal.signal(signal.SIGINT, lambda number, frame: None)
         try:
-            code = subprocess.run(command, env=address.environment, check=False).returncode  # noqa: S603 - no shell
+            # Else a server that is frozen is waited for without an end.
+            environment = {"PGCONNECT_TIMEOUT": PATIENCE, **address.environment}
+            code = subprocess.run(command, env=environment, check=False).returncode  # noqa: S603 - no shell
         finally:
             signal.signal(signal.SIGINT, before)
     raise SystemExit(code if code >= 0 else 128 - code)

@@ -1,7 +1,9 @@
 """The command line as a process of its own: beside a running server and without one, in effect at once, and quick."""
 
 import json
+import os
 import resource
+import subprocess
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -15,7 +17,7 @@ from mastodon import Mastodon, MastodonAPIError, MastodonNotFoundError, Mastodon
 from ..http.uploading import animation
 from .browser import Visitor, query_of
 from .patience import eventually
-from .server import PASSWORD, Server
+from .server import COMMAND, PASSWORD, TROUPE, Server
 
 T = TypeVar("T")
 
@@ -169,6 +171,16 @@ def test_the_tree_is_that_of_the_running_server(server: Server) -> None:
         ),
     ]
     assert "state=running" in shown.stdout.splitlines()[-1]
+
+
+def test_a_reader_that_has_left_ends_a_command_without_a_word(tmp_path: Path) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = (*TROUPE, "tree", "--data", str(tmp_path / "none"))
+    ended = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True, timeout=COMMAND, check=False)
+    os.close(writing)
+    assert ended.returncode == 1
+    assert "roken" not in ended.stderr
 
 
 def test_migrating_beside_a_running_server_changes_nothing(server: Server) -> None:

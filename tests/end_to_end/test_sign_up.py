@@ -135,9 +135,14 @@ def test_a_choice_of_registrations_holds_on_the_running_server(open_server: Serv
         shown = httpx.get(f"{open_server.url}/api/v2/instance", trust_env=False).json()["registrations"]
         return shown["enabled"], shown["approval_required"]
 
-    choices = {"closed": (False, False), "approval": (True, True), "open": (True, False), "--reset": (True, True)}
-    for rule, wanted in choices.items():
-        chosen = open_server.troupe("settings", "registrations", rule)
+    choices = {
+        ("set", "closed"): (False, False),
+        ("set", "approval"): (True, True),
+        ("set", "open"): (True, False),
+        ("reset",): (True, True),
+    }
+    for (act, *rule), wanted in choices.items():
+        chosen = open_server.troupe("settings", act, "registrations", *rule)
         assert chosen.returncode == 0, chosen.stderr
         deadline = time.monotonic() + PATIENCE
         while told() != wanted:  # the server hears of a command a moment after its end
@@ -150,7 +155,7 @@ def test_without_a_mail_server_the_log_says_that_sign_ups_are_closed(own_server:
     (record,) = own_server.events("registrations.closed")
     assert record["level"] == "warning"
     assert httpx.get(f"{own_server.url}/api/v1/instance", trust_env=False).json()["registrations"] is False
-    assert own_server.troupe("settings", "registrations", "closed").returncode == 0
+    assert own_server.troupe("settings", "set", "registrations", "closed").returncode == 0
     assert own_server.stop() == 0
     own_server.start()
     assert own_server.events("registrations.closed") == [record], "staff wants them closed"
