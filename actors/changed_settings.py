@@ -88,7 +88,7 @@ async def _of_registrations(db: Connection, after: str, now: datetime) -> list[s
     words = {
         "open": "People sign up and are in as soon as they confirm their address.",
         "approval": "People sign up, and wait until staff approve them.",
-        "closed": "Nobody signs up without an invite. Sign-up pages say so at once.",
+        "closed": "People sign up with an invite alone. Sign-up pages say so at once.",
     }
     waits = f"{waiting} sign-ups wait for approval and go on waiting." if waiting else ""
     with_invites = f"{valid} invites are valid and go on letting people in." if valid else ""

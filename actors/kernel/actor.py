@@ -71,7 +71,7 @@ class Actor:
 
     @property
     def listened(self) -> Feed | None:
-        """The feed; None if nobody has ever listened, so that there is nothing to tell and nothing was told."""
+        """The feed; None if no subscriber has ever been there: then nothing was told."""
         return self._cell.listened
 
     @property

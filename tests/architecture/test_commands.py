@@ -3,14 +3,14 @@
 Every command has a place in one of these tables. A new one fails until it has.
 """
 
-from collections.abc import Iterator
 from pathlib import Path
 
-import click
 import pytest
 from click.testing import CliRunner
 
 from troupe.supervision.commands import options, troupe
+
+from ..commands import COMMANDS
 
 PACKAGE = Path(options.__file__).parent
 
@@ -117,20 +117,6 @@ PLAIN = {
     *("settings reset", "settings set"),
     *("tags allow", "tags forbid", "terms publish", "tokens create"),
 }
-
-
-def leaves(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[str, click.Command]]:
-    """Yield each command that is no group, with the words that call it."""
-    for name in group.list_commands(click.Context(group)):
-        command = group.get_command(click.Context(group), name)
-        assert command is not None
-        if isinstance(command, click.Group):
-            yield from leaves(command, (*path, name))
-        else:
-            yield " ".join((*path, name)), command
-
-
-COMMANDS = dict(leaves(troupe))
 
 
 def flags(words: str) -> set[str]:

@@ -6,7 +6,6 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -22,21 +21,10 @@ from troupe.supervision.configuration import Settings
 from troupe.supervision.manual import FILES as FILES_OF_TROUPE
 from troupe.supervision.manual import manual
 
+from ..commands import COMMANDS
+
 # What the examples name.
 FILES = ("blocks.csv", "cat.png", "cats.tar.gz", "people.jsonl", "terms.md")
-
-
-def leaves(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[str, click.Command]]:
-    for name in group.list_commands(click.Context(group)):
-        command = group.get_command(click.Context(group), name)
-        assert command is not None
-        if isinstance(command, click.Group):
-            yield from leaves(command, (*path, name))
-        else:
-            yield " ".join((*path, name)), command
-
-
-COMMANDS = dict(leaves(troupe))
 
 
 def test_every_command_has_examples_and_nothing_else_has() -> None:

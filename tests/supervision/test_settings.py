@@ -96,7 +96,7 @@ def test_a_dry_run_says_what_a_change_will_affect_and_changes_nothing(folder: tu
     said = settings(data, "set", "registrations", "closed", "--dry-run")
     assert said.stdout.splitlines()[:2] == [
         "Would change registrations from 'open' to 'closed'",
-        "  Nobody signs up without an invite. Sign-up pages say so at once.",
+        "  People sign up with an invite alone. Sign-up pages say so at once.",
     ]
     same = settings(data, "set", "registrations", "open", "--dry-run")
     assert "Nothing: it is so already." in same.stdout

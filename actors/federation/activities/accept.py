@@ -13,7 +13,7 @@ from ..receiving import Activity, InboxContext
 
 
 async def accept(inbox: InboxContext, activity: Activity) -> None:
-    """Make the request a follow. Nobody can have followers who did not ask: without a request the other server is told.
+    """Make the request a follow. Without a request there is no follow, and the other server is told.
 
     It may have accepted a Follow that was delivered twice, and that it had rejected between. An acceptance that was
     undone before it came does nothing.

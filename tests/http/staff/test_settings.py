@@ -31,7 +31,7 @@ async def test_a_change_is_made_after_its_effects_were_shown(stage: Stage) -> No
     admin = await member(stage, "admin")
     await stage.account("one", approved_at=None)
     asked = await admin.send(f"{PATH}/registrations", PATH, value="closed")
-    assert "Nobody signs up without an invite" in asked.text
+    assert "People sign up with an invite alone" in asked.text
     assert "1 sign-ups wait for approval" in asked.text
     assert await log(stage) == []
     answer = await admin.send(f"{PATH}/registrations", PATH, value="closed", sure="true")
