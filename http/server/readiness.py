@@ -14,6 +14,7 @@ import trio
 
 from ...storage.engine.database import Connection, Database
 from . import descriptors
+from .shared_look import SharedLook
 
 # Seconds for which an answer of the database is good.
 KEPT = 1.0
@@ -37,10 +38,7 @@ class Readiness:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._wanted = trio.Event()
-        self._known = trio.Event()
-        self._found: tuple[Obstacle, ...] = ()
-        self._known_until = 0.0
+        self._look = SharedLook(self._obstacles, kept=KEPT, patience=PATIENCE)
         self.phase: Literal["starting", "serving", "stopping"] = "starting"
         # Called in a thread: true if a disk is full. Without one, no disk is looked at.
         self.is_disk_full: Callable[[], bool] | None = None
@@ -49,25 +47,14 @@ class Readiness:
         """Return what keeps the server from its work now, or did a moment ago; nothing if it is ready."""
         if self.phase != "serving":
             return (self.phase,)
-        if trio.current_time() >= self._known_until:
-            self._wanted.set()
-            with trio.move_on_after(PATIENCE) as waiting:
-                await self._known.wait()
-            if waiting.cancelled_caught:
-                return ("database",)
-        return self._found
+        found = await self._look.found()
+        return ("database",) if found is None else found
 
     async def run(self) -> None:
         """Look when it is wanted. Runs as long as the server serves."""
-        self._known_until = 0.0
-        while True:
-            await self._wanted.wait()
-            self._found = await self._look()
-            self._known_until = trio.current_time() + KEPT
-            self._known.set()
-            self._wanted, self._known = trio.Event(), trio.Event()
+        await self._look.run()
 
-    async def _look(self) -> tuple[Obstacle, ...]:
+    async def _obstacles(self) -> tuple[Obstacle, ...]:
         found: list[Obstacle] = []
         if not await self._database_answers():
             found.append("database")

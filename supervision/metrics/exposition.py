@@ -8,6 +8,7 @@ import trio
 from prometheus_client.core import Metric
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
 
+from ...http.server.shared_look import SharedLook
 from ...storage.backlog import Backlog, find_backlog
 from ...storage.engine.database import StorageError
 from .families import families
@@ -46,33 +47,29 @@ class Exposition:
 
     def __init__(self, sources: Sources) -> None:
         self._sources = sources
-        self._backlog: Backlog | None = None
-        self._counted_until = 0.0
+        self._backlog = SharedLook(self._count, kept=BACKLOG_KEPT, patience=PATIENCE)
 
     async def run(self) -> None:
         """Measure what only metrics need, for ever."""
         with self._sources.pauses.measured():
-            await self._sources.lag.run()
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(self._sources.lag.run)
+                nursery.start_soon(self._backlog.run)
 
     async def text(self, *, ready: bool) -> bytes:
         """Return the text of all families."""
-        await self._count()
+        backlog = await self._backlog.found()
         kinds = await self._sources.actors.runtime.inspection.kinds()
         parts: list[bytes] = []
-        for family in families(self._sources, kinds, self._backlog, ready=ready):
+        for family in families(self._sources, kinds, backlog, ready=ready):
             for part in written(family):
                 parts.append(part)
                 await trio.lowlevel.checkpoint()
         return b"".join(parts)
 
-    async def _count(self) -> None:
-        """Count what waits in the database, unless that was done a moment ago. Without a database nothing is told."""
-        if trio.current_time() < self._counted_until:
-            return
-        self._backlog, now = None, self._sources.clock.now()
+    async def _count(self) -> Backlog | None:
+        """Count what waits in the database. Without a database nothing is told."""
         try:
-            with trio.move_on_after(PATIENCE):
-                self._backlog = await self._sources.database.read(find_backlog, now, MOST_COUNTED)
+            return await self._sources.database.read(find_backlog, self._sources.clock.now(), MOST_COUNTED)
         except StorageError:
-            return
-        self._counted_until = trio.current_time() + BACKLOG_KEPT
+            return None

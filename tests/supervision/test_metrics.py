@@ -13,18 +13,22 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+import trio
+import trio.testing
 from prometheus_client.exposition import generate_latest
 
 from troupe.actors.deliveries.sender import DeliveryPutOff, DeliveryRefused, DeliveryReply, DeliverySender
 from troupe.actors.outgoing.errors import Unreachable
 from troupe.actors.push.delivery import PushReply
 from troupe.actors.push.sender import PushFailed, PushPutOff, PushSender
+from troupe.storage.backlog import Backlog
 from troupe.storage.engine.histogram import Histogram
 from troupe.storage.hosts import Host
 from troupe.supervision.disks import FULL, Disks
-from troupe.supervision.metrics.exposition import One, written
+from troupe.supervision.metrics import exposition
+from troupe.supervision.metrics.exposition import PATIENCE, Exposition, One, written
 from troupe.supervision.metrics.families import gauge, histogram
-from troupe.supervision.metrics.pauses import CollectorPauses
+from troupe.supervision.metrics.pauses import CollectorPauses, LoopLag
 
 from ..small_disks import resize, small_disk
 
@@ -140,6 +144,43 @@ def test_a_large_family_is_written_in_pieces_that_make_the_same_text() -> None:
     assert (len(pieces), b"".join(pieces)) == (3, whole)
     empty = gauge("a_things", "About a.", (), [])
     assert b"".join(written(empty)) == generate_latest(One(empty))
+
+
+async def test_metrics_wait_no_longer_than_seconds_for_a_database_that_hangs(
+    autojump_clock: trio.testing.MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counts = 0
+
+    async def hang(*_: object) -> Backlog:
+        nonlocal counts
+        counts += 1
+        with trio.CancelScope(shield=True):  # as the pool, which waits for what it has begun
+            await trio.sleep(60)
+        return Backlog((), counts)
+
+    async def kinds() -> tuple[()]:
+        return ()
+
+    told: list[Backlog | None] = []
+    monkeypatch.setattr(exposition, "families", lambda _, __, backlog, **___: told.append(backlog) or ())
+    sources: Any = SimpleNamespace(
+        clock=SimpleNamespace(now=lambda: NOON),
+        database=SimpleNamespace(read=hang),
+        actors=SimpleNamespace(runtime=SimpleNamespace(inspection=SimpleNamespace(kinds=kinds))),
+        lag=LoopLag(),
+        pauses=CollectorPauses(),
+    )
+    metrics = Exposition(sources)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(metrics.run)
+        began = trio.current_time()
+        for _ in range(3):
+            await metrics.text(ready=True)
+        assert (trio.current_time() - began, told, counts) == (pytest.approx(3 * PATIENCE), [None] * 3, 1)
+        await trio.sleep_until(began + 61)
+        await metrics.text(ready=True)
+        assert told[-1] == Backlog((), 1)
+        nursery.cancel_scope.cancel()
 
 
 def test_the_pauses_of_the_collector_are_measured_while_metrics_are_on() -> None:
