@@ -12,10 +12,12 @@ from .configuration import Settings
 def greeting(settings: Settings) -> str:
     """Return where the server listens, and the command that makes the first account."""
     folder = "" if settings.data == Path("data").absolute() else f" --data {settings.data}"
+    config = f" --config {chosen}" if (chosen := _config()) else ""
     return (
         f"Troupe is at {settings.base_url} (listening on {settings.listening}; data in {settings.data}).\n"
         f"The first account, from another terminal:\n"
-        f"  {_called()} accounts create NAME --email E --password P --role owner --confirmed --approved{folder}\n"
+        f"  {_called()} accounts create NAME --email E --password P --role owner --confirmed --approved"
+        f"{config}{folder}\n"
     )
 
 
@@ -24,3 +26,12 @@ def _called() -> str:
     called = Path(sys.argv[0])
     found = shutil.which(called.name)
     return called.name if found and called.exists() and called.samefile(found) else str(called)
+
+
+def _config() -> str:
+    """Return the file that was chosen on the command line: it may name the database. Nothing if none was."""
+    words = iter(sys.argv)
+    for word in words:
+        if word.startswith("--config"):
+            return word.partition("=")[2] or next(words, "")
+    return ""

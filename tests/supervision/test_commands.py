@@ -495,6 +495,14 @@ def test_the_greeting_says_where_the_server_is_and_how_to_make_the_first_account
     assert f"--data {tmp_path / 'elsewhere'}" in greeting(Settings(data=tmp_path / "elsewhere"))
 
 
+@pytest.mark.parametrize("words", [("--config", "/etc/troupe.toml"), ("--config=/etc/troupe.toml",)])
+def test_the_greeting_names_the_file_that_names_the_database(
+    monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    monkeypatch.setattr("sys.argv", ["troupe", "serve", *words, "--port", "4000"])
+    assert "--approved --config /etc/troupe.toml" in greeting(Settings())
+
+
 TREE = {
     "name": "troupe",
     "strategy": "rest_for_one",
