@@ -16,6 +16,8 @@ troupe (rest_for_one, 3 crashes in 30 s)
 ├── parking         messages that crashed twice, into dead_letters
 ├── emojis          the custom emoji, held in memory
 ├── blocks          the server-wide blocks, held in memory
+├── sign_ups        who may sign up, held in memory
+├── settings        the settings that change while the server runs
 ├── outgoing        the connections to other servers
 ├── federation      documents of other servers that are being fetched
 ├── translation     the connections to the translation service, if there is one

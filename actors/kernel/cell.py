@@ -27,8 +27,10 @@ class CellPhase(Enum):
     QUARANTINED = auto()  # crashed too often; answers with 503 until released
 
 
-# Looking up a member of an enumeration costs as much as a call, and these are looked up at every delivery.
+# Looking up a member of an enumeration costs as much as a call, and these are looked up at every delivery,
+# or of every cell when an operator looks.
 EMPTY, READY = CellPhase.EMPTY, CellPhase.READY
+RESTING, QUARANTINED = CellPhase.RESTING, CellPhase.QUARANTINED
 AT_REST = (READY, EMPTY)
 
 
@@ -101,7 +103,7 @@ class Cell:
     def is_crowded(self) -> bool:
         """True if the actor has so much to do that senders of many messages should wait."""
         # Actors that wait after a crash are left out: senders would wait for long, and the actor reads its rows anyway.
-        if self.phase in (CellPhase.RESTING, CellPhase.QUARANTINED):
+        if self.phase is RESTING or self.phase is QUARANTINED:
             return False
         return len(self.mailbox) >= CROWDED or (self.listened is not None and self.listened.is_crowded)
 

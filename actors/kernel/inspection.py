@@ -24,7 +24,7 @@ from typing import Literal, NamedTuple, TypeVar
 import trio
 
 from .address import Address
-from .cell import Cell, CellPhase
+from .cell import EMPTY, QUARANTINED, READY, RESTING, Cell
 from .envelope import Envelope
 from .pool import ActorPool
 from .portraits import holdings
@@ -159,7 +159,7 @@ def _rank(first: int) -> Callable[[Candidate], tuple[float, ...]]:
 
 EVERYBODY = ActorFilter()
 QUIET = Numbers(0, 0.0, 0.0, 0)
-EMPTY = traceback.StackSummary()
+NO_FRAMES = traceback.StackSummary()
 RANKS = {name: _rank(place) for place, name in enumerate(Numbers._fields)}
 
 
@@ -175,10 +175,15 @@ class KindTally:
     def add(self, cells: list[Cell], now: float) -> None:
         self.known += len(cells)
         for cell in cells:
-            self.awake += cell.actor is not None
-            self.resting += cell.phase is CellPhase.RESTING
-            self.quarantined += cell.phase is CellPhase.QUARANTINED
-            self.subscribers += cell.subscribers
+            phase = cell.phase
+            if cell.actor is not None:
+                self.awake += 1
+            if phase is RESTING:
+                self.resting += 1
+            elif phase is QUARANTINED:
+                self.quarantined += 1
+            if cell.listened is not None:
+                self.subscribers += len(cell.listened)
             if waiting := len(cell.mailbox):
                 self.depth += waiting
                 self.oldest = max(self.oldest, age_of(cell, now))
@@ -193,10 +198,14 @@ class FirstActors:
         self._least = Numbers(found.depth, found.oldest, found.turn, found.restarts)
         self._limit = limit
 
+    @property
+    def is_full(self) -> bool:
+        return len(self.found) >= self._limit
+
     def add(self, some: Iterable[Candidate]) -> None:
         if self._least != QUIET:
             some = (one for one in some if all(map(ge, one[0], self._least)))
-        if len(self.found) >= self._limit > 0:
+        if self.is_full and self.found:
             last, rank = self._rank(self.found[-1]), self._rank
             some = [one for one in some if rank(one) > last]
             if not some:
@@ -240,7 +249,7 @@ class Inspection:
         turn = self._turn(pool, cell, now)
         return ActorPortrait(
             self._summary(pool, cell, now), cell.incarnation, holdings(cell.actor), now - cell.last_used,
-            max(cell.release_at - now, 0.0) if cell.phase is CellPhase.QUARANTINED else 0.0,
+            max(cell.release_at - now, 0.0) if cell.phase is QUARANTINED else 0.0,
             turn, waiting_messages(list(cell.mailbox), now), self._trail.of_actor(address),
             pool.recovery.crashes_of(str(address), now), subscribers_of(cell, now),
         )  # fmt: skip
@@ -267,7 +276,8 @@ class Inspection:
                 now = self._now()
                 tally.add(cells, now)
                 if listed:
-                    first.add((self._numbers(pool, cell, now), pool, cell) for cell in cells if has_news(cell))
+                    some = filter(is_busy if first.is_full else has_news, cells)
+                    first.add((self._numbers(pool, cell, now), pool, cell) for cell in some)
                 yield
             kinds.append(self._kind(pool, tally))
         now = self._now()
@@ -286,9 +296,9 @@ class Inspection:
     # -- one cell
 
     def _numbers(self, pool: ActorPool, cell: Cell, now: float) -> Numbers:
+        if not is_busy(cell):
+            return QUIET
         depth = len(cell.mailbox)
-        if not depth and cell.envelope is None and cell.work is None and cell.incarnation <= 1:
-            return QUIET  # as most are
         _, began = self._current(pool, cell)
         return Numbers(
             depth, age_of(cell, now) if depth else 0.0, 0.0 if began is None else max(now - began, 0.0),
@@ -309,7 +319,7 @@ class Inspection:
             return envelope.kind if envelope is not None else "load", work.started_at
         if envelope is None:
             return "", None
-        if cell.phase is CellPhase.READY:
+        if cell.phase is READY:
             return envelope.kind, pool.drainer.began + self._offset
         return envelope.kind, None
 
@@ -324,7 +334,7 @@ class Inspection:
             stack = stack_of_turn(sys._current_frames().get(self._loop))  # pyright: ignore[reportPrivateUsage]  # documented, in spite of its name
             waits_for = "nothing: it keeps the server busy"
         else:
-            frames = frames_of(work) if isinstance(work, Work) else EMPTY
+            frames = frames_of(work) if isinstance(work, Work) else NO_FRAMES
             stack, waits_for = "".join(frames.format()), waited_for(work, frames)
         return CurrentTurn(
             message, *_about(envelope), max(now - began, 0.0), waits_for, stack, busy
@@ -371,9 +381,14 @@ def age_of(cell: Cell, now: float) -> float:
     return max((now - one.sent_at for one in mailbox[: cell.mailbox.urgent + 1]), default=0.0)
 
 
+def is_busy(cell: Cell) -> bool:
+    """True if one of its numbers is not 0. Most actors are not busy, and such ones never displace others in a list."""
+    return bool(cell.mailbox) or cell.envelope is not None or cell.work is not None or cell.incarnation > 1
+
+
 def has_news(cell: Cell) -> bool:
     """True if a list shows the cell: it has an incarnation, or mail, or trouble."""
-    return cell.phase is not CellPhase.EMPTY or bool(cell.mailbox)
+    return cell.phase is not EMPTY or bool(cell.mailbox)
 
 
 def waiting_messages(mailbox: list[Envelope], now: float) -> list[WaitingMessages]:

@@ -15,7 +15,7 @@ import trio
 from .activation import Activation
 from .actor import Turn
 from .address import Address
-from .cell import Cell, CellPhase, Incarnation
+from .cell import QUARANTINED, RESTING, Cell, Incarnation
 from .delivery import Delivery
 from .drainer import Drainer
 from .envelope import Envelope
@@ -177,6 +177,6 @@ class ActorPool:
             "awake": len(cells),
             "waiting": len(self._work.working),
             "queued": len(self._queue.cells),
-            "subscribers": sum(cell.subscribers for cell in cells),
-            "troubled": [str(c.address) for c in cells if c.phase in (CellPhase.RESTING, CellPhase.QUARANTINED)],
+            "subscribers": sum(len(cell.listened) for cell in cells if cell.listened is not None),
+            "troubled": [str(c.address) for c in cells if c.phase is RESTING or c.phase is QUARANTINED],
         }

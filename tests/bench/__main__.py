@@ -19,7 +19,7 @@ import click
 
 from troupe.storage.engine.embedded import Embedded, embedded
 
-from ..end_to_end.server import Server
+from ..end_to_end.server import Server, free_port
 from . import machine, table
 from .abroad import Abroad, abroad
 from .bench import Bench
@@ -77,6 +77,9 @@ class Run:
         with embedded(self.data) as postgres:
             starts = start_repeatedly(self.servers[WHOLE], self.data, self.core, self.seconds)
             growth = {name: self._growing(name, postgres, filled[name]) for name in names if name != WHOLE}
+            # Without metrics an idle server has less in memory, so these are for the rows alone.
+            metrics = free_port()
+            self.servers[WHOLE].settings["TROUPE_METRICS"] = f"127.0.0.1:{metrics}"
             with serving(self.servers[WHOLE], self.data, self.core) as processes:
                 grown = weigh(self.servers[WHOLE].port, processes, self.size)
                 bench = Bench(
@@ -88,7 +91,7 @@ class Run:
                     _control(self.servers[WHOLE]),
                 )
                 with watched(processes.server, profile):
-                    rows = _measured(all_measures(bench, self.others), only)
+                    rows = _measured(all_measures(bench, self.others, metrics), only)
                 loaded = processes.memory()
         growth[WHOLE] = {key: row for key, row in rows.items() if key in GROWING}
         counted = {sizes(self.size)[name].statuses: rows for name, rows in growth.items()}

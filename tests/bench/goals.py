@@ -21,6 +21,12 @@ GOALS = {
     "large crowd": "20",
     "sockets": "6, p99 25 ms",
     "many sockets": "36",
+    # 1 % of a core, at the intervals in which a program looks by default; an answer to a person within 100 ms.
+    "look top": "20, p99 100 ms",
+    "look tree": "p99 100 ms",
+    "look actor": "p99 100 ms",
+    "look streams": "p99 100 ms",
+    "look metrics": "150",
 }
 LISTENING = "0.8"  # seconds
 IDLE = "65"  # MiB of the server

@@ -10,6 +10,7 @@ from .bench import Bench
 from .cold import cold_rows
 from .federation import deliveries, inbox, received
 from .fill import Cast
+from .looks import looks
 from .posts import crowd, post, posts_at_once
 from .reads import pages, read, read_ourselves
 from .samples import Row
@@ -21,7 +22,7 @@ CROWDS = ("small crowd", "crowd", "large crowd")
 GROWING = ("cold status", "cold deep", "cold home", "post")
 
 
-def all_measures(bench: Bench, others: Abroad) -> Measures:
+def all_measures(bench: Bench, others: Abroad, metrics: int) -> Measures:
     """The cold ones first: other rows wake homes and read statuses."""
     warm = pages(bench)
     size = bench.size
@@ -41,6 +42,7 @@ def all_measures(bench: Bench, others: Abroad) -> Measures:
         "deliveries": partial(deliveries, bench, others),
         "inbox": partial(inbox, bench),
         "received": partial(received, bench),
+        **looks(bench, metrics),
     }
 
 
