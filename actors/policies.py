@@ -20,16 +20,14 @@ from .rules.documents import document_html, terms_on
 NOTICE = "texts"
 READ_AGAIN = timedelta(seconds=5)
 
-# This says what the software does with data. An operator who does more says so in `privacy.md`.
+# This says what the software does with data, as HTML. An operator who does more says so in `privacy.md`.
 PRIVACY = """
-This server keeps what you give it: your e-mail address, your password as a hash, your profile, your posts and what
+<p>This server keeps what you give it: your e-mail address, your password as a hash, your profile, your posts and what
 you do with other people's posts. Public posts can be read by all people and may be copied by other servers; all other
-posts are shown to the people you address.
-
-Nothing of it is sold. The network addresses of visitors are held in memory, to limit how much one of them can ask
-for; the one from which an account was made may be kept with it.
-
-What you delete is not shown any more from that moment on.
+posts are shown to the people you address.</p>
+<p>Nothing of it is sold. The network addresses of visitors are held in memory, to limit how much one of them can ask
+for; the one from which an account was made may be kept with it.</p>
+<p>What you delete is not shown any more from that moment on.</p>
 """
 PRIVACY_SINCE = datetime(2026, 11, 21, tzinfo=UTC)
 
@@ -122,7 +120,7 @@ def _made(files: PolicyFiles, description: str) -> Policies:
     following = [effective for effective, _ in files.terms[1:]]
     return Policies(
         description=_text(files.description) or PolicyText(_paragraph(description), None),
-        privacy=_text(files.privacy) or PolicyText(document_html(PRIVACY), PRIVACY_SINCE),
+        privacy=_text(files.privacy) or PolicyText(PRIVACY.strip(), PRIVACY_SINCE),
         terms=tuple(
             Terms(effective, document_html(source.markdown), next_one)
             for (effective, source), next_one in zip_longest(files.terms, following)

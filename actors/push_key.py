@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import base64
 from pathlib import Path
-
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.serialization import (
-    Encoding,
-    NoEncryption,
-    PrivateFormat,
-    PublicFormat,
-    load_pem_private_key,
-)
+from typing import TYPE_CHECKING
 
 from ..storage.engine.database import Database
 from ..storage.push_key import find_push_key, insert_push_key
+
+# The library for keys takes 7 MiB, and a start needs only the public half: the functions that need it import it.
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+# A key as `_pem` writes it, in DER (RFC 5208, RFC 5915): these bytes around the private number and the public point.
+BEFORE_NUMBER = bytes.fromhex("308187020100301306072a8648ce3d020106082a8648ce3d030107046d306b0201010420")
+BEFORE_POINT = bytes.fromhex("a144034200")
+NUMBER_BYTES, POINT_BYTES = 32, 65
+FIRST_LINE, LAST_LINE = "-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----"
 
 
 class UnusablePushKey(Exception):
@@ -28,8 +30,21 @@ class PushKey:
     def __init__(self, file: Path | None = None) -> None:
         """`file` is where earlier versions kept the key; if it exists, its key moves into the database."""
         self._file = file
+        self._pem = ""
+        self._private: ec.EllipticCurvePrivateKey | None = None
         self.public = ""
-        self.private: ec.EllipticCurvePrivateKey | None = None
+
+    @property
+    def private(self) -> ec.EllipticCurvePrivateKey:
+        """The half that signs."""
+        if self._private is None:
+            self._private = push_key_of(self._pem)
+        return self._private
+
+    def hold(self, pem: str) -> None:
+        """Use this key. Raises ValueError if the text is no key."""
+        self.public = _public_half(pem)
+        self._pem, self._private = pem, None
 
     async def load(self, database: Database) -> None:
         """Read the key from the database; if there is none, store the one of the file, or a new one.
@@ -39,9 +54,8 @@ class PushKey:
         """
         earlier = push_key_in(self._file)
         stored = await database.read(find_push_key)
-        stored = stored or await database.transact(insert_push_key, earlier or _new_key())
-        self.private = push_key_of(stored)
-        self.public = _public_half(self.private)
+        stored = stored or await database.transact(insert_push_key, earlier or new_push_key())
+        self.hold(stored)
         if self._file is not None and earlier == stored:
             self._file.unlink(missing_ok=True)
 
@@ -59,23 +73,48 @@ def push_key_in(file: Path | None) -> str | None:
         ) from error
 
 
-def _new_key() -> str:
+def new_push_key() -> str:
+    """Return a new key as it is stored, in PEM."""
+    from cryptography.hazmat.primitives.asymmetric import ec
+
     return _pem(ec.generate_private_key(ec.SECP256R1()))
 
 
 def _pem(key: ec.EllipticCurvePrivateKey) -> str:
+    from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+
     return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode("ascii")
 
 
 def push_key_of(pem: str) -> ec.EllipticCurvePrivateKey:
     """Return the private key of a PEM text. Raises ValueError if it is none on the curve P-256, as RFC 8292 wants."""
+    from cryptography.hazmat.primitives.asymmetric import ec
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
     key = load_pem_private_key(pem.encode("ascii"), password=None)
     if not isinstance(key, ec.EllipticCurvePrivateKey) or not isinstance(key.curve, ec.SECP256R1):
         raise ValueError("not a private key on the curve P-256")
     return key
 
 
-def _public_half(key: ec.EllipticCurvePrivateKey) -> str:
+def _public_half(pem: str) -> str:
     """Return the public half as clients want it: base64url of the uncompressed point, without padding."""
-    point = key.public_key().public_bytes(Encoding.X962, PublicFormat.UncompressedPoint)
+    point = _written_point(pem) or _point_of(push_key_of(pem))
     return base64.urlsafe_b64encode(point).rstrip(b"=").decode()
+
+
+def _written_point(pem: str) -> bytes | None:
+    """Return the public point that stands at the end of a key, if `_pem` has written it."""
+    inner = pem.strip().removeprefix(FIRST_LINE).removesuffix(LAST_LINE)
+    try:
+        key = base64.b64decode("".join(inner.split()), validate=True)
+    except ValueError:
+        return None
+    number, point = key[len(BEFORE_NUMBER) :][:NUMBER_BYTES], key[-POINT_BYTES:]
+    return point if key == BEFORE_NUMBER + number + BEFORE_POINT + point else None
+
+
+def _point_of(key: ec.EllipticCurvePrivateKey) -> bytes:
+    from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+
+    return key.public_key().public_bytes(Encoding.X962, PublicFormat.UncompressedPoint)

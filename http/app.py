@@ -5,91 +5,53 @@
     StreamingRoutes   answers WebSockets and server-sent events
     RequestBodies     lets a body through as fast as an endpoint reads it
     FastRoutes        answers requests for the API's endpoints
-    Quart             answers everything else: pages, bodies without a type, unknown paths
+    WebFramework      answers everything else by Quart: pages, bodies without a type, unknown paths
 
-Except for streams, every answer is made by `dispatch`. This module and `server/listener.py` are the only ones that know
-which framework serves.
+Except for streams, every answer is made by `dispatch`. `framework.py` and `server/listener.py` are the only modules
+that know which framework serves.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from functools import cache
-
-from quart import Response
-from quart import request as quart_request
-from quart.routing import QuartMap, QuartRule
-from quart_trio import QuartTrio
-from werkzeug.datastructures import Headers
-from werkzeug.exceptions import HTTPException
+import trio
 
 from .access.context import HttpContext
-from .answers.finished import FinishedAnswer
-from .asgi import Scope
-from .dispatch import refuse_route, respond
-from .endpoints import all_endpoints
+from .asgi import Application, Receive, Scope, Send
 from .fast_path import FastPath, FastRoutes
-from .intake.request import LARGEST_BODY, Request, request_of
 from .network_gate import NetworkGate
-from .router import Endpoint
-from .server.bodies import KEY, RequestBodies
+from .server.bodies import RequestBodies
 from .server.paths import NormalizedPaths, without_host
 from .streaming.routes import StreamingRoutes
 
 
-def make_app(context: HttpContext) -> QuartTrio:
-    """Return the ASGI application."""
-    app = QuartTrio(__name__, static_folder=None)
-    # The most that Quart holds of a body without a `Content-Type`, which no endpoint reads.
-    app.config["MAX_CONTENT_LENGTH"] = LARGEST_BODY
-    # A slow client may take long for a file. `server/connection.py` ends a connection whose client takes nothing.
-    app.config["RESPONSE_TIMEOUT"] = None
-    app.config["PROPAGATE_EXCEPTIONS"] = False
-    app.url_map = url_map()
-    app.view_functions |= {str(number): _view(context, endpoint) for number, endpoint in enumerate(all_endpoints())}
-    app.register_error_handler(HTTPException, _no_route(context))
-    fast = FastRoutes(FastPath(context), without_host(app.asgi_app))
-    # Quart's own way of wrapping an application: its server calls `asgi_app`.
-    app.asgi_app = NormalizedPaths(NetworkGate(context, StreamingRoutes(context, RequestBodies(fast))))
-    return app
+def make_app(context: HttpContext, framework: Application) -> NormalizedPaths:
+    """Return the layers in front of the web framework."""
+    fast = FastRoutes(FastPath(context), without_host(framework))
+    return NormalizedPaths(NetworkGate(context, StreamingRoutes(context, RequestBodies(fast))))
 
 
-@cache
-def url_map() -> QuartMap:
-    """Return the paths of all endpoints, each named by its place in `all_endpoints`.
+class WebFramework:
+    """The web framework, from the first request on that needs it.
 
-    All applications of a process share it: werkzeug takes a tenth of a second to compile the paths.
+    Its import takes a fifth of a second and 12 MiB. It happens in a thread, so that other requests do not wait.
     """
-    rules = [
-        QuartRule(endpoint.path, endpoint=str(number), methods=[endpoint.method])
-        for number, endpoint in enumerate(all_endpoints())
-    ]
-    # No redirects to paths with more or fewer slashes. A slash at the end is ignored, as in the reference server: some
-    # clients (Mastodon.py) ask for `/api/v1/instance/`.
-    return QuartMap(rules, merge_slashes=False, strict_slashes=False)
+
+    def __init__(self, context: HttpContext) -> None:
+        self._context = context
+        self._app: Application | None = None
+        self._importing = trio.Lock()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await (self._app or await self._imported())(scope, receive, send)
+
+    async def _imported(self) -> Application:
+        async with self._importing:
+            if self._app is None:
+                self._app = await trio.to_thread.run_sync(_import, self._context)
+        return self._app
 
 
-def _view(context: HttpContext, endpoint: Endpoint) -> Callable[..., Awaitable[Response]]:
-    async def view(**path: str) -> Response:
-        request = _request(context)
-        return _response(await respond(context, endpoint, request, path))
+def _import(context: HttpContext) -> Application:
+    from .framework import make_quart
 
-    return view
-
-
-def _no_route(context: HttpContext) -> Callable[[HTTPException], Awaitable[Response]]:
-    async def refuse(error: HTTPException) -> Response:
-        allowed = ", ".join(sorted(getattr(error, "valid_methods", None) or ())) if error.code == 405 else None
-        return _response(await refuse_route(context, _request(context), allowed))
-
-    return refuse
-
-
-def _request(context: HttpContext) -> Request:
-    scope: Scope = quart_request.scope
-    return request_of(scope, context.new_request_id, scope.get(KEY))
-
-
-def _response(answer: FinishedAnswer) -> Response:
-    body = answer.body if answer.stream is None else answer.stream()
-    return Response(body, answer.status, Headers([("Content-Type", answer.content_type), *answer.headers]))
+    return make_quart(context).asgi_app

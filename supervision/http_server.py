@@ -9,7 +9,7 @@ from functools import partial
 import trio
 
 from ..http.access.context import HttpContext
-from ..http.app import make_app
+from ..http.app import WebFramework, make_app
 from ..http.fast_path import FastPath
 from ..http.server.addresses import AddressRules
 from ..http.server.fast_requests import FastRequests
@@ -81,7 +81,7 @@ class HttpServer:
             beside.start_soon(context.readiness.run)
             beside.start_soon(context.pump.run)
             async with trio.open_nursery() as nursery:
-                await nursery.start(serve, make_app(context), listeners, ending, grace)
+                await nursery.start(serve, make_app(context, WebFramework(context)), listeners, ending, grace)
                 context.readiness.phase = "serving"
                 task_status.started()
                 await ending.wait()

@@ -26,9 +26,6 @@ from .traces.wanted import traces_from
 from .tree import Troupe
 from .writer import announce
 
-# Most objects live as long as a cache entry does: collecting young ones less often halves the cost (measured).
-COLLECT_AFTER = (50_000, 20, 50)
-
 
 def serve(settings: Settings) -> int:
     """Run the server to its end and return the exit code. This is the whole of `troupe serve`."""
@@ -127,10 +124,9 @@ def _started(troupe: Troupe) -> None:
 
 
 def _settle_memory() -> None:
-    """Freeze the objects made at start, so that the collector never scans them again, and collect less often."""
+    """Freeze the objects made at start, so that the collector never scans them again."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(*COLLECT_AFTER)
 
 
 def _explain(error: BaseException, log: SupervisionLog) -> int:

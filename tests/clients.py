@@ -18,6 +18,7 @@ from troupe.http.access.context import HttpContext
 from troupe.http.access.tokens import hash_of
 from troupe.http.app import make_app
 from troupe.http.fast_path import FastPath
+from troupe.http.framework import make_quart
 from troupe.http.router import Endpoint
 from troupe.http.server.fast_requests import FastRequests
 from troupe.storage import oauth
@@ -164,7 +165,8 @@ class Stage:
         self.letterbox = letterbox
         self.http_context = http_context
         self.outbox = outbox
-        self.app = make_app(http_context)
+        self.app = make_quart(http_context)
+        self.app.asgi_app = make_app(http_context, self.app.asgi_app)
         self._records = records
 
     def told(self, event: str) -> list[dict[str, object]]:

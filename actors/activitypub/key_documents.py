@@ -5,13 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from cryptography.exceptions import UnsupportedAlgorithm
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
-from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_der_public_key
-
 from ...storage.engine.json_values import JsonObject
-from .public_keys import UnusableKey, public_key
+from .requests import UnusableKey
 from .vocabulary import objects_of, types_of, uri_of
 
 KEYS = 10  # of one actor
@@ -48,18 +43,15 @@ def owner_of_key(document: JsonObject, key_id: str) -> str | None:
 
 def pem_of(multibase: str) -> str:
     """Return the key of a Multikey in PEM. Raise UnusableKey for one that is no Ed25519 or RSA key."""
+    from .public_keys import pem_of_ed25519, pem_of_rsa  # late: see `signatures.py`
+
     decoded = _decoded(multibase)
     kind, data = decoded[:2], decoded[2:]
-    try:
-        if kind == ED25519:
-            key = Ed25519PublicKey.from_public_bytes(data)
-        elif kind == RSA and isinstance(loaded := load_der_public_key(data), RSAPublicKey):
-            key = loaded
-        else:
-            raise UnusableKey("the key is of a kind that signs no requests")
-    except (ValueError, UnsupportedAlgorithm):
-        raise UnusableKey("the key can't be read") from None
-    return key.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode()
+    if kind == ED25519:
+        return pem_of_ed25519(data)
+    if kind == RSA:
+        return pem_of_rsa(data)
+    raise UnusableKey("the key is of a kind that signs no requests")
 
 
 def _embedded(actor: JsonObject) -> Iterator[NamedKey]:
@@ -82,6 +74,8 @@ def _multikeys(actor: JsonObject) -> list[JsonObject]:
 
 def _pem(key: JsonObject) -> str | None:
     """Return the PEM of a key. Raise UnusableKey for one that signs no requests."""
+    from .public_keys import public_key  # late: see `signatures.py`
+
     pem, multibase = key.get("publicKeyPem"), key.get("publicKeyMultibase")
     if isinstance(pem, str):
         public_key(pem)

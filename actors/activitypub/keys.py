@@ -3,18 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from functools import partial
+from typing import TYPE_CHECKING, TypeAlias
 
 import trio
 from cachetools import LRUCache
-from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generate_private_key
-from cryptography.hazmat.primitives.serialization import (
-    Encoding,
-    NoEncryption,
-    PrivateFormat,
-    PublicFormat,
-    load_pem_private_key,
-)
 
 from ...storage import signing_keys
 from ...storage.engine.database import Database
@@ -22,15 +14,18 @@ from ...storage.signing_keys import KeyPair
 from .names import LocalNames, key_id_of
 from .signatures import SigningKey
 
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
+
 KEY_SIZE = 2048  # bits: what every server reads
 KEPT = 512  # private keys in memory
 
-MakeKey = Callable[[], Awaitable[RSAPrivateKey]]
+MakeKey: TypeAlias = "Callable[[], Awaitable[RSAPrivateKey]]"
 
 
 async def make_key() -> RSAPrivateKey:
     """Return a new key. It takes a tenth of a second of CPU time, in a thread."""
-    return await trio.to_thread.run_sync(partial(generate_private_key, 65537, KEY_SIZE))
+    return await trio.to_thread.run_sync(_new_key)
 
 
 class SigningKeys:
@@ -80,12 +75,23 @@ def with_private(key: SigningKey, pem: str) -> SigningKey:
 
 def private_pem(key: RSAPrivateKey) -> str:
     """Return a private key as it is stored."""
+    # Late, as below: see `signatures.py`.
+    from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+
     return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode("ascii")
 
 
 def public_pem(key: RSAPrivateKey) -> str:
     """Return the public half of a key as documents have it."""
+    from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+
     return key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode("ascii")
+
+
+def _new_key() -> RSAPrivateKey:
+    from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
+
+    return generate_private_key(65537, KEY_SIZE)
 
 
 def _private(pem: str) -> RSAPrivateKey:
@@ -93,6 +99,9 @@ def _private(pem: str) -> RSAPrivateKey:
 
     It is not checked again: that takes 30 ms of CPU time for each key, in which the server answers no requests.
     """
+    from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
     key = load_pem_private_key(pem.encode("ascii"), password=None, unsafe_skip_rsa_key_validation=True)
     if not isinstance(key, RSAPrivateKey):
         raise ValueError("an account's key is not an RSA key")

@@ -9,16 +9,19 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 from cryptography.hazmat.primitives.hashes import SHA256, SHA512, HashAlgorithm
-from cryptography.hazmat.primitives.serialization import load_pem_public_key
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    PublicFormat,
+    load_der_public_key,
+    load_pem_public_key,
+)
+
+from .requests import UnusableKey
 
 LONGEST_PEM = 16 * 1024
 KEY_SIZES = range(1024, 8192 + 1)  # bits; a longer key would make each check expensive
 
 PublicKey = RSAPublicKey | Ed25519PublicKey
-
-
-class UnusableKey(Exception):
-    """Raised for a text that is no public key, or none of a kind that signs requests."""
 
 
 @lru_cache(maxsize=2048)
@@ -39,11 +42,34 @@ def public_key(pem: str) -> PublicKey:
     raise UnusableKey("the key is of a kind that signs no requests")
 
 
+def pem_of_ed25519(data: bytes) -> str:
+    """Return a key in PEM. Raise UnusableKey for data that is none."""
+    try:
+        return _pem(Ed25519PublicKey.from_public_bytes(data))
+    except (ValueError, UnsupportedAlgorithm):
+        raise UnusableKey("the key can't be read") from None
+
+
+def pem_of_rsa(data: bytes) -> str:
+    """Return an RSA key in PEM that was written in DER. Raise UnusableKey for data that is none."""
+    try:
+        key = load_der_public_key(data)
+    except (ValueError, UnsupportedAlgorithm):
+        raise UnusableKey("the key can't be read") from None
+    if not isinstance(key, RSAPublicKey):
+        raise UnusableKey("the key is of a kind that signs no requests")
+    return _pem(key)
+
+
 def verifies(key: PublicKey, signature: bytes, signed: bytes) -> bool:
     """True if a key has made a signature. RSA is PKCS #1 v1.5 with SHA-256 or, as GoToSocial tries too, SHA-512."""
     if isinstance(key, Ed25519PublicKey):
         return _is_of_ed25519(key, signature, signed)
     return any(_is_of_rsa(key, signature, signed, hash) for hash in (SHA256(), SHA512()))
+
+
+def _pem(key: PublicKey) -> str:
+    return key.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode()
 
 
 def _is_of_ed25519(key: Ed25519PublicKey, signature: bytes, signed: bytes) -> bool:

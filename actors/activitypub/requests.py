@@ -17,6 +17,10 @@ class SignatureRefused(Exception):
     """Raised for a signature that is missing, incomplete, too old or wrong. Another try would not change that."""
 
 
+class UnusableKey(Exception):
+    """Raised for a text that is no public key, or none of a kind that signs requests."""
+
+
 @dataclass(frozen=True, slots=True)
 class ReceivedRequest:
     """A request as it came. Names of headers are in lower case, repeated ones are joined by commas."""

@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
+from .requests import ReceivedRequest, UnusableKey
 
-from . import cavage, rfc9421
-from .cavage import CavageClaim
-from .public_keys import UnusableKey, public_key, verifies
-from .requests import ReceivedRequest
-from .rfc9421 import Rfc9421Claim
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 
+    from .cavage import CavageClaim
+    from .rfc9421 import Rfc9421Claim
+
+# The modules of the two schemes are imported by the functions that need them: their libraries take 9 MiB, and many
+# servers see no signature for a long time after their start.
 SignatureScheme: TypeAlias = Literal["cavage", "rfc9421"]
-SignatureClaim: TypeAlias = CavageClaim | Rfc9421Claim
+SignatureClaim: TypeAlias = "CavageClaim | Rfc9421Claim"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,17 +36,22 @@ def claim_of(request: ReceivedRequest, now: datetime) -> SignatureClaim:
     the URL, the host, a time and, with a body, its digest), with one of another time, and for a body whose digest is
     not the signed one.
     """
+    from . import cavage, rfc9421
+
     by = rfc9421 if "signature-input" in request.headers else cavage
     return by.claim_of(request, now)
 
 
 def holds(claim: SignatureClaim, pem: str) -> bool:
     """True if the public key, in PEM, has made the signature."""
+    from . import rfc9421
+    from .public_keys import public_key, verifies
+
     try:
         key = public_key(pem)
     except UnusableKey:
         return False
-    if isinstance(claim, Rfc9421Claim):
+    if isinstance(claim, rfc9421.Rfc9421Claim):
         return rfc9421.holds(claim, key)
     return any(verifies(key, claim.signature, base) for base in claim.bases)
 
@@ -57,5 +64,7 @@ def sign(
 
     `body` is that of an activity; None for a GET.
     """
+    from . import cavage, rfc9421
+
     by = rfc9421 if scheme == "rfc9421" else cavage
     return by.sign(key.key_id, key.private, method, url, body, now, more or {})

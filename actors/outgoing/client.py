@@ -6,61 +6,26 @@ It sends no cookies, asks no proxies of the environment, and verifies certificat
 from __future__ import annotations
 
 import ssl
-from collections.abc import AsyncGenerator, Collection, Generator, Mapping
-from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncGenerator, Collection
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
-import httpcore2
 import trio
 
-from .bodies import ENCODINGS, Write, copy_body, read_body
-from .errors import BadAnswer, ForbiddenTarget, OutgoingFailure, TookTooLong, TooLarge, Unreachable
+from .bodies import ENCODINGS, Write
+from .errors import BadAnswer, ForbiddenTarget, TookTooLong, TooLarge, Unreachable
+from .messages import OutgoingAnswer, OutgoingRequest, RequestLimits
 from .named_hosts import named_hosts
 from .network import NameResolver, PublicNetwork, Resolve
 from .targets import Target, named_target, redirected, target_of
 
-CONNECTIONS = 256  # to all hosts: slow ones must not take them all
-PER_HOST = 8
-IDLE = 30.0  # seconds that an unused connection is kept
-LONGEST_HEAD = 32 * 1024
+if TYPE_CHECKING:
+    from .connections import Connections
+
+PER_HOST = 8  # requests at once
 
 REDIRECTS = (301, 302, 303, 307, 308)
-
-
-@dataclass(frozen=True, slots=True)
-class RequestLimits:
-    """What one request may take. `hops` are redirects; without any, a redirect is an answer like others.
-
-    With `cut` the beginning of a longer answer is enough, and the rest is not read.
-    """
-
-    seconds: float
-    body: int  # bytes of the answer, before and after decompression
-    hops: int = 0
-    cut: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class OutgoingRequest:
-    """A request to another server. Redirects are followed for GET alone, and take no headers to another origin."""
-
-    method: str
-    url: str
-    headers: Mapping[str, str] = field(default_factory=dict[str, str])
-    body: bytes = b""
-
-
-@dataclass(frozen=True, slots=True)
-class OutgoingAnswer:
-    """What another server answered. Names of headers are in lower case; of repeated ones the last is here.
-
-    `url` is the address that answered: after redirects another one than was asked.
-    """
-
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
-    url: str
 
 
 @dataclass(slots=True)
@@ -94,11 +59,8 @@ class OutgoingClient:
         self._network = PublicNetwork(
             resolve or NameResolver(), self._test_hosts if named is None else {named.host: None}
         )
-        self._connections = httpcore2.AsyncConnectionPool(
-            ssl_context=tls or httpcore2.default_ssl_context(), max_connections=CONNECTIONS,
-            max_keepalive_connections=CONNECTIONS // 2, keepalive_expiry=IDLE,
-            network_backend=self._network,
-        )  # fmt: skip
+        self._tls = tls
+        self._connections: Connections | None = None  # after the first request
 
     def allows(self, url: str) -> bool:
         """True if a request may be sent to a URL, as far as the URL alone can tell."""
@@ -137,7 +99,7 @@ class OutgoingClient:
 
     def inspect(self) -> dict[str, object]:
         """Return what an operator sees."""
-        return {"connections": len(self._connections.connections), "hosts": len(self._hosts)}
+        return {"connections": len(self._connections or ()), "hosts": len(self._hosts)}
 
     async def run(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Keep connections until `stopping`."""
@@ -146,7 +108,8 @@ class OutgoingClient:
             await stopping.wait()
         finally:
             with trio.CancelScope(shield=True), trio.move_on_after(1):
-                await self._connections.aclose()
+                if self._connections is not None:
+                    await self._connections.close()
 
     def _target_of(self, url: str) -> Target:
         """Return where a URL leads. Raise ForbiddenTarget if this client does not connect there."""
@@ -175,18 +138,17 @@ class OutgoingClient:
     async def _exchange(
         self, request: OutgoingRequest, target: Target, limits: RequestLimits, write: Write | None
     ) -> OutgoingAnswer:
-        headers: dict[str | bytes, str | bytes] = {
+        headers = {
             "Host": target.authority, "User-Agent": self._user_agent, "Accept-Encoding": ENCODINGS,
             "Content-Length": str(len(request.body)), **request.headers,
         }  # fmt: skip
         if request.method == "GET":
             del headers["Content-Length"]
-        url = httpcore2.URL(scheme=target.scheme, host=target.host, port=target.port, target=target.path)
         async with self._turn(target.host):
-            with _explained():
-                stream = self._connections.stream(request.method, url, headers=headers, content=request.body)
-                async with stream as response:
-                    return await _read(response, target, limits, write)
+            if self._connections is None:
+                # It takes 20 ms and 8 MiB, which a server does not need that talks to no other one.
+                self._connections = _connections(self._network, self._tls)
+            return await self._connections.exchange(request, headers, target, limits, write)
 
     @asynccontextmanager
     async def _turn(self, host: str) -> AsyncGenerator[None]:
@@ -202,30 +164,7 @@ class OutgoingClient:
                 del self._hosts[host]
 
 
-async def _read(
-    response: httpcore2.Response, target: Target, limits: RequestLimits, write: Write | None
-) -> OutgoingAnswer:
-    if sum(len(name) + len(value) for name, value in response.headers) > LONGEST_HEAD:
-        raise TooLarge("the answer's headers have too many bytes")
-    headers = {name.decode("ascii").lower(): value.decode("latin-1") for name, value in response.headers}
-    async with aclosing(response.aiter_stream()) as chunks:
-        if write is not None and response.status == 200:
-            await copy_body(chunks, headers.get("content-encoding", ""), limits.body, write)
-            return OutgoingAnswer(response.status, headers, b"", target.url)
-        body = await read_body(chunks, headers.get("content-encoding", ""), limits.body, cut=limits.cut)
-    return OutgoingAnswer(response.status, headers, body, target.url)
+def _connections(network: PublicNetwork, tls: ssl.SSLContext | None) -> Connections:
+    from .connections import Connections  # late: see above
 
-
-@contextmanager
-def _explained() -> Generator[None]:
-    """Raise the library's errors as ours. Theirs may quote what the other server said."""
-    try:
-        yield
-    except OutgoingFailure:
-        raise
-    except httpcore2.TimeoutException:
-        raise TookTooLong("no answer in time") from None
-    except httpcore2.NetworkError:
-        raise Unreachable("the connection failed") from None
-    except httpcore2.ProtocolError:
-        raise BadAnswer("the answer is no HTTP, or there was none") from None
+    return Connections(network, tls)

@@ -1,13 +1,11 @@
-"""Connections to checked addresses: a name is resolved once, and the address that was checked is connected to."""
+"""Where requests go: names are looked up here, and only addresses that are public are given back."""
 
 from __future__ import annotations
 
 import socket
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
-from typing import cast
 
-import httpcore2
 import trio
 
 from .addresses import is_public
@@ -15,7 +13,6 @@ from .errors import ForbiddenTarget, TookTooLong, Unreachable
 from .named_hosts import Place
 
 RESOLVING = 5.0  # seconds
-CONNECTING = 5.0  # seconds for each address
 MOST_ADDRESSES = 4  # of a host that are tried
 
 LOOKUPS = 128  # threads that look names up; one that is given up after RESOLVING is busy for up to a minute
@@ -42,31 +39,16 @@ class NameResolver:
         return [str(address[0]) for *_, address in found]
 
 
-class PublicNetwork(httpcore2.AsyncNetworkBackend):
-    """What httpcore connects with. Only test hosts may have addresses that are not public."""
+class PublicNetwork:
+    """The addresses of hosts. Only test hosts may have addresses that are not public."""
 
     def __init__(self, resolve: Resolve, test_hosts: Mapping[str, Place]) -> None:
         self._resolve = resolve
         self._test_hosts = test_hosts
-        # A cast, because type checkers see the class that stands there when Trio is not installed.
-        self._sockets = cast("httpcore2.AsyncNetworkBackend", httpcore2.TrioBackend())
 
-    async def connect_tcp(
-        self, host: str, port: int, timeout: float | None = None, local_address: str | None = None,
-        socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
-    ) -> httpcore2.AsyncNetworkStream:  # fmt: skip
-        """Connect to a host. It is given an address below, which is not looked up again."""
-        failure: Exception = Unreachable("the host has no address")
-        place = self._test_hosts.get(host)
-        addresses, port = ([place[0]], place[1]) if place else (await self.addresses(host, port), port)
-        for address in addresses:
-            try:
-                return await self._sockets.connect_tcp(address, port, CONNECTING, local_address, socket_options or ())
-            except httpcore2.ConnectTimeout:
-                failure = TookTooLong("no connection in time")
-            except httpcore2.ConnectError:
-                failure = Unreachable("no connection")
-        raise failure
+    def place_of(self, host: str) -> Place:
+        """Return the address and port of a test host that was named with them."""
+        return self._test_hosts.get(host)
 
     async def addresses(self, host: str, port: int) -> Sequence[str]:
         """Return the addresses of a host that may be connected to. Raise ForbiddenTarget if it has others alone."""

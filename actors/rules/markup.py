@@ -4,13 +4,19 @@ All functions but `sanitise` rely on HTML that `sanitise` has returned or that `
 case, every attribute quoted, no `<` that is not a tag.
 """
 
+from __future__ import annotations
+
 import html as standard
 from collections.abc import Callable
+from functools import cache
+from typing import TYPE_CHECKING
 
-import nh3
 import regex
 
 from .marks import bounded, bounded_html
+
+if TYPE_CHECKING:
+    import nh3
 
 # Contract 1. Clients are written against this list. All other tags are removed, and their text stays.
 TAGS = frozenset(
@@ -56,16 +62,21 @@ MANY_LINE_FEEDS = regex.compile(r"\n{3,}")
 BLOCKS = frozenset({"p", "br", "pre", "ul", "ol", "li", "blockquote"})
 VERBATIM = frozenset({"a", "code", "pre"})
 
-_cleaner = nh3.Cleaner(
-    tags=set(TAGS),
-    clean_content_tags={"script", "style"},
-    attributes={"a": {"href"}, "ol": {"start"}, "li": {"value"}},
-    tag_attribute_values={"a": {"translate": {"no"}}, "span": {"translate": {"no"}}},
-    allowed_classes={"a": set(LINK_CLASSES), "span": set(SPAN_CLASSES)},
-    link_rel=None,
-    url_schemes=set(SCHEMES),
-    url_relative="deny",
-)
+
+@cache
+def _cleaner() -> nh3.Cleaner:
+    import nh3  # late: only HTML of other servers, and Markdown, is sanitised
+
+    return nh3.Cleaner(
+        tags=set(TAGS),
+        clean_content_tags={"script", "style"},
+        attributes={"a": {"href"}, "ol": {"start"}, "li": {"value"}},
+        tag_attribute_values={"a": {"translate": {"no"}}, "span": {"translate": {"no"}}},
+        allowed_classes={"a": set(LINK_CLASSES), "span": set(SPAN_CLASSES)},
+        link_rel=None,
+        url_schemes=set(SCHEMES),
+        url_relative="deny",
+    )
 
 
 def tidy(text: str) -> str:
@@ -156,7 +167,7 @@ def _without_traps(html: str) -> tuple[str, int]:
     return tamed + html[tags_end:], tags
 
 
-def _tame(tag: "regex.Match[str]") -> str:
+def _tame(tag: regex.Match[str]) -> str:
     name = tag["name"].lower()
     if len(tag[0]) > TAG_CHARACTERS:
         return ""
@@ -168,14 +179,14 @@ def _tame(tag: "regex.Match[str]") -> str:
 
 
 def _clean(html: str) -> str:
-    return PRE_START.sub("<pre>", _canonical(bounded_html(_cleaner.clean(tidy(html)))))
+    return PRE_START.sub("<pre>", _canonical(bounded_html(_cleaner().clean(tidy(html)))))
 
 
 def _canonical(html: str) -> str:
     """Return HTML parsed and filtered, with links in one spelling, and without links that lead to no address."""
     kept: list[bool] = []
 
-    def write(tag: "regex.Match[str]") -> str:
+    def write(tag: regex.Match[str]) -> str:
         if tag["close"]:
             return tag[0] if tag["name"] != "a" or kept.pop() else ""
         attributes = {

@@ -7,7 +7,6 @@ import binascii
 import re
 from typing import Annotated
 
-from cryptography.hazmat.primitives.asymmetric import ec
 from pydantic import AfterValidator, Field
 
 from ...actors.outgoing.errors import ForbiddenTarget
@@ -51,6 +50,8 @@ def _point(text: str) -> str:
     point = decoded(text)
     if len(point) != POINT_BYTES:
         raise ValueError("is invalid")
+    from cryptography.hazmat.primitives.asymmetric import ec  # late: few clients subscribe
+
     try:
         ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), point)
     except ValueError:

@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterable
 from tempfile import SpooledTemporaryFile
 
-from werkzeug.http import parse_options_header
-
 from ..answers.errors import Malformed, TooLarge
 from ..server.descriptors import check_file
 from .decoding import MOST_PARAMETERS, text
@@ -27,7 +25,7 @@ UNREADABLE = "The multipart body is not readable"
 
 async def read_multipart(content_type: str, chunks: AsyncIterable[bytes]) -> Pairs:
     """Return the fields and files of a body."""
-    boundary = parse_options_header(content_type)[1].get("boundary", "")
+    boundary = _options(content_type).get("boundary", "")
     if not 0 < len(boundary) <= LONGEST_BOUNDARY or not boundary.isascii():
         raise Malformed("The multipart body has no boundary")
     reader = _Reader(boundary.encode())
@@ -41,7 +39,7 @@ class _Part:
 
     def __init__(self, head: bytes) -> None:
         headers = dict(_header(line) for line in head.split(b"\r\n"))
-        options = parse_options_header(headers.get("content-disposition", ""))[1]
+        options = _options(headers.get("content-disposition", ""))
         if "name" not in options:
             raise Malformed(UNREADABLE)
         self.name = options["name"]
@@ -158,6 +156,13 @@ class _Reader:
     def _ignore(self) -> bool:
         self._buffer.clear()
         return False
+
+
+def _options(header: str) -> dict[str, str]:
+    """Return the parameters of a header."""
+    from werkzeug.http import parse_options_header  # late: it takes 5 MiB, and few servers get such bodies at once
+
+    return parse_options_header(header)[1]
 
 
 def _header(line: bytes) -> tuple[str, str]:

@@ -6,8 +6,6 @@ import hashlib
 from dataclasses import replace
 from datetime import timedelta
 
-from werkzeug.sansio.http import parse_cookie  # that of `werkzeug.http` raises for bytes that are no UTF-8
-
 from ...storage import sessions
 from ...storage.secrets import equal_secrets, hash_of
 from ...storage.users import User
@@ -23,6 +21,9 @@ LONGEST_AGENT = 256
 
 def secret_of(request: Request) -> str | None:
     """Return the browser's session secret, with or without a sign-in; None without a cookie."""
+    # The function of `werkzeug.http` raises for bytes that are no UTF-8. Late: only pages need it.
+    from werkzeug.sansio.http import parse_cookie
+
     return parse_cookie(request.header(b"cookie") or "").get(COOKIE) or None
 
 

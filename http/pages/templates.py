@@ -5,12 +5,15 @@ from __future__ import annotations
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import jinja2
 import orjson
 
 from ..answers.answer import Answer
 from ..answers.headers import page_policy
+
+if TYPE_CHECKING:
+    import jinja2
 
 FOLDER = Path(__file__).parent
 HTML = "text/html; charset=utf-8"
@@ -41,6 +44,8 @@ TEXTS = {
 
 @cache
 def _templates() -> jinja2.Environment:
+    import jinja2  # late: only pages need it
+
     return jinja2.Environment(
         loader=jinja2.FileSystemLoader(FOLDER),
         autoescape=True,

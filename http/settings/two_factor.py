@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-import segno
-
 from ...actors.commands.two_factor import DisableTwoFactor, EnableTwoFactor
 from ...actors.rules import one_time_codes as rules
 from ...storage import two_factor
@@ -112,6 +110,8 @@ def _enabled(row: TwoFactor | None) -> TwoFactor | None:
 def _set_up_page(me: SignedIn, secret: str) -> Answer:
     settings = me.context.settings
     address = rules.app_address(secret, f"{me.user.username}@{settings.local_domain}", settings.title)
+    import segno  # late: few people set it up
+
     picture = segno.make_qr(address).svg_inline(omitsize=True, border=4, dark="#000", light="#fff")
     return me.page("two_factor_new.html", secret=secret, address=address, picture=picture, problems={})
 

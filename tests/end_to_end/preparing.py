@@ -2,7 +2,7 @@
 
 import gc
 
-from troupe.http.app import url_map
+from troupe.http.framework import url_map
 
 url_map()
 # What is there by now stays. Without this, the collector looks at all of it in each process that is forked.

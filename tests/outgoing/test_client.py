@@ -18,6 +18,7 @@ import trio.testing
 
 from troupe.actors.outgoing import client as module
 from troupe.actors.outgoing.client import OutgoingClient, OutgoingRequest, RequestLimits
+from troupe.actors.outgoing.connections import CheckedSockets
 from troupe.actors.outgoing.errors import (
     BadAnswer,
     ForbiddenTarget,
@@ -114,13 +115,13 @@ async def test_the_address_that_was_checked_is_the_one_connected_to() -> None:
             connected.append(host)
             raise httpcore2.ConnectError
 
-    network = PublicNetwork(flipping, {})
-    network._sockets = Sockets()
+    checked = CheckedSockets(PublicNetwork(flipping, {}))
+    checked._sockets = Sockets()
     with pytest.raises(Unreachable):
-        await network.connect_tcp("flip.example", 443)
+        await checked.connect_tcp("flip.example", 443)
     assert connected == ["93.184.216.34", "2606:4700::1"]
     with pytest.raises(ForbiddenTarget):
-        await network.connect_tcp("flip.example", 443)
+        await checked.connect_tcp("flip.example", 443)
     assert connected == ["93.184.216.34", "2606:4700::1"]
 
 

@@ -7,14 +7,13 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from cryptography.hazmat.primitives.asymmetric import ec
 
 from troupe.actors.push.encryption import PushEncryption
-from troupe.actors.push_key import PushKey
+from troupe.actors.push_key import PushKey, new_push_key
 from troupe.storage.push_subscriptions import PushSubscription
 
 from ..storage.conftest import NOW
-from .device import Device, public, written
+from .device import Device
 
 ORIGIN = "https://push.example"
 CONTACT = "mailto:ops@t.example"
@@ -32,8 +31,7 @@ class Clock:
 
 def loaded() -> PushKey:
     key = PushKey()
-    key.private = ec.generate_private_key(ec.SECP256R1())
-    key.public = written(public(key.private))
+    key.hold(new_push_key())
     return key
 
 

@@ -9,7 +9,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
-from troupe.actors.push_key import PushKey, UnusablePushKey
+from troupe.actors.push_key import PushKey, UnusablePushKey, _written_point
 from troupe.storage.engine.database import Connection
 from troupe.storage.engine.pool import ConnectionPool, open_pool
 from troupe.supervision.failures import explained
@@ -57,6 +57,21 @@ class Overtaken:
         self, work: Callable[Concatenate[Connection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
         return await self._pool.transact_alone(work, *args, **kwargs)
+
+
+def test_the_public_half_is_read_from_any_way_to_write_a_key() -> None:
+    """Without the library for keys, if this server has written it."""
+    for number in range(20):
+        made = ec.generate_private_key(ec.SECP256R1())
+        point = made.public_key().public_bytes(Encoding.X962, PublicFormat.UncompressedPoint)
+        formats = (PrivateFormat.PKCS8, PrivateFormat.TraditionalOpenSSL)
+        pems = [made.private_bytes(Encoding.PEM, one, NoEncryption()).decode() for one in formats]
+        assert [_written_point(pem) for pem in pems] == [point, None], number
+        for pem in pems:
+            key = PushKey()
+            key.hold(pem)
+            assert key.public == base64.urlsafe_b64encode(point).decode().rstrip("=")
+            assert key.private.private_numbers() == made.private_numbers()
 
 
 async def test_the_key_stays_when_the_server_starts_again(dsn: str) -> None:

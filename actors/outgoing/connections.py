@@ -1,0 +1,105 @@
+"""Connections to other servers, by httpcore2: one pool for each client. Imported with the client's first request."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Generator, Iterable, Mapping
+from contextlib import aclosing, contextmanager
+from typing import cast
+
+import httpcore2
+
+from .bodies import Write, copy_body, read_body
+from .errors import BadAnswer, OutgoingFailure, TookTooLong, TooLarge, Unreachable
+from .messages import OutgoingAnswer, OutgoingRequest, RequestLimits
+from .network import PublicNetwork
+from .targets import Target
+
+CONNECTIONS = 256  # to all hosts: slow ones must not take them all
+IDLE = 30.0  # seconds that an unused connection is kept
+CONNECTING = 5.0  # seconds for each address
+LONGEST_HEAD = 32 * 1024
+
+
+class CheckedSockets(httpcore2.AsyncNetworkBackend):
+    """What httpcore connects with. A name is resolved once, and the address that was checked is connected to."""
+
+    def __init__(self, network: PublicNetwork) -> None:
+        self._network = network
+        # A cast, because type checkers see the class that stands there when Trio is not installed.
+        self._sockets = cast("httpcore2.AsyncNetworkBackend", httpcore2.TrioBackend())
+
+    async def connect_tcp(
+        self, host: str, port: int, timeout: float | None = None, local_address: str | None = None,
+        socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
+    ) -> httpcore2.AsyncNetworkStream:  # fmt: skip
+        """Connect to a host. It is given an address below, which is not looked up again."""
+        failure: Exception = Unreachable("the host has no address")
+        place = self._network.place_of(host)
+        addresses, port = ([place[0]], place[1]) if place else (await self._network.addresses(host, port), port)
+        for address in addresses:
+            try:
+                return await self._sockets.connect_tcp(address, port, CONNECTING, local_address, socket_options or ())
+            except httpcore2.ConnectTimeout:
+                failure = TookTooLong("no connection in time")
+            except httpcore2.ConnectError:
+                failure = Unreachable("no connection")
+        raise failure
+
+
+class Connections:
+    """The connections of a client."""
+
+    def __init__(self, network: PublicNetwork, tls: ssl.SSLContext | None) -> None:
+        self._pool = httpcore2.AsyncConnectionPool(
+            ssl_context=tls or httpcore2.default_ssl_context(), max_connections=CONNECTIONS,
+            max_keepalive_connections=CONNECTIONS // 2, keepalive_expiry=IDLE,
+            network_backend=CheckedSockets(network),
+        )  # fmt: skip
+
+    def __len__(self) -> int:
+        return len(self._pool.connections)
+
+    async def close(self) -> None:
+        await self._pool.aclose()
+
+    async def exchange(
+        self, request: OutgoingRequest, headers: Mapping[str, str], target: Target, limits: RequestLimits,
+        write: Write | None,
+    ) -> OutgoingAnswer:  # fmt: skip
+        """Send a request and read its answer. Raise OutgoingFailure."""
+        url = httpcore2.URL(scheme=target.scheme, host=target.host, port=target.port, target=target.path)
+        # A dict of both kinds, as the library declares it.
+        sent: dict[str | bytes, str | bytes] = {**headers}
+        with _explained():
+            async with self._pool.stream(request.method, url, headers=sent, content=request.body) as response:
+                return await _read(response, target, limits, write)
+
+
+async def _read(
+    response: httpcore2.Response, target: Target, limits: RequestLimits, write: Write | None
+) -> OutgoingAnswer:
+    if sum(len(name) + len(value) for name, value in response.headers) > LONGEST_HEAD:
+        raise TooLarge("the answer's headers have too many bytes")
+    headers = {name.decode("ascii").lower(): value.decode("latin-1") for name, value in response.headers}
+    async with aclosing(response.aiter_stream()) as chunks:
+        if write is not None and response.status == 200:
+            await copy_body(chunks, headers.get("content-encoding", ""), limits.body, write)
+            return OutgoingAnswer(response.status, headers, b"", target.url)
+        body = await read_body(chunks, headers.get("content-encoding", ""), limits.body, cut=limits.cut)
+    return OutgoingAnswer(response.status, headers, body, target.url)
+
+
+@contextmanager
+def _explained() -> Generator[None]:
+    """Raise the library's errors as ours. Theirs may quote what the other server said."""
+    try:
+        yield
+    except OutgoingFailure:
+        raise
+    except httpcore2.TimeoutException:
+        raise TookTooLong("no answer in time") from None
+    except httpcore2.NetworkError:
+        raise Unreachable("the connection failed") from None
+    except httpcore2.ProtocolError:
+        raise BadAnswer("the answer is no HTTP, or there was none") from None
