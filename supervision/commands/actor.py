@@ -10,7 +10,9 @@ import click
 from ...storage.engine.json_values import JsonObject
 from .asking import ask_server
 from .options import json_option, print_json, setting_options, settings_from
+from .terminal import fitted
 
+CONTINUED = 15  # columns before the rest of a long line: where its text began
 MOST_SUBSCRIBERS = 10  # of those that are behind
 
 
@@ -32,7 +34,8 @@ def show(as_json: bool, address: str, data: str | None, node: str | None, config
     if as_json:
         print_json(portrait)
     else:
-        click.echo("\n".join(drawn(portrait)))
+        for line in drawn(portrait):
+            click.echo(fitted(line, CONTINUED))
 
 
 @actor.command

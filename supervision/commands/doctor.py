@@ -16,6 +16,7 @@ from ..console import shows_colours
 from ..sources import SettingsSources
 from .asking import ask
 from .options import CommandRefused, json_option, print_json, setting_options, sources_from
+from .terminal import columns
 
 if TYPE_CHECKING:
     from ..doctor.findings import Examination, Finding, State
@@ -86,11 +87,12 @@ def _lines(finding: Finding) -> Iterator[str]:
     if sys.stdout.isatty() and shows_colours(os.environ):
         mark = click.style(mark, fg=colour, bold=True)
     indent = " " * (SUBJECT_WIDTH + 2)
-    text = textwrap.wrap(finding.text, WIDTH - len(indent), break_long_words=False, break_on_hyphens=False)
+    width = min(columns() or WIDTH, WIDTH)
+    text = textwrap.wrap(finding.text, width - len(indent), break_long_words=False, break_on_hyphens=False)
     yield f"{mark} {finding.subject:<{SUBJECT_WIDTH}}{text[0]}"
     yield from (indent + line for line in text[1:])
     if finding.cure:
         yield from textwrap.wrap(
-            finding.cure, WIDTH, initial_indent=f"{indent}→ ", subsequent_indent=f"{indent}  ",
+            finding.cure, width, initial_indent=f"{indent}→ ", subsequent_indent=f"{indent}  ",
             break_long_words=False, break_on_hyphens=False,
         )  # fmt: skip

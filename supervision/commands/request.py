@@ -12,6 +12,9 @@ from ...storage.engine.json_values import JsonObject
 from .actor import seconds
 from .asking import ask
 from .options import CommandRefused, json_option, print_json, setting_options, settings_from
+from .terminal import fitted
+
+CONTINUED = 28  # columns before the rest of a long line: behind the two times
 
 
 @click.command
@@ -38,7 +41,8 @@ def request(
     if as_json:
         print_json({"request_id": id, "steps": steps, "log": records})
     elif steps or records:
-        click.echo("\n".join([*drawn(steps), *(_line(record) for record in records)]))
+        for line in [*drawn(steps), *(_line(record) for record in records)]:
+            click.echo(fitted(line, CONTINUED))
     if not steps and not records:
         running = "It is not among the last steps of the server" if answer is not None else "No server runs"
         raise CommandRefused(f"{running}; {'the log does not have it' if log else 'look into its log with --log'}.")

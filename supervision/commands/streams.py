@@ -11,6 +11,8 @@ from .actor import seconds
 from .asking import ask_server
 from .options import json_option, print_json, setting_options, settings_from
 
+HEADINGS = ("account", "streams", "open", "behind", "blocked", "request")
+
 
 @click.command
 @json_option
@@ -19,20 +21,21 @@ from .options import json_option, print_json, setting_options, settings_from
 def streams(as_json: bool, limit: int, data: str | None, node: str | None, config: Path | None) -> None:
     """Show the open streaming connections, first those whose clients do not keep up.
 
-    A line has the account, the streams, how long it is open, the events it is behind, how long its client blocks it.
+    A line has the account, the streams, how long it is open, the events it is behind, how long its client blocks it,
+    and the request that opened it.
     """
     answer = ask_server(settings_from(config, data=data, node=node), "streams", limit=limit)
     if as_json:
         print_json(answer)
         return
     click.echo(f"{answer['open']} open")
-    for one in answer["streams"]:
-        click.echo(_line(one))
+    rows = [HEADINGS, *map(_cells, answer["streams"])]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows[:1] * bool(answer["streams"]) + rows[1:]:
+        click.echo("  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip())
 
 
-def _line(one: JsonObject) -> str:
+def _cells(one: JsonObject) -> tuple[str, ...]:
     who = "no account" if one["account_id"] is None else f"account/{one['account_id']}"
     blocked = seconds(one["blocked"]) if one["blocked"] else "-"
-    return (
-        f"{who}\t{', '.join(one['streams'])}\t{seconds(one['open'])}\t{one['behind']}\t{blocked}\t{one['request_id']}"
-    )
+    return who, ", ".join(one["streams"]), seconds(one["open"]), str(one["behind"]), blocked, one["request_id"]

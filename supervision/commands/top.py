@@ -3,33 +3,38 @@
 from __future__ import annotations
 
 import sys
-import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from ...storage.engine.json_values import JsonObject
+from .actor import seconds
 from .asking import ask_server
+from .keyboard import keyboard
 from .options import json_option, print_json, setting_options, settings_from
 
 if TYPE_CHECKING:
     from rich.console import Group
     from rich.table import Table
 
-WIDTH = 160  # without a terminal
 ORDERS = ("depth", "oldest", "turn", "restarts")
+KEYS = {"d": "depth", "o": "oldest", "t": "turn", "r": "restarts"}
+HELP = "d o t r: order   k: kind   q: end"
+WIDTH = 100  # columns at most: numbers that stand far apart are hard to read
+WIDE = 92  # columns from which there are two spaces between them
 
-# The columns of the two tables: a heading and the name of the number. Times end in `s`.
+# The columns of the two tables: a heading and the name of the value.
 KINDS = (
     ("kind", "kind"), ("awake", "awake"), ("known", "known"), ("turns", "working"), ("mail", "depth"),
-    ("oldest s", "oldest"), ("turn s", "turn"), ("restarts", "restarts"), ("resting", "resting"),
+    ("oldest", "oldest"), ("turn", "turn"), ("restarts", "restarts"), ("resting", "resting"),
     ("quar.", "quarantined"), ("streams", "subscribers"),
 )  # fmt: skip
 ACTORS = (
-    ("actor", "address"), ("phase", "phase"), ("mail", "depth"), ("oldest s", "oldest"), ("turn", "message"),
-    ("turn s", "turn"), ("restarts", "restarts"), ("streams", "subscribers"),
+    ("actor", "address"), ("doing", "message"), ("for", "turn"), ("mail", "depth"), ("oldest", "oldest"),
+    ("restarts", "restarts"), ("streams", "subscribers"),
 )  # fmt: skip
 
 
@@ -56,7 +61,10 @@ def top(
     config: Path | None,
     **chosen: object,
 ) -> None:
-    """Show what the actors do: how much mail waits, how long turns take, what was restarted. Ctrl-C ends it.
+    """Show what the actors do: how much mail waits, how long turns take, what was restarted.
+
+    It is refreshed until Ctrl-C or `q`. The keys `d`, `o`, `t` and `r` sort the actors by mail, oldest message, turn
+    and restarts; `k` shows those of the next kind alone.
 
     It works while an actor is wedged: `troupe actor show ADDRESS` has its stack, `troupe actor release ADDRESS` ends
     its turn.
@@ -68,47 +76,87 @@ def top(
 
     if as_json:
         print_json(answer())
-        return
-    from rich.console import Console
+    elif once or not sys.stdout.isatty():
+        from rich.console import Console
+
+        console = Console(width=None if sys.stdout.isatty() else WIDTH)
+        console.print(drawn(answer(), console.width))
+    else:
+        _refreshing(settings.node, answer, chosen, interval)
+
+
+def _refreshing(node: str, answer: Callable[[], JsonObject], chosen: dict[str, object], interval: float) -> None:
+    """Show answers on the whole screen until the operator ends it. Keys change what is `chosen`."""
+    from rich.console import Console, Group
     from rich.live import Live
+    from rich.text import Text
 
-    if once or not sys.stdout.isatty():
-        Console(width=None if sys.stdout.isatty() else WIDTH).print(drawn(answer()))
-        return
-    with Live(drawn(answer()), auto_refresh=False, screen=True) as live:
-        try:
-            while True:
-                time.sleep(interval)
-                live.update(drawn(answer()), refresh=True)
-        except KeyboardInterrupt:
-            return
+    console = Console()
+
+    def screen(found: JsonObject) -> Group:
+        title = f"troupe top, node {node}   order: {chosen['sort']}   kind: {chosen['kind'] or 'all'}"
+        return Group(Text(title, "bold"), Text(HELP, "dim"), "", drawn(found, console.width))
+
+    found = answer()
+    with (
+        keyboard() as key,
+        Live(screen(found), console=console, auto_refresh=False, screen=True) as live,
+        suppress(KeyboardInterrupt),
+    ):
+        while (pressed := key(interval, lambda: console.size)) != "q":
+            if pressed in KEYS:
+                chosen["sort"] = KEYS[pressed]
+            elif pressed == "k":
+                chosen["kind"] = _next([kind["kind"] for kind in found["kinds"]], chosen["kind"])
+            found = answer()
+            live.update(screen(found), refresh=True)
 
 
-def drawn(answer: JsonObject) -> Group:
+def _next(kinds: Sequence[str], kind: object) -> str | None:
+    """Return the kind after this one. None, for all of them, stands before the first and after the last one."""
+    every: list[object] = [None, *kinds]
+    after = every[(every.index(kind) + 1) % len(every)] if kind in every else None
+    return str(after) if after is not None else None
+
+
+def drawn(answer: JsonObject, width: int) -> Group:
     """Return the two tables of an answer."""
     from rich.console import Group
 
-    return Group(_table(KINDS, answer["kinds"]), "", _table(ACTORS, answer["actors"]))
+    actors = [{**one, "message": one["message"] or _state(one)} for one in answer["actors"]]
+    return Group(_table(KINDS, answer["kinds"], width), "", _table(ACTORS, actors, width))
 
 
-def _table(columns: Sequence[tuple[str, str]], rows: Sequence[JsonObject]) -> Table:
+def _state(actor: JsonObject) -> str:
+    """Return what an actor without a turn does: nothing if it is ready for one."""
+    return "" if actor["phase"] == "ready" else str(actor["phase"])
+
+
+def _table(columns: Sequence[tuple[str, str]], rows: Sequence[JsonObject], width: int) -> Table:
     from rich.markup import escape
     from rich.table import Table
 
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for number, (heading, name) in enumerate(columns):
-        is_text = number == 0 or name in ("phase", "message")
-        table.add_column(heading, justify="left" if is_text else "right", no_wrap=True)
+    taken = min(width, WIDTH)
+    table = Table(
+        box=None, pad_edge=False, padding=(0, 2 if taken >= WIDE else 1, 0, 0), header_style="bold", width=taken
+    )
+    for heading, name in columns:
+        # What an actor is doing takes the room that is left, so that no address and no number is cut.
+        is_text, is_last_to_fit = name in ("kind", "address", "message"), name in ("kind", "message")
+        justify = "left" if is_text else "right"
+        table.add_column(heading, justify=justify, no_wrap=True, ratio=1 if is_last_to_fit else None)
     for row in rows:
         table.add_row(*(escape(shown(row[name])) for _, name in columns), style=_colour(row))
     return table
 
 
 def shown(value: object) -> str:
-    """Return a number as a table has it: nothing for zero, times with a decimal."""
+    """Return a value as a table has it: nothing for zero, times with their unit."""
     if isinstance(value, float):
-        return f"{value:.1f}" if value >= 0.05 else ""
-    return str(value) if value else ""
+        return seconds(value) if value >= 0.05 else ""
+    if isinstance(value, int):
+        return f"{value:,}" if value else ""
+    return str(value)
 
 
 def _colour(row: JsonObject) -> str | None:

@@ -12,6 +12,10 @@ import click
 from ...storage.engine.json_values import JsonObject
 from .asking import ask, missing
 from .options import CommandRefused, setting_options, settings_from
+from .terminal import fitted
+
+NAME_WIDTH = 15  # of most names, indented
+STATE_WIDTH = 7
 
 
 @click.command
@@ -34,11 +38,20 @@ def tree(data: str | None, node: str | None, config: Path | None, as_json: bool)
 
 def drawn(node: Mapping[str, object], indent: str = "") -> Iterator[str]:
     """Return a node and the nodes under it, a line each."""
-    facts = (f"{name}={value}" for name, value in node.items() if name not in ("name", "children"))
-    yield "  ".join([indent + str(node["name"]), *facts])
+    line = f"{indent}{node['name']:<{NAME_WIDTH - len(indent)}}"
+    yield fitted("  ".join([line, *_facts(node)]).rstrip(), NAME_WIDTH + 2)
     # The children of a node are nodes: this is the server's own answer.
     for child in cast("Sequence[Mapping[str, object]]", node.get("children", ())):
         yield from drawn(child, indent + "  ")
+
+
+def _facts(node: Mapping[str, object]) -> Iterator[str]:
+    """Return what stands behind a name. A part was started once, and has no troubles: that needs no words."""
+    for name, value in node.items():
+        if name == "state":
+            yield f"{value:<{STATE_WIDTH}}"
+        elif name not in ("name", "children") and value != [] and (name, value) != ("starts", 1):
+            yield f"{name}={value}"
 
 
 def _declared() -> JsonObject:

@@ -170,7 +170,7 @@ def test_the_tree_is_that_of_the_running_server(server: Server) -> None:
             "http",
         ),
     ]
-    assert "state=running" in shown.stdout.splitlines()[-1]
+    assert shown.stdout.splitlines()[-1].split() == ["http", "running"]
 
 
 def test_a_reader_that_has_left_ends_a_command_without_a_word(tmp_path: Path) -> None:

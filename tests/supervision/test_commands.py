@@ -536,7 +536,7 @@ def _answer_once(listener: socket.socket) -> None:
 def test_the_tree_is_that_of_the_running_server(running: Path) -> None:
     shown = run("tree", "--data", running)
     assert (shown.exit_code, shown.stdout) == (0, "\n".join(drawn(TREE)) + "\n")
-    assert shown.stdout.splitlines() == ["troupe  strategy=rest_for_one", "  storage", "  http"]
+    assert shown.stdout.splitlines() == ["troupe           strategy=rest_for_one", "  storage", "  http"]
 
 
 def test_programs_get_the_tree_as_the_server_gave_it(running: Path) -> None:
