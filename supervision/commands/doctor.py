@@ -37,7 +37,8 @@ def doctor(
     """Look for what keeps the server from its work, or will, and say how to cure it.
 
     It looks at the database and its settings, disks, the clock, file descriptors, the sandbox of media processes, the
-    domain and the proxy in front, WebSockets through it, the mail server, keys, and permissions. It changes nothing.
+    domain and the proxy in front, WebSockets through it, the mail server, the bucket for media, keys, and permissions.
+    It changes nothing; in the bucket it writes a small object and deletes it.
     With a running server it asks that too; without one, it starts the embedded PostgreSQL for a moment.
 
     Run it as the server's user, with the server's settings: `sudo -u troupe troupe doctor --config /etc/troupe.toml`.

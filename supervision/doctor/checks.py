@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...actors.kernel.errors import describe
+from .bucket import check_bucket
 from .clock import check_clock
 from .confinement import check_confinement
 from .database import check_database
@@ -28,6 +29,7 @@ CHECKS: tuple[Check, ...] = (
     check_proxy,
     check_websocket,
     check_smtp,
+    check_bucket,
     check_keys,
     check_permissions,
 )
