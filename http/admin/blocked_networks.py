@@ -66,14 +66,14 @@ async def show_all(context: HttpContext, request: Request, paged: Paged) -> Answ
 
 @api.get("/api/v1/admin/ip_blocks/<id>", auth="user", scopes=READ, permission=PERMISSION)
 async def show(context: HttpContext, id: int) -> Answer:
-    return json(blocked_network_fields(await _find(context, id)))
+    return json(blocked_network_fields(await find_block(context, id)))
 
 
 @api.post("/api/v1/admin/ip_blocks", auth="user", scopes=WRITE, permission=PERMISSION)
 async def block(context: HttpContext, request: Request, viewer: Viewer, wanted: NetworkBlockParameters) -> Answer:
     terms = wanted.terms()
     network = terms.network or NOTHING
-    _check_access(context, request, network, terms.severity)
+    check_access(context, request, network, terms.severity)
     message = BlockNetwork(await staff_of(context, viewer), network, terms)
     return json(blocked_network_fields(await viewer.ask(message)))
 
@@ -82,8 +82,8 @@ async def block(context: HttpContext, request: Request, viewer: Viewer, wanted: 
 async def change(
     context: HttpContext, request: Request, viewer: Viewer, id: int, wanted: NetworkBlockParameters
 ) -> Answer:
-    terms, found = wanted.terms(), await _find(context, id)
-    _check_access(context, request, terms.network or found.network, terms.severity or found.severity)
+    terms, found = wanted.terms(), await find_block(context, id)
+    check_access(context, request, terms.network or found.network, terms.severity or found.severity)
     message = ChangeNetworkBlock(await staff_of(context, viewer), id, terms)
     return json(blocked_network_fields(await viewer.ask(message)))
 
@@ -94,14 +94,15 @@ async def unblock(context: HttpContext, viewer: Viewer, id: int) -> Answer:
     return EMPTY
 
 
-async def _find(context: HttpContext, id: int) -> BlockedNetwork:
+async def find_block(context: HttpContext, id: int) -> BlockedNetwork:
+    """Return a block. Raises NotFound."""
     found = await context.database.read(blocked_networks.find, id)
     if found is None:
         raise NotFound
     return found
 
 
-def _check_access(context: HttpContext, request: Request, network: str, severity: NetworkSeverity | None) -> None:
+def check_access(context: HttpContext, request: Request, network: str, severity: NetworkSeverity | None) -> None:
     """Refuse a block that takes the access from the network of the request: it would shut out who could end it."""
     own = address_of(request.address(context.settings.trusted_proxies))
     if severity == "no_access" and own is not None and not own.is_loopback and own in ip_network(network):

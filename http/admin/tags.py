@@ -11,6 +11,7 @@ from ...actors.commands.trend_reviews import ChangeTag
 from ...actors.kernel.ids import first_id_at
 from ...actors.rules.roles import Permission
 from ...actors.rules.text import whole_hashtag
+from ...actors.staff import Staff
 from ...actors.trends import last_days
 from ...storage import tags
 from ...storage.tags import ReviewedTag
@@ -33,10 +34,19 @@ LONGEST_NAME = 255
 
 
 class TagForm(Input):
+    """What a hashtag may do, and how it is written. A parameter that is not sent keeps its value."""
+
     display_name: Annotated[MaybeText, Field(max_length=LONGEST_NAME)] = None
     listable: MaybeFlag = None
     trendable: MaybeFlag = None
     usable: MaybeFlag = None
+
+    def changes(self, staff: Staff, before: ReviewedTag) -> ChangeTag:
+        """Return the command. Raises HttpError for another name than that of the hashtag."""
+        name = self.display_name or None
+        if name is not None and ((hashtag := whole_hashtag(name)) is None or hashtag.name != before.tag.name):
+            raise invalid("Display name is invalid")
+        return ChangeTag(staff, before.tag.id, name, self.usable, self.listable, self.trendable)
 
 
 @api.get("/api/v1/admin/tags", auth="user", scopes=READ, permission=Permission.MANAGE_TAXONOMIES)
@@ -55,11 +65,8 @@ async def show(context: HttpContext, id: int) -> Answer:
 @api.put("/api/v1/admin/tags/<id>", auth="user", scopes=WRITE, permission=Permission.MANAGE_TAXONOMIES)
 async def change(context: HttpContext, viewer: Viewer, id: int, wanted: TagForm) -> Answer:
     """Change what a hashtag may do, and how it is written: in other letters of the same name."""
-    before, name = await find(context, id), wanted.display_name or None
-    if name is not None and ((hashtag := whole_hashtag(name)) is None or hashtag.name != before.tag.name):
-        raise invalid("Display name is invalid")
-    staff = await staff_of(context, viewer)
-    await viewer.ask(ChangeTag(staff, id, name, wanted.usable, wanted.listable, wanted.trendable))
+    before = await find(context, id)
+    await viewer.ask(wanted.changes(await staff_of(context, viewer), before))
     return await tag_answer(context, id)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ...actors.commands.trend_reviews import Kind, ReviewTrend
 from ...actors.rules.roles import Permission
+from ...actors.statuses import ShownStatus
 from ...actors.trends import find_links, find_statuses, find_tags, last_days
 from ...storage import preview_cards, tags
 from ..access.authentication import Viewer
@@ -68,9 +69,7 @@ async def review_tag(context: HttpContext, request: Request, viewer: Viewer, id:
 @api.post("/api/v1/admin/trends/statuses/<id>/reject", auth="user", scopes=WRITE, permission=MANAGE)
 async def review_status(context: HttpContext, request: Request, viewer: Viewer, id: int) -> Answer:
     """Let a status trend, or keep it out of the trends."""
-    shown = await context.statuses.show(id)
-    if shown is None or shown.is_withdrawn or shown.status.visibility != "public":
-        raise NotFound
+    shown = await find_public(context, id)
     await _review(context, request, viewer, "status", id)
     return Answer((await render_all(context, viewer, [shown]))[0])
 
@@ -85,6 +84,14 @@ async def review_link(context: HttpContext, request: Request, viewer: Viewer, id
     await _review(context, request, viewer, "link", id)
     reviewed: dict[str, object] = {"id": str(id), "requires_review": False, "history": []}
     return json(card_fields(card, context.settings.base_url, None) | reviewed)
+
+
+async def find_public(context: HttpContext, id: int) -> ShownStatus:
+    """Return a public status. Raises NotFound for all others: staff decide on nothing that is not public."""
+    shown = await context.statuses.show(id)
+    if shown is None or shown.is_withdrawn or shown.status.visibility != "public":
+        raise NotFound
+    return shown
 
 
 async def _review(context: HttpContext, request: Request, viewer: Viewer, kind: Kind, key: int | str) -> None:

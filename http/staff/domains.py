@@ -25,7 +25,7 @@ from ..intake.request import Request
 from ..intake.upload import MaybeUpload, Upload
 from ..router import api
 from .lists import ON_A_PAGE, Done, around, with_done, words_of
-from .member import PREFIX, DangerousForm, Question, StaffMember, sentence_of, staff_member, staff_sender
+from .member import DangerousForm, Question, StaffMember, sentence_of, staff_member, staff_sender
 
 PERMISSION = Permission.MANAGE_FEDERATION
 PATH = "/admin/domains"
@@ -101,7 +101,7 @@ async def block(context: HttpContext, request: Request, posted: BlockForm) -> An
     try:
         imposed = await me.ask(ImposeDomainBlock(me.staff, domain, posted.terms()))
     except (HttpError, Refused) as error:
-        return await _page(me, problem=_sentence(error), typed=posted)
+        return await _page(me, problem=sentence_of(error), typed=posted)
     if not imposed.is_new:
         return await _page(me, problem=f"{imposed.block.domain} is blocked as strictly already.", typed=posted)
     return redirect(with_done(PATH, "blocked"))
@@ -122,7 +122,7 @@ async def change(context: HttpContext, request: Request, id: int, posted: BlockF
     try:
         await me.ask(ChangeDomainBlock(me.staff, id, _whole(posted.terms())))
     except (HttpError, Refused) as error:
-        return await _page_of(me, id, _sentence(error))
+        return await _page_of(me, id, sentence_of(error))
     return redirect(with_done(PATH, "changed"))
 
 
@@ -197,10 +197,6 @@ def _text(file: Upload | None) -> str:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise UnreadableList("The file is no text in UTF-8.") from None
-
-
-def _sentence(error: HttpError | Refused) -> str:
-    return sentence_of(error) if isinstance(error, Refused) else f"{error.text.removeprefix(PREFIX)}."
 
 
 async def _page_of(me: StaffMember, id: int, problem: str | None = None) -> Answer:

@@ -20,7 +20,6 @@ from ..router import api
 from ..views import uploads
 from .lists import ON_A_PAGE, Done, around, with_done, words_of
 from .member import (
-    PREFIX,
     DangerousForm,
     Question,
     StaffForm,
@@ -68,10 +67,8 @@ async def add(context: HttpContext, request: Request, posted: EmojiForm) -> Answ
         shortcode, changes = posted.name(), posted.changes()
         async with uploads.emoji(context, me.user.account_id, posted.image) as made:
             await me.ask(AddEmoji(me.staff, NewEmoji(shortcode, files_of(made), changes)))
-    except HttpError as error:
-        return await _page(me, EmojiQuery(), problem=f"{error.text.removeprefix(PREFIX)}.")
-    except Refused as refused:
-        return await _page(me, EmojiQuery(), problem=sentence_of(refused))
+    except (HttpError, Refused) as error:
+        return await _page(me, EmojiQuery(), problem=sentence_of(error))
     return redirect(with_done(PATH, "added"))
 
 

@@ -18,7 +18,7 @@ from ...storage import two_factor
 from ...storage.users import User
 from ..access.context import HttpContext
 from ..answers.answer import Answer
-from ..answers.errors import NotFound
+from ..answers.errors import HttpError, NotFound
 from ..intake.request import Request
 from ..oauth import sessions
 from ..pages.templates import live_page
@@ -154,7 +154,7 @@ def _allowed(found: SignedIn, permission: Permission) -> StaffMember:
     return StaffMember(found)
 
 
-def sentence_of(refused: Refused) -> str:
+def sentence_of(refused: Refused | HttpError) -> str:
     """Return a refusal as a sentence of a page. Raises NotFound for what is not there."""
     if refused.status == 404:
         raise NotFound

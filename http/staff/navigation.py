@@ -22,6 +22,8 @@ SECTIONS: dict[str, tuple[Section, ...]] = {
         Section("Reports", "/admin/reports", Permission.MANAGE_REPORTS),
         Section("Accounts", "/admin/accounts", Permission.MANAGE_USERS),
         Section("Appeals", "/admin/appeals", Permission.MANAGE_APPEALS),
+        Section("Trends", "/admin/trends", Permission.MANAGE_TAXONOMIES),
+        Section("Hashtags", "/admin/tags", Permission.MANAGE_TAXONOMIES),
         Section("Acts of staff", "/admin/acts", Permission.VIEW_AUDIT_LOG),
     ),
     "Server": (
@@ -29,7 +31,13 @@ SECTIONS: dict[str, tuple[Section, ...]] = {
         Section("Announcements", "/admin/announcements", Permission.MANAGE_ANNOUNCEMENTS),
         Section("Invites", "/admin/invites", Permission.MANAGE_INVITES),
         Section("Emoji", "/admin/emoji", Permission.MANAGE_CUSTOM_EMOJIS),
+    ),
+    "Blocks": (
         Section("Blocked domains", "/admin/domains", Permission.MANAGE_FEDERATION),
+        Section("Allowed domains", "/admin/allowed_domains", Permission.MANAGE_FEDERATION),
+        Section("Blocked networks", "/admin/networks", Permission.MANAGE_BLOCKS),
+        Section("Blocked e-mail domains", "/admin/email_domains", Permission.MANAGE_BLOCKS),
+        Section("Blocked e-mails", "/admin/emails", Permission.MANAGE_BLOCKS),
     ),
     "Operation": (
         Section("Supervision tree", "/admin/tree", Permission.VIEW_DEVOPS),

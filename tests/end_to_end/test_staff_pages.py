@@ -14,7 +14,8 @@ from .server import PASSWORD, Server
 PAGES = (
     *("/admin", "/admin/reports", "/admin/accounts", "/admin/appeals", "/admin/acts", "/admin/settings"),
     *("/admin/announcements", "/admin/invites", "/admin/emoji", "/admin/domains", "/admin/tree", "/admin/actors"),
-    *("/admin/log", "/admin/outbox", "/admin/dead_letters"),
+    *("/admin/log", "/admin/outbox", "/admin/dead_letters", "/admin/allowed_domains", "/admin/networks"),
+    *("/admin/email_domains", "/admin/emails", "/admin/trends", "/admin/tags"),
 )
 FOCUSED = "return document.activeElement.name || document.activeElement.textContent.trim()"
 

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from troupe.http.endpoints import all_endpoints
 from troupe.http.router import Endpoint
-from troupe.storage import blocked_domains, dead_letters
+from troupe.storage import (
+    allowed_domains,
+    blocked_domains,
+    blocked_email_domains,
+    blocked_emails,
+    blocked_networks,
+    dead_letters,
+)
+from troupe.storage.allowed_domains import AllowedDomain
 from troupe.storage.blocked_domains import BlockedDomain
+from troupe.storage.blocked_email_domains import BlockedEmailDomain
+from troupe.storage.blocked_emails import BlockedEmail
+from troupe.storage.blocked_networks import BlockedNetwork
 from troupe.storage.dead_letters import DeadLetter
 
 from ...clients import Person, Stage
@@ -28,16 +40,16 @@ def pages() -> list[Endpoint]:
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """A user who was reported by another one, and a blocked domain."""
+    """A user who was reported by another one, and one of each thing that has a page. `ids` are by their paths."""
 
     bob: Person
     eve: Person
     status: str
     report: str
-    block: str
-    letter: str
+    ids: Mapping[str, str]
 
 
+HOSTILE = "<script>alert(3)</script>"
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
 
 
@@ -58,11 +70,33 @@ async def world(stage: Stage) -> World:
     form = {"account_id": eve.id, "status_ids": [status], "comment": "<script>alert(1)</script>", "category": "spam"}
     report = await bob.post("/api/v1/reports", json=form)
     assert report.status == 200, report.text
-    block = BlockedDomain(
-        stage.http_context.ids.next(), "bad.example", "silence", False, False, "Why", None, False, NOW
-    )  # fmt: skip
-    await stage.http_context.database.transact(blocked_domains.insert, block)
-    return World(bob, eve, status, report.json["id"], str(block.id), await letter(stage, eve))
+    ids = {"/admin/reports": report.json["id"], "/admin/dead_letters": await letter(stage, eve)}
+    return World(bob, eve, status, report.json["id"], ids | await blocks(stage) | await hashtag(stage, eve))
+
+
+async def blocks(stage: Stage) -> dict[str, str]:
+    """Store a block of each kind. Return their ids by the paths of their pages."""
+    next_id, transact = stage.http_context.ids.next, stage.http_context.database.transact
+    domain = BlockedDomain(next_id(), "bad.example", "silence", False, False, HOSTILE, None, False, NOW)
+    network = BlockedNetwork(next_id(), "192.0.2.0/24", "no_access", HOSTILE, NOW, None)
+    email_domain = BlockedEmailDomain(next_id(), "throwaway.example", False, NOW)
+    email = BlockedEmail(next_id(), b"x" * 32, NOW)
+    allowed = AllowedDomain(next_id(), "good.example", NOW)
+    await transact(blocked_domains.insert, domain)
+    await transact(blocked_networks.insert, network)
+    await transact(blocked_email_domains.insert, email_domain)
+    await transact(blocked_emails.insert, email)
+    await transact(allowed_domains.insert, allowed)
+    return {
+        "/admin/domains": str(domain.id), "/admin/networks": str(network.id),
+        "/admin/email_domains": str(email_domain.id), "/admin/emails": str(email.id),
+        "/admin/allowed_domains": str(allowed.id),
+    }  # fmt: skip
+
+
+async def hashtag(stage: Stage, person: Person) -> dict[str, str]:
+    await person.publish("#tea")
+    return {"/admin/tags": str((await stage.rows("SELECT id FROM tags"))[0][0])}
 
 
 async def log(stage: Stage) -> list[tuple[str, str, str]]:

@@ -8,7 +8,7 @@ from troupe.actors.rules.roles import ROLES, Permission, may
 from troupe.http.endpoints import all_endpoints
 from troupe.http.router import Endpoint
 
-from ...clients import PASSWORD, Stage
+from ...clients import PASSWORD, Reply, Stage
 from ..settling import Browser, form_token, is_signed_out
 from ..stored import rows
 from .members import World, member, pages, world
@@ -28,6 +28,12 @@ NEEDED = {
     "/admin/invites": Permission.MANAGE_INVITES,
     "/admin/emoji": Permission.MANAGE_CUSTOM_EMOJIS,
     "/admin/domains": Permission.MANAGE_FEDERATION,
+    "/admin/allowed_domains": Permission.MANAGE_FEDERATION,
+    "/admin/networks": Permission.MANAGE_BLOCKS,
+    "/admin/email_domains": Permission.MANAGE_BLOCKS,
+    "/admin/emails": Permission.MANAGE_BLOCKS,
+    "/admin/trends": Permission.MANAGE_TAXONOMIES,
+    "/admin/tags": Permission.MANAGE_TAXONOMIES,
     "/admin/tree": Permission.VIEW_DEVOPS,
     "/admin/actor": Permission.VIEW_DEVOPS,
     "/admin/log": Permission.VIEW_DEVOPS,
@@ -60,6 +66,26 @@ ALIKE = {
     ("GET", "/admin/domains"): ("GET", "/api/v1/admin/domain_blocks"),
     ("POST", "/admin/domains"): ("POST", "/api/v1/admin/domain_blocks"),
     ("POST", "/admin/domains/<id>/unblock"): ("DELETE", "/api/v1/admin/domain_blocks/<id>"),
+    ("GET", "/admin/allowed_domains"): ("GET", "/api/v1/admin/domain_allows"),
+    ("POST", "/admin/allowed_domains"): ("POST", "/api/v1/admin/domain_allows"),
+    ("POST", "/admin/allowed_domains/<id>/disallow"): ("DELETE", "/api/v1/admin/domain_allows/<id>"),
+    ("GET", "/admin/networks"): ("GET", "/api/v1/admin/ip_blocks"),
+    ("POST", "/admin/networks"): ("POST", "/api/v1/admin/ip_blocks"),
+    ("GET", "/admin/networks/<id>"): ("GET", "/api/v1/admin/ip_blocks/<id>"),
+    ("POST", "/admin/networks/<id>"): ("PUT", "/api/v1/admin/ip_blocks/<id>"),
+    ("POST", "/admin/networks/<id>/unblock"): ("DELETE", "/api/v1/admin/ip_blocks/<id>"),
+    ("GET", "/admin/email_domains"): ("GET", "/api/v1/admin/email_domain_blocks"),
+    ("POST", "/admin/email_domains"): ("POST", "/api/v1/admin/email_domain_blocks"),
+    ("POST", "/admin/email_domains/<id>/unblock"): ("DELETE", "/api/v1/admin/email_domain_blocks/<id>"),
+    ("GET", "/admin/emails"): ("GET", "/api/v1/admin/canonical_email_blocks"),
+    ("POST", "/admin/emails"): ("POST", "/api/v1/admin/canonical_email_blocks"),
+    ("POST", "/admin/emails/test"): ("POST", "/api/v1/admin/canonical_email_blocks/test"),
+    ("POST", "/admin/emails/<id>/unblock"): ("DELETE", "/api/v1/admin/canonical_email_blocks/<id>"),
+    ("GET", "/admin/trends"): ("GET", "/api/v1/admin/trends/links"),
+    ("POST", "/admin/trends"): ("POST", "/api/v1/admin/trends/links/<id>/approve"),
+    ("GET", "/admin/tags"): ("GET", "/api/v1/admin/tags"),
+    ("GET", "/admin/tags/<id>"): ("GET", "/api/v1/admin/tags/<id>"),
+    ("POST", "/admin/tags/<id>"): ("PUT", "/api/v1/admin/tags/<id>"),
     ("GET", "/admin/acts"): ("GET", "/api/v1/admin/audit_log"),
 }
 
@@ -71,16 +97,21 @@ def needed(path: str) -> Permission:
 
 
 def address(endpoint: Endpoint, made: World) -> str:
-    ids = {"/admin/reports": made.report, "/admin/domains": made.block, "/admin/dead_letters": made.letter}
-    id = next((id for start, id in ids.items() if endpoint.path.startswith(start)), made.eve.id)
+    id = next((id for start, id in made.ids.items() if endpoint.path.startswith(start)), made.eve.id)
     path = endpoint.path.replace("<id>", id).replace("<name>", "search_results")
     return f"{path}?address=account/{made.eve.id}" if path.startswith("/admin/actor") else path
 
 
-async def opened(browser: Browser, endpoint: Endpoint, path: str) -> int:
+async def opened(browser: Browser, endpoint: Endpoint, path: str) -> Reply:
     """Open a page. One that is kept current has no end, so its head is asked for."""
     method = "HEAD" if endpoint.path.endswith("/live") else "GET"
-    return (await browser.send_as(method, path)).status
+    return await browser.send_as(method, path)
+
+
+def form(endpoint: Endpoint, token: str) -> dict[str, str]:
+    """A form that fits, so that it would change something if it were taken."""
+    severity = {"severity": "no_access"} if endpoint.path.startswith("/admin/networks") else {}
+    return FITS | severity | {"form_token": token}
 
 
 async def test_each_page_is_shown_to_the_roles_of_the_table_alone(stage: Stage) -> None:
@@ -89,8 +120,9 @@ async def test_each_page_is_shown_to_the_roles_of_the_table_alone(stage: Stage) 
     for endpoint in pages():
         if endpoint.method == "GET":
             for role, browser in browsers.items():
-                status = await opened(browser, endpoint, address(endpoint, made))
-                assert status == (200 if may(role, needed(endpoint.path)) else 404), f"{role}: {endpoint.path}"
+                page = await opened(browser, endpoint, address(endpoint, made))
+                assert page.status == (200 if may(role, needed(endpoint.path)) else 404), f"{role}: {endpoint.path}"
+                assert "<script>alert" not in page.text or endpoint.path.endswith(".csv"), endpoint.path
 
 
 async def test_what_a_role_may_not_see_is_as_an_address_where_nothing_is(stage: Stage) -> None:
@@ -121,7 +153,7 @@ async def test_a_form_of_a_role_that_may_not_send_it_changes_nothing(stage: Stag
         if endpoint.method == "POST":
             for role, browser in browsers.items():
                 if not may(role, needed(endpoint.path)):
-                    answer = await browser.post(address(endpoint, made), FITS | {"form_token": token[role]})
+                    answer = await browser.post(address(endpoint, made), form(endpoint, token[role]))
                     assert answer.status == 404, f"{role}: {endpoint.path}"
     assert await rows(stage) == before
 
@@ -132,7 +164,7 @@ async def test_a_form_of_another_site_changes_nothing(stage: Stage, token: str) 
     before = await rows(stage)
     for endpoint in pages():
         if endpoint.method == "POST":
-            answer = await owner.post(address(endpoint, made), FITS | {"form_token": token})
+            answer = await owner.post(address(endpoint, made), form(endpoint, token))
             assert answer.status == 403, endpoint.path
     assert await rows(stage) == before
 
@@ -142,7 +174,7 @@ async def test_who_is_signed_out_sends_no_form(stage: Stage) -> None:
     before = await rows(stage)
     for endpoint in pages():
         if endpoint.method == "POST":
-            assert is_signed_out(await Browser(stage).post(address(endpoint, made), FITS)), endpoint.path
+            assert is_signed_out(await Browser(stage).post(address(endpoint, made), form(endpoint, ""))), endpoint.path
     assert await rows(stage) == before
 
 
@@ -189,4 +221,5 @@ FITS = {
     "type": "silence", "state": "silence", "role": "admin", "content": "A note", "category": "other",
     "approved": "true", "value": "7", "sure": "true", "text": "Hello",
     "comment": "A friend", "domain": "other.example", "severity": "silence",
+    "ip": "198.51.100.0/24", "email": "a@other.example", "kind": "tag", "key": "tea", "trendable": "true",
 }  # fmt: skip

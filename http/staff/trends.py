@@ -1,0 +1,141 @@
+"""The page on which staff decide what may trend: hashtags, links with their publishers, posts with their authors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from ...actors.commands.trend_reviews import Kind, ReviewTrend
+from ...actors.rules.identity import domain_of
+from ...actors.rules.roles import Permission
+from ...actors.rules.trends import publishers_of
+from ...actors.trends import find_links, find_statuses, find_tags
+from ...storage.preview_cards import PreviewCard
+from ..access.context import HttpContext
+from ..admin.trend_reviews import find_public
+from ..answers.answer import Answer, redirect
+from ..answers.errors import NotFound
+from ..intake.ids import UNKNOWN_ID, as_id
+from ..intake.parameters import Choice, Flag, Text
+from ..intake.request import Request
+from ..router import api
+from ..web.posts import PostView, posts_in
+from .lists import Done, words_of
+from .member import StaffForm, StaffMember, staff_member, staff_sender
+
+PERMISSION = Permission.MANAGE_TAXONOMIES
+PATH = "/admin/trends"
+SHOWN = 50  # of a list: what trends less is hardly seen by anybody
+Listed = Literal["tags", "links", "posts"]
+LISTS: dict[Kind, Listed] = {"tag": "tags", "link": "links", "publisher": "links", "status": "posts", "author": "posts"}
+TABS: Sequence[tuple[Listed, str]] = (("tags", "Hashtags"), ("links", "Links"), ("posts", "Posts"))
+DONE = {"allowed": "It may trend.", "forbidden": "It is kept out of the trends."}
+
+
+class TrendQuery(Done):
+    """Which list is shown."""
+
+    list: Annotated[Listed, Choice] = "tags"
+
+
+class ReviewForm(StaffForm):
+    """A decision. A hashtag is named by its name, a publisher by its domain, all else by its id."""
+
+    kind: Annotated[Kind, Choice]
+    key: Text = ""
+    trendable: Flag = False
+
+    def named(self) -> int | str:
+        """Return the key as the command takes it. Raises NotFound for one that names nothing."""
+        if self.kind == "tag":
+            return self.key
+        found = domain_of(self.key) if self.kind == "publisher" else as_id(self.key)
+        if found is None or found == UNKNOWN_ID:
+            raise NotFound
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """Something that trends, waits or was forbidden. `trendable` is what staff has decided, None if nothing.
+
+    It has either a name, or a card, or a post.
+    """
+
+    kind: Kind
+    key: int | str
+    trendable: bool | None
+    accounts: int  # on the day on which most used it, or all that responded to a post
+    name: str = ""
+    card: PreviewCard | None = None
+    publisher: str = ""
+    post: PostView | None = None
+    author_id: int = 0
+
+
+@api.get(PATH, page=True)
+async def show(context: HttpContext, request: Request, wanted: TrendQuery) -> Answer:
+    """Show what trends or would, the first one most."""
+    me = await staff_member(context, request, PERMISSION)
+    return await _page(me, wanted.list, done=words_of(wanted, DONE))
+
+
+@api.post(PATH, page=True)
+async def review(context: HttpContext, request: Request, posted: ReviewForm) -> Answer:
+    """Let something trend, or keep it out of the trends."""
+    me = await staff_sender(context, request, posted, PERMISSION)
+    key, shown = posted.named(), LISTS[posted.kind]
+    if posted.kind == "status" and isinstance(key, int):
+        await find_public(context, key)
+    problem = await me.attempt(ReviewTrend(me.staff, posted.kind, key, posted.trendable))
+    if problem is not None:
+        return await _page(me, shown, problem=problem)
+    return redirect(f"{PATH}?list={shown}&done={'allowed' if posted.trendable else 'forbidden'}")
+
+
+# `Any`: facts of a template.
+async def _page(me: StaffMember, shown: Listed, *, problem: str | None = None, **facts: Any) -> Answer:
+    find = {"tags": _tags, "links": _links, "posts": _posts}[shown]
+    return me.page(
+        "trends.html",
+        status=422 if problem else 200,
+        problem=problem,
+        tabs=TABS,
+        shown=shown,
+        candidates=await find(me.context),
+        review=me.context.settings.trends_review,
+        **facts,
+    )
+
+
+async def _tags(context: HttpContext) -> list[Candidate]:
+    found = await context.database.read(find_tags, context.clock.now())
+    return [
+        Candidate("tag", one.tag.name, one.trendable, max(one.accounts), name=one.tag.display_name or one.tag.name)
+        for one in found[:SHOWN]
+    ]
+
+
+async def _links(context: HttpContext) -> list[Candidate]:
+    found = await context.database.read(find_links, context.clock.now())
+    return [
+        Candidate(
+            "link", one.link.card.id, one.trendable, max(one.link.accounts), card=one.link.card,
+            publisher=publishers_of(one.link.card.url)[0],
+        )
+        for one in found[:SHOWN]
+    ]  # fmt: skip
+
+
+async def _posts(context: HttpContext) -> list[Candidate]:
+    found = (await context.database.read(find_statuses, context.clock.now()))[:SHOWN]
+    known = await context.statuses.show_many(one.status.id for one in found)
+    kept = [one for one in found if one.status.id in known and not known[one.status.id].is_withdrawn]
+    posts = posts_in(context, [known[one.status.id] for one in kept])
+    return [
+        Candidate(
+            "status", one.status.id, one.trendable, one.status.accounts, post=post, author_id=one.status.account_id
+        )
+        for one, post in zip(kept, posts, strict=True)
+    ]
