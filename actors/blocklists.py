@@ -5,10 +5,9 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from ..storage.blocked_domains import BlockedDomain, Severity
-from .commands.blocked_domains import DomainTerms
+from .commands.blocked_domains import DomainTerms, ListedBlock
 from .rules.identity import domain_of
 from .rules.limits import BLOCK_COMMENT_CHARACTERS
 
@@ -21,14 +20,6 @@ MOST_LINES = 50_000
 
 class UnreadableList(Exception):
     """Raised for a file that is no list of blocks. The text says what is wrong."""
-
-
-@dataclass(frozen=True, slots=True)
-class ListedBlock:
-    """A line of a file of blocks."""
-
-    domain: str
-    terms: DomainTerms
 
 
 def read_csv(file: Iterable[str]) -> list[ListedBlock]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TypeGuard
 
 from ...storage import blocked_domains, instance
 from ...storage.blocked_domains import BlockedDomain, Severity
@@ -11,7 +13,7 @@ from ..account import AccountActor
 from ..effects.blocked_domains import domain_moderated
 from ..facts import ModeratedDomain
 from ..kernel import Message, Refused, turn
-from ..rules.domains import DomainRules, is_stricter, is_within
+from ..rules.domains import DomainRules, is_stricter, with_parents
 from ..rules.roles import Permission
 from ..server_blocks import announce_change
 from ..staff import NOT_ALLOWED, Staff, StaffAct, Target, act_in_turn
@@ -44,6 +46,14 @@ class DomainTerms:
 
 
 @dataclass(frozen=True, slots=True)
+class ListedBlock:
+    """A line of a list of blocks."""
+
+    domain: str
+    terms: DomainTerms
+
+
+@dataclass(frozen=True, slots=True)
 class ImposedBlock:
     """The answer to a new block: it, or the block that was there and is at least as strict."""
 
@@ -58,6 +68,14 @@ class ImposeDomainBlock(Message[ImposedBlock]):
     staff: Staff
     domain: str
     terms: DomainTerms
+
+
+@dataclass(frozen=True, slots=True)
+class ImposeListedBlocks(Message[tuple[str, ...]]):
+    """Command of staff: block the domains of a list, all or none. The answer is those that are blocked by it."""
+
+    staff: Staff
+    lines: tuple[ListedBlock, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +101,16 @@ async def impose_domain_block(account: AccountActor, message: ImposeDomainBlock)
     async with account.context.blocks.changing():
         imposed = await account.transact(impose, act, message.domain, message.terms)
     await _publish(account, message.domain)
+    return imposed
+
+
+@turn(AccountActor, ImposeListedBlocks)
+async def impose_listed_blocks(account: AccountActor, message: ImposeListedBlocks) -> tuple[str, ...] | Refused:
+    act = act_in_turn(account, message.staff)
+    async with account.context.blocks.changing():
+        imposed = await account.transact(impose_listed, act, message.lines)
+    if imposed and not isinstance(imposed, Refused):
+        await _publish(account, imposed[0])  # one tells of all: timelines read the states of every account again
     return imposed
 
 
@@ -116,15 +144,36 @@ async def impose(db: Connection, act: StaffAct, domain: str, terms: DomainTerms)
     if not await act.may(db, Permission.MANAGE_FEDERATION):
         return NOT_ALLOWED
     before = await blocked_domains.lock(db)
-    plain = BlockedDomain(act.next_id(), domain, "silence", False, False, None, None, False, act.now)
-    block = terms.of(plain)
+    block = _new(act, domain, terms)
     existing = DomainRules(before).block_of(domain)
-    if existing is not None and (existing.domain == domain or not is_stricter(block, existing)):
+    if _keeps(existing, block):
         return ImposedBlock(existing, is_new=False)
     await blocked_domains.insert(db, block)
-    await _mark(db, act, block, before)
+    await _mark(db, act, [block], before)
     await _record(db, act, "block_domain", block)
     return ImposedBlock(block, is_new=True)
+
+
+async def impose_listed(db: Connection, act: StaffAct, lines: Sequence[ListedBlock]) -> tuple[str, ...] | Refused:
+    """Block the domains of a list, in a transaction, and return those that were not blocked as strictly before.
+
+    Of several lines with one domain the last counts. The servers that are known are looked at once for all lines.
+    """
+    if not await act.may(db, Permission.MANAGE_FEDERATION):
+        return NOT_ALLOWED
+    before = await blocked_domains.lock(db)
+    known, made = {one.domain: one for one in before}, list[BlockedDomain]()
+    for line in {one.domain: one for one in lines}.values():
+        block = _new(act, line.domain, line.terms)
+        if not _keeps(next((known[name] for name in with_parents(line.domain) if name in known), None), block):
+            known[block.domain] = block
+            made.append(block)
+    for block in made:
+        await blocked_domains.insert(db, block)
+    await _mark(db, act, made, before)
+    for block in made:
+        await _record(db, act, "block_domain", block)
+    return tuple(block.domain for block in made)
 
 
 async def change(db: Connection, act: StaffAct, id: int, terms: DomainTerms) -> BlockedDomain | Refused:
@@ -137,7 +186,7 @@ async def change(db: Connection, act: StaffAct, id: int, terms: DomainTerms) -> 
         return NOT_FOUND
     changed = terms.of(block)
     await blocked_domains.update(db, changed)
-    await _mark(db, act, changed, before)
+    await _mark(db, act, [changed], before)
     await _record(db, act, "change_domain_block", changed)
     return changed
 
@@ -151,23 +200,33 @@ async def lift(db: Connection, act: StaffAct, id: int) -> BlockedDomain | Refuse
     if block is None:
         return NOT_FOUND
     await blocked_domains.delete(db, id)
-    await _mark(db, act, block, before)
+    await _mark(db, act, [block], before)
     await _record(db, act, "unblock_domain", block)
     return block
 
 
-async def _mark(db: Connection, act: StaffAct, changed: BlockedDomain, before: list[BlockedDomain]) -> None:
-    """Put the accounts of a domain and its subdomains in the states that the blocks give them now."""
+def _new(act: StaffAct, domain: str, terms: DomainTerms) -> BlockedDomain:
+    return terms.of(BlockedDomain(act.next_id(), domain, "silence", False, False, None, None, False, act.now))
+
+
+def _keeps(existing: BlockedDomain | None, block: BlockedDomain) -> TypeGuard[BlockedDomain]:
+    """True if the block that rules a domain stays: it is of this very domain, or forbids more."""
+    return existing is not None and (existing.domain == block.domain or not is_stricter(block, existing))
+
+
+async def _mark(db: Connection, act: StaffAct, changed: Sequence[BlockedDomain], before: list[BlockedDomain]) -> None:
+    """Put the accounts of some domains and their subdomains in the states that the blocks give them now."""
     rules, former = DomainRules(await blocked_domains.find_all(db)), DomainRules(before)
-    stamps = {changed.created_at}
+    names, stamps = {one.domain for one in changed}, {one.created_at for one in changed}
     groups: dict[BlockedDomain | None, list[str]] = {}
     for domain in await instance.peers(db):
-        if is_within(domain, changed.domain):
+        if not names.isdisjoint(with_parents(domain)):
             groups.setdefault(rules.block_of(domain), []).append(domain)
             stamps |= {block.created_at for block in (*rules.blocks_of(domain), *former.blocks_of(domain))}
-    marked = [await blocked_domains.mark(db, names, [*stamps], block, act.now) for block, names in groups.items()]
+    marked = [await blocked_domains.mark(db, found, [*stamps], block, act.now) for block, found in groups.items()]
     if any(marked):
-        await act.promise(db, [domain_moderated(changed.domain)])
+        # One tells of all: timelines read the states of every account again.
+        await act.promise(db, [domain_moderated(changed[0].domain)])
 
 
 async def _record(db: Connection, act: StaffAct, action: str, block: BlockedDomain) -> None:

@@ -7,8 +7,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from ...actors.blocklists import ListedBlock, UnreadableList, as_csv, read_csv
-from ...actors.commands.blocked_domains import ChangeDomainBlock, DomainTerms, ImposeDomainBlock, LiftDomainBlock
+from ...actors.blocklists import UnreadableList, as_csv, read_csv
+from ...actors.commands.blocked_domains import (
+    ChangeDomainBlock,
+    DomainTerms,
+    ImposeDomainBlock,
+    ImposeListedBlocks,
+    LiftDomainBlock,
+    ListedBlock,
+)
 from ...actors.kernel import Refused
 from ...actors.rules.domains import is_within
 from ...actors.rules.identity import domain_of
@@ -31,7 +38,7 @@ PERMISSION = Permission.MANAGE_FEDERATION
 PATH = "/admin/domains"
 LARGEST_FILE = 512 * 1024
 LARGEST_FORM = 2 * LARGEST_FILE  # a file of an answer to the first form is sent again as a field
-# Each is a command of its own with a row in the audit log, and all of them are made while the browser waits.
+# All are blocked in one transaction, each with an entry in the audit log, while the browser waits.
 MOST_AT_ONCE = 500
 SHOWN_LINES = 50
 SEVERITIES = [
@@ -150,12 +157,8 @@ async def import_list(context: HttpContext, request: Request, posted: ListForm) 
     question = Question(f"Block {len(new)} domains", f"{', '.join(names)}{more}.", "Block them", PATH)
     if (asking := await me.confirmed(posted, question, [("csv", text)])) is not None:
         return asking
-    for one in new:
-        try:
-            await me.ask(ImposeDomainBlock(me.staff, one.domain, one.terms))
-        except Refused as refused:
-            return await _page(me, problem=f"{one.domain}: {sentence_of(refused)}")
-    return redirect(with_done(PATH, "imported"))
+    problem = await me.attempt(ImposeListedBlocks(me.staff, tuple(new)))
+    return redirect(with_done(PATH, "imported")) if problem is None else await _page(me, problem=problem)
 
 
 async def _new(me: StaffMember, lines: Sequence[ListedBlock]) -> list[ListedBlock]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from ...actors.blocklists import ListedBlock, UnreadableList, as_csv, read_csv
+from ...actors.blocklists import UnreadableList, as_csv, read_csv
 from ...actors.commands.allowed_domains import allow as allow_domain
 from ...actors.commands.allowed_domains import disallow as disallow_domain
-from ...actors.commands.blocked_domains import DomainTerms, change, impose, lift
+from ...actors.commands.blocked_domains import DomainTerms, ListedBlock, change, impose, impose_listed, lift
 from ...actors.kernel.ids import Ids
 from ...actors.rules.identity import domain_of
 from ...actors.rules.limits import BLOCK_COMMENT_CHARACTERS
@@ -84,14 +84,9 @@ async def exported(db: Connection, ids: Ids, now: datetime) -> str:
     return as_csv(await blocked_domains.find_all(db))
 
 
-async def imported(db: Connection, lines: Iterable[ListedBlock], ids: Ids, now: datetime) -> list[str]:
+async def imported(db: Connection, lines: Sequence[ListedBlock], ids: Ids, now: datetime) -> tuple[str, ...]:
     """Block the domains of a file. Return those that were not blocked before."""
-    known = {one.domain for one in await blocked_domains.lock(db)}
-    new = {line.domain: line for line in lines if line.domain not in known}
-    act, done = act_at_command_line(ids, now), list[str]()
-    for line in new.values():
-        if allowed(await impose(db, act, line.domain, line.terms)).is_new:
-            done.append(line.domain)
+    done = allowed(await impose_listed(db, act_at_command_line(ids, now), lines))
     await announce(db)
     return done
 

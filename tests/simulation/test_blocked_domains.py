@@ -2,7 +2,13 @@
 
 from contextlib import suppress
 
-from troupe.actors.commands.blocked_domains import DomainTerms, ImposeDomainBlock, LiftDomainBlock
+from troupe.actors.commands.blocked_domains import (
+    DomainTerms,
+    ImposeDomainBlock,
+    ImposeListedBlocks,
+    LiftDomainBlock,
+    ListedBlock,
+)
 from troupe.actors.kernel import Refused
 from troupe.actors.staff import Staff
 from troupe.storage.accounts import NewAccount
@@ -49,3 +55,31 @@ async def test_the_states_of_accounts_are_those_of_the_blocks(sim: Simulation) -
     for row in sim.run.database.rows(STATES):
         assert (row["silenced_at"], row["suspended_at"]) == (None, blocks[DOMAINS[0]]["created_at"]), row["domain"]
     assert sim.actors.blocks.domains.standing_of(DOMAINS[1]).suspended
+
+
+@simulation(seeds=40, faults=2, world=stage)
+async def test_a_list_is_imported_as_a_whole_once(sim: Simulation) -> None:
+    """Two members of staff import lists that have a domain in common."""
+    people = await sim.people("ada", "bob")
+    for person in people:
+        sim.run.database.arrange(promote, person.id)
+    for domain in DOMAINS:
+        uri = f"https://{domain}/users/far"
+        sim.run.database.arrange(create_account, NewAccount(sim.new_id(), "far", domain, uri, uri), sim.run.clock.now())
+    lists = [("bad.example", "one.example"), ("bad.example", "two.example")]
+
+    async def bring(person: Person, domains: tuple[str, ...]) -> None:
+        lines = tuple(ListedBlock(domain, DomainTerms("suspend")) for domain in domains)
+        await person.insist(ImposeListedBlocks(Staff(person.id, "staff"), lines))
+
+    async with sim.together() as go:
+        for person, domains in zip(people, lists, strict=True):
+            go(lambda person=person, domains=domains: bring(person, domains), name=person.name)
+    await sim.calm()
+
+    blocks = {row["domain"]: row for row in sim.run.database.rows(BLOCKS)}
+    assert sorted(blocks) == ["bad.example", "one.example", "two.example"]
+    acts = [row["target"] for row in sim.run.database.rows("SELECT target FROM audit_log")]
+    assert sorted(acts) == sorted(blocks)
+    for row in sim.run.database.rows(STATES):
+        assert (row["silenced_at"], row["suspended_at"]) == (None, blocks["bad.example"]["created_at"]), row["domain"]

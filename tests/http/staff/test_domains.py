@@ -7,7 +7,11 @@ from html import unescape
 import pytest
 from quart.datastructures import FileStorage
 
-from ...clients import PASSWORD, Stage
+from troupe.storage import blocked_domains
+from troupe.storage.blocked_domains import BlockedDomain
+from troupe.storage.engine.database import Connection, Unavailable
+
+from ...clients import PASSWORD, Reply, Stage
 from ..settling import Browser, form_token
 from ..uploading import picture
 from .members import log, member
@@ -55,14 +59,36 @@ async def test_what_is_no_other_domain_is_refused(stage: Stage, domain: str) -> 
     assert await domains(stage) == []
 
 
+async def confirm(browser: Browser, asked: str) -> Reply:
+    """Send the form of the page that asks for the password."""
+    fields = dict(re.findall(r'<input type="hidden" name="([^"]*)" value="([^"]*)">', asked))
+    form = {name: unescape(value) for name, value in fields.items()}
+    return await browser.post(f"{PATH}/import", form | {"password": PASSWORD})
+
+
+async def test_a_list_that_fails_at_one_domain_blocks_none(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    admin, store = await member(stage, "admin"), blocked_domains.insert
+
+    async def insert(db: Connection, block: BlockedDomain) -> None:
+        if block.domain == "loud.example":
+            raise Unavailable("PostgreSQL stops")
+        await store(db, block)
+
+    asked = await send_list(admin, LIST)
+    with monkeypatch.context() as patch:
+        patch.setattr(blocked_domains, "insert", insert)
+        assert (await confirm(admin, asked)).status == 503
+    assert (await domains(stage), await log(stage)) == ([], [])
+    assert (await confirm(admin, asked)).status == 302
+    assert len(await domains(stage)) == len(await log(stage)) == 2
+
+
 async def test_a_list_comes_in_after_it_was_shown_and_goes_out(stage: Stage) -> None:
     admin = await member(stage, "admin")
     asked = await send_list(admin, LIST)
     assert "bad.example (suspend), loud.example (silence)" in asked
     assert await domains(stage) == []
-    fields = dict(re.findall(r'<input type="hidden" name="([^"]*)" value="([^"]*)">', asked))
-    form = {name: unescape(value) for name, value in fields.items()}
-    answer = await admin.post(f"{PATH}/import", form | {"password": PASSWORD})
+    answer = await confirm(admin, asked)
     assert answer.headers["Location"] == f"{PATH}?done=imported"
     assert await domains(stage) == [["bad.example", "suspend"], ["loud.example", "silence"]]
     exported = await admin.get("/admin/domains.csv")
