@@ -5,7 +5,7 @@
     texts/terms/2026-12-01.md   the terms of service that are in force from that day on
     texts/rules.toml            the rules, each with an id that stays the same: reports name it
 
-All functions here wait for the disk: they are called in threads.
+All functions here but `lock` wait for the disk: they are called in threads.
 """
 
 from __future__ import annotations
@@ -20,8 +20,11 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import cast
 
+from .engine.database import Connection
 from .engine.json_values import JsonObject
 from .flushing import flush
+
+LOCK = "SELECT pg_advisory_xact_lock(7461005)"
 
 RULES = "rules.toml"
 LARGEST_FILE = 131_072  # bytes
@@ -141,6 +144,20 @@ def remove_terms(folder: Path, effective: date) -> bool:
     path.unlink()
     flush(path.parent)
     return True
+
+
+def write_text(folder: Path, name: str, raw: bytes) -> None:
+    """Write a file such as `privacy.md` at once. Empty, it is removed. Raises UnusablePolicies and OSError."""
+    if _decoded(name, raw).strip():
+        _replace(folder, name, raw)
+    elif (folder / name).is_file():
+        (folder / name).unlink()
+        flush(folder)
+
+
+async def lock(db: Connection) -> None:
+    """Have those who change the files take turns, until the end of the transaction."""
+    await db.execute(LOCK)
 
 
 def _name_of(effective: date) -> str:

@@ -18,7 +18,7 @@ from .member import staff_member
 PERMISSION = Permission.VIEW_AUDIT_LOG
 TARGETS = (
     "account", "report", "appeal", "setting", "announcement", "invite", "custom_emoji", "domain_block", "domain_allow",
-    "ip_block", "email_domain_block", "canonical_email_block", "tag", "rule", "terms", "domain", "media",
+    "ip_block", "email_domain_block", "canonical_email_block", "tag", "rule", "terms", "text", "domain", "media",
 )  # fmt: skip
 
 

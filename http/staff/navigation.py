@@ -28,6 +28,9 @@ SECTIONS: dict[str, tuple[Section, ...]] = {
     ),
     "Server": (
         Section("Settings", "/admin/settings", Permission.MANAGE_SETTINGS),
+        Section("Rules", "/admin/rules", Permission.MANAGE_RULES),
+        Section("Terms of service", "/admin/terms", Permission.MANAGE_SETTINGS),
+        Section("Description and privacy", "/admin/texts", Permission.MANAGE_SETTINGS),
         Section("Announcements", "/admin/announcements", Permission.MANAGE_ANNOUNCEMENTS),
         Section("Invites", "/admin/invites", Permission.MANAGE_INVITES),
         Section("Emoji", "/admin/emoji", Permission.MANAGE_CUSTOM_EMOJIS),

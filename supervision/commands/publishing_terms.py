@@ -1,21 +1,21 @@
-"""Changing the files of the terms of service, for the commands. The audit log has each change."""
+"""Changing the files of the terms of service, for the commands."""
 
 from __future__ import annotations
 
 from datetime import date, datetime
 from pathlib import Path
 
+from ...actors import policy_changes
 from ...actors.kernel.ids import Ids
-from ...actors.policies import NOTICE
 from ...actors.rules.documents import terms_on
-from ...actors.staff import Target, act_at_command_line
-from ...storage.engine import notices
+from ...actors.staff import act_at_command_line
 from ...storage.engine.database import Connection
-from ...storage.policies import read_terms, remove_terms, write_terms
-from .acting import NotDone
+from ...storage.policies import read_terms
 from .options import settings_from
 from .rows import transact
-from .text_files import reading, texts_folder, writing
+from .text_files import reading, refusing, texts_folder
+
+TAKEN = 409  # the status of the refusal to publish terms for a day that has some
 
 
 def listed(config: Path | None, data: str | None, today: date) -> list[dict[str, object]]:
@@ -37,34 +37,22 @@ def listed(config: Path | None, data: str | None, today: date) -> list[dict[str,
 
 def publish(config: Path | None, data: str | None, effective: date, raw: bytes, *, replace: bool) -> None:
     """Write terms of service that are in force from a day on."""
-    transact(settings_from(config, data=data), _publish, texts_folder(config, data), effective, raw, replace)
+    with refusing({TAKEN: "--replace changes them."}):
+        transact(settings_from(config, data=data), _publish, texts_folder(config, data), effective, raw, replace)
 
 
 def remove(config: Path | None, data: str | None, effective: date) -> None:
     """Remove the terms of service of a day."""
-    transact(settings_from(config, data=data), _remove, texts_folder(config, data), effective)
+    with refusing():
+        transact(settings_from(config, data=data), _remove, texts_folder(config, data), effective)
 
 
 async def _publish(
     db: Connection, folder: Path, effective: date, raw: bytes, replace: bool, ids: Ids, now: datetime
 ) -> None:
-    with reading():
-        exists = effective in {day for day, _ in read_terms(folder)}
-    if exists and not replace:
-        raise NotDone(f"There are terms of {effective} already. --replace changes them.")
-    await _log(db, "replace_terms" if exists else "publish_terms", effective, ids, now)
-    # The file comes last: if it can't be written, nothing is stored.
-    with writing(folder):
-        write_terms(folder, effective, raw)
+    act = act_at_command_line(ids, now)
+    await policy_changes.publish_terms(db, act, folder, effective, raw, change=replace)
 
 
 async def _remove(db: Connection, folder: Path, effective: date, ids: Ids, now: datetime) -> None:
-    await _log(db, "remove_terms", effective, ids, now)
-    with writing(folder):
-        if not remove_terms(folder, effective):
-            raise NotDone(f"There are no terms of {effective}.")
-
-
-async def _log(db: Connection, action: str, effective: date, ids: Ids, now: datetime) -> None:
-    await act_at_command_line(ids, now).log(db, action, Target("terms", None, effective.isoformat()))
-    await notices.announce(db, NOTICE)
+    await policy_changes.remove_terms(db, act_at_command_line(ids, now), folder, effective)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from ...actors.kernel.errors import Refused
 from ...storage.policies import UnusablePolicies
 from .acting import NotDone
 from .options import settings_from
+
+NO_HINTS: Mapping[int, str] = {}
 
 
 def texts_folder(config: Path | None, data: str | None) -> Path:
@@ -26,11 +29,10 @@ def reading() -> Generator[None]:
 
 
 @contextmanager
-def writing(folder: Path) -> Generator[None]:
-    """Refuse the command if a file can't be written as the block wants it."""
+def refusing(hints: Mapping[int, str] = NO_HINTS) -> Generator[None]:
+    """Refuse the command if the act in the block is refused. `hints` say what to do, by the status of the refusal."""
     try:
         yield
-    except UnusablePolicies as error:
-        raise NotDone(f"{error}.") from None
-    except OSError as error:
-        raise NotDone(f"{folder} can't be written: {error.strerror}.") from None
+    except Refused as refused:
+        hint = hints.get(refused.status)
+        raise NotDone(refused.text if hint is None else f"{refused.text} {hint}") from None

@@ -16,6 +16,7 @@ PAGES = (
     *("/admin/announcements", "/admin/invites", "/admin/emoji", "/admin/domains", "/admin/tree", "/admin/actors"),
     *("/admin/log", "/admin/outbox", "/admin/dead_letters", "/admin/allowed_domains", "/admin/networks"),
     *("/admin/email_domains", "/admin/emails", "/admin/trends", "/admin/tags"),
+    *("/admin/rules", "/admin/terms", "/admin/texts"),
 )
 FOCUSED = "return document.activeElement.name || document.activeElement.textContent.trim()"
 

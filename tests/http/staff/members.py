@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+import trio
+
 from troupe.http.endpoints import all_endpoints
 from troupe.http.router import Endpoint
 from troupe.storage import (
@@ -22,6 +24,7 @@ from troupe.storage.blocked_email_domains import BlockedEmailDomain
 from troupe.storage.blocked_emails import BlockedEmail
 from troupe.storage.blocked_networks import BlockedNetwork
 from troupe.storage.dead_letters import DeadLetter
+from troupe.storage.policies import Rule, RuleText, write_rules
 
 from ...clients import Person, Stage
 from ..settling import Browser, signed_in
@@ -70,7 +73,9 @@ async def world(stage: Stage) -> World:
     form = {"account_id": eve.id, "status_ids": [status], "comment": "<script>alert(1)</script>", "category": "spam"}
     report = await bob.post("/api/v1/reports", json=form)
     assert report.status == 200, report.text
-    ids = {"/admin/reports": report.json["id"], "/admin/dead_letters": await letter(stage, eve)}
+    rule = Rule(1, RuleText(HOSTILE, HOSTILE), {"de": RuleText(HOSTILE)})
+    await trio.to_thread.run_sync(write_rules, stage.http_context.settings.data / "texts", [rule])
+    ids = {"/admin/rules": "1", "/admin/reports": report.json["id"], "/admin/dead_letters": await letter(stage, eve)}
     return World(bob, eve, status, report.json["id"], ids | await blocks(stage) | await hashtag(stage, eve))
 
 

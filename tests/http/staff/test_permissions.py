@@ -32,6 +32,9 @@ NEEDED = {
     "/admin/networks": Permission.MANAGE_BLOCKS,
     "/admin/email_domains": Permission.MANAGE_BLOCKS,
     "/admin/emails": Permission.MANAGE_BLOCKS,
+    "/admin/rules": Permission.MANAGE_RULES,
+    "/admin/terms": Permission.MANAGE_SETTINGS,
+    "/admin/texts": Permission.MANAGE_SETTINGS,
     "/admin/trends": Permission.MANAGE_TAXONOMIES,
     "/admin/tags": Permission.MANAGE_TAXONOMIES,
     "/admin/tree": Permission.VIEW_DEVOPS,
@@ -221,5 +224,6 @@ FITS = {
     "type": "silence", "state": "silence", "role": "admin", "content": "A note", "category": "other",
     "approved": "true", "value": "7", "sure": "true", "text": "Hello",
     "comment": "A friend", "domain": "other.example", "severity": "silence",
+    "name": "privacy", "day": "2027-01-01",
     "ip": "198.51.100.0/24", "email": "a@other.example", "kind": "tag", "key": "tea", "trendable": "true",
 }  # fmt: skip

@@ -1,0 +1,152 @@
+"""Acts of staff on the operator's texts: rules, terms of service, the description, the privacy policy.
+
+The texts are files. Each act writes its file last in the transaction that has the entry of the audit log: if the file
+can't be written, nothing is stored. An act that can't be done raises Refused, so that the transaction is taken back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+from typing import Literal
+
+from ..storage import audit_log, policies, reports
+from ..storage.engine import notices
+from ..storage.engine.database import Connection
+from ..storage.engine.threads import in_thread
+from ..storage.policies import LARGEST_ID, Rule, RuleText, UnusablePolicies, read_rules, read_terms, write_rules
+from .kernel import Refused
+from .policies import NOTICE
+from .rules.roles import Permission
+from .staff import NOT_ALLOWED, StaffAct, Target
+
+TextName = Literal["description", "privacy"]
+# Given the rules and the highest id that a rule ever had, it returns the new rules and the one that it is about.
+Change = Callable[[Sequence[Rule], int], tuple[list[Rule], Rule]]
+
+
+async def add_rule(db: Connection, act: StaffAct, folder: Path, text: RuleText) -> int:
+    """Add a rule behind the others, in a transaction. Return its id. Raises Refused."""
+
+    def added(rules: Sequence[Rule], highest: int) -> tuple[list[Rule], Rule]:
+        if highest >= LARGEST_ID:
+            raise Refused(422, "No higher id is left for another rule.")
+        new = Rule(highest + 1, text)
+        return [*rules, new], new
+
+    return await _change_rules(db, act, folder, "add_rule", added)
+
+
+async def change_rule(
+    db: Connection, act: StaffAct, folder: Path, id: int, text: str | None, hint: str | None, language: str | None
+) -> None:
+    """Change the original of a rule or a translation, in a transaction. None leaves a text as it is.
+
+    A translation of which both texts are empty is removed. Raises Refused.
+    """
+
+    def changed(rules: Sequence[Rule], _: int) -> tuple[list[Rule], Rule]:
+        before = _named(rules, id)
+        old = before.original if language is None else before.translations.get(language, RuleText(""))
+        new = RuleText(old.text if text is None else text, old.hint if hint is None else hint)
+        if language is None:
+            rule = replace(before, original=new)
+        else:
+            others = {code: one for code, one in before.translations.items() if code != language}
+            rule = replace(before, translations=others if new == RuleText("") else {**others, language: new})
+        return [rule if one.id == id else one for one in rules], rule
+
+    await _change_rules(db, act, folder, "change_rule", changed)
+
+
+async def remove_rule(db: Connection, act: StaffAct, folder: Path, id: int) -> None:
+    """Remove a rule, in a transaction. Its id is not used again. Raises Refused."""
+    await _change_rules(
+        db, act, folder, "remove_rule",
+        lambda rules, _: ([one for one in rules if one.id != id], _named(rules, id)),
+    )  # fmt: skip
+
+
+async def publish_terms(
+    db: Connection, act: StaffAct, folder: Path, effective: date, raw: bytes, *, change: bool
+) -> None:
+    """Publish terms of service from a day on, or change those of this day, in a transaction. Raises Refused."""
+    await _begin(db, act, Permission.MANAGE_SETTINGS)
+    with _reading():
+        exists = effective in {day for day, _ in await in_thread(read_terms, folder)}
+    if exists and not change:
+        raise Refused(409, f"There are terms of {effective} already.")
+    await act.log(db, "replace_terms" if exists else "publish_terms", _terms(effective))
+    with _writing(folder):
+        await in_thread(policies.write_terms, folder, effective, raw)
+
+
+async def remove_terms(db: Connection, act: StaffAct, folder: Path, effective: date) -> None:
+    """Remove the terms of service of a day, in a transaction. Raises Refused."""
+    await _begin(db, act, Permission.MANAGE_SETTINGS)
+    await act.log(db, "remove_terms", _terms(effective))
+    with _writing(folder):
+        if not await in_thread(policies.remove_terms, folder, effective):
+            raise Refused(404, f"There are no terms of {effective}.")
+
+
+async def write_text(db: Connection, act: StaffAct, folder: Path, name: TextName, raw: bytes) -> None:
+    """Write the description or the privacy policy, in a transaction; empty, it is removed. Raises Refused."""
+    await _begin(db, act, Permission.MANAGE_SETTINGS)
+    await act.log(db, "change_text", Target("text", None, name))
+    with _writing(folder):
+        await in_thread(policies.write_text, folder, f"{name}.md", raw)
+
+
+async def _change_rules(db: Connection, act: StaffAct, folder: Path, action: str, wanted: Change) -> int:
+    await _begin(db, act, Permission.MANAGE_RULES)
+    with _reading():
+        rules = await in_thread(read_rules, folder)
+    used = await audit_log.highest_target(db, "rule"), await reports.highest_rule(db)
+    changed, rule = wanted(rules, max(*used, *(one.id for one in rules)))
+    await act.log(db, action, Target("rule", rule.id, str(rule.id)), "", text=rule.original.text)
+    with _writing(folder):
+        await in_thread(write_rules, folder, changed)
+    return rule.id
+
+
+async def _begin(db: Connection, act: StaffAct, permission: Permission) -> None:
+    """Wait for those who change the texts now, and have all servers read them again after the commit."""
+    if not await act.may(db, permission):
+        raise Refused(NOT_ALLOWED.status, NOT_ALLOWED.text)
+    await policies.lock(db)
+    await notices.announce(db, NOTICE)
+
+
+@contextmanager
+def _reading() -> Generator[None]:
+    """Refuse the act if a file can't be used, which the block reads."""
+    try:
+        yield
+    except UnusablePolicies as error:
+        raise Refused(422, f"{error}. Correct the file first.") from None
+
+
+@contextmanager
+def _writing(folder: Path) -> Generator[None]:
+    """Refuse the act if a file can't be written as the block wants it."""
+    try:
+        yield
+    except UnusablePolicies as error:
+        raise Refused(422, f"{error}.") from None
+    except OSError as error:
+        raise Refused(422, f"{folder} can't be written: {error.strerror}.") from None
+
+
+def _terms(effective: date) -> Target:
+    return Target("terms", None, effective.isoformat())
+
+
+def _named(rules: Sequence[Rule], id: int) -> Rule:
+    for rule in rules:
+        if rule.id == id:
+            return rule
+    raise Refused(404, f"There is no rule {id}.")
