@@ -3,12 +3,14 @@
 import json
 import re
 import secrets
+from functools import cached_property
 from typing import Any, cast
 
 import h11
 import trio
 from quart.testing import make_test_body_with_headers
 from quart.typing import TestClientProtocol
+from quart_trio import QuartTrio
 from werkzeug.datastructures import Headers
 
 from troupe.actors.mail.templates import Letter
@@ -86,8 +88,11 @@ class Client:
 
     def __init__(self, stage: "Stage", token: str | None = None) -> None:
         self._stage = stage
-        self._browser: TestClientProtocol = stage.app.test_client()
         self.token = token
+
+    @cached_property
+    def _browser(self) -> TestClientProtocol:
+        return self._stage.app.test_client()
 
     async def send(self, method: str, path: str, headers: dict[str, str] | None = None, **how: Any) -> Reply:
         given = {"Authorization": f"Bearer {self.token}"} if self.token else {}
@@ -165,9 +170,14 @@ class Stage:
         self.letterbox = letterbox
         self.http_context = http_context
         self.outbox = outbox
-        self.app = make_quart(http_context)
-        self.app.asgi_app = make_app(http_context, self.app.asgi_app)
         self._records = records
+
+    @cached_property
+    def app(self) -> QuartTrio:
+        """The application, made when it is needed: the fast path answers most requests of the tests without it."""
+        app = make_quart(self.http_context)
+        app.asgi_app = make_app(self.http_context, app.asgi_app)
+        return app
 
     def told(self, event: str) -> list[dict[str, object]]:
         """The facts of every record of this event."""

@@ -11,16 +11,20 @@ import tempfile
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
+import asyncpg
 import pytest
 
+from troupe.storage.engine import pool
 from troupe.storage.engine.embedded import Embedded, embedded
 from troupe.storage.engine.term import upgrade
 
 from .buckets import s3_server
 from .data_folders import copy_data, passable_folder
 from .databases import Databases
+from .kept_connections import CurrentLoop, Loan
 
 # Settings of the shell that runs the tests are no settings of the servers under test.
 # The simulator's own variables stay: they say which seeds to run.
@@ -143,6 +147,18 @@ def dsn(databases: Databases) -> Iterator[str]:
     name = databases.take()
     yield databases.named(name)
     databases.give_back(name)
+
+
+@pytest.fixture
+def loan(dsn: str, databases: Databases, monkeypatch: pytest.MonkeyPatch) -> Loan:
+    """What opens the connections to the test's database, for tests that do not look at connections themselves.
+
+    Pools ask it too. Set `over` before they close, and the connections serve the next test.
+    """
+    loan = databases.loan(dsn)
+    monkeypatch.setattr(asyncpg, "connect", partial(asyncpg.connect, loop=CurrentLoop()))
+    monkeypatch.setattr(pool, "connect", loan.connect)
+    return loan
 
 
 @pytest.fixture

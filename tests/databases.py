@@ -20,6 +20,8 @@ import asyncpg
 from troupe.storage.engine.connect import connect
 from troupe.storage.engine.term import upgrade
 
+from .kept_connections import KeptConnections, Loan
+
 T = TypeVar("T")
 
 TEMPLATE = "template_troupe"
@@ -55,7 +57,8 @@ SETTINGS = "SELECT count(*) FROM pg_db_role_setting s JOIN pg_database d ON d.oi
 
 END_OTHERS = """
     SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
-    WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'
+    WHERE datname = current_database() AND backend_type = 'client backend'
+    AND pid <> pg_backend_pid() AND pid <> ALL($1)
 """
 
 
@@ -64,7 +67,8 @@ class Databases:
 
     def __init__(self, dsn: str) -> None:
         self._dsn = dsn
-        self._runner = asyncio.Runner(loop_factory=asyncio.SelectorEventLoop)
+        self._kept = KeptConnections()
+        self.runner = asyncio.Runner(loop_factory=asyncio.SelectorEventLoop)
         self._connections: dict[str, Any] = {}
         self._free: list[str] = []
         self._numbers = count(1)
@@ -87,7 +91,8 @@ class Databases:
 
     def give_back(self, name: str) -> bool:
         """Empty a database for the next test, or drop it; True if it is kept."""
-        kept = self._on(name, self._fresh.restore)
+        processes = self._kept.processes(self.named(name))
+        kept = self._on(name, lambda db: self._fresh.restore(db, processes))
         if kept:
             self._free.append(name)
         else:
@@ -95,11 +100,15 @@ class Databases:
             self._administer(f"DROP DATABASE {name} WITH (FORCE)")
         return kept
 
+    def loan(self, dsn: str) -> Loan:
+        """The connections of one test to its database."""
+        return Loan(self._kept, dsn)
+
     def close(self) -> None:
         """Close all connections."""
         for name in list(self._connections):
             self._leave(name)
-        self._runner.close()
+        self.runner.close()
 
     @contextmanager
     def bare(self) -> Iterator[str]:
@@ -125,7 +134,7 @@ class Databases:
                 self._connections.pop(name).terminate()
                 return await work(await self._connected(name))
 
-        return self._runner.run(main())
+        return self.runner.run(main())
 
     async def _connected(self, name: str) -> Any:
         if name not in self._connections:
@@ -133,7 +142,8 @@ class Databases:
         return self._connections[name]
 
     def _leave(self, name: str) -> None:
-        self._runner.run(self._connections.pop(name).close())
+        self.runner.run(self._kept.end(self.named(name)))
+        self.runner.run(self._connections.pop(name).close())
 
 
 class _Fresh:
@@ -156,9 +166,12 @@ class _Fresh:
         since = await db.fetchval(NEW_TRANSACTION)
         return cls(since, await _structure(db, since), await db.fetchval(SIZE), rows, await db.fetch(SEQUENCES))
 
-    async def restore(self, db: Any) -> bool:
-        """Make the database equal to the template; False if that takes more than rows and sequences."""
-        await db.execute(END_OTHERS)
+    async def restore(self, db: Any, keep: list[int]) -> bool:
+        """Make the database equal to the template; False if that takes more than rows and sequences.
+
+        All connections are ended but those of the processes to keep.
+        """
+        await db.fetch(END_OTHERS, keep)
         if await _structure(db, self._since) != self._structure or await db.fetchval(SIZE) > self._size + ROOM:
             return False
         # No trigger and no foreign key says in which order tables are emptied.

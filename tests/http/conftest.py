@@ -38,6 +38,7 @@ from troupe.supervision.translation import translator_of
 from .. import clients
 from ..buckets import new_bucket
 from ..clients import Letterbox, Person, Stage
+from ..kept_connections import Loan
 from ..signing import a_key
 from .serving import serving
 
@@ -107,7 +108,7 @@ def fast_path(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 async def stage(
-    dsn: str,
+    loan: Loan,
     tmp_path: Path,
     options: dict[str, Any],
     connections: int,
@@ -125,7 +126,7 @@ async def stage(
     options.setdefault("link_previews", False)
     options.setdefault("fast_path", fast_path)
     settings = Settings(data=tmp_path, **(store_options | options))
-    async with open_pool(dsn, size=connections) as pool, trio.open_nursery() as nursery:
+    async with open_pool(loan.dsn, size=connections) as pool, trio.open_nursery() as nursery:
         stopping, push_key = trio.Event(), PushKey()
         await push_key.load(pool)
         letterbox, folder = Letterbox(), media_folder(settings, settings.node)
@@ -168,6 +169,7 @@ async def stage(
         await nursery.start(http_context.remote_files.films.run, stopping)
         yield Stage(http_context, letterbox, acting.outbox, records, fast_path=settings.fast_path == "on")
         stopping.set()
+        loan.over = True
         nursery.cancel_scope.cancel()
 
 

@@ -14,6 +14,7 @@ from troupe.storage.engine import pool
 
 from ..clients import Person, Stage
 from ..emojis import add_emoji
+from ..kept_connections import Loan
 
 ASKING = frozenset({"fetch", "fetchrow", "fetchval", "execute", "executemany"})
 FEW, MANY = 2, 5
@@ -57,7 +58,7 @@ def without_looks_by_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(autouse=True)
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def asked(loan: Loan, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The queries of every connection that is opened from now on."""
     queries: list[str] = []
     connect = pool.connect

@@ -17,6 +17,8 @@ from troupe.storage.follows import FollowTerms
 from troupe.storage.statuses import NewStatus, Status
 from troupe.storage.users import NewUser
 
+from ..databases import Databases
+from ..kept_connections import Loan
 from ..rows import create_account, create_user
 
 P = ParamSpec("P")
@@ -26,14 +28,18 @@ NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
 
 @pytest.fixture
-def stage(dsn: str) -> Iterator["Stage"]:
+def stage(loan: Loan, databases: Databases) -> Iterator["Stage"]:
     """The test's database with the means to fill it, on one connection."""
-    with asyncio.Runner(loop_factory=asyncio.SelectorEventLoop) as runner:
-        connection = runner.run(connect(dsn, application_name="test"))
-        try:
-            yield Stage(dsn, runner, cast(Connection, connection))
-        finally:
-            runner.run(connection.close())
+    runner = databases.runner
+    connection = runner.run(loan.connect(loan.dsn, application_name="test"))
+    yield Stage(loan.dsn, runner, cast(Connection, connection))
+    loan.over = True
+    runner.run(_terminate(connection))
+
+
+async def _terminate(connection: Any) -> None:
+    """End the connection on its loop."""
+    connection.terminate()
 
 
 class Stage:
