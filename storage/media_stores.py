@@ -17,11 +17,12 @@ import shutil
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, Literal, NamedTuple, Protocol
-
-import trio
+from typing import IO, TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 from .flushing import flush
+
+if TYPE_CHECKING:
+    import trio
 
 NAME = re.compile(r"[0-9a-f]{32}(-small)?\.[a-z0-9]{2,4}")
 READ_AT_ONCE = 256 * 1024
