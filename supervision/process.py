@@ -6,6 +6,7 @@ import gc
 import os
 import traceback
 from contextlib import ExitStack
+from typing import TYPE_CHECKING
 
 import trio
 
@@ -23,8 +24,10 @@ from .runs import begin_run, end_run
 from .service_manager import READY, STOPPING, ServiceManager
 from .signals import EndSignals, Interrupted
 from .traces.wanted import traces_from
-from .tree import Troupe
 from .writer import announce
+
+if TYPE_CHECKING:
+    from .tree import Troupe
 
 
 def serve(settings: Settings) -> int:
@@ -66,9 +69,18 @@ def _make(settings: Settings, log: SupervisionLog, stack: ExitStack) -> Troupe:
     """Make the server on its database. The embedded PostgreSQL runs as long as the stack is open."""
     traces = traces_from(os.environ, log.record)
     if settings.database_url:
-        return Troupe(settings, settings.database_url.get_secret_value(), log, traces=traces)
-    postgres = stack.enter_context(embedded(settings.data))
-    return Troupe(settings, postgres.dsn, log, postgres.start, traces)
+        return _imported()(settings, settings.database_url.get_secret_value(), log, traces=traces)
+    postgres = stack.enter_context(embedded(settings.data, meanwhile=_imported))
+    return _imported()(settings, postgres.dsn, log, postgres.start, traces)
+
+
+def _imported() -> type[Troupe]:
+    """Import what the server is made of, which takes longer than PostgreSQL takes to start."""
+    from ..http.endpoints import all_endpoints
+    from .tree import Troupe
+
+    all_endpoints()
+    return Troupe
 
 
 async def _supervise(troupe: Troupe, signals: EndSignals, manager: ServiceManager) -> None:

@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
@@ -45,6 +45,10 @@ SETTINGS = {
 FORGETFUL = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "autovacuum": "off"}
 
 
+def _nothing() -> None:
+    """What is done while PostgreSQL starts, if nothing else is given."""
+
+
 class Embedded:
     """A running PostgreSQL that this process uses, until `leave`."""
 
@@ -63,13 +67,16 @@ class Embedded:
         """The URL to connect to."""
         return _dsn(self._cluster)
 
-    def enter(self) -> None:
-        """Make the cluster and start PostgreSQL if needed. After an exception, PostgreSQL does not run."""
+    def enter(self, meanwhile: Callable[[], object] = _nothing) -> None:
+        """Make the cluster and start PostgreSQL if needed. After an exception, PostgreSQL does not run.
+
+        `meanwhile` is called while it starts.
+        """
         try:
             with locked(self._cluster.door) as door:
                 self._runner = Runner.choose(self._cluster, self._settings, self._older, self._major)
                 initialise(self._cluster, self._runner, door)
-                self._start()
+                self._start(meanwhile)
                 self._users = os.open(self._cluster.users, LOCK_FILE, 0o600)
                 fcntl.flock(self._users, fcntl.LOCK_SH)
         except BaseException:
@@ -98,18 +105,18 @@ class Embedded:
         if last:
             self._await_guardian()
 
-    def _start(self) -> None:
+    def _start(self, meanwhile: Callable[[], object] = _nothing) -> None:
         """Start PostgreSQL unless it runs. The caller holds the door."""
         authenticate(self._cluster, self._runner)
         lock = _claim(self._cluster)
         if lock is None:
             return
         try:
-            self._start_anew(lock)
+            self._start_anew(lock, meanwhile)
         finally:
             os.close(lock)  # the guardian has inherited it
 
-    def _start_anew(self, lock: int) -> None:
+    def _start_anew(self, lock: int, meanwhile: Callable[[], object]) -> None:
         self._cluster.disown()
         sockets = {"unix_socket_directories": str(make_socket_directory(self._cluster, self._runner))}
         settings = SETTINGS | self._runner.settings | sockets
@@ -118,6 +125,7 @@ class Embedded:
             size = self._cluster.log_size()
             with tempfile.TemporaryFile("w+") as output:
                 self._guardian = self._runner.guard(self._cluster, settings, output, lock)
+                meanwhile()
                 if _gets_ready(self._cluster, self._guardian):
                     return
                 output.seek(0)
@@ -134,9 +142,9 @@ class Embedded:
 
 
 @contextmanager
-def embedded(data: Path, *, durable: bool = True) -> Generator[Embedded]:
-    """Use the PostgreSQL of a data directory, which is made and started if needed."""
-    server = enter(data, durable=durable)
+def embedded(data: Path, *, durable: bool = True, meanwhile: Callable[[], object] = _nothing) -> Generator[Embedded]:
+    """Use the PostgreSQL of a data directory, which is made and started if needed. `meanwhile` is called then."""
+    server = enter(data, durable=durable, meanwhile=meanwhile)
     try:
         yield server
     finally:
@@ -159,20 +167,21 @@ def _dsn(cluster: Cluster) -> str:
     return f"postgresql://postgres@/postgres?host={quote(str(cluster.socket_directory()), safe='/')}"
 
 
-def enter(data: Path, *, durable: bool = True) -> Embedded:
+def enter(data: Path, *, durable: bool = True, meanwhile: Callable[[], object] = _nothing) -> Embedded:
     """Return the PostgreSQL of a data directory, for callers of `leave`. Blocks: from Trio call it in a thread."""
     refuse_unfinished(data)
-    return enter_cluster(Cluster(data.absolute()), durable=durable)
+    return enter_cluster(Cluster(data.absolute()), durable=durable, meanwhile=meanwhile)
 
 
 def enter_cluster(
-    cluster: Cluster, *, durable: bool = True, older: Path | None = None, major: int = programs.MAJOR
-) -> Embedded:
+    cluster: Cluster, *, durable: bool = True, older: Path | None = None, major: int = programs.MAJOR,
+    meanwhile: Callable[[], object] = _nothing,
+) -> Embedded:  # fmt: skip
     """Return the PostgreSQL of a cluster, as `enter`. `older` is the directory of another major's programs."""
     try:
         make_private(cluster.data)
         server = Embedded(cluster, {} if durable else FORGETFUL, older, major)
-        server.enter()
+        server.enter(meanwhile)
     except programs.NoPrograms as error:
         raise EmbeddedFailed(str(error)) from error
     except PermissionError as error:

@@ -24,6 +24,7 @@ ROOT = Path(troupe.__file__).parent
 IMPORTED = [
     *(f"troupe.supervision.commands.{path.stem}" for path in sorted(ROOT.glob("supervision/commands/*.py"))),
     "troupe.supervision.process",
+    "troupe.supervision.tree",
     # The server imports its endpoints when it makes its application.
     *(".".join(("troupe", *path.relative_to(ROOT).with_suffix("").parts)) for path in sorted(ROOT.glob("http/*/*.py"))),
     f"{__package__}.preparing",

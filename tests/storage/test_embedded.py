@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -59,8 +60,10 @@ def other_process(data: Path) -> "subprocess.Popen[str]":
 
 
 def test_the_last_to_leave_stops_it(cluster_data: Path) -> None:
-    with embedded(cluster_data, durable=False) as first:
-        with embedded(cluster_data, durable=False) as second:
+    begun: list[str] = []
+    with embedded(cluster_data, durable=False, meanwhile=partial(begun.append, "first")) as first:
+        with embedded(cluster_data, durable=False, meanwhile=partial(begun.append, "second")) as second:
+            assert begun == ["first"], "it was started once, and something else was done meanwhile"
             assert second.dsn == first.dsn
         assert value(first) == 1
     assert not (cluster_data / "postgres" / "postmaster.pid").exists()
