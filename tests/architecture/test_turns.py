@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 PRINT_TURNS = """
 import json
 from troupe.actors.kernel import Actor
-import troupe.supervision.process
+import troupe.supervision.tree
 
 def derived(actor):
     for one in actor.__subclasses__():
