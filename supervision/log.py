@@ -2,12 +2,15 @@
 
 Records are JSON lines for machines and short lines for people. Equal records within `WINDOW` seconds are folded: the
 first is written at once, the others as one when the window is over, with the time of the first of them, their `count`
-and the seconds from the first to the last. Records that could not be written are counted in one `log.dropped`.
+and the seconds from the first to the last. What libraries log is folded for `LIBRARY_WINDOW`, also if only numbers in
+its text differ: a library that can't reach its server says so at each try. Records that could not be written are
+counted in one `log.dropped`.
 """
 
 from __future__ import annotations
 
 import logging
+import re
 import shlex
 import threading
 from collections import Counter
@@ -27,6 +30,11 @@ from .redaction import redacted
 from .vocabulary import FACTS, Level, LogEvent
 
 WINDOW = 10.0
+LIBRARY_WINDOW = 600.0
+# Each text of a library may be another one, so the oldest fold is closed before there are more.
+MOST_FOLDS = 1000
+# Numbers and addresses in memory, such as "retrying in 1.97s" and "at 0x7f2a0c".
+NUMBER = re.compile(r"0x[0-9a-f]+|\d+(?:\.\d+)?", re.IGNORECASE)
 # Two records are folded if these facts are equal. The other facts differ each time.
 LIKENESS = ("actor", "child", "incarnation", "message", "error", "place", "decision", "address", "logger")
 MOST_REQUEST_IDS = 16
@@ -54,6 +62,11 @@ class Fold:
     last: datetime | None = None
     latest: Facts = field(default_factory=Facts)
     request_ids: list[str] = field(default_factory=list[str])
+
+    def is_over(self, now: datetime) -> bool:
+        """True if the next equal record is written by itself."""
+        window = LIBRARY_WINDOW if self.event is LogEvent.LIBRARY_SAID else WINDOW
+        return not 0 <= (now - self.since).total_seconds() < window  # a clock that was set back would hold it for long
 
     def add(self, now: datetime, facts: Facts) -> None:
         """Add a record that is not written by itself."""
@@ -125,10 +138,12 @@ class SupervisionLog:
             if known.level.value < self.level.value:
                 return
             self._close_folds(now)
-            likeness = (known, *(told.get(name) for name in LIKENESS))
+            likeness = _likeness(known, told)
             if fold := self._folds.get(likeness):
                 fold.add(now, told)
             else:
+                if len(self._folds) >= MOST_FOLDS:
+                    self._close_fold(next(iter(self._folds)))
                 self._folds[likeness] = Fold(known, now)
                 self._put(now, known, told)
 
@@ -165,12 +180,14 @@ class SupervisionLog:
         return words[event], told
 
     def _close_folds(self, now: datetime, *, everything: bool = False) -> None:
-        over = [key for key, fold in self._folds.items() if everything or (now - fold.since).total_seconds() >= WINDOW]
-        for key in over:
-            fold = self._folds.pop(key)
-            if fold.first:
-                self._put(fold.first, fold.event, fold.summary())
+        for key in [key for key, fold in self._folds.items() if everything or fold.is_over(now)]:
+            self._close_fold(key)
         self._tell_dropped(now)
+
+    def _close_fold(self, key: tuple[object, ...]) -> None:
+        fold = self._folds.pop(key)
+        if fold.first:
+            self._put(fold.first, fold.event, fold.summary())
 
     def _put(self, time: datetime, event: LogEvent, facts: Facts) -> None:
         if not self._written(event, time, facts):
@@ -220,6 +237,13 @@ def as_json(now: datetime, event: LogEvent, facts: Facts) -> str:
     """Return a record for machines: one JSON object."""
     head = {"time": _instant(now), "level": event.level.name.lower(), "event": event.word}
     return escaped(orjson.dumps(head | facts, default=str).decode())
+
+
+def _likeness(event: LogEvent, facts: Facts) -> tuple[object, ...]:
+    """Return what equal records have in common."""
+    if event is LogEvent.LIBRARY_SAID:
+        facts = facts | {"error": NUMBER.sub("#", str(facts.get("error")))}
+    return (event, *(facts.get(name) for name in LIKENESS))
 
 
 def _commands_for(event: LogEvent, facts: Facts) -> list[str]:

@@ -2,13 +2,17 @@
 
 It starts before all other parts and stops after them. So it answers while the database is away, and it says that the
 server starts or stops. It reads no more than the first line of a request, and closes each connection after one answer.
+
+A new client is never kept waiting by slow ones: if there are too many, the one that has kept the server waiting for the
+longest time is cut off.
 """
 
 from __future__ import annotations
 
 import errno
 import socket
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import contextmanager
 from http import HTTPStatus
 from pathlib import Path
 
@@ -22,8 +26,10 @@ from ..failures import CannotListen
 from .exposition import CONTENT_TYPE, Exposition
 
 PATIENCE = 10.0  # seconds for a request and its answer
+HEAD_PATIENCE = 2.0  # seconds in which a client sends its request, which fits into one packet
 LONGEST_HEAD = 8 * 1024
-MOST_CLIENTS = 16  # at a time
+MOST_CLIENTS = 16  # that keep the server waiting at a time
+MOST_SCRAPES = 4  # at a time
 PORT_FREE = 0.25  # seconds between two tries to bind
 JSON = "application/json; charset=utf-8"
 TEXT = "text/plain; charset=utf-8"
@@ -43,7 +49,9 @@ class MetricsServer:
         self._readiness = readiness
         self._exposition = exposition
         self._waits = waits
-        self._clients = trio.CapacityLimiter(MOST_CLIENTS)
+        # The clients that send their request or take their answer, the one that began first at the front.
+        self._slow: dict[object, trio.CancelScope] = {}
+        self._scrapes = trio.CapacityLimiter(MOST_SCRAPES)
         self._answers: dict[str, Callable[[], Awaitable[tuple[int, str, bytes]]]] = {
             "/metrics": self._metrics, "/health/live": self._live, "/health/ready": self._ready
         }  # fmt: skip
@@ -83,12 +91,29 @@ class MetricsServer:
     async def _answer(self, stream: trio.SocketStream) -> None:
         try:
             with trio.move_on_after(PATIENCE):
-                async with self._clients, stream:
-                    method, path = await _first_line(stream)
+                async with stream:
+                    with self._waiting(HEAD_PATIENCE) as cut:
+                        method, path = await _first_line(stream)
+                    if cut.cancelled_caught:
+                        return
                     status, kind, body = await self._reply(method, path)
-                    await stream.send_all(_head(status, kind, len(body)) + (b"" if method == "HEAD" else body))
+                    with self._waiting(PATIENCE):
+                        await stream.send_all(_head(status, kind, len(body)) + (b"" if method == "HEAD" else body))
         except (trio.BrokenResourceError, trio.ClosedResourceError):
             return  # The client is gone.
+
+    @contextmanager
+    def _waiting(self, patience: float) -> Generator[trio.CancelScope]:
+        """Wait for a client in this block, at the cost of the slowest one if there are too many."""
+        if len(self._slow) >= MOST_CLIENTS:
+            self._slow.pop(next(iter(self._slow))).cancel()
+        client = object()
+        try:
+            with trio.move_on_after(patience) as scope:
+                self._slow[client] = scope
+                yield scope
+        finally:
+            self._slow.pop(client, None)
 
     async def _reply(self, method: str, path: str) -> Reply:
         answer = self._answers.get(path.partition("?")[0])
@@ -103,7 +128,8 @@ class MetricsServer:
             return 500, TEXT, b"This failed; the log of the server says why.\n"
 
     async def _metrics(self) -> Reply:
-        return 200, CONTENT_TYPE, await self._exposition.text(ready=not await self._readiness.obstacles())
+        async with self._scrapes:
+            return 200, CONTENT_TYPE, await self._exposition.text(ready=not await self._readiness.obstacles())
 
     async def _live(self) -> Reply:
         return 200, JSON, orjson.dumps({"status": "UP"})

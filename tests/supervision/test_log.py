@@ -10,7 +10,7 @@ import trio
 from trio.testing import MockClock
 
 from troupe.supervision.console import Terminal, as_text
-from troupe.supervision.log import WINDOW, Form, Forwarded, Misuse, SupervisionLog, as_json
+from troupe.supervision.log import LIBRARY_WINDOW, MOST_FOLDS, WINDOW, Form, Forwarded, Misuse, SupervisionLog, as_json
 from troupe.supervision.redaction import redacted
 from troupe.supervision.vocabulary import FACTS, Level, LogEvent
 
@@ -251,6 +251,43 @@ def test_what_libraries_log_comes_in_the_same_form(open_log: Open, lines: list[s
     assert len(lines) == 1
     assert (told["event"], told["logger"]) == ("library.said", "hypercorn.error")
     assert told["error"] == "Error in ASGI Framework: RuntimeError: for [address]"
+
+
+def test_what_a_library_repeats_is_one_record_and_then_a_count(
+    open_log: Open, lines: list[str], clock: HandClock
+) -> None:
+    """As the sender of traces does at each try while nothing takes them."""
+    log, logger = open_log(), logging.Logger("opentelemetry.exporter")
+    logger.addHandler(Forwarded(log))
+    for number in range(40):
+        logger.warning("No connection <at 0x%x>, retrying in %.2fs", 4096 + number, 1 + number / 7)
+        logger.error("Failed to export batch %d", number)
+        clock.move(WINDOW)
+    assert [json.loads(line).get("count") for line in lines] == [None, None]
+    logger.error("Failed to export metrics")
+    assert len(lines) == 3, "another text is another record"
+    clock.move(LIBRARY_WINDOW)
+    log.record("storage.back")
+    assert [json.loads(line).get("count") for line in lines[3:]] == [39, 39, None]
+
+
+def test_a_clock_that_was_set_back_holds_no_record_back(open_log: Open, lines: list[str], clock: HandClock) -> None:
+    log = open_log()
+    log.record("storage.lost")
+    log.record("storage.lost")
+    clock.move(-3600)
+    log.record("storage.back")
+    assert [json.loads(line)["event"] for line in lines] == ["storage.lost", "storage.lost", "storage.back"]
+
+
+def test_records_that_are_all_different_are_not_all_remembered(open_log: Open, lines: list[str]) -> None:
+    log = open_log()
+    for number in range(MOST_FOLDS + 1):
+        log.record("mailbox.full", actor=f"home/{number}")
+        if not number:
+            log.record("mailbox.full", actor="home/0")
+    assert json.loads(lines[-2])["count"] == 1, "the oldest is closed"
+    assert len(lines) == MOST_FOLDS + 2
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ def test_the_file_and_its_size_are_those_of_the_settings(tmp_path: Path) -> None
     settings = {"log_to": "file", "log_file": tmp_path / "mine.log", "log_file_size": 1, "log_files": 1}
     opened = open_log(Settings.model_validate(settings))
     for number in range(4500):  # of 250 bytes and more
-        opened.log.record("library.said", logger="a" * 200, error=f"number {number}")
+        opened.log.record("outbox.retry", host="a" * 200, error=f"number {number}")
         if number % 1000 == 0:
             opened.log.flush()
     opened.close()

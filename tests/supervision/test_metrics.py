@@ -28,6 +28,7 @@ from troupe.supervision.disks import FULL, Disks
 from troupe.supervision.metrics import exposition
 from troupe.supervision.metrics.exposition import PATIENCE, Exposition, One, written
 from troupe.supervision.metrics.families import gauge, histogram
+from troupe.supervision.metrics.server import HEAD_PATIENCE, MOST_CLIENTS, MetricsServer
 from troupe.supervision.metrics.pauses import CollectorPauses, LoopLag
 
 from ..small_disks import resize, small_disk
@@ -181,6 +182,51 @@ async def test_metrics_wait_no_longer_than_seconds_for_a_database_that_hangs(
         await metrics.text(ready=True)
         assert told[-1] == Backlog((), 1)
         nursery.cancel_scope.cancel()
+
+
+SLOW = {"head": b"GET /met", "answer": b"GET /metrics HTTP/1.1\r\n\r\n"}
+
+
+@pytest.mark.parametrize("client", SLOW)
+async def test_a_probe_of_health_is_answered_at_the_cost_of_the_slowest_clients(client: str, tmp_path: Path) -> None:
+    """Half of the clients send no whole request, or take no answer, and stay for as long as they may."""
+    path, stopping, patience = tmp_path / "metrics.sock", trio.Event(), HEAD_PATIENCE / 2
+    served = MetricsServer(path, cast("Any", LongText()), cast("Any", Well()), lambda *_, **__: None, waits=False)
+    async with trio.open_nursery() as nursery:
+        await nursery.start(served.run, stopping)
+        with trio.fail_after(patience):
+            slow = [await trio.open_unix_socket(path) for _ in range(2 * MOST_CLIENTS)]
+            for one in slow:
+                with contextlib.suppress(trio.BrokenResourceError):  # the first ones may be cut off by now
+                    await one.send_all(SLOW[client])
+            await trio.testing.wait_all_tasks_blocked(0.01)
+            probe = await trio.open_unix_socket(path)
+            await probe.send_all(b"GET /health/live HTTP/1.1\r\n\r\n")
+            answer = b"".join([part async for part in probe])
+            assert answer.startswith(b"HTTP/1.1 200")
+            with contextlib.suppress(trio.BrokenResourceError):
+                while await slow[0].receive_some():
+                    pass  # it ends for the first one, which has waited for the longest time
+        stopping.set()
+        for one in slow:
+            await one.aclose()
+
+
+class LongText:
+    """Metrics that fit into no buffer of a socket."""
+
+    async def run(self) -> None:
+        """Measure nothing."""
+
+    async def text(self, *, ready: bool) -> bytes:
+        return bytes(2**22)
+
+
+class Well:
+    """A server that is ready."""
+
+    async def obstacles(self) -> list[str]:
+        return []
 
 
 def test_the_pauses_of_the_collector_are_measured_while_metrics_are_on() -> None:
