@@ -8,6 +8,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import quote, unquote
 
 SOCKET_NAME = ".s.PGSQL.5432"
 
@@ -16,6 +17,10 @@ NAME = "postgres"
 UNFINISHED = "postgres-unfinished"
 # A whole one that an upgrade is about to put in the place of the old one.
 UPGRADED = "postgres-upgraded"
+
+# Folders for sockets, in place of a cluster's folder whose path is too long or unusual for a socket.
+SHORT_FOLDER = "/tmp/troupe-"  # noqa: S108 - its owner is checked, and TMPDIR may be as long as the path was
+OWN_URL = "postgresql://postgres@/postgres?host="
 
 # Higher than every process number.
 NOBODY = str(2**31 - 1)
@@ -120,6 +125,18 @@ class Cluster:
                 return lines.read().decode(errors="replace")
         except OSError:
             return ""
+
+
+def url_of(cluster: Cluster) -> str:
+    """Return the URL to connect to the running server of a cluster."""
+    return OWN_URL + quote(str(cluster.socket_directory()), safe="/")
+
+
+def is_own(url: str) -> bool:
+    """True if a URL is that of an embedded PostgreSQL."""
+    folder = unquote(url.removeprefix(OWN_URL))
+    names = (NAME, UNFINISHED, UPGRADED)
+    return url.startswith(OWN_URL) and (folder.startswith(SHORT_FOLDER) or folder.rpartition("/")[2] in names)
 
 
 @contextmanager

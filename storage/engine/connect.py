@@ -119,7 +119,7 @@ def transact_once(
     async def transaction() -> T:
         with trouble.connecting(dsn):
             connection = await connect(dsn, application_name="troupe/command", deadline=LONGEST, patience=LONGEST + 5)
-        with trouble.unavailable():
+        with trouble.unavailable(dsn):
             return await _in_transaction(connection, lambda: work(cast(Connection, connection), *args, **kwargs))
 
     return run(transaction)
@@ -153,6 +153,7 @@ class Session:
     """
 
     def __init__(self, dsn: str, application_name: str = "troupe/command") -> None:
+        self._dsn = dsn
         self._loop = asyncio.SelectorEventLoop()
         try:
             with trouble.connecting(dsn):
@@ -170,7 +171,7 @@ class Session:
 
         task = self._loop.create_task(body())
         try:
-            with trouble.unavailable():
+            with trouble.unavailable(self._dsn):
                 return self._loop.run_until_complete(task)
         finally:
             if not task.done():  # Ctrl-C: PostgreSQL is not waited for, and the session can't be used any more

@@ -14,10 +14,11 @@ import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
-from urllib.parse import quote
 
 from . import programs
-from .cluster import LOCK_FILE, NAME, UPGRADED, Cluster, EmbeddedFailed, locked, locked_now, reason, try_lock
+from .cluster import (
+    LOCK_FILE, NAME, UPGRADED, Cluster, EmbeddedFailed, locked, locked_now, reason, try_lock, url_of,
+)  # fmt: skip
 from .data_folder import make_private, refuse_unfinished
 from .preparation import authenticate, initialise, make_socket_directory
 from .runner import Runner, name_of_us
@@ -65,7 +66,7 @@ class Embedded:
     @property
     def dsn(self) -> str:
         """The URL to connect to."""
-        return _dsn(self._cluster)
+        return url_of(self._cluster)
 
     def enter(self, meanwhile: Callable[[], object] = _nothing) -> None:
         """Make the cluster and start PostgreSQL if needed. After an exception, PostgreSQL does not run.
@@ -157,14 +158,10 @@ def exists(data: Path) -> bool:
     return cluster.version() is not None or (cluster.data / UPGRADED).exists()
 
 
-def running_dsn(data: Path) -> str | None:
+def runningurl_of(data: Path) -> str | None:
     """Return the URL of the data directory's PostgreSQL if it runs, for what is not worth a start."""
     cluster = Cluster(data.absolute())
-    return _dsn(cluster) if cluster.running() is not None else None
-
-
-def _dsn(cluster: Cluster) -> str:
-    return f"postgresql://postgres@/postgres?host={quote(str(cluster.socket_directory()), safe='/')}"
+    return url_of(cluster) if cluster.running() is not None else None
 
 
 def enter(data: Path, *, durable: bool = True, meanwhile: Callable[[], object] = _nothing) -> Embedded:

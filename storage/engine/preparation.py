@@ -8,7 +8,7 @@ import shutil
 import signal
 from pathlib import Path
 
-from .cluster import NAME, SOCKET_NAME, UPGRADED, Cluster, EmbeddedFailed
+from .cluster import NAME, SHORT_FOLDER, SOCKET_NAME, UPGRADED, Cluster, EmbeddedFailed
 from .runner import Runner, user_of
 
 #: Linux takes 107 bytes of a socket's path, macOS 103.
@@ -97,7 +97,7 @@ def make_socket_directory(cluster: Cluster, runner: Runner) -> Path:
     if plain and len(os.fsencode(cluster.folder / SOCKET_NAME)) <= LONGEST_SOCKET_PATH:
         return cluster.folder
     name = hashlib.sha256(os.fsencode(cluster.folder.resolve())).hexdigest()[:12]
-    short = Path("/tmp") / f"troupe-{name}"  # noqa: S108 - its owner is checked, and TMPDIR may be as long as the path was
+    short = Path(SHORT_FOLDER + name)
     short.mkdir(mode=0o700, exist_ok=True)
     if short.is_symlink() or short.stat().st_uid not in (
         os.geteuid(),

@@ -202,7 +202,7 @@ class _Lease:
         with trouble.connecting(self.dsn):
             await self._connect()
         try:
-            with trouble.unavailable():
+            with trouble.unavailable(self.dsn):
                 yield
         except BaseException:
             self.connection.terminate()

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 import asyncpg  # pyright: ignore[reportMissingTypeStubs]  # it has none
 
+from .cluster import is_own
 from .database import Unavailable
 
 URL = "TROUPE_DATABASE_URL"
@@ -42,19 +43,35 @@ ADVICE: tuple[tuple[type[BaseException], str], ...] = (
 )
 
 
+# The embedded PostgreSQL has no URL that could be wrong, and no network before it.
+SILENT = (
+    "its processes are stopped, wait for a disk, or get no CPU: `ps -C postgres -o pid,stat,args` shows T for stopped"
+    " (`kill -CONT PID`) and D for a disk that hangs"
+)
+OWN_ADVICE: tuple[tuple[type[BaseException], str], ...] = (
+    (TimeoutError, SILENT),
+    (ConnectionRefusedError, "it has ended, or begins to run: try again in a moment, or look into its log"),
+    (FileNotFoundError, "it has ended, or begins to run: try again in a moment, or look into its log"),
+    (asyncpg.TooManyConnectionsError, "lower TROUPE_DATABASE_CONNECTIONS, or end other programs that use it"),
+)
+
+
 @contextmanager
-def unavailable() -> Generator[None]:
-    """Turn errors of PostgreSQL and of the network into Unavailable, with a text for an operator."""
+def unavailable(dsn: str = "") -> Generator[None]:
+    """Turn errors of PostgreSQL and of the network into Unavailable, with a text for an operator.
+
+    The advice is for an external PostgreSQL, unless `dsn` is that of an embedded one.
+    """
     try:
         yield
     except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError) as error:
-        raise Unavailable(explain(error)) from error
+        raise Unavailable(explain(error, dsn)) from error
 
 
 @contextmanager
 def connecting(dsn: str) -> Generator[None]:
     """Turn errors into Unavailable, around the opening of a connection to `dsn`."""
-    with unavailable():
+    with unavailable(dsn):
         try:
             if not _is_whole(dsn):
                 raise ValueError
@@ -71,9 +88,10 @@ def _is_whole(dsn: str) -> bool:
     return "@" in authority or not any("@" in part for part in rest)
 
 
-def explain(error: BaseException) -> str:
+def explain(error: BaseException, dsn: str = "") -> str:
     """Return the cause and the remedy, in one line."""
-    advice = next((advice for kind, advice in ADVICE if isinstance(error, kind)), None)
+    table = (*OWN_ADVICE, *ADVICE) if is_own(dsn) else ADVICE
+    advice = next((advice for kind, advice in table if isinstance(error, kind)), None)
     return f"{_cause(error)}: {advice}" if advice else _cause(error)
 
 

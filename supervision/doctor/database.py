@@ -16,6 +16,9 @@ OLDEST = 15  # NULLS NOT DISTINCT of unique indexes
 # Besides the pool: the connection that holds the term and hears notices, and two commands at once.
 BESIDES = 3
 NOT_SEEN = "the room on the disk of an external PostgreSQL can't be seen from here"
+LET_GO_ON = (
+    "Let its processes go on with `kill -CONT PID`, or free the disk that they wait for: `dmesg` names one that fails."
+)
 LOSES = {
     "fsync": "a power cut can destroy the database",
     "full_page_writes": "a power cut can destroy pages of the database",
@@ -30,7 +33,8 @@ def check_database(examination: Examination) -> Iterator[Finding]:
     try:
         facts = transact_once(examination.dsn, server_facts)
     except StorageError as error:
-        yield Finding(SUBJECT, "wrong", f"it can't be asked: {error}", _reach(examination))
+        silent = isinstance(error.__cause__, TimeoutError) and not _is_external(examination)
+        yield Finding(SUBJECT, "wrong", f"it can't be asked: {error}", LET_GO_ON if silent else _reach(examination))
         return
     yield from judge(facts, examination.sources.settings.database_connections, own=not _is_external(examination))
     yield from _schema(examination.dsn)

@@ -27,6 +27,17 @@ def test_the_cause_and_what_to_do_are_one_line(error: Exception, text: str) -> N
         raise error
 
 
+@pytest.mark.parametrize("folder", ["/srv/troupe/data/postgres", "/tmp/troupe-0123456789ab", "/a/postgres-unfinished"])  # noqa: S108
+@pytest.mark.parametrize("error", [TimeoutError(), ConnectionRefusedError(), FileNotFoundError()])
+def test_the_advice_for_the_embedded_postgresql_names_no_url_and_no_firewall(folder: str, error: Exception) -> None:
+    with pytest.raises(Unavailable) as told, connecting(f"postgresql://postgres@/postgres?host={folder}"):
+        raise error
+    assert "TROUPE_DATABASE_URL" not in str(told.value)
+    assert ("kill -CONT" in str(told.value)) is isinstance(error, TimeoutError)
+    with pytest.raises(Unavailable, match="TROUPE_DATABASE_URL"), connecting("postgresql:///?host=/run/postgresql"):
+        raise error
+
+
 @pytest.mark.parametrize("password", ["1/secret", "1?secret", "1#secret", "secret:1"])
 def test_a_password_that_cuts_the_url_is_not_shown(password: str) -> None:
     with pytest.raises(Unavailable) as told, connecting(f"postgresql://ada:{password}@localhost/troupe"):

@@ -83,20 +83,25 @@ def test_a_disk_that_is_nearly_full_or_has_no_files_left_is_found(examine: Exami
     with small_disk(tmp_path / "small", "8m") as small:
         fill(small / "full")
         assert wrong(examine(disk.check_disk, TROUPE_DATA=str(small / "data"))) == [
-            "data: 0 MiB free of 8 MiB; an hour of work may need 2.0 GiB"
+            f"data, media, database ({small}): 0 MiB free of 8 MiB; an hour of work may need 2.0 GiB"
         ]
     with small_disk(tmp_path / "few", "4g", nr_inodes="100") as few:
         assert wrong(examine(disk.check_disk, TROUPE_DATA=str(few))) == [
-            "data: 4.0 GiB free of 4.0 GiB, but only 99 more files can be made"
+            f"data, media, database ({few}): 4.0 GiB free of 4.0 GiB, but only 99 more files can be made"
         ]
 
 
 def test_each_disk_is_looked_at_once_and_that_of_the_log_too(examine: Examine, tmp_path: Path) -> None:
     assert len(examine(disk.check_disk)) == 1
     with small_disk(tmp_path / "log", "8m") as small:
-        found = examine(disk.check_disk, TROUPE_LOG_TO="file", TROUPE_LOG_FILE=str(small / "troupe.log"))
-        assert [one.state for one in found] == ["good", "wrong"]
-        assert found[1].text.startswith("log: ")
+        log = small / "mine.log"
+        for name in ("mine.log", "mine.log.1"):
+            (small / name).write_bytes(bytes(2 * disk.MIB))
+        data, of_log = examine(disk.check_disk, TROUPE_LOG_TO="file", TROUPE_LOG_FILE=str(log), TROUPE_LOG_FILES="4")
+        assert (data.state, of_log.state) == ("good", "wrong")
+        assert of_log.text.startswith(f"log ({small}): 4 MiB free of 8 MiB")
+        assert f"The log {log} and the older files beside it take 4 MiB, and may take 250 MiB:" in of_log.cure
+        assert "media" not in of_log.cure, "they are on another disk"
 
 
 def test_a_clock_that_differs_from_the_databases_is_found() -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import socket
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import cast
 
 import asyncpg
@@ -13,11 +15,13 @@ from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from troupe.actors.activitypub.keys import private_pem, public_pem
+from troupe.storage.engine import connect
+from troupe.storage.engine.cluster import NAME, OWN_URL, SOCKET_NAME
 from troupe.storage.engine.connect import run, transact_once
 from troupe.storage.engine.database import Connection
 from troupe.storage.engine.server_facts import ServerFacts, server_facts
 from troupe.supervision.doctor.clock import check_clock
-from troupe.supervision.doctor.database import check_database, judge
+from troupe.supervision.doctor.database import LET_GO_ON, check_database, judge
 from troupe.supervision.doctor.findings import Check, Examination, Finding
 from troupe.supervision.doctor.keys import check_keys
 from troupe.supervision.doctor.proxy import check_proxy
@@ -61,6 +65,21 @@ def test_a_server_that_forgets_in_a_power_cut_is_found(dsn: str) -> None:
         "fsync is off", "full_page_writes is off", "synchronous_commit is off"
     ]  # fmt: skip
     assert found[0].cure == "As superuser: ALTER SYSTEM SET fsync = on; SELECT pg_reload_conf()."
+
+
+def test_an_embedded_server_that_is_frozen_has_a_cure_of_its_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(connect, "CONNECT_TIMEOUT", 0.01)
+    # pytest's folders have names that are too long for a socket.
+    with TemporaryDirectory(prefix="troupe-") as folder, socket.socket(socket.AF_UNIX) as frozen:
+        cluster = Path(folder) / NAME
+        cluster.mkdir()
+        frozen.bind(str(cluster / SOCKET_NAME))
+        frozen.listen()
+        (found,) = check_database(Examination(read_sources({}, {}), f"{OWN_URL}{cluster}"))
+    assert "PostgreSQL does not answer: its processes are stopped" in found.text
+    assert (found.state, found.cure) == ("wrong", LET_GO_ON)
 
 
 def test_a_good_server_is_told_in_a_line(facts: ServerFacts) -> None:
