@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote, unquote
 
+from .lock_waits import said_of
+
 SOCKET_NAME = ".s.PGSQL.5432"
 
 # The folder of the cluster below the data folder, and of one that is not whole yet.
@@ -141,10 +143,12 @@ def is_own(url: str) -> bool:
 
 @contextmanager
 def locked(path: Path) -> Generator[int]:
-    """Hold a lock file alone; waits for it."""
+    """Hold a lock file alone; waits for it, and says so."""
     descriptor = os.open(path, LOCK_FILE, 0o600)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        if not try_lock(descriptor):
+            with said_of(f"another program, which starts or stops PostgreSQL in {path.parent}"):
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield descriptor
     finally:
         os.close(descriptor)

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Concatenate, ParamSpec, Self, TypeVar, cast
 import asyncpg
 import orjson
 
-from . import trouble
+from . import lock_waits, trouble
 from .database import Connection
 
 #: asyncpg's own connection, whose types pyright cannot see through.
@@ -120,7 +120,8 @@ def transact_once(
         with trouble.connecting(dsn):
             connection = await connect(dsn, application_name="troupe/command", deadline=LONGEST, patience=LONGEST + 5)
         with trouble.unavailable(dsn):
-            return await _in_transaction(connection, lambda: work(cast(Connection, connection), *args, **kwargs))
+            async with lock_waits.said(dsn, connection):
+                return await _in_transaction(connection, lambda: work(cast(Connection, connection), *args, **kwargs))
 
     return run(transaction)
 
@@ -167,7 +168,8 @@ class Session:
         """Run `work(connection, …)`."""
 
         async def body() -> T:
-            return await work(cast(Connection, self._connection), *args, **kw)
+            async with lock_waits.said(self._dsn, self._connection):
+                return await work(cast(Connection, self._connection), *args, **kw)
 
         task = self._loop.create_task(body())
         try:

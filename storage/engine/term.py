@@ -21,7 +21,7 @@ import asyncpg
 import trio
 import trio_asyncio
 
-from . import trouble
+from . import lock_waits, trouble
 from .connect import UNAVAILABLE, connect, run
 from .database import Connection, Fenced, lone_exception
 from .migrate import Migration, migrate, missing
@@ -239,7 +239,8 @@ class _Lease:
             return
         connection = await connect(self.dsn, application_name=MIGRATING_NAME, deadline=MIGRATION_DEADLINE)
         try:
-            await migrate(cast(Connection, connection), on_applied=self.on_migrated)
+            async with lock_waits.said(self.dsn, connection):
+                await migrate(cast(Connection, connection), on_applied=self.on_migrated)
             await connection.close()
         except BaseException:
             connection.terminate()  # without waiting for PostgreSQL, which may be what failed

@@ -1,13 +1,17 @@
 """`troupe settings`: what is printed, stored and refused."""
 
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
-from troupe.storage.engine.connect import transact_once
+from troupe.storage.engine import cluster, lock_waits
+from troupe.storage.engine.connect import Session, transact_once
 from troupe.storage.engine.database import Connection
-from troupe.supervision.commands import troupe
+from troupe.supervision.commands import rows, troupe
 
 
 @pytest.fixture
@@ -134,3 +138,58 @@ def test_what_a_setting_can_not_be_is_refused(data: Path, name: str, value: str,
     refused = settings(data, "set", name, value)
     assert refused.exit_code != 0
     assert text in refused.stderr
+
+
+def test_a_command_that_waits_for_a_lock_says_for_whose(
+    folder: tuple[Path, str], data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lock_waits, "SAID_AFTER", 0.0)
+    monkeypatch.setattr(lock_waits, "LOOK_EVERY", 0.05)
+    with Session(folder[1]) as other, held_until_said(other, monkeypatch) as said:
+        assert settings(data, "set", "search_results", "30").exit_code == 0
+    assert said[0].startswith("Waiting for another command, which holds a lock of the database (process ")
+    assert len(said) == 1
+
+
+@contextmanager
+def held_until_said(other: Session, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """Hold the turn of the commands until one has said that it waits."""
+    said, is_said = list[str](), threading.Event()
+    monkeypatch.setattr(lock_waits, "_say", lambda text: (said.append(text), is_said.set()))
+    other(take_turn)
+
+    def let_go() -> None:
+        is_said.wait(20)
+        other(give_up_turn)
+
+    thread = threading.Thread(target=let_go)
+    thread.start()
+    yield said
+    thread.join(20)
+
+
+async def take_turn(db: Connection) -> None:
+    await db.execute(rows.ALL_TURNS)
+
+
+async def give_up_turn(db: Connection) -> None:
+    await db.execute("SELECT pg_advisory_unlock_all()")
+
+
+def test_a_program_that_waits_for_a_lock_file_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(lock_waits, "SAID_AFTER", 0.0)
+    is_said, say = threading.Event(), lock_waits._say
+    monkeypatch.setattr(lock_waits, "_say", lambda text: (say(text), is_said.set()))
+    with cluster.locked(tmp_path / "lock"):
+        thread = threading.Thread(target=take_and_leave, args=(tmp_path / "lock",))
+        thread.start()
+        assert is_said.wait(20)
+    thread.join(20)
+    assert capsys.readouterr().err == f"Waiting for another program, which starts or stops PostgreSQL in {tmp_path}.\n"
+
+
+def take_and_leave(lock: Path) -> None:
+    with cluster.locked(lock):
+        pass

@@ -1,0 +1,92 @@
+"""What a command waits for. After a second it is said on standard error, so that nobody takes the command for hung."""
+
+# Not strict: asyncpg, around which this module is an adapter, has no complete types.
+# pyright: standard
+
+import asyncio
+import sys
+import threading
+from collections.abc import AsyncGenerator, Generator, Mapping
+from contextlib import asynccontextmanager, contextmanager, suppress
+from typing import Any
+
+import asyncpg
+
+#: Seconds after which a wait is said.
+SAID_AFTER = 1.0
+# Seconds between two looks for a lock. Most that takes long is work.
+LOOK_EVERY = 10.0
+PATIENCE = 10.0  # seconds for a look
+
+BLOCKER = """
+    SELECT pid, application_name, to_char(xact_start, 'HH24:MI:SS') AS since FROM pg_stat_activity
+    WHERE pid = ANY(pg_blocking_pids($1)) ORDER BY xact_start LIMIT 1
+"""
+
+# By the name of the connection that holds the lock.
+HOLDERS = {
+    "troupe/command": "another command",
+    "troupe/copy": "a command that moves the database",
+    "troupe/migrate": "a migration",
+    "troupe/term=": "the server",
+}
+
+
+@asynccontextmanager
+async def said(dsn: str, connection: Any) -> AsyncGenerator[None]:
+    """Say while this block runs who holds the lock that the connection waits for. On the asyncio side."""
+    watcher = asyncio.create_task(_watch(dsn, connection.get_server_pid()))
+    try:
+        yield
+    finally:
+        watcher.cancel()
+        await asyncio.gather(watcher, return_exceptions=True)
+
+
+async def _watch(dsn: str, process: int) -> None:
+    seconds = SAID_AFTER
+    while True:
+        await asyncio.sleep(seconds)
+        # A PostgreSQL that can't be asked is reported by the command itself.
+        with suppress(OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
+            if blocker := await _blocker(dsn, process):
+                return _say(_described(blocker))
+        seconds = LOOK_EVERY
+
+
+async def _blocker(dsn: str, process: int) -> Mapping[str, Any] | None:
+    """Return the connection that a process of PostgreSQL waits for."""
+    looking = await asyncpg.connect(
+        dsn, timeout=PATIENCE, command_timeout=PATIENCE, server_settings={"timezone": "UTC"}
+    )
+    try:
+        return await looking.fetchrow(BLOCKER, process)
+    finally:
+        looking.terminate()
+
+
+def _described(blocker: Mapping[str, Any]) -> str:
+    name = blocker["application_name"]
+    holder = next((words for start, words in HOLDERS.items() if name.startswith(start)), None)
+    return (
+        f"Waiting for {holder or name or 'a session without a name'}, which holds a lock of the database"
+        f" (process {blocker['pid']} of PostgreSQL, in a transaction since {blocker['since']} UTC)."
+    )
+
+
+@contextmanager
+def said_of(what: str) -> Generator[None]:
+    """Say what is waited for if this block takes longer than a second."""
+    timer = threading.Timer(SAID_AFTER, _say, [f"Waiting for {what}."])
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def _say(text: str) -> None:
+    with suppress(OSError, ValueError):  # it may be closed
+        sys.stderr.write(f"{text}\n")
+        sys.stderr.flush()
