@@ -108,7 +108,10 @@ async def _obey(
     *,
     task_status: trio.TaskStatus[None],
 ) -> None:
-    with signals.received() as received:
+    def pass_over() -> None:
+        troupe.log.record("hangup.ignored", decision="go on: settings of files and options need a restart")
+
+    with signals.received(pass_over) as received:
         task_status.started()
         async for name in received:
             if not stopping.is_set():

@@ -2,6 +2,9 @@
 
 The first ends it in order. The second does too, without grace for running requests. The third ends the process at once;
 PostgreSQL is then stopped by its guardian.
+
+SIGHUP has this meaning only for a server that was started in a terminal. To one of systemd or of a container, which has
+none, programs send it to have settings read again or a log reopened: ending would surprise them, so the server goes on.
 """
 
 from __future__ import annotations
@@ -37,6 +40,8 @@ class EndSignals:
         self._acted_on = 0  # of the names
         self._last = -math.inf
         self._act: Callable[[str], None] | None = None
+        self._pass_over: Callable[[], object] = _nothing
+        self._has_terminal = has_terminal()
 
     @property
     def first(self) -> str:
@@ -66,12 +71,19 @@ class EndSignals:
             yield
 
     @contextmanager
-    def received(self) -> Generator[trio.MemoryReceiveChannel[str]]:
-        """Receive the names of the signals, in Trio. One that came before this block is received too."""
+    def received(self, pass_over: Callable[[], object]) -> Generator[trio.MemoryReceiveChannel[str]]:
+        """Receive the names of the signals, in Trio. One that came before this block is received too.
+
+        `pass_over` is called for a SIGHUP that does not end the server.
+        """
         send, receive = trio.open_memory_channel[str](MOST)
         token = trio.lowlevel.current_trio_token()
-        with self._acting(lambda name: token.run_sync_soon(send.send_nowait, name)):
-            yield receive
+        self._pass_over = lambda: token.run_sync_soon(pass_over, idempotent=True)
+        try:
+            with self._acting(lambda name: token.run_sync_soon(send.send_nowait, name)):
+                yield receive
+        finally:
+            self._pass_over = _nothing
 
     @contextmanager
     def _acting(self, act: Callable[[str], None]) -> Generator[None]:
@@ -84,6 +96,9 @@ class EndSignals:
 
     def _hear(self, number: int, frame: FrameType | None) -> None:
         """Run by Python between two instructions of the main thread, so no lock may be taken here."""
+        if number == signal.SIGHUP and not self._has_terminal:
+            self._pass_over()
+            return
         now = time.monotonic()
         if now - self._last < ECHO_SECONDS:
             return
@@ -101,3 +116,16 @@ class EndSignals:
         while self._act is not None and self._acted_on < len(self._names):
             self._acted_on += 1
             self._act(self._names[self._acted_on - 1])
+
+
+def has_terminal() -> bool:
+    """True if a terminal controls this process, which then gets SIGHUP when the terminal is closed."""
+    try:
+        os.close(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY))
+    except OSError:
+        return False
+    return True
+
+
+def _nothing() -> None:
+    """Do nothing: no loop runs that could tell of the signal."""

@@ -132,6 +132,12 @@ class LogEvent(Enum):
         Level.ERROR,
         "Records are missing here: the log's reader was too slow, its disk was full, or its pipe was closed.",
     )
+    HANGUP_IGNORED = (
+        "hangup.ignored",
+        Level.INFO,
+        "SIGHUP came to a server without a terminal. There is nothing to read again: texts and a moved log file are"
+        " noticed without it.",
+    )
     SHUTDOWN_MISSED = (
         "shutdown.missed",
         Level.WARNING,

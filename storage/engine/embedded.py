@@ -17,8 +17,17 @@ from pathlib import Path
 
 from . import programs
 from .cluster import (
-    LOCK_FILE, NAME, UPGRADED, Cluster, EmbeddedFailed, locked, locked_now, reason, try_lock, url_of,
-)  # fmt: skip
+    LOCK_FILE,
+    NAME,
+    UPGRADED,
+    Cluster,
+    EmbeddedFailed,
+    locked,
+    locked_now,
+    reason,
+    try_lock,
+    url_of,
+)
 from .data_folder import make_private, refuse_unfinished
 from .preparation import authenticate, initialise, make_socket_directory
 from .runner import Runner, name_of_us
@@ -158,7 +167,7 @@ def exists(data: Path) -> bool:
     return cluster.version() is not None or (cluster.data / UPGRADED).exists()
 
 
-def runningurl_of(data: Path) -> str | None:
+def running_dsn(data: Path) -> str | None:
     """Return the URL of the data directory's PostgreSQL if it runs, for what is not worth a start."""
     cluster = Cluster(data.absolute())
     return url_of(cluster) if cluster.running() is not None else None

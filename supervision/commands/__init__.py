@@ -61,7 +61,7 @@ EXIT_CODES = """\b
 Exit codes:
   0   done
   1   not done, for the reason given; nothing is half made
-  2   a wrong command, option or setting
+  2   a wrong command, option, value or setting
   69  the database can't be reached or used
   70  the server failed, or another server took over
   130 interrupted; what was done stays, and the command says how to go on

@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, BinaryIO
 import click
 
 from ...storage.engine.json_values import JsonObject
+from .acting import WrongValue, on_account
 from .acting import act as act_once
-from .acting import on_account
 from .options import (
     CommandRefused,
     account_argument,
     ask_first,
     dry_run_option,
     json_option,
+    number_of,
     print_json,
     print_list,
     setting_options,
@@ -74,7 +75,7 @@ def create(
     """
     from ...actors.rules.passwords import hashed
     from ..domain import base_url
-    from .making import InvalidAccount, RequestedAccount, check_account, make_accounts
+    from .making import InvalidAccount, RequestedAccount, WrongAccount, check_account, make_accounts
     from .rows import transact
 
     settings = settings_from(config, data=data, domain=domain)
@@ -82,6 +83,8 @@ def create(
         check_account(name, email, role)
         wanted = RequestedAccount(name, email, hashed(password), role, confirmed, approved)
         transact(settings, make_accounts, settings, [wanted], ())
+    except WrongAccount as wrong:
+        raise WrongValue(f"{wrong}.") from None
     except InvalidAccount as unfit:
         raise CommandRefused(f"{unfit}.") from None
     click.echo(f"Made {base_url(settings)}/@{name}")
@@ -102,7 +105,7 @@ def import_(
     by a line with `name`, `id` and `token`.
     """
     from .importing import read_accounts
-    from .making import InvalidAccount, make_accounts, parse_scopes
+    from .making import InvalidAccount, WrongAccount, make_accounts, parse_scopes
     from .progress import interruptible, progress
     from .rows import transact
 
@@ -114,11 +117,13 @@ def import_(
             wanted = read_accounts(lines, update)
         with interruptible("No account was made."):
             made = transact(settings, make_accounts, settings, wanted, granted, dry_run=dry_run)
+    except WrongAccount as wrong:
+        raise WrongValue(f"{wrong}. No account was made.") from None
     except InvalidAccount as unfit:
         raise CommandRefused(f"{unfit}. No account was made.") from None
     if granted and not dry_run:
         click.echo("\n".join(json.dumps({"name": one.username, "id": str(one.id), "token": one.token}) for one in made))
-    click.echo(f"{'Would make' if dry_run else 'Made'} {len(made)} accounts.", err=True)
+    click.echo(f"{'Would make' if dry_run else 'Made'} {number_of(len(made), 'accounts')}.", err=True)
 
 
 @accounts.command
@@ -340,7 +345,8 @@ def merge(
 
 
 def _counted(found: JsonObject) -> str:
-    return f"@{found['account']} with {found['statuses']} posts and {found['followers']} followers"
+    posts, followers = number_of(found["statuses"], "posts"), number_of(found["followers"], "followers")
+    return f"@{found['account']} with {posts} and {followers}"
 
 
 def _line(one: JsonObject) -> str:

@@ -17,6 +17,12 @@ class NotDone(CommandRefused):
     """Raised when an act can't be done. The text says why; nothing was changed."""
 
 
+class WrongValue(NotDone):
+    """Raised for a value that is never right, such as a domain that is none."""
+
+    exit_code = 2
+
+
 def allowed(outcome: T | Refused) -> T:
     """Return the outcome of an act. Raises NotDone for a refusal."""
     if isinstance(outcome, Refused):
@@ -46,11 +52,13 @@ def on_account(
 ) -> T:
     """Run `work(connection, handle, local_domain, *args, ids, now)` in one transaction, as `act` does."""
     from ..domain import base_url
-    from .making import InvalidAccount
+    from .making import InvalidAccount, WrongAccount
     from .rows import transact
 
     settings = settings_from(config, **chosen)
     try:
         return transact(settings, work, handle, urlsplit(base_url(settings)).netloc, *args, dry_run=dry_run)
+    except WrongAccount as wrong:
+        raise WrongValue(f"{wrong}.") from None
     except InvalidAccount as unfit:
         raise NotDone(f"{unfit}.") from None

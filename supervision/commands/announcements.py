@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from ...storage.engine.json_values import JsonObject
+from .acting import WrongValue
 from .options import CommandRefused, ask_first, json_option, print_list, setting_options, settings_from, yes_option
 
 LISTED_CHARACTERS = 60
@@ -50,6 +51,9 @@ def add(
         wanted = NewAnnouncement.of(
             sys.stdin.read() if text == "-" else text, starts, ends, at, all_day=all_day, draft=draft
         )
+    except InvalidAnnouncement as unfit:
+        raise WrongValue(f"{unfit}.") from None
+    try:
         id = transact(settings, add_announcement, settings, wanted)
     except InvalidAnnouncement as unfit:
         raise CommandRefused(f"{unfit}.") from None
@@ -77,8 +81,13 @@ def publish(announcement_id: int, at: str | None, data: str | None, config: Path
     from .announcing import publish_announcement
     from .rows import transact
 
+    settings = settings_from(config, data=data)
     try:
-        transact(settings_from(config, data=data), publish_announcement, announcement_id, at and instant_of(at))
+        due = at and instant_of(at)
+    except InvalidAnnouncement as unfit:
+        raise WrongValue(f"{unfit}.") from None
+    try:
+        transact(settings, publish_announcement, announcement_id, due)
     except InvalidAnnouncement as unfit:
         raise CommandRefused(f"{unfit}.") from None
     click.echo(f"Published announcement {announcement_id}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ...storage.engine.json_values import JsonObject
-from .options import json_option, print_json, setting_options, settings_from, written_size
+from .options import json_option, number_of, print_json, setting_options, settings_from, written_size
 
 if TYPE_CHECKING:
     from ..backups.folder import BackupFolder
@@ -57,7 +57,7 @@ def backup(
     if as_json:
         print_json({**made.manifest.as_json(), "new_files": made.new_files, "new_bytes": made.new_bytes})
         return
-    click.echo(f"Made the backup {_line(made.manifest.as_json())}; new are {made.new_files} files")
+    click.echo(f"Made the backup {_line(made.manifest.as_json())}; {number_of(made.new_files, 'files')} new")
     _tell_missing(made.manifest.missing)
 
 
@@ -114,9 +114,11 @@ def _show(going_on: str) -> Show:
 
 
 def _line(one: JsonObject) -> str:
-    return f"{one['name']}: {one['rows']} rows, {one['files']} files, {written_size(one['bytes'])}"
+    rows, files = number_of(one["rows"], "rows"), number_of(one["files"], "files")
+    return f"{one['name']}: {rows}, {files}, {written_size(one['bytes'])}"
 
 
 def _tell_missing(missing: Sequence[str]) -> None:
     if missing:
-        click.echo(f"{len(missing)} files that rows name were not on the server's disk, such as {missing[0]}", err=True)
+        count = number_of(len(missing), "files")
+        click.echo(f"Not on the server's disk, although rows name them: {count}, such as {missing[0]}", err=True)

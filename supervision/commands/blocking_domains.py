@@ -18,7 +18,7 @@ from ...storage import allowed_domains, blocked_domains
 from ...storage.blocked_domains import BlockedDomain
 from ...storage.engine import notices
 from ...storage.engine.database import Connection
-from .acting import NotDone, allowed
+from .acting import NotDone, WrongValue, allowed
 
 
 async def listed(db: Connection, ids: Ids, now: datetime) -> list[dict[str, object]]:
@@ -100,10 +100,10 @@ def read_list(file: Iterable[str]) -> list[ListedBlock]:
 
 
 def checked_domain(written: str) -> str:
-    """Return a domain as it is stored. Raises NotDone."""
+    """Return a domain as it is stored. Raises WrongValue."""
     domain = domain_of(written)
     if domain is None:
-        raise NotDone(f"{written!r} is no domain.")
+        raise WrongValue(f"{written!r} is no domain.")
     return domain
 
 
@@ -114,7 +114,7 @@ async def announce(db: Connection) -> None:
 
 def _check_comments(terms: DomainTerms) -> None:
     if any(len(text or "") > BLOCK_COMMENT_CHARACTERS for text in (terms.private_comment, terms.public_comment)):
-        raise NotDone(f"The comment has more than {BLOCK_COMMENT_CHARACTERS} characters.")
+        raise WrongValue(f"The comment has more than {BLOCK_COMMENT_CHARACTERS} characters.")
 
 
 async def _find(db: Connection, domain: str) -> BlockedDomain | None:

@@ -13,7 +13,7 @@ from ...actors.rules.mailboxes import canonical_hash
 from ...actors.staff import act_at_command_line
 from ...storage import blocked_email_domains, blocked_emails
 from ...storage.engine.database import Connection
-from .acting import NotDone, allowed
+from .acting import NotDone, WrongValue, allowed
 
 
 async def listed(db: Connection, ids: Ids, now: datetime) -> list[dict[str, object]]:
@@ -63,11 +63,11 @@ async def is_blocked(db: Connection, address: str, ids: Ids, now: datetime) -> b
 def _domain(written: str) -> str:
     domain = domain_of(written)
     if domain is None or ":" in domain:
-        raise NotDone(f"{written!r} is no domain.")
+        raise WrongValue(f"{written!r} is no domain.")
     return domain
 
 
 def _hash(address: str) -> bytes:
     if "@" not in address or len(address) > EMAIL_CHARACTERS:
-        raise NotDone(f"{address!r} is no e-mail address.")
+        raise WrongValue(f"{address!r} is no e-mail address.")
     return canonical_hash(address)

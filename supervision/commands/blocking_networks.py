@@ -16,7 +16,7 @@ from ...http.entities.blocked_network import blocked_network_fields
 from ...storage import blocked_networks
 from ...storage.blocked_networks import BlockedNetwork
 from ...storage.engine.database import Connection
-from .acting import NotDone, allowed
+from .acting import NotDone, WrongValue, allowed
 
 
 async def listed(db: Connection, ids: Ids, now: datetime) -> list[dict[str, object]]:
@@ -28,7 +28,7 @@ async def block(db: Connection, written: str, terms: NetworkTerms, ids: Ids, now
     """Block a network, or change its block. Return it as it is stored."""
     network = _checked(written)
     if len(terms.comment or "") > BLOCK_COMMENT_CHARACTERS:
-        raise NotDone(f"The comment has more than {BLOCK_COMMENT_CHARACTERS} characters.")
+        raise WrongValue(f"The comment has more than {BLOCK_COMMENT_CHARACTERS} characters.")
     act, existing = act_at_command_line(ids, now), await _find(db, network)
     if existing is not None:
         allowed(await change(db, act, existing.id, terms))
@@ -51,7 +51,7 @@ async def unblock(db: Connection, written: str, ids: Ids, now: datetime) -> str:
 def _checked(written: str) -> str:
     network = network_of(written)
     if network is None:
-        raise NotDone(f"{written!r} is no address or network.")
+        raise WrongValue(f"{written!r} is no address or network.")
     return str(network)
 
 

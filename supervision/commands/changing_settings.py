@@ -16,7 +16,7 @@ from ...storage.changed_settings import REGISTRATIONS
 from ...storage.engine.database import Connection
 from ...storage.paging import Page
 from ..configuration import Settings
-from .acting import NotDone, allowed
+from .acting import WrongValue, allowed
 
 MOST_CHANGES = 1000
 
@@ -40,7 +40,7 @@ async def change(
         setting = live_setting(name)
         wanted = None if value is None else setting.written(setting.parsed(value))
     except InvalidSetting as invalid:
-        raise NotDone(f"{invalid}.") from None
+        raise WrongValue(f"{invalid}.") from None
     configured = _configured(settings, setting)
     stored = await changed_settings.find(db, setting.name)
     before, after = (configured if one is None else one for one in (stored, wanted))
@@ -70,9 +70,11 @@ def _shown(settings: Settings, setting: LiveSetting, changed: str | None) -> dic
 
 
 async def changes(db: Connection, name: str | None, ids: Ids, now: datetime) -> list[dict[str, object]]:
-    """Return the changes that were made, the latest first."""
+    """Return the changes that were made, the latest first. Raises WrongValue for a name that is no such setting."""
     found = await audit_log.page(db, AuditFilter(target_type="setting"), Page(MOST_CHANGES))
     wanted = None if name is None else name.replace("-", "_")
+    if wanted is not None and wanted not in {*LIVE_SETTINGS, *(one.target for one in found)}:
+        raise WrongValue(f"{name} names no setting that can change while the server runs.")
     return [
         {
             "at": one.created_at.isoformat(),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..sources import ConfigurationError, SettingsSources, nearest, read_settings, unknown_variables
-from .options import CommandRefused, json_option, print_json, setting_options, sources_from
+from .options import WrongOption, json_option, print_json, setting_options, sources_from
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -95,7 +95,7 @@ def explain(config: Path | None, name: str | None, as_json: bool, **chosen: str 
     elif (known := name.lower().removeprefix("troupe_").replace("-", "_")) in values:
         asked = [values[known]]
     else:
-        raise CommandRefused(f"{name} names no setting{nearest(name)}")
+        raise WrongOption(f"{name} names no setting{nearest(name)}")
     if as_json:
         print_json([one.as_json() for one in asked] if name is None else asked[0].as_json())
     else:

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from .backup import programs_option
-from .options import setting_options, settings_from
+from .options import number_of, read_secret, setting_options, settings_from
 
 PATIENCE = "10"  # seconds until psql must be connected
 NOTHING_DONE = "Nothing was changed. Run the same command again."
@@ -55,19 +55,29 @@ def shell(arguments: tuple[str, ...], programs: Path | None, data: str | None, c
 def move(target: str, programs: Path | None, data: str | None, config: Path | None) -> None:
     """Move the database to an empty one at URL, or with `embedded` in its place into the data folder.
 
+    All users of this machine can read the arguments of a command while it runs. So give a URL that has a password as
+    `-`, which asks for it, or reads it from standard input: `troupe db move - < /etc/troupe/database-url`.
+
     Stop the server first. All of it is copied in one transaction, and compared; then the old database is marked, and no
     server starts on it any more. Interrupted, nothing has changed. Set or unset TROUPE_DATABASE_URL afterwards.
     """
-    from .moving import EMBEDDED, shown
+    from .moving import EMBEDDED, has_password, shown
     from .moving import move as move_database
     from .progress import progress
 
     settings = settings_from(config, data=data)
+    if target == "-":
+        target = read_secret("The URL of the new database")
+    elif has_password(target):
+        click.echo(
+            "All users of this machine can read the password in the arguments of this command while it runs. Give the"
+            " URL as `-` instead.", err=True,
+        )  # fmt: skip
     if target != EMBEDDED:
         settings_from(config, data=data, database_url=target)  # which refuses what is no URL
     with progress("Database", None, NOTHING_DONE, in_bytes=True) as update:
         rows = move_database(settings, target, programs, update)
-    click.echo(f"Moved {rows} rows to {shown(target, settings.data)}.")
+    click.echo(f"Moved {number_of(rows, 'rows')} to {shown(target, settings.data)}.")
     if target == EMBEDDED:
         click.echo("Start the server without TROUPE_DATABASE_URL.")
     else:

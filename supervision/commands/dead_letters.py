@@ -14,6 +14,7 @@ from .options import (
     ask_first,
     dry_run_option,
     json_option,
+    number_of,
     print_json,
     print_list,
     setting_options,
@@ -108,7 +109,7 @@ def drop(
     if as_json:
         print_json({"dropped": count, "dry_run": dry_run})
     else:
-        click.echo(f"{'Would drop' if dry_run else 'Dropped'} {count} dead letters")
+        click.echo(f"{'Would drop' if dry_run else 'Dropped'} {number_of(count, 'dead letters')}")
 
 
 def _line(one: JsonObject) -> str:

@@ -15,7 +15,7 @@ import click
 from ..console import shows_colours
 from ..sources import SettingsSources
 from .asking import ask
-from .options import CommandRefused, json_option, print_json, setting_options, sources_from
+from .options import CommandRefused, json_option, number_of, print_json, setting_options, sources_from
 from .terminal import columns
 
 if TYPE_CHECKING:
@@ -55,7 +55,9 @@ def doctor(
     if as_json:
         print_json([finding.as_json() for finding in found])
     else:
-        click.echo(f"\n{wrong or 'Nothing'} of {len(found)} findings {'are' if wrong > 1 else 'is'} wrong.")
+        click.echo(
+            f"\n{wrong or 'Nothing'} of {number_of(len(found), 'findings')} {'are' if wrong > 1 else 'is'} wrong."
+        )
     if wrong:
         raise SystemExit(1)
 

@@ -13,6 +13,7 @@ from .options import (
     ask_first,
     dry_run_option,
     json_option,
+    number_of,
     print_json,
     print_list,
     setting_options,
@@ -184,7 +185,8 @@ def purge(
 
 
 def _purged(counts: JsonObject) -> str:
-    return f"{counts['accounts']} accounts with {counts['statuses']} posts, and {counts['emojis']} emoji,"
+    accounts, posts = number_of(counts["accounts"], "accounts"), number_of(counts["statuses"], "posts")
+    return f"{accounts} with {posts}, and {counts['emojis']} emoji,"
 
 
 def _line(one: JsonObject) -> str:

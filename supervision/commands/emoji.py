@@ -90,6 +90,7 @@ def import_(
     """
     from .emoji_files import InvalidEmoji, read_pictures
 
+    settings_from(config, data=data)  # a wrong setting is said before the files are read
     try:
         added = _add(read_pictures(source), category, unlisted, replace, data, config, dry_run=dry_run)
     except InvalidEmoji as unfit:

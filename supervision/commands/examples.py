@@ -5,7 +5,11 @@ They stand in one place, because most commands end in the same few ways. A test 
 
 from __future__ import annotations
 
-DONE_OR_NOT = {0: "done", 1: "not done, for the reason given; nothing is half made", 2: "a wrong option or setting"}
+DONE_OR_NOT = {
+    0: "done",
+    1: "not done, for the reason given; nothing is half made",
+    2: "a wrong option, value or setting",
+}
 WITH_DATABASE = DONE_OR_NOT | {69: "the database can't be reached or used"}
 LONG = WITH_DATABASE | {130: "interrupted; what was done stays, and the command says how to go on"}
 OF_SERVER = {0: "answered", 1: "no server runs on this data folder, or it refuses", 2: "a wrong option or setting"}
@@ -19,7 +23,7 @@ EXITS: dict[str, dict[int, str]] = {
     },
     "config check": {0: "the settings can be used", 2: "at least one can't"},
     "config show": {0: "shown", 2: "a setting is wrong"},
-    "config explain": {0: "explained", 1: "there is no such setting", 2: "a setting is wrong"},
+    "config explain": {0: "explained", 2: "there is no such setting, or one is wrong"},
     "doctor": {0: "nothing is wrong", 1: "something is", 2: "a setting is wrong"},
     "emails test": WITH_DATABASE | {0: "it says whether the address is blocked"},
     "tree": {0: "shown", 1: "no server runs: what would be started is shown", 2: "a wrong option or setting"},
@@ -160,7 +164,11 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "config show": ("config show", "config show --all --json"),
     "backup": ("backup /srv/backups --keep 7", "backup /srv/backups --verify"),
     "restore": ("restore /srv/backups --data /var/lib/troupe",),
-    "db move": ("db move postgresql://troupe@db.example/troupe", "db move embedded"),
+    "db move": (
+        "db move postgresql://troupe@db.example/troupe",
+        "db move - < /etc/troupe/database-url",
+        "db move embedded",
+    ),
     "db shell": ("db shell", "db shell -- -c 'SELECT count(*) FROM statuses'"),
     "db upgrade": ("db upgrade",),
     "doctor": ("doctor", "doctor --online --mail ada@example.org", "doctor --json"),

@@ -8,7 +8,16 @@ import click
 
 from ...storage.engine.json_values import JsonObject
 from .acting import act
-from .options import ask_first, dry_run_option, json_option, print_json, print_list, setting_options, yes_option
+from .options import (
+    ask_first,
+    dry_run_option,
+    json_option,
+    number_of,
+    print_json,
+    print_list,
+    setting_options,
+    yes_option,
+)
 
 
 @click.group
@@ -49,7 +58,7 @@ def retry(host: str, data: str | None, config: Path | None) -> None:
     """Send what waits for HOST now, however often it failed."""
     from .reaching_hosts import retried
 
-    click.echo(f"{act(config, retried, host, data=data)} deliveries to {host} are tried now")
+    click.echo(f"Trying now: {number_of(act(config, retried, host, data=data), 'deliveries')} to {host}")
 
 
 @federation.command
@@ -64,7 +73,7 @@ def drop(host: str, dry_run: bool, yes: bool, data: str | None, config: Path | N
     if not dry_run:
         ask_first(lambda: f"Delete what waits for {host}, so that it is never sent?", yes=yes)
     number = act(config, dropped, host, dry_run=dry_run, data=data)
-    click.echo(f"{'Would drop' if dry_run else 'Dropped'} {number} deliveries to {host}")
+    click.echo(f"{'Would drop' if dry_run else 'Dropped'} {number_of(number, 'deliveries')} to {host}")
 
 
 def _line(one: JsonObject) -> str:

@@ -34,6 +34,10 @@ class InvalidAccount(Exception):
     """Raised when an account or a token can't be made. The text says why, and names the line of an import."""
 
 
+class WrongAccount(InvalidAccount):
+    """Raised for a name, an address, a role or a scope that no account can have."""
+
+
 @dataclass(frozen=True, slots=True)
 class RequestedAccount:
     """One account to make. With `password_hash` None no password works."""
@@ -59,12 +63,12 @@ class CreatedAccount:
 def check_account(username: object, email: object, role: object = "user") -> None:
     """Refuse values that no row takes. Otherwise operators are free: `admin@localhost` is a valid address here."""
     if not isinstance(username, str) or not USERNAME.fullmatch(username):
-        raise InvalidAccount(f"the name {username!r} is not 1 to 30 of the letters a to z, digits and underscores")
+        raise WrongAccount(f"the name {username!r} is not 1 to 30 of the letters a to z, digits and underscores")
     local, at, host = email.rpartition("@") if isinstance(email, str) else ("", "", "")
     if not (at and local and host) or len(str(email)) > 320 or "\0" in str(email):
-        raise InvalidAccount(f"the e-mail address {email!r} is none")
+        raise WrongAccount(f"the e-mail address {email!r} is none")
     if role not in ROLES:
-        raise InvalidAccount(f"the role {role!r} is none of {', '.join(ROLES)}")
+        raise WrongAccount(f"the role {role!r} is none of {', '.join(ROLES)}")
 
 
 def parse_scopes(text: str) -> tuple[str, ...]:
@@ -72,7 +76,7 @@ def parse_scopes(text: str) -> tuple[str, ...]:
     parsed = scope_tree.parse(text)
     unknown = [scope for scope in parsed if not scope_tree.known([scope])]
     if unknown or not parsed:
-        raise InvalidAccount(f"no such scope: {', '.join(unknown) or '(none given)'}")
+        raise WrongAccount(f"no such scope: {', '.join(unknown) or '(none given)'}")
     return parsed
 
 

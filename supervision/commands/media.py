@@ -11,7 +11,7 @@ from ...storage.files import COMMANDS
 from ...storage.media_stores import StoreName
 from ..media_folders import media_folder
 from .acting import NotDone, act
-from .options import dry_run_option, json_option, print_json, setting_options, settings_from, written_size
+from .options import dry_run_option, json_option, number_of, print_json, setting_options, settings_from, written_size
 
 UNITS = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3, "t": 1024**4}
 MOST_DIGITS = 15
@@ -50,10 +50,10 @@ def usage(accounts: int, as_json: bool, data: str | None, config: Path | None) -
         print_json(found)
         return
     for kind, one in found["kinds"].items():
-        click.echo(f"{kind}\t{one['files']} files\t{written_size(one['bytes'])}")
-    click.echo(f"all\t{found['files']} files\t{written_size(found['bytes'])}")
+        click.echo(f"{kind}\t{number_of(one['files'], 'files')}\t{written_size(one['bytes'])}")
+    click.echo(f"all\t{number_of(found['files'], 'files')}\t{written_size(found['bytes'])}")
     for one in found["accounts"]:
-        click.echo(f"@{one['account']}\t{one['files']} files\t{written_size(one['bytes'])}")
+        click.echo(f"@{one['account']}\t{number_of(one['files'], 'files')}\t{written_size(one['bytes'])}")
 
 
 @media.command
@@ -89,9 +89,9 @@ def remove(days: int, dry_run: bool, as_json: bool, data: str | None, config: Pa
         print_json({"removed": removed.by_kind, "dry_run": dry_run})
         return
     for kind, count in removed.by_kind.items():
-        click.echo(f"{'Would remove' if dry_run else 'Removed'} {count} {kind}")
+        click.echo(f"{'Would remove' if dry_run else 'Removed'} {number_of(count, kind)}")
     if removed.left:
-        click.echo(f"{removed.left} files could not be removed here. The server removes them.")
+        click.echo(f"Left to the server, because they can't be removed here: {number_of(removed.left, 'files')}.")
 
 
 @media.command
@@ -116,7 +116,7 @@ def budget(size: int | None, reset: bool, dry_run: bool, as_json: bool, data: st
         if as_json:
             print_json(gone | {"dry_run": True})
         else:
-            click.echo(f"Would remove {gone['files']} files with {written_size(gone['bytes'])}")
+            click.echo(f"Would remove {number_of(gone['files'], 'files')} with {written_size(gone['bytes'])}")
         return
     if size is not None or reset:
         act(config, change_budget, size, data=data)
@@ -157,5 +157,5 @@ def move(to: StoreName, dry_run: bool, as_json: bool, data: str | None, config: 
     else:
         brought, removed = ("Would bring", "Would remove") if dry_run else ("Brought", "Removed")
         where = "old" if settings.media_store == to else "new"
-        click.echo(f"{brought} {moved.brought} files with {written_size(moved.bytes)} to the new store")
-        click.echo(f"{removed} {moved.removed} files from the {where} one")
+        click.echo(f"{brought} {number_of(moved.brought, 'files')} with {written_size(moved.bytes)} to the new store")
+        click.echo(f"{removed} {number_of(moved.removed, 'files')} from the {where} one")

@@ -19,6 +19,7 @@ from ...storage.engine.database import Connection
 from ...storage.engine.json_values import JsonObject
 from ...storage.files import Folder
 from .acting import allowed
+from .options import number_of
 from .rows import Transact
 
 ROWS_AT_ONCE = 5000
@@ -98,8 +99,10 @@ async def _largest(db: Connection, owners: Mapping[int, Usage], most: int) -> li
 def remove(run: Transact, folder: Folder, days: int, removed: RemovedMedia, progress: Callable[[int], None]) -> None:
     """Delete the rows of what was not used for some days, and their files, in batches.
 
-    `removed` and `progress` are told of each batch. If it is interrupted, the next call does the rest.
+    `removed` and `progress` are told of each batch. If it is interrupted, the next call does the rest. The audit log
+    has an entry before, because a killed command can't write one afterwards, and one with the numbers.
     """
+    run(_log, "remove_media", days, {})
     try:
         for kind in KINDS:
             after: int | None = 0
@@ -110,7 +113,7 @@ def remove(run: Transact, folder: Folder, days: int, removed: RemovedMedia, prog
                 progress(batch.count)
                 after = batch.after
     finally:
-        run(_log, days, removed.by_kind)
+        run(_log, "removed_media", days, removed.by_kind)
 
 
 async def count_unused(db: Connection, days: int, ids: Ids, now: datetime) -> RemovedMedia:
@@ -145,9 +148,9 @@ async def _delete_some(db: Connection, kind: str, days: int, after: int, ids: Id
     return batch
 
 
-async def _log(db: Connection, days: int, counts: dict[str, int], ids: Ids, now: datetime) -> None:
+async def _log(db: Connection, action: str, days: int, counts: dict[str, int], ids: Ids, now: datetime) -> None:
     act = act_at_command_line(ids, now)
-    await act.log(db, "remove_media", Target("media", None, f"{days} days"), "", **counts)
+    await act.log(db, action, Target("media", None, number_of(days, "days")), "", **counts)
 
 
 def _remove_files(folder: Folder, names: Sequence[str]) -> int:

@@ -51,6 +51,15 @@ def shown(target: str, data: Path) -> str:
     return f"{host}{parts.path}"
 
 
+def has_password(target: str) -> bool:
+    """True if a URL contains a password."""
+    try:
+        parts = urlsplit(target)
+        return parts.password is not None or "password" in parse_qs(parts.query)
+    except ValueError:
+        return True  # such as a password that cuts the URL
+
+
 def _check(settings: Settings, target: str) -> None:
     if target != EMBEDDED:
         return

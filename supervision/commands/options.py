@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -100,12 +101,30 @@ def print_json(found: object) -> None:
     click.echo(json.dumps(found, indent=2, ensure_ascii=False))
 
 
+def number_of(count: int, things: str) -> str:
+    """Return a number of things, whose plural is given: `number_of(1, "copies of files")` is "1 copy of files"."""
+    if count == 1:
+        things = re.sub(r"ies\b|s\b", lambda end: "y" if end[0] == "ies" else "", things, count=1)
+    return f"{count} {things}"
+
+
 def written_size(size: int) -> str:
     """Return a number of bytes for people."""
     for unit, bytes_of_it in (("GiB", 1024**3), ("MiB", 1024**2), ("KiB", 1024)):
         if size >= bytes_of_it:
             return f"{size / bytes_of_it:.1f} {unit}"
-    return f"{size} bytes"
+    return number_of(size, "bytes")
+
+
+def read_secret(question: str) -> str:
+    """Return a secret from standard input: a line of a file or a pipe, or what is typed unseen in a terminal."""
+    if sys.stdin.isatty():
+        answer: str = click.prompt(question, hide_input=True, err=True)
+    else:
+        answer = sys.stdin.readline()
+    if not answer.strip():
+        raise WrongOption("Standard input is empty.")
+    return answer.strip()
 
 
 def ask_first(question: Callable[[], str], *, yes: bool) -> None:

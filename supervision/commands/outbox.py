@@ -12,6 +12,7 @@ from .options import (
     ask_first,
     dry_run_option,
     json_option,
+    number_of,
     print_json,
     print_list,
     setting_options,
@@ -82,7 +83,7 @@ def retry(
     _check(ids, queue, kind, everything=everything)
     chosen = ChosenEffects(ids or None, queue, kind)
     count = act(config, retry_effects, chosen, dry_run=dry_run, data=data)
-    _print("retried", f"{'Would retry' if dry_run else 'Retrying'} {count} effects", count, dry_run, as_json=as_json)
+    _print("retried", "Would retry" if dry_run else "Retrying", count, dry_run, as_json=as_json)
 
 
 @outbox.command
@@ -120,7 +121,7 @@ def drop(
         ask_first(lambda: "Delete these effects, so that they never happen?", yes=yes)
     with transactions(settings_from(config, data=data)) as run:
         count = drop_effects(run, ChosenEffects(ids or None, queue, kind, failed), dry_run=dry_run)
-    _print("dropped", f"{'Would drop' if dry_run else 'Dropped'} {count} effects", count, dry_run, as_json=as_json)
+    _print("dropped", "Would drop" if dry_run else "Dropped", count, dry_run, as_json=as_json)
 
 
 def _check(ids: tuple[int, ...], queue: str | None, kind: str | None, *, everything: bool) -> None:
@@ -132,7 +133,7 @@ def _print(done: str, text: str, count: int, dry_run: bool, *, as_json: bool) ->
     if as_json:
         print_json({done: count, "dry_run": dry_run})
     else:
-        click.echo(text)
+        click.echo(f"{text} {number_of(count, 'effects')}")
 
 
 def _line(one: JsonObject) -> str:

@@ -15,6 +15,8 @@ from types import FrameType
 
 import click
 
+from .options import number_of
+
 ENDING = (signal.SIGTERM, signal.SIGHUP)
 
 # Is told how many more are done.
@@ -69,7 +71,7 @@ def interruptible(going_on: str) -> Generator[None]:
 def _after(done: int, total: int | None, things: str) -> str:
     if not things:
         return ""
-    return f" after {done} {things}" if total is None else f" after {done} of {total} {things}"
+    return f" after {number_of(done, things)}" if total is None else f" after {done} of {number_of(total, things)}"
 
 
 @contextmanager

@@ -43,6 +43,8 @@ def request(
     elif steps or records:
         for line in [*drawn(steps), *(_line(record) for record in records)]:
             click.echo(fitted(line, CONTINUED))
+    if log is not None and not records and steps:
+        click.echo(f"{log.name} has no record of this request.", err=True)
     if not steps and not records:
         running = "It is not among the last steps of the server" if answer is not None else "No server runs"
         raise CommandRefused(f"{running}; {'the log does not have it' if log else 'look into its log with --log'}.")

@@ -14,7 +14,7 @@ from .options import setting_options, settings_from
 @click.command
 @setting_options("host", "port", "socket", "data", "node", "domain", "takeover", "fast_path")
 def serve(config: Path | None, **chosen: str | None) -> None:
-    """Run the server until SIGTERM, SIGINT or SIGHUP. A second signal ends it without grace for running requests.
+    """Run the server until SIGTERM or Ctrl-C, or until its terminal is closed. A second signal ends the grace.
 
     It starts its own PostgreSQL under --data, unless TROUPE_DATABASE_URL names another, brings the schema up to date
     and listens. All settings can also be given as TROUPE_* variables or in a TOML file; the command line wins over the

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from .acting import on_account
-from .options import account_argument, ask_first, dry_run_option, setting_options, yes_option
+from .options import account_argument, ask_first, dry_run_option, number_of, setting_options, yes_option
 
 
 @click.group
@@ -27,4 +27,4 @@ def revoke(name: str, dry_run: bool, yes: bool, data: str | None, domain: str | 
     if not dry_run:
         ask_first(lambda: f"Sign {name} out of all browsers?", yes=yes)
     acct, count = on_account(config, end_sessions, name, dry_run=dry_run, data=data, domain=domain)
-    click.echo(f"{'Would sign' if dry_run else 'Signed'} @{acct} out of {count} browsers")
+    click.echo(f"{'Would sign' if dry_run else 'Signed'} @{acct} out of {number_of(count, 'browsers')}")

@@ -11,6 +11,7 @@ from .options import (
     ask_first,
     dry_run_option,
     json_option,
+    number_of,
     print_json,
     setting_options,
     settings_from,
@@ -36,9 +37,9 @@ _ids = click.argument("ids", nargs=-1, required=True, type=int, metavar="ID...")
 def remove(ids: tuple[int, ...], reason: str, dry_run: bool, yes: bool, data: str | None, config: Path | None) -> None:
     """Remove posts with their media. Their authors are told by a mail, and can appeal."""
     if not dry_run:
-        ask_first(lambda: f"Removed posts can't come back. Remove {len(ids)}?", yes=yes)
+        ask_first(lambda: f"Removed posts can't come back. Remove {number_of(len(ids), 'posts')}?", yes=yes)
     done = _act("delete_statuses", ids, reason, data, config, dry_run=dry_run)
-    click.echo(f"{'Would remove' if dry_run else 'Removed'} {len(ids)} posts of {done}")
+    click.echo(f"{'Would remove' if dry_run else 'Removed'} {number_of(len(ids), 'posts')} of {done}")
 
 
 @statuses.command
@@ -49,7 +50,7 @@ def remove(ids: tuple[int, ...], reason: str, dry_run: bool, yes: bool, data: st
 def sensitive(ids: tuple[int, ...], reason: str, dry_run: bool, data: str | None, config: Path | None) -> None:
     """Mark posts as sensitive. Their authors are told by a mail, and can appeal."""
     done = _act("mark_statuses_as_sensitive", ids, reason, data, config, dry_run=dry_run)
-    click.echo(f"{'Would mark' if dry_run else 'Marked'} {len(ids)} posts of {done} as sensitive")
+    click.echo(f"{'Would mark' if dry_run else 'Marked'} {number_of(len(ids), 'posts')} of {done} as sensitive")
 
 
 @statuses.command
@@ -74,7 +75,7 @@ def vacuum(dry_run: bool, as_json: bool, data: str | None, config: Path | None) 
     if as_json:
         print_json({"erased": erased, "kept": kept, "dry_run": dry_run})
     else:
-        click.echo(f"{'Would erase' if dry_run else 'Erased'} {erased} posts. Open reports keep {kept}.")
+        click.echo(f"{'Would erase' if dry_run else 'Erased'} {number_of(erased, 'posts')}. Open reports keep {kept}.")
 
 
 def _act(

@@ -7,7 +7,16 @@ from urllib.parse import urlsplit
 
 import click
 
-from .options import ask_first, dry_run_option, json_option, print_json, setting_options, settings_from, yes_option
+from .options import (
+    ask_first,
+    dry_run_option,
+    json_option,
+    number_of,
+    print_json,
+    setting_options,
+    settings_from,
+    yes_option,
+)
 
 # Those for which it was promised are left out.
 GOING_ON = "The server does these. Run the same command again for the others."
@@ -58,7 +67,7 @@ def refresh(
     if as_json:
         print_json({"accounts": [one.acct for one in found], "dry_run": dry_run})
     else:
-        click.echo(f"{len(found)} accounts {'would be' if dry_run else 'are'} fetched again")
+        click.echo(f"{'Would fetch' if dry_run else 'Fetching'} {number_of(len(found), 'accounts')} again")
 
 
 @click.command("rotate-keys")
@@ -101,7 +110,7 @@ def rotate_keys(
     if as_json:
         print_json({"accounts": [one.username for one in found], "dry_run": dry_run})
     else:
-        click.echo(f"{len(found)} accounts {'would get' if dry_run else 'get'} a new key")
+        click.echo(f"{'Would give' if dry_run else 'Giving'} {number_of(len(found), 'accounts')} a new key")
 
 
 @click.command
@@ -146,7 +155,7 @@ def cull(
         culled = Culled(last_id=after)
 
         def going_on() -> str:
-            return f"{len(culled.gone)} of them are gone. Go on with --after {culled.last_id}."
+            return f"Gone of them: {len(culled.gone)}. Go on with --after {culled.last_id}."
 
         with progress("Asking for accounts", len(found), going_on, things="accounts") as update:
             cull_accounts(run, dsn, settings, found, culled, update, dry_run=dry_run)
@@ -155,7 +164,7 @@ def cull(
         return
     for acct in culled.gone:
         click.echo(f"{'Would delete' if dry_run else 'Deleted'} @{acct}")
-    click.echo(f"Asked for {culled.asked} accounts; {len(culled.gone)} are gone.")
+    click.echo(f"Asked for {number_of(culled.asked, 'accounts')}; gone: {len(culled.gone)}.")
     if culled.silent:
         click.echo(f"No answer from {', '.join(sorted(culled.silent))}", err=True)
     if len(found) == limit:

@@ -7,13 +7,14 @@ from pathlib import Path
 import click
 
 from ...storage.engine.json_values import JsonObject
-from .acting import on_account
+from .acting import WrongValue, on_account
 from .options import (
     CommandRefused,
     account_argument,
     ask_first,
     dry_run_option,
     json_option,
+    number_of,
     print_list,
     setting_options,
     settings_from,
@@ -38,12 +39,14 @@ def tokens() -> None:
 @setting_options("data")
 def create(name: str, scopes: str, data: str | None, config: Path | None) -> None:
     """Print a new access token of the account NAME, alone on standard output."""
-    from .making import InvalidAccount, make_token, parse_scopes
+    from .making import InvalidAccount, WrongAccount, make_token, parse_scopes
     from .rows import transact
 
     settings = settings_from(config, data=data)
     try:
         token = transact(settings, make_token, name.removeprefix("@"), parse_scopes(scopes))
+    except WrongAccount as wrong:
+        raise WrongValue(f"{wrong}.") from None
     except InvalidAccount as unfit:
         raise CommandRefused(f"{unfit}.") from None
     click.echo(token)
@@ -87,7 +90,7 @@ def revoke(
     if everything and not dry_run:
         ask_first(lambda: f"Revoke all tokens of {name}?", yes=yes)
     count = on_account(config, revoke_tokens, name, ids, dry_run=dry_run, data=data, domain=domain)
-    click.echo(f"{'Would revoke' if dry_run else 'Revoked'} {count} tokens of @{name.removeprefix('@')}")
+    click.echo(f"{'Would revoke' if dry_run else 'Revoked'} {number_of(count, 'tokens')} of @{name.removeprefix('@')}")
 
 
 def _line(one: JsonObject) -> str:

@@ -3,6 +3,7 @@
 Every command has a place in one of these tables. A new one fails until it has.
 """
 
+import re
 from pathlib import Path
 
 import pytest
@@ -151,6 +152,15 @@ def test_what_destroys_is_refused_where_nobody_can_be_asked(words: str, tmp_path
     assert refused.stderr == (
         "Error: Nothing was done: this needs a confirmation. Add --yes, or run it in a terminal.\n"
     ), "before the database, which is missing here, was asked"
+
+
+def test_numbers_of_things_are_written_by_one_function() -> None:
+    """Else there is "1 files" in some place."""
+    bare = re.compile(
+        r"\{(len\([^{}]*\)|[\w.]*(count|total|number|rows|files|removed|erased)|\w+\['[a-z_]+'\])\} [a-z]+s\b"
+    )
+    found = {path.name: bare.findall(path.read_text("utf-8")) for path in PACKAGE.glob("*.py")}
+    assert {name for name, places in found.items() if places} == set()
 
 
 def test_there_is_one_way_to_ask() -> None:

@@ -38,11 +38,19 @@ class ForkedProcess:
     """A running command, with the part of `subprocess.Popen` that tests use."""
 
     def __init__(
-        self, words: Sequence[str], *, cwd: Path, env: dict[str, str], stdin: int, stdout: int, stderr: int
+        self,
+        words: Sequence[str],
+        *,
+        cwd: Path,
+        env: dict[str, str],
+        stdin: int,
+        stdout: int,
+        stderr: int,
+        terminal: str = "",
     ) -> None:
         streams = [_Descriptor(number) for number in (stdin, stdout, stderr)]
         # A daemon: if a test has left it running, it is ended with the process of the tests, and not waited for.
-        self._process = FORKS.Process(target=_run, args=(list(words), cwd, env, streams), daemon=True)
+        self._process = FORKS.Process(target=_run, args=(list(words), cwd, env, streams, terminal), daemon=True)
         self._process.start()
         assert self._process.pid is not None
         self.pid = self._process.pid
@@ -65,12 +73,13 @@ class ForkedProcess:
         self.send_signal(signal.SIGKILL)
 
 
-def started(words: Sequence[str], cwd: Path, env: dict[str, str]) -> tuple[ForkedProcess, IO[str]]:
-    """Start a command. Return it, and what it writes to both of its streams."""
+def started(words: Sequence[str], cwd: Path, env: dict[str, str], terminal: str = "") -> tuple[ForkedProcess, IO[str]]:
+    """Start a command, in a terminal if one is named. Return it, and what it writes to both of its streams."""
     reading, writing = os.pipe()
     try:
         with open(os.devnull, "rb") as nothing:
-            process = ForkedProcess(words, cwd=cwd, env=env, stdin=nothing.fileno(), stdout=writing, stderr=writing)
+            streams = {"stdin": nothing.fileno(), "stdout": writing, "stderr": writing}
+            process = ForkedProcess(words, cwd=cwd, env=env, **streams, terminal=terminal)
     finally:
         os.close(writing)
     return process, os.fdopen(reading, "r")
@@ -107,11 +116,13 @@ def _received(sent: Any) -> int:
     return sent.detach()
 
 
-def _run(words: list[str], cwd: Path, env: dict[str, str], streams: list[int]) -> None:
+def _run(words: list[str], cwd: Path, env: dict[str, str], streams: list[int], terminal: str) -> None:
     """Become the process of a command."""
     from troupe.supervision.commands import main
 
-    os.setpgid(0, 0)
+    os.setsid()  # no terminal that the tests may have been started in
+    if terminal:
+        os.open(terminal, os.O_RDWR)  # the first one that the leader of a session opens is its own
     os.chdir(cwd)
     os.environ.clear()
     os.environ.update(env)

@@ -77,6 +77,7 @@ class Server:
         self.settings = {"TROUPE_RATE_LIMITS": "false", "TROUPE_LINK_PREVIEWS": "false"} | settings
         self.process: subprocess.Popen[str] | forked.ForkedProcess | None = None
         self.listening = LISTENING  # what it says when it listens
+        self.terminal = ""  # the path of the one that it is started in
         self._log: deque[str] = deque(maxlen=2000)
         self._listens = False
 
@@ -118,14 +119,15 @@ class Server:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            process_group=0,
+            start_new_session=True,
+            preexec_fn=self._take_terminal,
         )
         assert process.stdout is not None
         return self._follow(process.stdout)
 
     def fork(self) -> threading.Event:
         """As `launch`, without the time in which a server imports what it is made of."""
-        self.process, output = forked.started(self._serve(), self.data.parent, self._environment())
+        self.process, output = forked.started(self._serve(), self.data.parent, self._environment(), self.terminal)
         return self._follow(output)
 
     def _serve(self) -> tuple[str, ...]:
@@ -211,6 +213,10 @@ class Server:
         """The caller's, without what would choose another server's settings or database."""
         plain = {name: value for name, value in os.environ.items() if not name.startswith(("TROUPE_", "PG"))}
         return plain | {"PYTHONUNBUFFERED": "1"} | self.settings
+
+    def _take_terminal(self) -> None:
+        if self.terminal:
+            os.open(self.terminal, os.O_RDWR)  # the first one that the leader of a session opens is its own
 
     def _running(self) -> subprocess.Popen[str] | forked.ForkedProcess:
         assert self.process is not None, "the server was not started"

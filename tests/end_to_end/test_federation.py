@@ -190,7 +190,7 @@ def test_a_new_key_is_announced_and_what_it_signs_is_believed(pair: Pair, server
     eventually(lambda: public_key(north, pair.una.name) != before)
     pair.in_south(pair.north.status_post("signed with the new key"))
     done = south.troupe("accounts", "refresh", f"{pair.una.name}@{north.domain}")
-    assert done.stdout == "1 accounts are fetched again\n"
+    assert done.stdout == "Fetching 1 account again\n"
 
 
 def public_key(server: FederatedServer, name: str) -> str:

@@ -8,7 +8,7 @@ import signal
 import time
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from threading import Event
 
@@ -66,9 +66,39 @@ def ended(server: Server) -> int:
     return code
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
-def test_a_signal_ends_it_in_order(own_server: Server, number: signal.Signals) -> None:
+@pytest.fixture
+def terminal(own_server: Server) -> Generator[int]:
+    """The server starts in this terminal, which is closed after the test if the test has not done so."""
+    with a_terminal(own_server) as kept:
+        yield kept
+
+
+@contextmanager
+def a_terminal(server: Server) -> Generator[int]:
+    kept, given = os.openpty()
+    server.terminal = os.ttyname(given)
+    os.close(given)
+    yield kept
+    server.terminal = ""
+    with suppress(OSError):
+        os.close(kept)
+
+
+def test_a_closed_terminal_ends_it_in_order(own_server: Server, terminal: int) -> None:
     own_server.start()
+    os.close(terminal)
+    assert ended(own_server) == 0
+    assert own_server.events("shutdown.begun")[0]["decision"] == "SIGHUP"
+    assert own_server.record_words()[-1] == "shutdown.done"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_it_in_order_and_without_a_terminal_sighup_does_not(
+    own_server: Server, number: signal.Signals
+) -> None:
+    own_server.start()
+    own_server.send(signal.SIGHUP)
+    until(lambda _: bool(own_server.events("hangup.ignored")), own_server)
     own_server.send(number)
     assert ended(own_server) == 0
     assert own_server.events("shutdown.begun")[0]["decision"] == number.name
@@ -100,10 +130,11 @@ def test_after_an_abrupt_end_nothing_is_left_and_the_next_start_says_so(
     ],
 )
 def test_a_signal_while_it_starts_ends_it_in_order(new_server: Server, moment: Moment, number: signal.Signals) -> None:
-    new_server.fork()
-    until(moment, new_server)
-    new_server.send(number)
-    assert ended(new_server) == 0, new_server.log
+    with a_terminal(new_server):
+        new_server.fork()
+        until(moment, new_server)
+        new_server.send(number)
+        assert ended(new_server) == 0, new_server.log
     assert new_server.events("shutdown.begun")[0]["decision"] == number.name
     assert new_server.record_words()[-1] == "shutdown.done"
     new_server.start()
@@ -126,7 +157,7 @@ def test_an_abrupt_end_while_it_starts_leaves_nothing_in_the_way(
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
 def test_a_signal_to_the_whole_group_that_make_passes_on_is_one_signal(
-    own_server: Server, number: signal.Signals, tmp_path: Path
+    own_server: Server, terminal: int, number: signal.Signals, tmp_path: Path
 ) -> None:
     """As Ctrl-C or the end of a terminal does with `make run`."""
     makefile = tmp_path / "Makefile"
@@ -211,7 +242,7 @@ async def waits_for_a_lock(db: Connection) -> bool:
     return await db.fetchval("SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted)")
 
 
-def test_a_server_started_with_nohup_outlives_its_terminal(own_server: Server) -> None:
+def test_a_server_started_with_nohup_outlives_its_terminal(own_server: Server, terminal: int) -> None:
     own_server.start("nohup")
     pid = own_server.send(signal.SIGHUP)
     assert signal.SIGHUP in ignored_by(pid)

@@ -79,13 +79,13 @@ async def test_only_those_are_deleted_whose_servers_say_that_they_are_gone(
 
 async def test_all_are_those_with_relations_too(rows: Rows, run: Any, peer: ForeignServer) -> None:
     done = await run("--yes", "--all", "--by-domain", peer.domain)
-    assert done.stdout.splitlines()[-1] == "Asked for 6 accounts; 4 are gone."
+    assert done.stdout.splitlines()[-1] == "Asked for 6 accounts; gone: 4."
     assert await trio.to_thread.run_sync(deleted, rows) == ["gone", "gone_too", "followed", "blocked"]
 
 
 async def test_a_rehearsal_asks_and_deletes_nothing(rows: Rows, run: Any, peer: ForeignServer) -> None:
     done = await run("--dry-run", "--limit", "1")
-    assert done.stdout == f"Would delete @gone@{peer.domain}\nAsked for 1 accounts; 1 are gone.\n"
+    assert done.stdout == f"Would delete @gone@{peer.domain}\nAsked for 1 account; gone: 1.\n"
     assert "go on with --after 10" in done.stderr
     assert await trio.to_thread.run_sync(deleted, rows) == []
     rest = await run("--dry-run", "--limit", "1", "--after", "10")

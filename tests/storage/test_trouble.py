@@ -27,7 +27,7 @@ def test_the_cause_and_what_to_do_are_one_line(error: Exception, text: str) -> N
         raise error
 
 
-@pytest.mark.parametrize("folder", ["/srv/troupe/data/postgres", "/tmp/troupe-0123456789ab", "/a/postgres-unfinished"])  # noqa: S108
+@pytest.mark.parametrize("folder", ["/srv/troupe/data/postgres", "/tmp/troupe-0123456789ab", "/a/postgres-unfinished"])
 @pytest.mark.parametrize("error", [TimeoutError(), ConnectionRefusedError(), FileNotFoundError()])
 def test_the_advice_for_the_embedded_postgresql_names_no_url_and_no_firewall(folder: str, error: Exception) -> None:
     with pytest.raises(Unavailable) as told, connecting(f"postgresql://postgres@/postgres?host={folder}"):

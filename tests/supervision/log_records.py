@@ -102,6 +102,7 @@ RECORDS: dict[LogEvent, dict[str, object]] = {
     },
     LogEvent.LIBRARY_SAID: {"logger": "hypercorn.error", "error": "Error in ASGI Framework"},
     LogEvent.LOG_DROPPED: {"count": 42, "folded_seconds": 7.0},
+    LogEvent.HANGUP_IGNORED: {"decision": "go on: settings of files and options need a restart"},
     LogEvent.SHUTDOWN_MISSED: {"node": "main-7 on web1 since 08:00"},
     LogEvent.SHUTDOWN_BEGUN: {"decision": "SIGTERM"},
     LogEvent.SHUTDOWN_HURRIED: {"decision": "SIGINT"},

@@ -174,21 +174,21 @@ def test_tokens_are_listed_and_revoked(run: Run, dsn: str) -> None:
     missing = run("tokens", "revoke", "bob", read["id"], "1")
     assert (missing.exit_code, "@bob has no valid token 1." in missing.stderr) == (1, True)
     assert run("tokens", "revoke", "ada", read["id"]).exit_code == 1, "of another account"
-    assert run("tokens", "revoke", "@bob", read["id"]).stdout == "Revoked 1 tokens of @bob\n"
+    assert run("tokens", "revoke", "@bob", read["id"]).stdout == "Revoked 1 token of @bob\n"
     assert [one["id"] for one in json.loads(run("tokens", "list", "bob", "--json").stdout)] == [write["id"]]
     assert run("tokens", "revoke", "bob", "--all").exit_code == 1
-    assert run("tokens", "revoke", "bob", "--all", "--dry-run").stdout == "Would revoke 1 tokens of @bob\n"
+    assert run("tokens", "revoke", "bob", "--all", "--dry-run").stdout == "Would revoke 1 token of @bob\n"
     assert [one["id"] for one in json.loads(run("tokens", "list", "bob", "--json").stdout)] == [write["id"]]
-    assert run("tokens", "revoke", "bob", "--all", "--yes").stdout == "Revoked 1 tokens of @bob\n"
+    assert run("tokens", "revoke", "bob", "--all", "--yes").stdout == "Revoked 1 token of @bob\n"
     assert acts(run) == [("revoke_tokens", "bob")] * 2
 
 
 def test_a_user_is_signed_out_of_all_browsers(run: Run, dsn: str) -> None:
     insert = "INSERT INTO web_sessions (token_hash, account_id, created_at, expires_at)"
     rows(dsn, f"{insert} SELECT sha256(email::bytea), account_id, now(), now() FROM users RETURNING 1")
-    assert run("sessions", "revoke", "bob", "--dry-run").stdout == "Would sign @bob out of 1 browsers\n"
+    assert run("sessions", "revoke", "bob", "--dry-run").stdout == "Would sign @bob out of 1 browser\n"
     assert len(rows(dsn, "SELECT FROM web_sessions")) == 2
-    assert run("sessions", "revoke", "bob", "--yes").stdout == "Signed @bob out of 1 browsers\n"
+    assert run("sessions", "revoke", "bob", "--yes").stdout == "Signed @bob out of 1 browser\n"
     assert rows(dsn, "SELECT username FROM web_sessions JOIN accounts ON id = account_id") == [("ada",)]
     assert acts(run) == [("revoke_sessions", "bob")]
 

@@ -108,7 +108,7 @@ def test_an_announcement_is_drafted_published_taken_back_and_removed(data: Path,
 )
 def test_what_cannot_be_announced_is_refused(data: Path, dsn: str, words: tuple[str, ...], reason: str) -> None:
     refused = run(data, "add", *words)
-    assert refused.exit_code == 1
+    assert refused.exit_code == 2
     assert reason in refused.stderr
     assert transact_once(dsn, announcements.find_all) == []
 

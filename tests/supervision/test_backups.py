@@ -269,7 +269,7 @@ def test_a_file_that_was_lost_before_does_not_keep_a_backup_from_being_made(
 ) -> None:
     (data / media("b")).unlink()
     made = run("backup", place)
-    assert "1 files that rows name were not on the server's disk, such as " + name("b") in ok(made).stderr
+    assert "Not on the server's disk, although rows name them: 1 file, such as " + name("b") in ok(made).stderr
     assert name("b") in ok(restore()).stderr
 
 

@@ -122,7 +122,7 @@ def test_only_secrets_have_such_a_file() -> None:
 
 def test_an_unknown_name_is_answered_with_the_nearest() -> None:
     wrong = config("explain", "lg-level")
-    assert (wrong.exit_code, wrong.stderr) == (1, "Error: lg-level names no setting; did you mean log_level?\n")
+    assert (wrong.exit_code, wrong.stderr) == (2, "Error: lg-level names no setting; did you mean log_level?\n")
 
 
 def test_a_database_that_does_not_answer_is_said_and_the_rest_is_shown() -> None:

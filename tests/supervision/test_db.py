@@ -186,6 +186,20 @@ def test_a_password_is_in_no_argument_and_in_no_text(data: Path, bare_dsn: str) 
     assert moving.shown("postgresql://ada:secret@db.example/troupe", data) == "db.example/troupe"
 
 
+def test_a_url_with_a_password_is_read_from_standard_input(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[str] = []
+    monkeypatch.setattr(moving, "move", lambda settings, target, *_: given.append(target) or 1)
+    url = "postgresql://ada:secret@db.example/troupe"
+    call = ["db", "move", "--data", str(data)]
+    told = CliRunner().invoke(troupe, [*call, "-"], input=f"{url}\n")
+    warned = CliRunner().invoke(troupe, [*call, url])
+    without = CliRunner().invoke(troupe, [*call, "postgresql://ada@db.example/troupe"])
+    assert given == [url, url, "postgresql://ada@db.example/troupe"]
+    assert ("can read the password" in warned.stderr, told.stderr, without.stderr) == (True, "", "")
+    assert "secret" not in warned.output + told.output
+    assert CliRunner().invoke(troupe, [*call, "-"], input="").exit_code == 2
+
+
 def test_an_address_may_name_a_socket_and_no_host() -> None:
     for url in ("postgresql:///troupe?host=/var/run/postgresql", "postgresql:///troupe", "postgresql://ada@/troupe"):
         assert Address.of(url, own=False).url == url

@@ -60,7 +60,7 @@ def test_a_server_is_shown_with_its_state(data: Path) -> None:
 
 
 def test_what_waits_is_tried_now(folder: tuple[Path, str], data: Path) -> None:
-    assert run(data, "retry", "a.example").stdout == "3 deliveries to a.example are tried now\n"
+    assert run(data, "retry", "a.example").stdout == "Trying now: 3 deliveries to a.example\n"
     due, failures = transact_once(folder[1], state)
     assert (due, failures) == (3, 0)
 

@@ -17,6 +17,7 @@ from troupe.storage.engine.connect import transact_once
 from troupe.storage.engine.database import Connection
 from troupe.supervision.commands import troupe
 from troupe.supervision.commands.examples import EXAMPLES, EXITS
+from troupe.supervision.commands.options import number_of
 from troupe.supervision.configuration import Settings
 from troupe.supervision.manual import FILES as FILES_OF_TROUPE
 from troupe.supervision.manual import manual
@@ -47,11 +48,22 @@ def test_every_example_is_a_right_call(example: str, tmp_path: Path, monkeypatch
     monkeypatch.setattr("click.termui.hidden_prompt_func", lambda _: "correct horse")  # a password is asked for
     for name in FILES:
         Path(name).touch()
-    words = shlex.split(example.partition(" > ")[0])
+    words = shlex.split(re.split(" [<>] ", example)[0])
     name = next(one for one in (" ".join(words[:2]), words[0]) if one in COMMANDS)
     command = COMMANDS[name]
     given = words[len(name.split()) :]
     command.make_context(name, given).close()  # raises for what it can't parse
+
+
+@pytest.mark.parametrize(
+    ("count", "things", "written"),
+    [
+        (0, "files", "0 files"), (1, "files", "1 file"), (2, "files", "2 files"), (1, "deliveries", "1 delivery"),
+        (1, "dead letters", "1 dead letter"), (1, "copies of files", "1 copy of files"), (1, "emoji", "1 emoji"),
+    ],
+)  # fmt: skip
+def test_one_thing_is_written_in_the_singular(count: int, things: str, written: str) -> None:
+    assert number_of(count, things) == written
 
 
 def test_the_manual_has_every_command_option_and_setting() -> None:

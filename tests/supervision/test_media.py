@@ -14,6 +14,7 @@ from troupe.storage.buckets import BucketStore
 from troupe.storage.engine.faults import BucketFailed
 from troupe.storage.media_stores import LocalStore, MediaStore, StoredFile
 from troupe.supervision.commands import media_keeping, media_moving, troupe
+from troupe.supervision.commands.options import number_of
 from troupe.supervision.configuration import Settings
 from troupe.supervision.media_folders import media_store
 
@@ -122,7 +123,7 @@ def test_what_was_not_used_for_some_days_is_removed(rows: Rows, run: Run, data: 
     rehearsed = run("remove", "--days", "7", "--dry-run")
     assert files_in(data) == unused | kept
     kinds = ("attachments in no post", "cards in no post", "copies of files")
-    assert rehearsed.stdout == "".join(f"Would remove 1 {kind}\n" for kind in kinds)
+    assert rehearsed.stdout == "".join(f"Would remove {number_of(1, kind)}\n" for kind in kinds)
     assert rows.run("SELECT FROM outbox") == rows.run("SELECT FROM audit_log") == []
     assert json.loads(run("remove", "--days", "7", "--json").stdout)["removed"] == dict.fromkeys(kinds, 1)
     assert rows.run("SELECT id FROM media_attachments ORDER BY id") == [(12,), (13,)]
@@ -131,7 +132,7 @@ def test_what_was_not_used_for_some_days_is_removed(rows: Rows, run: Run, data: 
     promised = {file for (payload,) in rows.run("SELECT payload FROM outbox") for file in payload["names"]}
     assert promised == unused
     assert files_in(data) == kept
-    assert rows.run("SELECT action FROM audit_log") == [("remove_media",)]
+    assert rows.run("SELECT action FROM audit_log ORDER BY id") == [("remove_media",), ("removed_media",)]
 
 
 def test_files_that_can_not_be_removed_here_are_left_to_the_server(rows: Rows, run: Run, data: Path) -> None:
@@ -140,8 +141,23 @@ def test_files_that_can_not_be_removed_here_are_left_to_the_server(rows: Rows, r
     write(data, f"{name('e')[:2]}/{name('e')}/in-its-place", 1)  # a folder, which is no file to remove
     write(data, name("f"), 1)
     told = run("remove", "--days", "7").stdout
-    assert told.endswith("Removed 2 copies of files\n1 files could not be removed here. The server removes them.\n")
+    assert told.endswith("Removed 2 copies of files\nLeft to the server, because they can't be removed here: 1 file.\n")
     assert files_in(data) == {"in-its-place"}
+
+
+def test_a_removal_is_in_the_audit_log_before_anything_is_gone(
+    rows: Rows, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So it is there also if the command is killed."""
+    logged: list[object] = []
+
+    def look(*_: object) -> int:
+        logged.append(rows.run("SELECT action, target FROM audit_log"))
+        return 0
+
+    monkeypatch.setattr(media_keeping, "_remove_files", look)
+    run("remove", "--days", "1")
+    assert logged[0] == [("remove_media", "1 day")]
 
 
 def test_the_budget_is_shown_chosen_and_reset(rows: Rows, run: Run) -> None:
@@ -221,7 +237,7 @@ def test_files_are_moved_to_a_bucket_while_the_server_runs(
     bucket.withhold(f"{14:032x}.png")
     assert moved(run, "--dry-run") == (1, 15, 5)
     told = run("move", "s3")
-    assert told.stdout == "Brought 1 files with 15 bytes to the new store\nRemoved 5 files from the old one\n"
+    assert told.stdout == "Brought 1 file with 15 bytes to the new store\nRemoved 5 files from the old one\n"
     assert {*bucket.files()} == stored(12, 15) | stored(14, withheld=True)
     assert list(local.files()) == []
     assert not list((data / "media" / "incoming" / "command-line").iterdir())

@@ -108,9 +108,9 @@ def due(rows: Rows) -> list[int]:
 
 
 def test_what_failed_is_tried_now_and_what_waits_for_its_time_is_not(rows: Rows, run: Run) -> None:
-    assert run("outbox", "retry", "--all", "--dry-run").stdout == "Would retry 1 effects\n"
+    assert run("outbox", "retry", "--all", "--dry-run").stdout == "Would retry 1 effect\n"
     assert due(rows) == [13, 14]
-    assert run("outbox", "retry", "--all").stdout == "Retrying 1 effects\n"
+    assert run("outbox", "retry", "--all").stdout == "Retrying 1 effect\n"
     assert due(rows) == [11, 13, 14]
     assert run("outbox", "retry", "12").stdout == "Retrying 0 effects\n"
     assert audit(rows) == [("retry_effects", "11")]
@@ -120,7 +120,7 @@ def test_what_is_dropped_never_happens_and_what_it_leaves_is_removed(rows: Rows,
     """The activity goes with its last delivery, as when the relay gives it up; what is carried out is left."""
     assert run("outbox", "drop", "--all", "--dry-run").stdout == "Would drop 3 effects\n"
     assert len(rows.run("SELECT FROM outbox")) == 4
-    assert run("outbox", "drop", "11", "13", "--yes").stdout == "Dropped 1 effects\n"
+    assert run("outbox", "drop", "11", "13", "--yes").stdout == "Dropped 1 effect\n"
     assert rows.run("SELECT FROM activities") == []
     assert json.loads(run("outbox", "drop", "--all", "--yes", "--json").stdout) == {"dropped": 2, "dry_run": False}
     assert [row[0] for row in rows.run("SELECT id FROM outbox")] == [13]
@@ -162,7 +162,7 @@ def test_dead_letters_are_listed_and_shown_without_texts_unless_asked_for(letter
 
 
 def test_dead_letters_are_dropped_by_id_or_all(letters: Rows, run: Run) -> None:
-    assert run("dead-letters", "drop", "1", "9", "--yes").stdout == "Dropped 1 dead letters\n"
+    assert run("dead-letters", "drop", "1", "9", "--yes").stdout == "Dropped 1 dead letter\n"
     assert run("dead-letters", "drop", "--all", "--dry-run").stdout == "Would drop 2 dead letters\n"
     assert run("dead-letters", "drop", "--all", "--yes").stdout == "Dropped 2 dead letters\n"
     assert audit(letters) == [("drop_dead_letters", "1"), ("drop_dead_letters", "2 at once")]

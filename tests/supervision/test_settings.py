@@ -81,7 +81,7 @@ def test_sign_ups_stay_closed_where_no_mail_is_sent(data: Path, monkeypatch: pyt
 @pytest.mark.parametrize(("name", "value"), [("registrations", "sometimes"), ("log_level", "loud")])
 def test_a_value_that_a_setting_cannot_have_is_refused(data: Path, name: str, value: str) -> None:
     before = settings(data, "list").stdout
-    assert settings(data, "set", name, value).exit_code == 1
+    assert settings(data, "set", name, value).exit_code == 2
     assert settings(data, "list").stdout == before
 
 

@@ -47,7 +47,7 @@ def refreshed(rows: Rows) -> list[object]:
 
 
 def test_one_account_is_fetched_again(rows: Rows, run: Run) -> None:
-    assert run("refresh", "@cid@notfar.example").stdout == "1 accounts are fetched again\n"
+    assert run("refresh", "@cid@notfar.example").stdout == "Fetching 1 account again\n"
     assert promised(rows) == [("refreshes", "refresh", {"account": 4}, "notfar.example")]
 
 
@@ -65,7 +65,7 @@ def test_what_was_not_fetched_for_a_day_is_fetched_again(rows: Rows, run: Run) -
 
 
 def test_a_key_is_replaced_by_the_server_and_the_act_is_logged(rows: Rows, run: Run) -> None:
-    assert run("rotate-keys", "bob").stdout == "1 accounts get a new key\n"
+    assert run("rotate-keys", "bob").stdout == "Giving 1 account a new key\n"
     assert promised(rows) == [("announcements", "rotate_key", {"account": 1}, None)]
     assert rows.run("SELECT action, target FROM audit_log") == [("rotate_key", "bob")]
     again = run("rotate-keys", "bob")
@@ -81,7 +81,7 @@ def test_all_keys_are_those_of_accounts_that_have_one(rows: Rows, run: Run) -> N
 
 @pytest.mark.parametrize("words", [("refresh", "--all-stale"), ("rotate-keys", "--all")])
 def test_a_rehearsal_promises_nothing(rows: Rows, run: Run, words: tuple[str, ...]) -> None:
-    assert "would" in run(*words, "--dry-run").stdout
+    assert "Would" in run(*words, "--dry-run").stdout
     assert promised(rows) == []
     assert rows.run("SELECT FROM audit_log") == []
 
