@@ -16,7 +16,7 @@ import asyncpg
 SAID_AFTER = 1.0
 # Seconds between two looks for a lock. Most that takes long is work.
 LOOK_EVERY = 10.0
-PATIENCE = 10.0  # seconds for a look
+PATIENCE = 10  # seconds for a look
 
 BLOCKER = """
     SELECT pid, application_name, to_char(xact_start, 'HH24:MI:SS') AS since FROM pg_stat_activity

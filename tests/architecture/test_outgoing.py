@@ -27,6 +27,7 @@ NAMED = {
     ("http/server/listener.py", "getaddrinfo"),  # where the server listens
     ("http/server/listener.py", "connect_ex"),  # the same, for a Unix socket
     ("storage/engine/connect.py", "connect"),  # PostgreSQL
+    ("storage/engine/lock_waits.py", "connect"),
     ("storage/engine/pool.py", "connect"),
     ("storage/engine/term.py", "connect"),
     ("supervision/commands/asking.py", "connect"),  # the running server's control socket

@@ -18,6 +18,7 @@ ADAPTERS = {
     "http/server/websocket.py": "wsproto's buffer and hypercorn's messages have no types",
     "storage/engine/connect.py": "asyncpg has no types",
     "storage/engine/database.py": "rows of asyncpg have no types",
+    "storage/engine/lock_waits.py": "asyncpg has no types",
     "storage/engine/pool.py": "asyncpg has no types; a call carries the result of any work",
     "storage/engine/prompt.py": "the inner parts of asyncio and trio-asyncio",
     "storage/engine/term.py": "asyncpg has no types",
