@@ -68,6 +68,13 @@ async def affected(db: Connection, setting: LiveSetting, before: str, after: str
             return [f"The log has records of the level {after} and above from now on. Those before stay."]
         case "stream_queue":
             return [f"Streams that are opened from now on may have {after} events waiting. Open ones keep {before}."]
+        case "rate_limits":
+            words = "is throttled again" if after == "true" else "may ask as often as it likes, and guess passwords"
+            return [f"Every client {words}."]
+        case "connections_per_address":
+            return [f"An address may open a connection while it has fewer than {after}. Those that are open stay."]
+        case "timeline_memory":
+            return [f"Timelines beyond {after} MiB, before {before}, sleep until they are wanted."]
         case "search_results":
             return [f"Searches answer with at most {after} results of each kind, before with {before}."]
         case "public_preview":

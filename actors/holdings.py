@@ -6,6 +6,8 @@ the least recently used ones are put to sleep.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ..storage.timeline_entries import TimelineEntry
 
 # Bytes, measured: an entry with its ids, and with its place in the index of shared entries.
@@ -27,8 +29,8 @@ class Held:
 class Holdings:
     """The entries that windows share. They are counted, because weak references cost more."""
 
-    def __init__(self, most: int) -> None:
-        self.most = most  # bytes
+    def __init__(self, most: Callable[[], int]) -> None:
+        self.most = most  # bytes, which can change
         self.places = 0
         self._held: dict[int, Held] = {}
 
@@ -38,7 +40,7 @@ class Holdings:
         return len(self._held) * ENTRY + self.places * PLACE
 
     def is_exceeded(self) -> bool:
-        return self.weight > self.most
+        return self.weight > self.most()
 
     def take(self, entry: TimelineEntry) -> TimelineEntry:
         """Count one more window, and return an equal entry, the one that others hold."""

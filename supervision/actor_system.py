@@ -63,7 +63,7 @@ class ActorSystem:
         folder: Folder | None = None,
         chance: Chance = random.random,
         tally_delay: float = 180.0,
-        timeline_memory: int = TIMELINE_MEMORY,
+        timeline_memory: Callable[[], int] = lambda: TIMELINE_MEMORY,
     ) -> None:
         self.runtime = runtime
         self.accounts = AccountCache(database)

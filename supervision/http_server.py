@@ -73,7 +73,7 @@ class HttpServer:
         listeners = await self._bind()
         context.streams.open_all()
         serve = partial(
-            serve_http, record=context.record, fast=self._fast(), rules=self._rules(),
+            serve_http, record=context.record, fast=self._fast(), rules=self._rules,
             release=self._listeners.release,
         )  # fmt: skip
         async with trio.open_nursery() as beside:
@@ -94,8 +94,9 @@ class HttpServer:
         return FastRequests(FastPath(self._http_context).answer) if self._settings.fast_path == "on" else None
 
     def _rules(self) -> AddressRules:
-        settings = self._settings
-        return AddressRules(settings.connections_per_address, settings.trusted_proxies, settings.proxy_protocol)
+        """Return the rules that hold now: staff can change the number while the server runs."""
+        settings, most = self._settings, self._http_context.settings.connections_per_address
+        return AddressRules(most, settings.trusted_proxies, settings.proxy_protocol)
 
     async def _bind(self) -> list[socket.socket]:
         """Return the listening sockets.

@@ -126,7 +126,7 @@ class Troupe:
             base_url=settings.base_url, local_domain=settings.local_domain,
             limited_federation=settings.limited_federation,
             folder=folder, tally_delay=settings.federation_tally_delay,
-            timeline_memory=settings.timeline_memory * 2**20,
+            timeline_memory=self._timeline_memory,
         )  # fmt: skip
         self.federation = Federation(self.actors.actor_context, self.runtime, self.outgoing, log.record)
         self.media = MediaProcessor(
@@ -222,6 +222,10 @@ class Troupe:
         readiness, waits = self.http_context.readiness, self.settings.takeover
         server = MetricsServer(place, Exposition(sources), readiness, self.log.record, waits=waits)
         return [Child("metrics", server.run)]
+
+    def _timeline_memory(self) -> int:
+        """Return the bytes that awake timelines may hold: staff can change the number while the server runs."""
+        return self.http_context.settings.timeline_memory * 2**20
 
     def _folders(self) -> dict[str, Path]:
         """Return the folders whose disks are watched. If two are on one disk, it is reported once."""

@@ -96,6 +96,13 @@ LIVE_SETTINGS: dict[str, LiveSetting] = {
         LiveSetting(
             "stream_queue", LIMITS, "Events that may wait for a slow streaming client", "number", least=16, most=65536
         ),
+        LiveSetting("rate_limits", LIMITS, "Requests are counted and throttled", "flag"),
+        LiveSetting(
+            "connections_per_address", LIMITS, "Connections of one IP address", "number", least=1, most=100_000
+        ),
+        LiveSetting(
+            "timeline_memory", LIMITS, "MiB that all awake timelines may hold", "number", least=16, most=65536
+        ),
         LiveSetting("log_level", LOG, "Lowest level that is written", "choice", ("info", "warning", "error")),
     )
 }  # fmt: skip

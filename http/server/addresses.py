@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import trio
@@ -28,15 +28,16 @@ class AddressRules:
 class Addresses:
     """Counts the connections of each address. Trusted proxies and this machine may have any number."""
 
-    def __init__(self, rules: AddressRules) -> None:
-        self._rules = rules
+    def __init__(self, rules: Callable[[], AddressRules]) -> None:
+        self._rules = rules  # those that hold now
         self._connected: dict[str, int] = {}
 
     async def find(self, stream: trio.SocketStream) -> tuple[str, int] | None:
         """Return the address and the port of a client; None if it is gone, or if its proxy does not tell them."""
+        rules = self._rules()
         try:
             peer = parse_socket_addr(stream.socket.family, stream.socket.getpeername()) or HERE
-            if self._rules.proxy_protocol and is_inside(peer[0], self._rules.trusted_proxies):
+            if rules.proxy_protocol and is_inside(peer[0], rules.trusted_proxies):
                 with trio.fail_after(deadlines.PROXY_HEADER):
                     return await proxy_protocol.read_source(stream) or peer
         except (OSError, trio.BrokenResourceError, trio.TooSlowError, proxy_protocol.NoHeader):
@@ -45,9 +46,9 @@ class Addresses:
 
     def enter(self, address: str) -> bool:
         """Count a connection. False if the address has too many."""
-        subject = subject_of(address)
+        subject, rules = subject_of(address), self._rules()
         count = self._connected.get(subject, 0)
-        if count >= self._rules.most_connections and not self._is_exempt(address):
+        if count >= rules.most_connections and not _is_exempt(address, rules):
             return False
         self._connected[subject] = count + 1
         return True
@@ -59,5 +60,6 @@ class Addresses:
         if not self._connected[subject]:
             del self._connected[subject]
 
-    def _is_exempt(self, address: str) -> bool:
-        return ipaddress.ip_address(address).is_loopback or is_inside(address, self._rules.trusted_proxies)
+
+def _is_exempt(address: str, rules: AddressRules) -> bool:
+    return ipaddress.ip_address(address).is_loopback or is_inside(address, rules.trusted_proxies)

@@ -122,7 +122,7 @@ async def serve(
     record: Record = _ignore,
     tls: ssl.SSLContext | None = None,
     fast: FastRequests | None = None,
-    rules: AddressRules = AddressRules(),  # noqa: B008  # frozen
+    rules: Callable[[], AddressRules] = AddressRules,
     release: Callable[[], bool] = lambda: True,
     task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED,
 ) -> None:
@@ -170,7 +170,7 @@ class Clients:
         record: Record,
         tls: ssl.SSLContext | None,
         fast: FastRequests | None,
-        rules: AddressRules,
+        rules: Callable[[], AddressRules],
         sockets: StreamSockets,
     ) -> None:
         self._app = app

@@ -74,7 +74,7 @@ async def test_a_connection_without_a_header_is_closed(stage: Stage, name: str) 
         async with await sent(WRONG[name]) as stream:
             with pytest.raises(NoHeader):
                 await read_source(stream)
-    async with serving(stage, rules=PROXIED) as server:
+    async with serving(stage, rules=lambda: PROXIED) as server:
         stream = await server.connect()
         async with stream:
             with suppress(trio.BrokenResourceError):  # closed already, with bytes unread
@@ -86,7 +86,7 @@ async def test_a_connection_without_a_header_is_closed(stage: Stage, name: str) 
 async def test_requests_are_of_the_client_that_the_proxy_names(stage: Stage, ada: Person) -> None:
     token = b"Authorization: Bearer %b" % (ada.token or "").encode()
     for rules, header in ((PROXIED, HEADERS["text"][0]), (PROXIED, HEADERS["binary"][0]), (AddressRules(), b"")):
-        async with serving(stage, rules=rules) as server:
+        async with serving(stage, rules=lambda rules=rules: rules) as server:
             for close in (b"Connection: close\r\n", b""):
                 ask = request(b"GET /api/v1/accounts/verify_credentials", token)
                 text = header + ask.replace(b"Connection: close\r\n", close) + (b"" if close else ASK)
@@ -97,12 +97,12 @@ async def test_requests_are_of_the_client_that_the_proxy_names(stage: Stage, ada
 
 async def test_a_proxy_that_names_no_client_in_time_is_closed(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(deadlines, "PROXY_HEADER", 0.2)
-    async with serving(stage, rules=PROXIED) as server:
+    async with serving(stage, rules=lambda: PROXIED) as server:
         assert await say(server.port, b"PROXY TCP4 ") == b""
 
 
 async def test_a_stop_does_not_wait_for_a_header(stage: Stage) -> None:
-    async with serving(stage, 0.1, rules=PROXIED) as server:
+    async with serving(stage, 0.1, rules=lambda: PROXIED) as server:
         stream = await server.connect()
         assert await server.stop() < deadlines.PROXY_HEADER
         await trio.aclose_forcefully(stream)
@@ -115,7 +115,7 @@ async def test_connections_of_one_address_beyond_the_limit_get_503(stage: Stage)
         return stream
 
     told: list[str] = []
-    async with serving(stage, rules=PROXIED, record=lambda event, **_: told.append(event)) as server:
+    async with serving(stage, rules=lambda: PROXIED, record=lambda event, **_: told.append(event)) as server:
         open_ones = [await connect(server, b"2001:db8::%d" % number) for number in (1, 2)]
         for stream in open_ones:
             assert (await stream.receive_some()).startswith(b"HTTP/1.1 200")
@@ -133,7 +133,7 @@ async def test_connections_of_one_address_beyond_the_limit_get_503(stage: Stage)
 
 
 def test_trusted_proxies_and_this_machine_may_have_any_number() -> None:
-    addresses = Addresses(AddressRules(1, (ipaddress.ip_network("10.0.0.0/8"),)))
+    addresses = Addresses(lambda: AddressRules(1, (ipaddress.ip_network("10.0.0.0/8"),)))
     for address in ("127.0.0.1", "::1", "10.1.2.3", "::ffff:10.1.2.3"):
         assert all(addresses.enter(address) for _ in range(3))
     assert [addresses.enter("192.0.2.1"), addresses.enter("192.0.2.1"), addresses.enter("192.0.2.2")] == [

@@ -113,7 +113,7 @@ async def choose_hashtags_amid_posts(sim: Simulation) -> None:
 
 async def read_with_little_memory(sim: Simulation) -> None:
     """Four homes are read and pushed to, and only one of them may be awake. Dan listens, so his is."""
-    sim.actors.actor_context.holdings.most = 1
+    sim.actors.actor_context.holdings.most = lambda: 1
     ada, *readers = await sim.people("ada", "bob", "cyd", "dan", "eve")
     for reader in readers:
         reader.has_followed(ada)

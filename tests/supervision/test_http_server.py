@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -14,9 +15,10 @@ from troupe.supervision.http_server import HttpServer
 from troupe.supervision.listeners import Listeners
 
 
-def server(**chosen: Any) -> HttpServer:
+def server(context: SimpleNamespace | None = None, /, **chosen: Any) -> HttpServer:
     settings, nothing = Settings(data=Path("data"), **chosen), cast("Any", None)
-    return HttpServer(settings, nothing, nothing, nothing, Listeners(settings))
+    context = context or SimpleNamespace(settings=settings)
+    return HttpServer(settings, cast("Any", context), nothing, nothing, Listeners(settings))
 
 
 @pytest.mark.parametrize(("chosen", "fast"), [({}, True), ({"fast_path": "on"}, True), ({"fast_path": "off"}, False)])
@@ -26,6 +28,9 @@ def test_the_fast_path_can_be_turned_off(chosen: dict[str, str], fast: bool) -> 
 
 def test_the_rules_for_addresses_are_those_of_the_settings() -> None:
     proxies = (ipaddress.ip_network("10.0.0.0/8"),)
-    chosen = server(connections_per_address=7, trusted_proxies="10.0.0.0/8", proxy_protocol=True)
+    context = SimpleNamespace(settings=Settings(connections_per_address=7))
+    chosen = server(context, connections_per_address=7, trusted_proxies="10.0.0.0/8", proxy_protocol=True)
     assert chosen._rules() == AddressRules(7, proxies, proxy_protocol=True)
     assert not server()._rules().proxy_protocol
+    context.settings = context.settings.changed({"connections_per_address": 9})
+    assert chosen._rules().most_connections == 9, "while it runs"

@@ -1,12 +1,16 @@
 """The settings that change while the server runs are those of the configuration, with the same bounds."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
+from troupe.actors.kernel import SystemClock
 from troupe.actors.rules.live_settings import LIVE_SETTINGS, InvalidSetting, LiveSetting
 from troupe.supervision.configuration import Settings
+from troupe.supervision.log import SupervisionLog, as_json
+from troupe.supervision.tree import Troupe
 
 NAMES = sorted(LIVE_SETTINGS)
 
@@ -62,3 +66,12 @@ def test_a_changed_setting_is_one_of_the_settings(name: str) -> None:
     for text in texts:
         changed = Settings().changed({name: setting.parsed(text)})
         assert setting.written(changed.__dict__[name]) == setting.written(setting.parsed(text))
+
+
+def test_the_memory_of_timelines_changes_while_the_server_runs(tmp_path: Path) -> None:
+    log = SupervisionLog(lambda line: None, SystemClock(), as_json)
+    running = Troupe(Settings(data=tmp_path, timeline_memory=32), "", log)
+    holdings = running.actors.actor_context.holdings
+    assert holdings.most() == 32 * 2**20
+    running.http_context._use({"timeline_memory": 16})
+    assert holdings.most() == 16 * 2**20

@@ -72,6 +72,12 @@ async def test_limits_hold_at_once(stage: Stage) -> None:
     await stage.account("adele")
     found = (await ada.get("/api/v2/search?q=ad&type=accounts&limit=10")).json["accounts"]
     assert len(found) == 1
+    assert "X-RateLimit-Limit" not in (await ada.get("/api/v1/preferences")).headers
+    assert "throttled again" in await change(admin, "rate_limits", "true")
+    assert (await ada.get("/api/v1/preferences")).headers["X-RateLimit-Limit"] == "300"
+    assert "guess passwords" in await change(admin, "rate_limits", "false")
+    assert "fewer than 7" in await change(admin, "connections_per_address", "7")
+    assert "beyond 16 MiB, before 256" in await change(admin, "timeline_memory", "16")
 
 
 @pytest.mark.parametrize(("name", "value"), [("search_results", "201"), ("title", ""), ("log_level", "loud")])
