@@ -13,7 +13,7 @@ from ..storage.engine.faults import machine_fault
 from .access import limits, rates, scopes
 from .access.authentication import INVALID, REVOKED, USER_REQUIRED, note_visit, secret_in_head, secret_of, viewer_of
 from .access.context import HttpContext
-from .access.rates import RateStatus, Rule
+from .access.rates import RateRule, RateStatus
 from .access.request_counts import NO_ROUTE
 from .answers import headers
 from .answers.answer import Answer
@@ -196,7 +196,7 @@ def _authorize(endpoint: Endpoint, call: EndpointCall) -> None:
         raise Forbidden("This action is not allowed")
 
 
-def _count(call: EndpointCall, rules: tuple[Rule, ...] = ()) -> None:
+def _count(call: EndpointCall, rules: tuple[RateRule, ...] = ()) -> None:
     """Count a request. The answers of the API show its rate status. Raises TooMany."""
     status = limits.count_request(call.context, call.request, call.token, rules)
     if limits.is_api(call.request.path):
@@ -205,7 +205,7 @@ def _count(call: EndpointCall, rules: tuple[Rule, ...] = ()) -> None:
         raise TooMany(() if call.rate_status else status.headers)
 
 
-def _count_files(call: EndpointCall, rules: tuple[Rule, ...]) -> None:
+def _count_files(call: EndpointCall, rules: tuple[RateRule, ...]) -> None:
     """Count each file of a request. Raises TooMany."""
     if call.input is None or call.viewer is None:
         return

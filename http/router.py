@@ -22,7 +22,7 @@ from ..storage.oauth import Token
 from .access.authentication import Viewer
 from .access.closing import is_closable
 from .access.context import HttpContext
-from .access.rates import RateStatus, Rule
+from .access.rates import RateRule, RateStatus
 from .answers.answer import Answer
 from .answers.errors import NotFound
 from .intake.decoding import read_urlencoded
@@ -68,8 +68,8 @@ class Endpoint:
     auth: Auth
     scopes: tuple[str, ...]
     permission: Permission | None
-    rates: tuple[Rule, ...]
-    file_rates: tuple[Rule, ...]
+    rates: tuple[RateRule, ...]
+    file_rates: tuple[RateRule, ...]
     body_limit: int
     page: bool
     waiting: bool
@@ -114,8 +114,8 @@ class Declaration(TypedDict, total=False):
     auth: Auth
     scopes: tuple[str, ...]
     permission: Permission
-    rates: tuple[Rule, ...]
-    file_rates: tuple[Rule, ...]
+    rates: tuple[RateRule, ...]
+    file_rates: tuple[RateRule, ...]
     body_limit: int
     page: bool
     waiting: bool
@@ -135,8 +135,8 @@ class Router:
         auth: Auth = "none",
         scopes: tuple[str, ...] = (),
         permission: Permission | None = None,
-        rates: tuple[Rule, ...] = (),
-        file_rates: tuple[Rule, ...] = (),
+        rates: tuple[RateRule, ...] = (),
+        file_rates: tuple[RateRule, ...] = (),
         body_limit: int = LARGEST_BODY,
         page: bool = False,
         waiting: bool = False,

@@ -14,7 +14,7 @@ LOCK = "SELECT id FROM accounts WHERE id = ANY($1::bigint[]) AND deleted_at IS N
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
+class MergedColumn:
     """A column that names an account.
 
     A row `t` is dropped if a row `kept` of the other account has the same `key`, or by `unless`. `partner` is the
@@ -39,24 +39,24 @@ class Move:
         return " AND ".join(conditions)
 
 
-def _relation(table: str) -> tuple[Move, Move]:
+def _relation(table: str) -> tuple[MergedColumn, MergedColumn]:
     """Return both sides of a relation, which a pair of accounts has once."""
     one, other = "account_id", "target_account_id"
-    return Move(table, one, other, partner=other), Move(table, other, one, partner=one)
+    return MergedColumn(table, one, other, partner=other), MergedColumn(table, other, one, partner=one)
 
 
 MOVES = (
     # An account boosts a status once.
-    Move("statuses", "account_id", "reblog_of_id", unless="kept.deleted_at IS NULL AND t.deleted_at IS NULL"),
-    Move("statuses", "in_reply_to_account_id"),
-    Move("media_attachments", "account_id"),
-    Move("polls", "account_id"),
+    MergedColumn("statuses", "account_id", "reblog_of_id", unless="kept.deleted_at IS NULL AND t.deleted_at IS NULL"),
+    MergedColumn("statuses", "in_reply_to_account_id"),
+    MergedColumn("media_attachments", "account_id"),
+    MergedColumn("polls", "account_id"),
     # Votes of both in one poll would be two ballots of one person.
-    Move("poll_votes", "account_id", "poll_id"),
-    Move("mentions", "account_id", "status_id"),
-    Move("favourites", "account_id", "status_id"),
-    Move("bookmarks", "account_id", "status_id"),
-    Move("pins", "account_id"),
+    MergedColumn("poll_votes", "account_id", "poll_id"),
+    MergedColumn("mentions", "account_id", "status_id"),
+    MergedColumn("favourites", "account_id", "status_id"),
+    MergedColumn("bookmarks", "account_id", "status_id"),
+    MergedColumn("pins", "account_id"),
     *_relation("follows"),
     *_relation("follow_requests"),
     *_relation("blocks"),
@@ -64,22 +64,22 @@ MOVES = (
     *_relation("endorsements"),
     *_relation("account_notes"),
     *_relation("ended_suggestions"),
-    Move("list_accounts", "account_id", "list_id"),
+    MergedColumn("list_accounts", "account_id", "list_id"),
     # As the index `notifications_once` has it: reports and warnings are different each time.
-    Move(
+    MergedColumn(
         "notifications", "from_account_id", "account_id",
         unless="kept.type = t.type AND kept.status_id IS NOT DISTINCT FROM t.status_id"
         " AND t.report_id IS NULL AND t.strike_id IS NULL",
     ),
-    Move("notification_requests", "from_account_id", "account_id"),
-    Move("featured_tags", "account_id", "tag_id"),
-    Move("author_reviews", "account_id", "account_id", unless="true"),
-    Move("reports", "account_id"),
-    Move("reports", "target_account_id"),
-    Move("report_notes", "account_id"),
-    Move("strikes", "target_account_id"),
-    Move("accounts", "moved_to_id", partner="id"),
-    Move("preview_cards", "author_account_id"),
+    MergedColumn("notification_requests", "from_account_id", "account_id"),
+    MergedColumn("featured_tags", "account_id", "tag_id"),
+    MergedColumn("author_reviews", "account_id", "account_id", unless="true"),
+    MergedColumn("reports", "account_id"),
+    MergedColumn("reports", "target_account_id"),
+    MergedColumn("report_notes", "account_id"),
+    MergedColumn("strikes", "target_account_id"),
+    MergedColumn("accounts", "moved_to_id", partner="id"),
+    MergedColumn("preview_cards", "author_account_id"),
 )  # fmt: skip
 
 _RENAMED = """
@@ -262,7 +262,7 @@ async def merge(db: Connection, gone: int, kept: int) -> MergedAccount:
     return MergedAccount(+moved, +dropped, files)
 
 
-async def _move(db: Connection, move: Move, gone: int, kept: int) -> int:
+async def _move(db: Connection, move: MergedColumn, gone: int, kept: int) -> int:
     """Move the rows of one column, and return their number."""
     update = f"UPDATE {move.table} t SET {move.column} = $2 WHERE {move.rows} RETURNING 1"
     return await db.fetchval(f"WITH moved AS ({update}) SELECT count(*) FROM moved", gone, kept)

@@ -166,7 +166,7 @@ RETENTION = f"""
 """
 
 
-class TookTooLong(Exception):
+class CountTookTooLong(Exception):
     """Raised when a figure can't be counted in time. The transaction must be rolled back."""
 
 
@@ -188,7 +188,7 @@ async def in_time(
     try:
         return await count(db, *args, **kwargs)
     except QueryCanceledError:
-        raise TookTooLong from None
+        raise CountTookTooLong from None
 
 
 async def measure(db: Connection, name: str, periods: Periods, about: int | str | None = None) -> list[int]:

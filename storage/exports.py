@@ -53,15 +53,15 @@ QUERIES: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ExportPart:
     """Some rows of a file, and the cursor after them; None at the end."""
 
     rows: list[list[str]]
     cursor: int | None
 
 
-async def part(db: Connection, kind: str, account_id: int, after: int, limit: int, local_domain: str) -> Part:
+async def part(db: Connection, kind: str, account_id: int, after: int, limit: int, local_domain: str) -> ExportPart:
     """Return the rows of a file after a cursor, the oldest first."""
     found = await db.fetch(QUERIES[kind], account_id, after, limit, local_domain)
     rows = [[value or "" for value in list(row.values())[1:]] for row in found]
-    return Part(rows, found[-1]["id"] if len(found) == limit else None)
+    return ExportPart(rows, found[-1]["id"] if len(found) == limit else None)

@@ -53,7 +53,7 @@ NEWEST_LOCAL_URI = """
 
 
 @dataclass(frozen=True, slots=True)
-class Numbers:
+class InstanceNumbers:
     """The numbers of users, of their statuses, of known domains, and of users who wrote since a given day."""
 
     users: int
@@ -63,7 +63,7 @@ class Numbers:
 
 
 @dataclass(frozen=True, slots=True)
-class Activity:
+class InstanceActivity:
     """The numbers of local statuses, of sign-ins and of new users in a period."""
 
     statuses: int
@@ -71,8 +71,8 @@ class Activity:
     registrations: int
 
 
-async def numbers(db: Connection, active_since: datetime) -> Numbers:
-    return Numbers(**await db.fetchrow(COUNT, active_since))
+async def numbers(db: Connection, active_since: datetime) -> InstanceNumbers:
+    return InstanceNumbers(**await db.fetchrow(COUNT, active_since))
 
 
 async def contact_account_id(db: Connection) -> int | None:
@@ -85,10 +85,10 @@ async def peers(db: Connection) -> list[str]:
     return [row["domain"] for row in await db.fetch(PEERS)]
 
 
-async def activity(db: Connection, stretches: Sequence[tuple[int, int]]) -> list[Activity]:
+async def activity(db: Connection, stretches: Sequence[tuple[int, int]]) -> list[InstanceActivity]:
     """Return the activity in ranges of ids, each without its end."""
     rows = await db.fetch(ACTIVITY, [low for low, _ in stretches], [high for _, high in stretches])
-    return [Activity(*row.values()) for row in rows]
+    return [InstanceActivity(*row.values()) for row in rows]
 
 
 async def newest_local_uri(db: Connection) -> str | None:

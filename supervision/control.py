@@ -46,7 +46,7 @@ class Unanswerable(Exception):
     """Raised by an answer that there is none, for the reason of its text, which the caller is shown."""
 
 
-class Control:
+class ControlSocket:
     """Answers commands. `answers` has a function for each name.
 
     `answers_outside` has those that a thread can call while a turn keeps the loop busy. `hand_over` gives the listening

@@ -32,7 +32,7 @@ class Failure(click.ClickException):
         self.error = error
 
 
-class NotDone(Failure):
+class NothingDone(Failure):
     """The command was not done, for the reason given."""
 
     exit_code = 1
@@ -60,17 +60,17 @@ class ServerFailed(Failure):
 FAILURES: tuple[tuple[type[Exception], type[Failure]], ...] = (
     (Fenced, ServerFailed),
     (GaveUp, ServerFailed),
-    (AnotherNode, NotDone),
-    (MigrationRefused, NotDone),
+    (AnotherNode, NothingDone),
+    (MigrationRefused, NothingDone),
     (OtherDomain, WrongSetting),
-    (UnfinishedRestore, NotDone),
-    (BackupFailed, NotDone),
-    (ClientFailed, NotDone),
-    (UnusablePushKey, NotDone),
-    (CannotListen, NotDone),
+    (UnfinishedRestore, NothingDone),
+    (BackupFailed, NothingDone),
+    (ClientFailed, NothingDone),
+    (UnusablePushKey, NothingDone),
+    (CannotListen, NothingDone),
     (EmbeddedFailed, NoDatabase),
     (StorageError, NoDatabase),
-    (OSError, NotDone),
+    (OSError, NothingDone),
 )
 
 

@@ -14,7 +14,7 @@ from .journal import Journal, is_standard_output
 from .log import Form, SupervisionLog, as_json
 from .log_file import MIB, LogFile
 from .vocabulary import Level
-from .writer import Output, Stream, Writer, hold_standard_streams
+from .writer import LogStream, Output, Writer, hold_standard_streams
 
 STDOUT = 1
 
@@ -49,13 +49,13 @@ def _output(settings: Settings, environ: Mapping[str, str]) -> Output:
         return LogFile(settings.log_path, settings.log_file_size * MIB, settings.log_files)
     if settings.log_to == "journal" or (settings.log_to == "auto" and is_standard_output(STDOUT, environ)):
         return Journal()
-    return Stream(STDOUT)
+    return LogStream(STDOUT)
 
 
 def _form(settings: Settings, output: Output) -> Form:
     if isinstance(output, Journal):
         return as_json  # the journal makes its entries of it
-    terminal = isinstance(output, Stream) and os.isatty(STDOUT)
+    terminal = isinstance(output, LogStream) and os.isatty(STDOUT)
     if settings.log_format == "json" or (settings.log_format == "auto" and not terminal):
         return as_json
     return Terminal(columns_of(STDOUT), colour=shows_colours(os.environ)) if terminal else as_text

@@ -64,7 +64,7 @@ from ..storage.engine.database import Connection, Database, Fenced, Unavailable
 from ..storage.engine.term import AnotherNode
 from .actor_system import ActorSystem
 from .configuration import Settings
-from .control import DRAIN, Control
+from .control import DRAIN, ControlSocket
 from .database import SupervisedDatabase
 from .disks import Disks
 from .domain import OtherDomain, require_domain
@@ -174,7 +174,7 @@ class Troupe:
         tree = {"tree": self.supervisor_portrait}
         inspector = Inspector(self.runtime, self.actors.actor_context, self.http_context.streams)
         http = HttpServer(self.settings, self.http_context, self.actors, self.database, self.listeners)
-        control = Control(
+        control = ControlSocket(
             self.settings.control_socket,
             {**tree, "doctor": self.self_report, DRAIN: http.drain, **inspector.answers()},
             self.listeners.hand_over,

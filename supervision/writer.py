@@ -31,7 +31,7 @@ def hold_standard_streams() -> None:
 
 def announce(text: str) -> None:
     """Write a line to standard error, and wait at most a second for its reader."""
-    writer = Writer(Stream(STDERR))
+    writer = Writer(LogStream(STDERR))
     writer.write(text + "\n")
     writer.close()
 
@@ -44,7 +44,7 @@ class Output(Protocol):
         ...
 
 
-class Stream:
+class LogStream:
     """An open descriptor, such as standard output."""
 
     def __init__(self, descriptor: int) -> None:

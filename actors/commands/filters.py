@@ -37,7 +37,7 @@ SEVERAL_KEYWORDS = Refused(
 
 
 @dataclass(frozen=True, slots=True)
-class Expiry:
+class FilterExpiry:
     """In how many seconds a filter expires; None: never."""
 
     seconds: int | None
@@ -67,7 +67,7 @@ class CreateFilter(Message[Filter]):
     title: str
     contexts: tuple[str, ...]
     action: FilterAction
-    expiry: Expiry
+    expiry: FilterExpiry
     keywords: tuple[KeywordChange, ...] = ()
 
 
@@ -79,7 +79,7 @@ class ChangeFilter(Message[Filter]):
     title: str | None = None
     contexts: tuple[str, ...] | None = None
     action: FilterAction | None = None
-    expiry: Expiry | None = None
+    expiry: FilterExpiry | None = None
     keywords: tuple[KeywordChange, ...] = ()
 
 
@@ -142,7 +142,7 @@ class ChangePhrase(Message[Filter]):
     contexts: tuple[str, ...] | None
     action: FilterAction
     whole_word: bool | None = None
-    expiry: Expiry | None = None
+    expiry: FilterExpiry | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,7 +267,7 @@ def phrase_title(phrase: str) -> str:
     return phrase[:FILTER_TITLE_CHARACTERS]
 
 
-def _moment(account: AccountActor, expiry: Expiry) -> datetime | None:
+def _moment(account: AccountActor, expiry: FilterExpiry) -> datetime | None:
     return None if expiry.seconds is None else account.now + timedelta(seconds=expiry.seconds)
 
 

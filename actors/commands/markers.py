@@ -15,7 +15,7 @@ CONFLICT = Refused(409, "Conflict during update, please try again")
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
+class MarkerMove:
     """The new position of one marker.
 
     A client that names a version is refused if another device moved the marker since.
@@ -30,7 +30,7 @@ class Move:
 class MoveMarkers(Message[list[Marker]]):
     """Command: move markers, all or none. The answer is the moved markers."""
 
-    moves: tuple[Move, ...]
+    moves: tuple[MarkerMove, ...]
 
 
 class Outrun(Exception):
@@ -45,7 +45,7 @@ async def move_markers(account: AccountActor, message: MoveMarkers) -> list[Mark
         return CONFLICT
 
 
-async def _move(db: Connection, account_id: int, moves: tuple[Move, ...], now: datetime) -> list[Marker]:
+async def _move(db: Connection, account_id: int, moves: tuple[MarkerMove, ...], now: datetime) -> list[Marker]:
     moved: list[Marker] = []
     for move in moves:
         marker = await markers.move(db, account_id, move.timeline, move.last_read_id, move.seen, now)

@@ -29,12 +29,12 @@ from ..activitypub.vocabulary import (
 from ..daily_shares import DailyShares
 from ..kernel import Clock
 from ..outgoing.client import REDIRECTS, OutgoingAnswer, OutgoingClient, OutgoingRequest, RequestLimits
-from ..outgoing.errors import BadAnswer, ForbiddenTarget, OutgoingFailure, TooLarge
-from ..outgoing.targets import Target, redirected, written_target
+from ..outgoing.errors import AnswerTooLarge, BadAnswer, ForbiddenTarget, OutgoingFailure
+from ..outgoing.targets import RequestTarget, redirected, written_target
 from ..rules.domains import DomainRules
 from .budgets import spend
 from .errors import DocumentGone, DocumentMissing, DocumentUnavailable, DocumentUnknown, UntrustedDocument
-from .places import Places
+from .places import DomainPlaces
 
 SECONDS = 30.0  # for a document with its redirects
 HOPS = 3
@@ -75,7 +75,7 @@ class DocumentFetcher:
         self._sign = sign
         self._rules = rules
         self._shares = shares
-        self._places = Places()
+        self._places = DomainPlaces()
 
     def may_ask(self, url: str) -> bool:
         """True if the host of a URL may be asked: it is another server's, and not suspended."""
@@ -144,7 +144,7 @@ class DocumentFetcher:
                     return await self._follow(url, accept, scheme)
         except ForbiddenTarget as error:
             raise DocumentMissing(str(error)) from error
-        except (TooLarge, BadAnswer) as error:
+        except (AnswerTooLarge, BadAnswer) as error:
             raise UntrustedDocument(str(error)) from error
         except OutgoingFailure as error:
             raise DocumentUnavailable(str(error)) from error
@@ -164,9 +164,9 @@ class DocumentFetcher:
             if (location := answer.headers.get("location")) is None:
                 raise BadAnswer("the redirect leads nowhere")
             target = redirected(target, location, self._allowed)
-        raise TooLarge("too many redirects")
+        raise AnswerTooLarge("too many redirects")
 
-    def _allowed(self, url: str) -> Target:
+    def _allowed(self, url: str) -> RequestTarget:
         if not self.may_ask(url):
             raise ForbiddenTarget("the host is not asked")
         return written_target(url)

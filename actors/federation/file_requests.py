@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from ..outgoing.client import REDIRECTS, OutgoingAnswer
-from ..outgoing.errors import TooLarge
-from ..outgoing.targets import Target, redirected
+from ..outgoing.errors import AnswerTooLarge
+from ..outgoing.targets import RequestTarget, redirected
 
 HOPS = 3
 
 # Returns where a URL leads. Raises ForbiddenTarget for a server that is not asked for files.
-Place = Callable[[str], Target]
+Place = Callable[[str], RequestTarget]
 
 
 async def ask_for_file(url: str, place: Place, send: Callable[[str], Awaitable[OutgoingAnswer]]) -> OutgoingAnswer:
@@ -23,4 +23,4 @@ async def ask_for_file(url: str, place: Place, send: Callable[[str], Awaitable[O
         if answer.status not in REDIRECTS or location is None:
             return answer
         target = redirected(target, location, place)
-    raise TooLarge("too many redirects")
+    raise AnswerTooLarge("too many redirects")

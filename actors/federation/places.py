@@ -22,7 +22,7 @@ class _Domain:
     requests: int = 0
 
 
-class Places:
+class DomainPlaces:
     """Domains without requests are forgotten."""
 
     def __init__(self, all: int = ALL, of_one_domain: int = OF_ONE_DOMAIN) -> None:

@@ -24,11 +24,11 @@ from ..media.process import ProcessingFailed
 from ..media.processor import Incoming, MediaProcessor, TooManyUploads
 from ..outgoing.client import OutgoingAnswer, OutgoingClient, OutgoingRequest, RequestLimits
 from ..outgoing.errors import ForbiddenTarget, OutgoingFailure
-from ..outgoing.targets import Target, written_target
+from ..outgoing.targets import RequestTarget, written_target
 from ..rules import limits
 from ..server_blocks import ServerBlocks
 from .file_requests import ask_for_file
-from .places import Places
+from .places import DomainPlaces
 from .remote_films import RemoteFilms
 
 PURPOSES: dict[Kind, Purpose] = {
@@ -63,7 +63,7 @@ class RemoteFiles:
         self._blocks = blocks
         self._domain = domain
         self.films = RemoteFilms(database, clock, client, media, self._place)
-        self._places = Places(AT_ONCE)
+        self._places = DomainPlaces(AT_ONCE)
         self._fetching: dict[tuple[str, Purpose], trio.Event] = {}
         self._missing: TTLCache[tuple[str, Purpose], bool] = TTLCache(
             NOT_FOUND_KEPT, NOT_FOUND_FOR, timer=trio.current_time
@@ -100,7 +100,7 @@ class RemoteFiles:
             return False
         return True
 
-    def _place(self, url: str) -> Target:
+    def _place(self, url: str) -> RequestTarget:
         """Return where a picture is. Raise ForbiddenTarget for a server that staff have blocked, and for this one."""
         target = written_target(url)
         block = self._blocks.domains.block_of(target.authority)

@@ -27,7 +27,7 @@ from ..rules import limits
 from .errors import DocumentUnavailable
 from .file_requests import Place, ask_for_file
 from .flights import Flights
-from .places import Places
+from .places import DomainPlaces
 
 FETCH_SECONDS = 180.0  # for a film with its redirects
 LIMITS = RequestLimits(FETCH_SECONDS, limits.VIDEO_BYTES)  # of one hop
@@ -60,7 +60,7 @@ class RemoteFilms:
         self._client = client
         self._media = media
         self._place = place
-        self._places = Places(AT_ONCE, OF_ONE_DOMAIN)
+        self._places = DomainPlaces(AT_ONCE, OF_ONE_DOMAIN)
         self._flights: Flights[bool] = Flights(most=WAITING, seconds=SECONDS)
 
     async def run(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:

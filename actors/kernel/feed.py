@@ -31,7 +31,7 @@ STALLED = 5.0
 SERVED = Exception("is served")  # a mark, never raised
 
 
-class Rendered:
+class RenderedOnce:
     """Base of what is rendered once for all subscribers, because they share one object.
 
     `rendered` is the cache of the renderers. It is no field, so it is neither compared nor written by the codec.
@@ -46,7 +46,7 @@ class Rendered:
 
 
 @dataclass(frozen=True, slots=True)
-class Event(Rendered):
+class Event(RenderedOnce):
     """Base of the frozen dataclasses of what streams show.
 
     `telling` says when it was told.

@@ -115,7 +115,7 @@ def page_of(result: JsonObject, job: Job) -> PageFacts:
 
 def facts_of(text: str) -> PageFacts:
     """Return what the text of a page says of itself."""
-    reader = PageReader()
+    reader = PageParser()
     reader.feed(text)
     reader.close()
     linked = _linked(reader.scripts)
@@ -138,12 +138,12 @@ def facts_of(text: str) -> PageFacts:
 
 def frame_of(html: str) -> dict[str, str]:
     """Return the attributes of the first `<iframe>` in a short piece of HTML."""
-    reader = PageReader()
+    reader = PageParser()
     reader.feed(html)
     return reader.frame
 
 
-class PageReader(HTMLParser):
+class PageParser(HTMLParser):
     """Gathers the facts from the tags of a page."""
 
     def __init__(self) -> None:

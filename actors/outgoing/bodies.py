@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 
-from .errors import BadAnswer, TooLarge
+from .errors import AnswerTooLarge, BadAnswer
 
 ENCODINGS = "gzip"  # what is asked for
 Write = Callable[[bytes], Awaitable[None]]
@@ -40,7 +40,7 @@ async def copy_body(chunks: AsyncIterator[bytes], encoding: str, limit: int, wri
     async for chunk in chunks:
         received += len(chunk)
         if received > limit:
-            raise TooLarge("the answer has too many bytes")
+            raise AnswerTooLarge("the answer has too many bytes")
         await write(chunk)
 
 
@@ -56,7 +56,7 @@ async def _unzipped(chunks: AsyncIterator[bytes], limit: int, *, cut: bool) -> b
         if len(body) > limit:
             return _cut(body, limit, cut=cut)
         if received > limit:
-            raise TooLarge("the answer has too many bytes")
+            raise AnswerTooLarge("the answer has too many bytes")
     if body and not unzip.eof:
         raise BadAnswer("the answer ends too early")
     return bytes(body)
@@ -64,5 +64,5 @@ async def _unzipped(chunks: AsyncIterator[bytes], limit: int, *, cut: bool) -> b
 
 def _cut(body: bytearray, limit: int, *, cut: bool) -> bytes:
     if not cut:
-        raise TooLarge("the answer has too many bytes")
+        raise AnswerTooLarge("the answer has too many bytes")
     return bytes(body[:limit])

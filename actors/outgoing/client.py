@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 import trio
 
 from .bodies import ENCODINGS, Write
-from .errors import BadAnswer, ForbiddenTarget, TookTooLong, TooLarge, Unreachable
+from .errors import AnswerTooLarge, BadAnswer, ForbiddenTarget, TookTooLong, Unreachable
 from .messages import OutgoingAnswer, OutgoingRequest, RequestLimits
 from .named_hosts import named_hosts
 from .network import NameResolver, PublicNetwork, Resolve
-from .targets import Target, named_target, redirected, target_of
+from .targets import RequestTarget, named_target, redirected, target_of
 
 if TYPE_CHECKING:
     from .connections import Connections
@@ -48,7 +48,7 @@ class OutgoingClient:
         user_agent: str,
         *,
         test_hosts: Collection[str] = (),
-        named: Target | None = None,
+        named: RequestTarget | None = None,
         resolve: Resolve | None = None,
         tls: ssl.SSLContext | None = None,
     ) -> None:
@@ -70,7 +70,7 @@ class OutgoingClient:
             return False
         return True
 
-    async def check(self, url: str) -> Target:
+    async def check(self, url: str) -> RequestTarget:
         """Return where a URL leads. Raise ForbiddenTarget for one that no request would be sent to.
 
         A host whose name is not found now passes: it may be found when a request is sent, and is then checked again.
@@ -111,7 +111,7 @@ class OutgoingClient:
                 if self._connections is not None:
                     await self._connections.close()
 
-    def _target_of(self, url: str) -> Target:
+    def _target_of(self, url: str) -> RequestTarget:
         """Return where a URL leads. Raise ForbiddenTarget if this client does not connect there."""
         if self._named is None:
             return target_of(url, self._test_hosts)
@@ -121,7 +121,7 @@ class OutgoingClient:
         return target
 
     async def _follow(
-        self, request: OutgoingRequest, target: Target, limits: RequestLimits, write: Write | None = None
+        self, request: OutgoingRequest, target: RequestTarget, limits: RequestLimits, write: Write | None = None
     ) -> OutgoingAnswer:
         for _ in range(limits.hops + 1):
             answer = await self._exchange(request, target, limits, write)
@@ -133,10 +133,10 @@ class OutgoingClient:
             if leads_to.origin != target.origin:
                 request = replace(request, headers={})  # a signature or a token is meant for one origin
             target = leads_to
-        raise TooLarge("too many redirects")
+        raise AnswerTooLarge("too many redirects")
 
     async def _exchange(
-        self, request: OutgoingRequest, target: Target, limits: RequestLimits, write: Write | None
+        self, request: OutgoingRequest, target: RequestTarget, limits: RequestLimits, write: Write | None
     ) -> OutgoingAnswer:
         headers = {
             "Host": target.authority, "User-Agent": self._user_agent, "Accept-Encoding": ENCODINGS,

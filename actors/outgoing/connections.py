@@ -10,10 +10,10 @@ from typing import cast
 import httpcore2
 
 from .bodies import Write, copy_body, read_body
-from .errors import BadAnswer, OutgoingFailure, TookTooLong, TooLarge, Unreachable
+from .errors import AnswerTooLarge, BadAnswer, OutgoingFailure, TookTooLong, Unreachable
 from .messages import OutgoingAnswer, OutgoingRequest, RequestLimits
 from .network import PublicNetwork
-from .targets import Target
+from .targets import RequestTarget
 
 CONNECTIONS = 256  # to all hosts: slow ones must not take them all
 IDLE = 30.0  # seconds that an unused connection is kept
@@ -64,7 +64,7 @@ class Connections:
         await self._pool.aclose()
 
     async def exchange(
-        self, request: OutgoingRequest, headers: Mapping[str, str], target: Target, limits: RequestLimits,
+        self, request: OutgoingRequest, headers: Mapping[str, str], target: RequestTarget, limits: RequestLimits,
         write: Write | None,
     ) -> OutgoingAnswer:  # fmt: skip
         """Send a request and read its answer. Raise OutgoingFailure."""
@@ -77,10 +77,10 @@ class Connections:
 
 
 async def _read(
-    response: httpcore2.Response, target: Target, limits: RequestLimits, write: Write | None
+    response: httpcore2.Response, target: RequestTarget, limits: RequestLimits, write: Write | None
 ) -> OutgoingAnswer:
     if sum(len(name) + len(value) for name, value in response.headers) > LONGEST_HEAD:
-        raise TooLarge("the answer's headers have too many bytes")
+        raise AnswerTooLarge("the answer's headers have too many bytes")
     headers = {name.decode("ascii").lower(): value.decode("latin-1") for name, value in response.headers}
     async with aclosing(response.aiter_stream()) as chunks:
         if write is not None and response.status == 200:

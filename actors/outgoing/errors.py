@@ -27,7 +27,7 @@ class TookTooLong(OutgoingFailure):
     """A time limit was reached."""
 
 
-class TooLarge(OutgoingFailure):
+class AnswerTooLarge(OutgoingFailure):
     """The answer has more bytes, or leads over more redirects, than allowed."""
 
 

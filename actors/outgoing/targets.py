@@ -24,7 +24,7 @@ LABEL = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)")
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class RequestTarget:
     """A URL that the server may connect to, as far as the URL alone can tell."""
 
     scheme: Literal["https", "http"]
@@ -48,7 +48,7 @@ class Target:
         return self.origin + self.path
 
 
-def target_of(url: str, test_hosts: Collection[str] = ()) -> Target:
+def target_of(url: str, test_hosts: Collection[str] = ()) -> RequestTarget:
     """Return where a URL leads. Raise ForbiddenTarget for every URL that the server never connects to.
 
     Test hosts may have plain http and other ports; everybody else has https at its own port.
@@ -63,7 +63,7 @@ def target_of(url: str, test_hosts: Collection[str] = ()) -> Target:
     return target
 
 
-def written_target(url: str) -> Target:
+def written_target(url: str) -> RequestTarget:
     """Return where a URL leads, whether or not the server may connect to it. Raise ForbiddenTarget for no web address.
 
     The result is one spelling of the URL, without the part after `#`.
@@ -74,7 +74,7 @@ def written_target(url: str) -> Target:
     return target
 
 
-def named_target(url: str) -> Target:
+def named_target(url: str) -> RequestTarget:
     """Return where a URL leads that the operator has written: it may have a private address. Raise ForbiddenTarget."""
     parts = _split(url)
     if "@" in parts.netloc:
@@ -83,10 +83,10 @@ def named_target(url: str) -> Target:
     if parts.scheme not in ("https", "http"):
         raise ForbiddenTarget("the URL is not https")
     path = f"{parts.path or '/'}?{parts.query}" if parts.query else parts.path or "/"
-    return Target(parts.scheme, host, _port(parts), quote(path, safe=punctuation))
+    return RequestTarget(parts.scheme, host, _port(parts), quote(path, safe=punctuation))
 
 
-def redirected(target: Target, location: str, read: Callable[[str], Target] = target_of) -> Target:
+def redirected(target: RequestTarget, location: str, read: Callable[[str], RequestTarget] = target_of) -> RequestTarget:
     """Return where a redirect leads. `read` has the rules of the client that follows it."""
     _check_text(location)
     return read(urljoin(target.url, location))

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from ...storage.accounts import Account
 from ..outgoing.errors import ForbiddenTarget
-from ..outgoing.targets import LONGEST_URL, Target, written_target
+from ..outgoing.targets import LONGEST_URL, RequestTarget, written_target
 from .markup import ATTRIBUTE, TAG
 
 MOST_LINKS = 10  # that are looked at
@@ -37,7 +37,7 @@ class HasLinks(Protocol):
     def reblog_of_id(self) -> int | None: ...
 
 
-def link_of(status: HasLinks, base_url: str) -> Target | None:
+def link_of(status: HasLinks, base_url: str) -> RequestTarget | None:
     """Return the first link of a status to a page of another server, in one spelling. None if it shows no card.
 
     Mentions and hashtags are no links, and a status with media or a quote shows these.

@@ -27,7 +27,7 @@ USERNAME_TEXTS: dict[UsernameError, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class SignUpData:
     """The values of a sign-up form."""
 
     username: str
@@ -38,7 +38,9 @@ class Form:
     reason: str
 
 
-def complaints(form: Form, *, reason_required: bool, reserved: Iterable[str], local_domain: str) -> Iterator[Complaint]:
+def complaints(
+    form: SignUpData, *, reason_required: bool, reserved: Iterable[str], local_domain: str
+) -> Iterator[Complaint]:
     """Return all errors of a form."""
     for code in username_errors(form.username, reserved):
         yield Complaint("username", code, USERNAME_TEXTS[code])

@@ -108,7 +108,7 @@ async def missed_by(timeline: Replayable, message: MissedEvents) -> Missed:
     positions = (change.position for change in changes if change.position is not None)
     missed = replace(missed, position=max(missed.position, *positions, 0))
     try:
-        events = [event async for event in Replay(timeline, changes, message.keys).events()]
+        events = [event async for event in ReplayedChanges(timeline, changes, message.keys).events()]
     except TooMuch:
         return replace(missed, complete=False)
     for one in events:
@@ -117,7 +117,7 @@ async def missed_by(timeline: Replayable, message: MissedEvents) -> Missed:
     return replace(missed, events=tuple(events))
 
 
-class Replay:
+class ReplayedChanges:
     """The events of one timeline that some changes gave rise to."""
 
     def __init__(self, timeline: Replayable, changes: Sequence[LoggedChange], known: Collection[str]) -> None:

@@ -15,11 +15,11 @@ from ..intake.paging import CURSORS
 from ..intake.request import Request
 from . import rates
 from .context import HttpContext
-from .rates import RateStatus, Rule
+from .rates import RateRule, RateStatus
 
 API = ("/api/", "/oauth/userinfo")
 
-BY_PATH: tuple[tuple[str, Rule], ...] = (
+BY_PATH: tuple[tuple[str, RateRule], ...] = (
     ("/health", rates.HEALTH),
     ("/.well-known/", rates.DISCOVERY),
     ("/nodeinfo/", rates.DISCOVERY),
@@ -49,7 +49,7 @@ def is_api(path: str) -> bool:
     return path.startswith(API)
 
 
-def rule_of(path: str) -> Rule:
+def rule_of(path: str) -> RateRule:
     """Return the rule that counts the requests of an address outside of the API."""
     if path.endswith("/inbox"):
         return rates.DELIVERIES
@@ -57,7 +57,7 @@ def rule_of(path: str) -> Rule:
 
 
 def count_request(
-    context: HttpContext, request: Request, token: Token | None, rules: Iterable[Rule]
+    context: HttpContext, request: Request, token: Token | None, rules: Iterable[RateRule]
 ) -> RateStatus | None:
     """Count a request by its path and by the given rules.
 
@@ -68,35 +68,35 @@ def count_request(
     return context.rates.count_all(_charges(context, request, token, rules), context.clock.now())
 
 
-def count_file(context: HttpContext, account_id: int, rules: Iterable[Rule]) -> RateStatus | None:
+def count_file(context: HttpContext, account_id: int, rules: Iterable[RateRule]) -> RateStatus | None:
     """Count one file of a request that is counted already, in the same way."""
     if not context.settings.rate_limits:
         return None
     return context.rates.count_all([(rule, str(account_id)) for rule in rules], context.clock.now())
 
 
-def count_for_address(context: HttpContext, request: Request, rule: Rule) -> None:
+def count_for_address(context: HttpContext, request: Request, rule: RateRule) -> None:
     """Count an action for the address that asks for it. Raises TooMany."""
     _count(context, rule, _address(context, request))
 
 
-def count_for_host(context: HttpContext, host: str, rule: Rule) -> None:
+def count_for_host(context: HttpContext, host: str, rule: RateRule) -> None:
     """Count an action for another server. Raises TooMany."""
     _count(context, rule, host)
 
 
-def count_for_account(context: HttpContext, request: Request, token: Token | None, rule: Rule) -> None:
+def count_for_account(context: HttpContext, request: Request, token: Token | None, rule: RateRule) -> None:
     """Count an action for the account of a token, or for the address without one. Raises TooMany."""
     count_for_client(context, request.address(context.settings.trusted_proxies), token, rule)
 
 
-def count_for_client(context: HttpContext, address: str, token: Token | None, rule: Rule) -> None:
+def count_for_client(context: HttpContext, address: str, token: Token | None, rule: RateRule) -> None:
     """The same for the client with this address, whose request is over."""
     account = None if token is None else token.account_id
     _count(context, rule, subject_of(address) if account is None else str(account))
 
 
-def _count(context: HttpContext, rule: Rule, subject: str) -> None:
+def _count(context: HttpContext, rule: RateRule, subject: str) -> None:
     if not context.settings.rate_limits:
         return
     status = context.rates.count(rule, subject, context.clock.now())
@@ -105,8 +105,8 @@ def _count(context: HttpContext, rule: Rule, subject: str) -> None:
 
 
 def _charges(
-    context: HttpContext, request: Request, token: Token | None, rules: Iterable[Rule]
-) -> list[tuple[Rule, str]]:
+    context: HttpContext, request: Request, token: Token | None, rules: Iterable[RateRule]
+) -> list[tuple[RateRule, str]]:
     """Return the rules that count a request, each with its subject: an address, an account or a token."""
     account = None if token is None else token.account_id
     subject = _address(context, request) if account is None else str(account)

@@ -24,7 +24,7 @@ MOST_SUBJECTS = 100_000
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class RateRule:
     """At most `limit` requests in `seconds`, counted for each subject."""
 
     name: str
@@ -34,55 +34,55 @@ class Rule:
 
 
 # Every call
-PER_ACCOUNT = Rule("account", 1500, 5 * MINUTE)
-PER_TOKEN = Rule("token", 300, 5 * MINUTE)
-PER_ADDRESS = Rule("address", 300, 5 * MINUTE)
-PAGING = Rule("paging", 300, 15 * MINUTE)
+PER_ACCOUNT = RateRule("account", 1500, 5 * MINUTE)
+PER_TOKEN = RateRule("token", 300, 5 * MINUTE)
+PER_ADDRESS = RateRule("address", 300, 5 * MINUTE)
+PAGING = RateRule("paging", 300, 15 * MINUTE)
 # Everything outside of the API, per address. A page of a timeline shows up to two hundred pictures; an address may be
 # that of a household, an office or a mobile network. Load balancers ask for the health every second or so.
-PAGES = Rule("pages", 300, 5 * MINUTE, per_address=True)
-TOKENS = Rule("tokens", 100, 5 * MINUTE, per_address=True)
-DISCOVERY = Rule("discovery", 600, 5 * MINUTE, per_address=True)
+PAGES = RateRule("pages", 300, 5 * MINUTE, per_address=True)
+TOKENS = RateRule("tokens", 100, 5 * MINUTE, per_address=True)
+DISCOVERY = RateRule("discovery", 600, 5 * MINUTE, per_address=True)
 # Another server asks for each post that its users are told of, and for the collections of each account.
-DOCUMENTS = Rule("documents", 1500, 5 * MINUTE, per_address=True)
-FILES = Rule("files", 6000, 5 * MINUTE, per_address=True)
-HEALTH = Rule("health", 3000, 5 * MINUTE, per_address=True)
+DOCUMENTS = RateRule("documents", 1500, 5 * MINUTE, per_address=True)
+FILES = RateRule("files", 6000, 5 * MINUTE, per_address=True)
+HEALTH = RateRule("health", 3000, 5 * MINUTE, per_address=True)
 # A browser sends a preflight before a call of another origin, once for each address.
-PREFLIGHTS = Rule("preflights", 3000, 5 * MINUTE, per_address=True)
+PREFLIGHTS = RateRule("preflights", 3000, 5 * MINUTE, per_address=True)
 # Deliveries of other servers: by the address that sends, and by the server that has signed. One server may have many
 # addresses, and one address may be a service in front of many servers.
-DELIVERIES = Rule("deliveries", 12000, 5 * MINUTE, per_address=True)
-ACTIVITIES = Rule("activities", 6000, 5 * MINUTE)
+DELIVERIES = RateRule("deliveries", 12000, 5 * MINUTE, per_address=True)
+ACTIVITIES = RateRule("activities", 6000, 5 * MINUTE)
 # Streaming, per account, or per address without one. An app opens a stream again when it comes to the foreground or its
 # network changes, and subscribes to a timeline for each column that it shows.
-STREAMS = Rule("streams", 300, 5 * MINUTE)
-SUBSCRIPTIONS = Rule("subscriptions", 600, 5 * MINUTE)
+STREAMS = RateRule("streams", 300, 5 * MINUTE)
+SUBSCRIPTIONS = RateRule("subscriptions", 600, 5 * MINUTE)
 # Each of these reads up to a day of changes, in a turn of the timeline. Beyond it, a stream begins with a gap.
-RESUMPTIONS = Rule("resumptions", 120, 5 * MINUTE)
+RESUMPTIONS = RateRule("resumptions", 120, 5 * MINUTE)
 # Certain calls, per account
-STATUSES = Rule("statuses", 300, 3 * HOUR)
-DELETIONS = Rule("deletions", 30, 30 * MINUTE)
-MEDIA = Rule("media", 30, 30 * MINUTE)
-FOLLOWS = Rule("follows", 400, DAY)
-REPORTS = Rule("reports", 400, DAY)
-TRANSLATIONS = Rule("translations", 100, 15 * MINUTE)
+STATUSES = RateRule("statuses", 300, 3 * HOUR)
+DELETIONS = RateRule("deletions", 30, 30 * MINUTE)
+MEDIA = RateRule("media", 30, 30 * MINUTE)
+FOLLOWS = RateRule("follows", 400, DAY)
+REPORTS = RateRule("reports", 400, DAY)
+TRANSLATIONS = RateRule("translations", 100, 15 * MINUTE)
 # Certain calls, per address
-APPS = Rule("apps", 5, 10 * MINUTE, per_address=True)
-ACCOUNTS = Rule("accounts", 5, 30 * MINUTE, per_address=True)
+APPS = RateRule("apps", 5, 10 * MINUTE, per_address=True)
+ACCOUNTS = RateRule("accounts", 5, 30 * MINUTE, per_address=True)
 # Of a whole network, because one person may have many addresses.
-ACCOUNTS_OF_NETWORK = Rule("accounts of a network", 20, HOUR, per_address=True)
-SIGN_UPS = Rule("sign-ups", 25, 5 * MINUTE, per_address=True)
-CONFIRMATIONS = Rule("confirmations", 25, 5 * MINUTE, per_address=True)
-IMPORTS = Rule("imports", 25, HOUR, per_address=True)
-PASSWORD_RESETS = Rule("password resets", 25, 5 * MINUTE, per_address=True)
+ACCOUNTS_OF_NETWORK = RateRule("accounts of a network", 20, HOUR, per_address=True)
+SIGN_UPS = RateRule("sign-ups", 25, 5 * MINUTE, per_address=True)
+CONFIRMATIONS = RateRule("confirmations", 25, 5 * MINUTE, per_address=True)
+IMPORTS = RateRule("imports", 25, HOUR, per_address=True)
+PASSWORD_RESETS = RateRule("password resets", 25, 5 * MINUTE, per_address=True)
 # Wrong passwords: `oauth/users.py` says how they are counted
-FAILED_SIGN_INS = Rule("failed sign-ins", 25, 5 * MINUTE, per_address=True)
-FAILED_SIGN_INS_LATELY = Rule("failed sign-ins lately", 1, HOUR, per_address=True)
-FAILED_SIGN_INS_OF_ACCOUNT = Rule("failed sign-ins of an account", 25, HOUR)
+FAILED_SIGN_INS = RateRule("failed sign-ins", 25, 5 * MINUTE, per_address=True)
+FAILED_SIGN_INS_LATELY = RateRule("failed sign-ins lately", 1, HOUR, per_address=True)
+FAILED_SIGN_INS_OF_ACCOUNT = RateRule("failed sign-ins of an account", 25, HOUR)
 # Wrong codes of two-factor authentication. Only people who know the password can send one and lock the user out.
-FAILED_CODES = Rule("failed codes of an account", 10, HOUR)
+FAILED_CODES = RateRule("failed codes of an account", 10, HOUR)
 # Mails that one user asks for, or that go to one address
-CONFIRMATIONS_OF_USER = Rule("confirmations of a user", 5, 30 * MINUTE)
+CONFIRMATIONS_OF_USER = RateRule("confirmations of a user", 5, 30 * MINUTE)
 
 
 class RateStatus(NamedTuple):
@@ -111,11 +111,11 @@ class Rates:
     def __init__(self) -> None:
         self._windows: dict[str, tuple[int, dict[str, int]]] = {}
 
-    def count(self, rule: Rule, subject: str, now: datetime) -> RateStatus:
+    def count(self, rule: RateRule, subject: str, now: datetime) -> RateStatus:
         """Count one request."""
         return self._count(rule, subject, int(now.timestamp()))
 
-    def _count(self, rule: Rule, subject: str, seconds: int) -> RateStatus:
+    def _count(self, rule: RateRule, subject: str, seconds: int) -> RateStatus:
         window = seconds // rule.seconds
         running, counts = self._windows.get(rule.name, _NO_WINDOW)
         if running != window or (len(counts) >= MOST_SUBJECTS and subject not in counts):
@@ -124,13 +124,13 @@ class Rates:
         counts[subject] = used = counts.get(subject, 0) + 1
         return RateStatus(rule.limit, rule.limit - used, (window + 1) * rule.seconds)
 
-    def take_back(self, rule: Rule, subject: str, standing: RateStatus) -> None:
+    def take_back(self, rule: RateRule, subject: str, standing: RateStatus) -> None:
         """Undo the count that had this status, unless its window is over."""
         running, counts = self._windows.get(rule.name, _NO_WINDOW)
         if (running + 1) * rule.seconds == standing.reset and counts.get(subject, 0) > 0:
             counts[subject] -= 1
 
-    def count_all(self, charges: Iterable[tuple[Rule, str]], now: datetime) -> RateStatus | None:
+    def count_all(self, charges: Iterable[tuple[RateRule, str]], now: datetime) -> RateStatus | None:
         """Count one request for several rules. Return the status closest to exhaustion."""
         seconds, found = int(now.timestamp()), None
         for rule, subject in charges:

@@ -14,7 +14,7 @@ from ...actors.rules import passwords
 from ...actors.rules.complaints import Complaint
 from ...actors.rules.languages import language_code
 from ...actors.rules.mailboxes import canonical, mailbox_of
-from ...actors.rules.registration import Form, complaints, taken
+from ...actors.rules.registration import SignUpData, complaints, taken
 from ...storage import invites, registration
 from ...storage.oauth import NewToken
 from ...storage.users import User
@@ -52,7 +52,7 @@ class CheckedForm:
     invite: str | None = None
 
 
-async def check(context: HttpContext, request: Request, form: Form, invite: str | None) -> CheckedForm:
+async def check(context: HttpContext, request: Request, form: SignUpData, invite: str | None) -> CheckedForm:
     """Check a form and its sender. Raises Forbidden if nobody may sign up from there.
 
     A name that is free now may still be taken by another sign-up.
@@ -71,7 +71,7 @@ async def check(context: HttpContext, request: Request, form: Form, invite: str 
     return CheckedForm([verdict.complaint] if verdict.complaint else [], needs_approval, invite)
 
 
-async def _complaints_about(context: HttpContext, form: Form, invite: str | None) -> list[Complaint]:
+async def _complaints_about(context: HttpContext, form: SignUpData, invite: str | None) -> list[Complaint]:
     settings = context.settings
     found = list(
         complaints(
@@ -90,7 +90,7 @@ async def _complaints_about(context: HttpContext, form: Form, invite: str | None
 async def sign_up(
     context: HttpContext,
     request: Request,
-    form: Form,
+    form: SignUpData,
     checked: CheckedForm,
     application_id: int | None = None,
     token: MakeToken | None = None,

@@ -22,8 +22,8 @@ from ...storage.dashboard import (
     OF_DOMAIN,
     OF_SERVER,
     OF_TAG,
+    CountTookTooLong,
     Periods,
-    TookTooLong,
 )
 from ...storage.engine.database import Connection
 from ..access.context import HttpContext
@@ -190,7 +190,7 @@ async def _counted(
     """Return a figure. Raises 422 for one that takes too long to count."""
     try:
         return await context.database.transact(dashboard.in_time, count, *args, **kwargs)
-    except TookTooLong:
+    except CountTookTooLong:
         raise invalid("Dates are too far apart to count this in time") from None
 
 

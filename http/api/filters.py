@@ -15,7 +15,7 @@ from ...actors.commands.filters import (
     DeleteFilter,
     DeleteFilterKeyword,
     DeleteFilterStatus,
-    Expiry,
+    FilterExpiry,
     KeywordChange,
 )
 from ...actors.rules.filters import Filters, says_something
@@ -84,11 +84,11 @@ Keywords = Annotated[tuple[KeywordForm, ...], BeforeValidator(_keywords), WithJs
 class Lifetime(Input):
     expires_in: MaybeSeconds = None
 
-    def expiry(self) -> Expiry | None:
+    def expiry(self) -> FilterExpiry | None:
         """When the filter expires, if that is said: empty means never."""
         if self.expires_in is not None and self.expires_in > FILTER_SECONDS:
             raise invalid("Expires in is too far into the future")
-        return Expiry(self.expires_in) if "expires_in" in self.model_fields_set else None
+        return FilterExpiry(self.expires_in) if "expires_in" in self.model_fields_set else None
 
 
 class FilterForm(Lifetime):
@@ -182,7 +182,7 @@ async def create(viewer: Viewer, form: FilterForm) -> Answer:
     """Create a filter. Without an action it warns, without `expires_in` it never expires."""
     form.check(whole=True)
     new = CreateFilter(
-        form.title or "", in_order(form.context or ()), form.action() or "warn", form.expiry() or Expiry(None),
+        form.title or "", in_order(form.context or ()), form.action() or "warn", form.expiry() or FilterExpiry(None),
         form.changes(),
     )  # fmt: skip
     return json(filter_fields(await viewer.ask(new)))

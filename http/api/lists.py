@@ -26,7 +26,7 @@ POLICIES = ("list", "followed", "none")
 ON_A_PAGE = 40
 
 
-class Terms(Input):
+class ListTerms(Input):
     title: MaybeLine = None
     replies_policy: MaybeText = None
     exclusive: MaybeFlag = None
@@ -67,7 +67,7 @@ async def show_all(context: HttpContext, viewer: Viewer) -> Answer:
 
 
 @api.post("/api/v1/lists", auth="user", scopes=WRITE)
-async def create(viewer: Viewer, terms: Terms) -> Answer:
+async def create(viewer: Viewer, terms: ListTerms) -> Answer:
     title = terms.checked_title()
     if title is None:
         raise invalid("Title can't be blank")
@@ -81,7 +81,7 @@ async def show(context: HttpContext, viewer: Viewer, id: int) -> Answer:
 
 
 @api.put("/api/v1/lists/<id>", auth="user", scopes=WRITE)
-async def change(viewer: Viewer, id: int, terms: Terms) -> Answer:
+async def change(viewer: Viewer, id: int, terms: ListTerms) -> Answer:
     """Change a list. A parameter that is not sent keeps its value."""
     change = ChangeList(
         viewer.account_id, terms.checked_title(), terms.checked_policy(), terms.show_replies, terms.exclusive

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Annotated
 
-from ...actors.commands.markers import Move, MoveMarkers
+from ...actors.commands.markers import MarkerMove, MoveMarkers
 from ...storage import markers
 from ...storage.markers import Marker, Timeline
 from ..access.authentication import Viewer
@@ -34,9 +34,9 @@ class Positions(Input):
     home: Annotated[ReadUpTo, Maybe] = NOWHERE
     notifications: Annotated[ReadUpTo, Maybe] = NOWHERE
 
-    def moves(self) -> tuple[Move, ...]:
+    def moves(self) -> tuple[MarkerMove, ...]:
         given: tuple[tuple[Timeline, ReadUpTo], ...] = (("home", self.home), ("notifications", self.notifications))
-        return tuple(Move(name, at.last_read_id, at.version) for name, at in given if at.last_read_id is not None)
+        return tuple(MarkerMove(name, at.last_read_id, at.version) for name, at in given if at.last_read_id is not None)
 
 
 @api.get("/api/v1/markers", auth="user", scopes=("read:statuses",))

@@ -5,7 +5,14 @@ What it shows is one keyword with the terms of its filter, under the id of the k
 
 from __future__ import annotations
 
-from ...actors.commands.filters import ChangePhrase, CreateFilter, DeletePhrase, Expiry, KeywordChange, phrase_title
+from ...actors.commands.filters import (
+    ChangePhrase,
+    CreateFilter,
+    DeletePhrase,
+    FilterExpiry,
+    KeywordChange,
+    phrase_title,
+)
 from ...storage.filters import Filter, FilterAction
 from ..access.authentication import Viewer
 from ..access.context import HttpContext
@@ -53,7 +60,7 @@ async def create(viewer: Viewer, form: PhraseForm) -> Answer:
     form.check(whole=True)
     keyword = KeywordChange(keyword=form.phrase, whole_word=form.whole_word)
     new = CreateFilter(
-        phrase_title(form.phrase), form.contexts or (), form.action, form.expiry() or Expiry(None), (keyword,)
+        phrase_title(form.phrase), form.contexts or (), form.action, form.expiry() or FilterExpiry(None), (keyword,)
     )  # fmt: skip
     made = await viewer.ask(new)
     return json(phrase_fields(made, made.keywords[0]))

@@ -39,7 +39,7 @@ NAME_CODE_POINTS = 2048
 NOTE_CODE_POINTS = 20_480
 
 
-class Source(Input):
+class ProfileDefaults(Input):
     privacy: Annotated[Literal["public", "unlisted", "private", "direct"] | None, Choice] = None
     sensitive: MaybeFlag = None
     language: MaybeText = None
@@ -57,7 +57,7 @@ def _source(value: Value) -> Value:
     return value if isinstance(value, dict) else {}
 
 
-class Credentials(Input):
+class ProfileChange(Input):
     """All that the viewer can change about the account. A parameter that is not given keeps its value."""
 
     display_name: MaybeLine = None
@@ -76,7 +76,7 @@ class Credentials(Input):
     show_featured: MaybeFlag = None
     attribution_domains: Annotated[list[Text] | None, Several] = None
     fields_attributes: Fields = None
-    source: Annotated[Source, BeforeValidator(_source)] = Source()
+    source: Annotated[ProfileDefaults, BeforeValidator(_source)] = ProfileDefaults()
 
     def command(self) -> UpdateProfile:
         """Return the command. Raises 422 if a value is too long."""
@@ -147,7 +147,7 @@ async def show_own(context: HttpContext, viewer: Viewer) -> Answer:
 @api.put(
     "/api/v1/accounts/update_credentials", auth="user", scopes=WRITE, file_rates=(rates.MEDIA,), body_limit=PICTURE_BODY
 )
-async def update_own(context: HttpContext, viewer: Viewer, credentials: Credentials) -> Answer:
+async def update_own(context: HttpContext, viewer: Viewer, credentials: ProfileChange) -> Answer:
     """Change the parts of the account that are given."""
     await _update(context, viewer, credentials)
     return await _own_account(context, viewer)
@@ -160,7 +160,7 @@ async def show_profile(context: HttpContext, viewer: Viewer) -> Answer:
 
 
 @api.put("/api/v1/profile", auth="user", scopes=WRITE, file_rates=(rates.MEDIA,), body_limit=PICTURE_BODY)
-async def update_profile(context: HttpContext, viewer: Viewer, credentials: Credentials) -> Answer:
+async def update_profile(context: HttpContext, viewer: Viewer, credentials: ProfileChange) -> Answer:
     """The same change, answered with the profile."""
     await _update(context, viewer, credentials)
     return await _own_profile(context, viewer)
@@ -197,7 +197,7 @@ async def _own_account(context: HttpContext, viewer: Viewer) -> Answer:
     )
 
 
-async def _update(context: HttpContext, viewer: Viewer, credentials: Credentials) -> None:
+async def _update(context: HttpContext, viewer: Viewer, credentials: ProfileChange) -> None:
     command = credentials.command()
     async with AsyncExitStack() as pictures:
         avatar = await pictures.enter_async_context(_picture(context, viewer, credentials.avatar, "avatar"))

@@ -6,7 +6,7 @@ The user token works once the e-mail address is confirmed.
 from __future__ import annotations
 
 from ...actors.rules.complaints import refusal
-from ...actors.rules.registration import Form
+from ...actors.rules.registration import SignUpData
 from ...storage import oauth
 from ...storage.oauth import NewToken, Token
 from ...storage.secrets import hash_of
@@ -33,9 +33,9 @@ class Registration(Input):
     reason: Prose = ""
     invite_code: Text = ""
 
-    def form(self) -> Form:
+    def form(self) -> SignUpData:
         agreement = self.agreement in ACCEPTED
-        return Form(self.username, self.email, self.password, agreement, self.locale, self.reason)
+        return SignUpData(self.username, self.email, self.password, agreement, self.locale, self.reason)
 
 
 @api.post("/api/v1/accounts", auth="app", scopes=("write:accounts",), rates=(rates.ACCOUNTS,))

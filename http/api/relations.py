@@ -56,7 +56,7 @@ class MuteTerms(Input):
     duration: Count = 0
 
 
-class Handle(Input):
+class HandleQuery(Input):
     uri: Text = ""
 
 
@@ -103,7 +103,7 @@ async def follow(context: HttpContext, viewer: Viewer, id: int, terms: FollowFor
 
 
 @api.post("/api/v1/follows", auth="user", scopes=FOLLOWS, rates=(rates.FOLLOWS,))
-async def follow_by_handle(context: HttpContext, viewer: Viewer, handle: Handle) -> Answer:
+async def follow_by_handle(context: HttpContext, viewer: Viewer, handle: HandleQuery) -> Answer:
     """Follow an account by `user@domain`, or by its name if it is local. The answer is the account."""
     named = handle_of(handle.uri, context.settings.local_domain)
     if named is None:

@@ -11,7 +11,7 @@ from ...actors.custom_emojis import CustomEmojis
 from ...actors.media.kinds import FILMS, IMAGES, SOUNDS
 from ...actors.rules import limits
 from ...storage.accounts import Account
-from ...storage.instance import Activity, Numbers
+from ...storage.instance import InstanceActivity, InstanceNumbers
 from ...storage.policies import Rule
 from .account import account_fields
 from .policy import rule_fields
@@ -45,7 +45,7 @@ class About:
     vapid_public_key: str
     takes_films: bool
     translates: bool
-    numbers: Numbers
+    numbers: InstanceNumbers
     contact: Account | None
     rules: tuple[Rule, ...]
     has_terms: bool
@@ -169,7 +169,7 @@ def _access(level: str) -> dict[str, dict[str, str]]:
     return {feed: {"local": level, "remote": level} for feed in feeds}
 
 
-def activity_fields(monday: datetime, activity: Activity) -> dict[str, str]:
+def activity_fields(monday: datetime, activity: InstanceActivity) -> dict[str, str]:
     """InstanceActivity; every number is a text."""
     return {
         "week": str(int(monday.timestamp())),

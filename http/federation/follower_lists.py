@@ -19,14 +19,16 @@ from .readers import Unsigned, perspective_of_signer, signer_of
 PEOPLE = 5000  # on a page: far less than a megabyte, which is what servers read
 
 
-class ListPosition(Input):
+class FollowersPosition(Input):
     """The id of the last follower on the page before."""
 
     min_id: Cursor = None
 
 
 @api.get("/users/<name>/followers_synchronization", documents="only")
-async def show_followers_of_signer(context: HttpContext, request: Request, name: str, position: ListPosition) -> Answer:
+async def show_followers_of_signer(
+    context: HttpContext, request: Request, name: str, position: FollowersPosition
+) -> Answer:
     """The followers of an account whose URIs are of the host of the actor who has signed the request, and no others."""
     signer = await signer_of(context, request)
     account = await find_actor(context, name)

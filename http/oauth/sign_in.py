@@ -51,7 +51,7 @@ class SettingsSignIn(SignInForm):
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class SignInStep:
     """The outcome of a step.
 
     `secret` is the browser's next secret: of a session if `done`, else of a challenge. Without one the page is shown
@@ -63,27 +63,27 @@ class Step:
     problem: str | None = None
 
 
-async def take(context: HttpContext, request: Request, form: SignInForm, secret: str) -> Step:
+async def take(context: HttpContext, request: Request, form: SignInForm, secret: str) -> SignInStep:
     """Take the form of a sign-in page, whose form token was checked. Raises Forbidden for users who may not sign in."""
     if form.restart:
         await context.database.transact(two_factor.delete_challenge, hash_of(secret))
-        return Step(await sessions.sign_out(context, secret))
+        return SignInStep(await sessions.sign_out(context, secret))
     if form.code is not None:
         return await _take_code(context, request, form.code, secret)
     return await _take_password(context, request, form, secret)
 
 
-async def _take_password(context: HttpContext, request: Request, form: SignInForm, secret: str) -> Step:
+async def _take_password(context: HttpContext, request: Request, form: SignInForm, secret: str) -> SignInStep:
     user = await user_with(context, request, (form.username or "").strip(), form.password or "")
     if user is None:
-        return Step(problem=WRONG)
+        return SignInStep(problem=WRONG)
     _check(user)
     if await context.database.read(two_factor.is_enabled, user.account_id):
         return await _challenge(context, user, secret)
     return await _finish(context, request, user, secret)
 
 
-async def _challenge(context: HttpContext, user: User, secret: str) -> Step:
+async def _challenge(context: HttpContext, user: User, secret: str) -> SignInStep:
     """Have the browser send a code next. A session that it has ends: the password may be of another user."""
     fresh, now = await sessions.sign_out(context, secret), context.clock.now()
     made = await context.database.transact(
@@ -94,27 +94,27 @@ async def _challenge(context: HttpContext, user: User, secret: str) -> Step:
         now,
         now + CHALLENGE_LASTS,
     )
-    return Step(fresh) if made else Step(problem=WRONG)
+    return SignInStep(fresh) if made else SignInStep(problem=WRONG)
 
 
-async def _take_code(context: HttpContext, request: Request, code: str, secret: str) -> Step:
+async def _take_code(context: HttpContext, request: Request, code: str, secret: str) -> SignInStep:
     account_id = await context.database.transact(two_factor.count_try, hash_of(secret), context.clock.now())
     if account_id is None:
-        return Step(problem=OUTDATED)
+        return SignInStep(problem=OUTDATED)
     if not await is_code(context, account_id, code):
-        return Step(problem=WRONG_CODE)
+        return SignInStep(problem=WRONG_CODE)
     user = await context.database.read(users.find_user, account_id)
     # After the user was read: a change of the password meanwhile has either ended the challenge, or is seen below.
     ended = await context.database.transact(two_factor.delete_challenge, hash_of(secret))
     if user is None or not ended:
-        return Step(problem=OUTDATED)
+        return SignInStep(problem=OUTDATED)
     _check(user)
     return await _finish(context, request, user, secret)
 
 
-async def _finish(context: HttpContext, request: Request, user: User, secret: str) -> Step:
+async def _finish(context: HttpContext, request: Request, user: User, secret: str) -> SignInStep:
     fresh = await sessions.sign_in(context, request, user, secret)
-    return Step(problem=WRONG) if fresh is None else Step(fresh, done=True)
+    return SignInStep(problem=WRONG) if fresh is None else SignInStep(fresh, done=True)
 
 
 def _check(user: User) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...actors.kernel import Refused
 from ...actors.rules import registration as rules
 from ...actors.rules.languages import language_code
-from ...actors.rules.registration import Form
+from ...actors.rules.registration import SignUpData
 from ...actors.rules.usernames import USERNAME_CHARACTERS
 from ..access import limits, rates
 from ..access.context import HttpContext
@@ -21,7 +21,7 @@ from . import sessions
 
 CLOSED = "Sign-ups are closed at the moment."
 OUTDATED = "This page was open for too long. Please send it again."
-EMPTY = Form("", "", "", False, "", "")
+EMPTY = SignUpData("", "", "", False, "", "")
 BOUNDS = {
     "username": USERNAME_CHARACTERS,
     "email": rules.EMAIL_CHARACTERS,
@@ -46,9 +46,9 @@ class SignUpForm(Input):
     reason: Prose = ""
     invite: Text = ""
 
-    def form(self, locale: str) -> Form:
+    def form(self, locale: str) -> SignUpData:
         agreed = self.agreement == "1"
-        return Form(self.username.strip(), self.email.strip(), self.password, agreed, locale, self.reason)
+        return SignUpData(self.username.strip(), self.email.strip(), self.password, agreed, locale, self.reason)
 
 
 @api.get("/auth/sign_up", page=True)
@@ -84,7 +84,9 @@ async def act(context: HttpContext, request: Request, posted: SignUpForm) -> Ans
     return redirect("/auth/confirmation/sent")
 
 
-def _page(context: HttpContext, request: Request, form: Form, problems: dict[str, str], invite: str | None) -> Answer:
+def _page(
+    context: HttpContext, request: Request, form: SignUpData, problems: dict[str, str], invite: str | None
+) -> Answer:
     secret = sessions.secret_of(request)
     fresh = secret or context.secret()
     made = page(

@@ -14,7 +14,7 @@ from ...storage import users
 from ...storage.users import User
 from ..access import rates
 from ..access.context import HttpContext
-from ..access.rates import RateStatus, Rule
+from ..access.rates import RateRule, RateStatus
 from ..addresses import subject_of
 from ..answers.errors import TooMany
 from ..intake.request import Request
@@ -59,7 +59,7 @@ class _Attempt:
     def __init__(self, context: HttpContext, request: Request, subject: str) -> None:
         """Raises TooMany."""
         self._context = context
-        self._counts: list[tuple[Rule, str, RateStatus]] = []
+        self._counts: list[tuple[RateRule, str, RateStatus]] = []
         if not context.settings.rate_limits:
             return
         address = subject_of(request.address(context.settings.trusted_proxies))
@@ -76,7 +76,7 @@ class _Attempt:
         for rule, subject, standing in self._counts:
             self._context.rates.take_back(rule, subject, standing)
 
-    def _count(self, rule: Rule, subject: str) -> RateStatus:
+    def _count(self, rule: RateRule, subject: str) -> RateStatus:
         standing = self._context.rates.count(rule, subject, self._context.clock.now())
         self._counts.append((rule, subject, standing))
         return standing

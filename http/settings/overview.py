@@ -25,12 +25,12 @@ DONE = {
 }
 
 
-class Done(Input):
+class OverviewQuery(Input):
     done: Text = ""
 
 
 @api.get("/settings", page=True)
-async def show(context: HttpContext, request: Request, after: Done) -> Answer:
+async def show(context: HttpContext, request: Request, after: OverviewQuery) -> Answer:
     """Show the settings."""
     me = await signed_in(context, request)
     rows = await context.database.read(

@@ -17,7 +17,7 @@ from ..intake.nesting import nest
 from ..intake.request import Request
 from .channels import RequestedStream
 from .frames import Frames
-from .session import NOW, UNKNOWN, Session
+from .session import NOW, UNKNOWN, StreamSession
 
 # As metrics name it.
 ROUTE = "/api/v1/streaming/<stream>"
@@ -51,7 +51,7 @@ async def admit(
     protocol: str | None = None,
     want: Callable[[Token | None], RequestedStream | None] = lambda _: None,
     since: str = "",
-) -> Session:
+) -> StreamSession:
     """Open a session. The caller ends it with `dismiss`.
 
     `want` returns the stream that is opened with the session, with what was missed `since` an id. If it raises an
@@ -67,7 +67,7 @@ async def admit(
         wanted = want(token)
     finally:
         count_for_account(context, request, token, STREAMS)
-    session = Session(
+    session = StreamSession(
         context.runtime, token, Origin(request.request_id), frames, context.settings.stream_queue, context.record,
         request.address(context.settings.trusted_proxies),
     )  # fmt: skip
@@ -85,7 +85,7 @@ async def admit(
     return session
 
 
-def counted_since(context: HttpContext, session: Session, since: str) -> str:
+def counted_since(context: HttpContext, session: StreamSession, since: str) -> str:
     """Return where a stream begins. One whose client resumes too many begins with a gap, and is not refused."""
     if since in ("", NOW):
         return since
@@ -96,13 +96,13 @@ def counted_since(context: HttpContext, session: Session, since: str) -> str:
     return since
 
 
-def dismiss(context: HttpContext, session: Session) -> None:
+def dismiss(context: HttpContext, session: StreamSession) -> None:
     """End a session whose connection is closed."""
     session.counts.ends[CLIENT_LEFT if session.ended is None else session.ended.name.lower()] += 1
     _remove(context, session)
 
 
-def _remove(context: HttpContext, session: Session) -> None:
+def _remove(context: HttpContext, session: StreamSession) -> None:
     context.streams.remove(session)
     session.close()
 

@@ -17,7 +17,7 @@ from ..access.streams import End
 from ..server.stream_sockets import StreamSocket
 from .admission import dismiss
 from .connection import Wire
-from .session import Session
+from .session import StreamSession
 
 # Seconds in which a client has to take a piece of what it is sent.
 UNREAD_SECONDS = 20.0
@@ -30,7 +30,7 @@ class DirectStream(ABC):
 
     __slots__ = ("_beats_at", "_context", "_ends_by", "_head", "_session", "_socket", "_unread_at", "_wire")
 
-    def __init__(self, context: HttpContext, session: Session, wire: Wire, head: bytes) -> None:
+    def __init__(self, context: HttpContext, session: StreamSession, wire: Wire, head: bytes) -> None:
         self._context = context
         self._session = session
         self._wire = wire
@@ -113,7 +113,7 @@ class DirectStream(ABC):
             self._socket.look_by(at)
 
 
-async def deliver_by_server(session: Session, send: Callable[[object], Awaitable[None]], message: object) -> None:
+async def deliver_by_server(session: StreamSession, send: Callable[[object], Awaitable[None]], message: object) -> None:
     """Send a message through the HTTP server, for a stream that it has kept.
 
     If the client does not accept it in time, the session ends.

@@ -81,7 +81,7 @@ class TooManyStreams(HttpError):
     status = 422
 
 
-class Session:
+class StreamSession:
     """The streams of a connection as one queue of frames, for an outlet, or for a task that takes them."""
 
     __slots__ = (
@@ -432,7 +432,7 @@ class Subscription:
         "room",
     )
 
-    def __init__(self, session: Session, wanted: RequestedStream) -> None:
+    def __init__(self, session: StreamSession, wanted: RequestedStream) -> None:
         self.address = wanted.address(session.account_id)
         self.label = _label(wanted.label)
         self._session = session
@@ -527,7 +527,7 @@ class Watch:
     room = 0
     blocked_since = None
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: StreamSession) -> None:
         self._session = session
 
     def wake(self, feed: Feed) -> None:

@@ -21,7 +21,7 @@ from .channels import StreamQuery, by_path
 from .connection import Wire, chunk, connection_of
 from .delivery import DirectStream, deliver_by_server
 from .frames import Frames
-from .session import Session
+from .session import StreamSession
 
 # Comments, which show proxies and clients that the connection is alive.
 GREETING = b":)\n\n"
@@ -91,13 +91,13 @@ async def serve_sse(
         dismiss(context, session)
 
 
-async def _admit(context: HttpContext, frames: Frames, request: Request, path: str) -> Session:
+async def _admit(context: HttpContext, frames: Frames, request: Request, path: str) -> StreamSession:
     # Without one of the two, nothing but events is sent: some clients refuse a block that is no event.
     since = request.header(b"last-event-id") or StreamQuery.read(nest(request.query)).since
     return await admit(context, request, frames, want=lambda _: by_path(path, nest(request.query)), since=since)
 
 
-async def _run(session: Session, receive: Receive, send: Send) -> None:
+async def _run(session: StreamSession, receive: Receive, send: Send) -> None:
     """Send through the HTTP server."""
     async with trio.open_nursery() as nursery:
         nursery.start_soon(_until_disconnected, receive, nursery.cancel_scope)
@@ -109,7 +109,7 @@ async def _run(session: Session, receive: Receive, send: Send) -> None:
         nursery.cancel_scope.cancel()
 
 
-async def _next(session: Session) -> list[bytes]:
+async def _next(session: StreamSession) -> list[bytes]:
     with trio.move_on_after(HEARTBEAT_SECONDS):
         return await session.take()
     return [HEARTBEAT]

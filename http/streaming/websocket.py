@@ -33,7 +33,7 @@ from .client_frames import ClientFrame, ClientFrames, Opcode, WrongFrame
 from .connection import CLOSE, PING, PONG, StreamConnection, Wire, connection_of, control_frame, text_frame
 from .delivery import DirectStream, deliver_by_server
 from .frames import Frames, refusal
-from .session import Session
+from .session import StreamSession
 
 # A ping is sent every 14 s, so a client that does not answer is noticed when the next one is due. It is disconnected
 # within 30 s, even if the kernel's buffer has room for all that it was sent.
@@ -79,7 +79,7 @@ class WebSocketStream(DirectStream):
 
     __slots__ = ("_commands", "_frames", "_heard_at", "_life", "_pings_at", "_pongs", "_subscriptions")
 
-    def __init__(self, context: HttpContext, session: Session, subscriptions: Subscriptions, head: bytes) -> None:
+    def __init__(self, context: HttpContext, session: StreamSession, subscriptions: Subscriptions, head: bytes) -> None:
         super().__init__(context, session, WIRE, head)
         self._subscriptions = subscriptions
         self._frames = ClientFrames(LARGEST_MESSAGE)
@@ -176,7 +176,7 @@ async def refuse_websocket(context: HttpContext, scope: Scope, receive: Receive,
     await send_answer(send, answer, "websocket.http")
 
 
-async def _admit(context: HttpContext, frames: Frames, request: Request, protocol: str | None) -> Session:
+async def _admit(context: HttpContext, frames: Frames, request: Request, protocol: str | None) -> StreamSession:
     def refuse_strangers(token: Token | None) -> None:
         wanted = _named(StreamQuery.read(nest(request.query)))
         if token is None and wanted is not None and not wanted.channel.public:
@@ -227,7 +227,11 @@ def _goodbye(why: End) -> bytes:
 
 
 async def _run(
-    session: Session, subscriptions: Subscriptions, connection: StreamConnection | None, receive: Receive, send: Send
+    session: StreamSession,
+    subscriptions: Subscriptions,
+    connection: StreamConnection | None,
+    receive: Receive,
+    send: Send,
 ) -> None:
     """Send through the HTTP server, which has kept the connection."""
     if connection is not None:
@@ -246,7 +250,7 @@ async def _run(
 
 
 async def _receive_commands(
-    session: Session, subscriptions: Subscriptions, receive: Receive, scope: trio.CancelScope
+    session: StreamSession, subscriptions: Subscriptions, receive: Receive, scope: trio.CancelScope
 ) -> None:
     while (message := await receive())["type"] != "websocket.disconnect":
         text = message.get("text")
@@ -262,7 +266,7 @@ class Subscriptions:
 
     __slots__ = ("_context", "_session")
 
-    def __init__(self, context: HttpContext, session: Session) -> None:
+    def __init__(self, context: HttpContext, session: StreamSession) -> None:
         self._context = context
         self._session = session
 

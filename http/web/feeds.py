@@ -23,7 +23,7 @@ from ..views.statuses import visible_among
 from ..views.titles import name_of
 from .layout import cacheable
 from .paging import POSTS
-from .rss import Channel, feed_xml, http_date, newest_change
+from .rss import FeedChannel, feed_xml, http_date, newest_change
 from .tags import hashtag_named
 
 RSS = "application/rss+xml; charset=utf-8"
@@ -39,7 +39,7 @@ async def show_account(context: HttpContext, request: Request, name: str) -> Ans
     base_url = context.settings.base_url
     url = f"{base_url}/@{account.username}"
     description = plain(account.note) or f"Posts by @{account.username}@{context.settings.local_domain}"
-    channel = Channel(name_of(account), url, f"{url}.rss", description, avatar_url(account, base_url))
+    channel = FeedChannel(name_of(account), url, f"{url}.rss", description, avatar_url(account, base_url))
     return _feed(context, request, channel, shown)
 
 
@@ -51,11 +51,11 @@ async def show_tag(context: HttpContext, request: Request, name: str) -> Answer:
     ids = await context.runtime.ask(tag_address(tag), TagPage(NEWEST), origin=request.origin)
     url, title = tag_url(context.settings.base_url, tag), context.settings.title
     image = f"{context.settings.base_url}/thumbnail.png"
-    channel = Channel(f"#{tag}", url, f"{url}.rss", f"Posts about #{tag} on {title}", image)
+    channel = FeedChannel(f"#{tag}", url, f"{url}.rss", f"Posts about #{tag} on {title}", image)
     return _feed(context, request, channel, await visible_among(context, ids, ANONYMOUS))
 
 
-def _feed(context: HttpContext, request: Request, channel: Channel, shown: Sequence[ShownStatus]) -> Answer:
+def _feed(context: HttpContext, request: Request, channel: FeedChannel, shown: Sequence[ShownStatus]) -> Answer:
     newest = newest_change(shown)
     headers = () if newest is None else (("Last-Modified", http_date(newest)),)
     return cacheable(Answer(feed_xml(channel, shown, context.settings.base_url), 200, headers, RSS), request)

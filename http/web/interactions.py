@@ -15,7 +15,7 @@ from .heads import Head
 from .layout import public_page
 
 
-class Interaction(Input):
+class InteractionQuery(Input):
     uri: Sought
 
     @property
@@ -30,7 +30,7 @@ class Interaction(Input):
 
 
 @api.get("/authorize_interaction", page=True)
-async def show_interaction(context: HttpContext, request: Request, wanted: Interaction) -> Answer:
+async def show_interaction(context: HttpContext, request: Request, wanted: InteractionQuery) -> Answer:
     """How to find the account or the post in an app. What is of this server has a page of its own."""
     names = context.federation.names
     if not wanted.is_address(context.settings.local_domain):

@@ -33,7 +33,7 @@ for prefix, namespace in (("atom", ATOM), ("dc", CREATOR), ("media", MEDIA)):
 
 
 @dataclass(frozen=True, slots=True)
-class Channel:
+class FeedChannel:
     """What a feed says of itself. Addresses are absolute."""
 
     title: str
@@ -43,7 +43,7 @@ class Channel:
     image: str
 
 
-def feed_xml(channel: Channel, shown: Sequence[ShownStatus], base_url: str) -> bytes:
+def feed_xml(channel: FeedChannel, shown: Sequence[ShownStatus], base_url: str) -> bytes:
     """Return a feed of statuses as XML."""
     root = Element("rss", version="2.0")
     inner = SubElement(root, "channel")

@@ -35,14 +35,14 @@ class ClientFailed(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
+class DatabaseAddress:
     """A database as the client programs are told of it: the password is in the environment, where no user reads it."""
 
     url: str
     environment: Mapping[str, str]
 
     @classmethod
-    def of(cls, dsn: str, *, own: bool) -> Address:
+    def of(cls, dsn: str, *, own: bool) -> DatabaseAddress:
         """Return the address of a database; with `own`, of the embedded one, for which no variable of libpq counts."""
         parts = urlsplit(dsn)
         account, at, host = parts.netloc.rpartition("@")
@@ -58,19 +58,19 @@ class Address:
 
 
 @dataclass(frozen=True, slots=True)
-class Clients:
+class ClientPrograms:
     """The client programs of one directory, for one database."""
 
     folder: Path
-    address: Address
+    address: DatabaseAddress
 
     def psql(self, *arguments: str) -> list[str]:
         """Return the command of psql on the database."""
         return [str(self.folder / "psql"), "-d", self.address.url, *arguments]
 
-    def write(self) -> Writer:
+    def write(self) -> RunningPsql:
         """Return a psql that runs what is written to it, and fails at the first error."""
-        return Writer(self.psql("-X", "-q", "-v", "ON_ERROR_STOP=1"), self.address.environment)
+        return RunningPsql(self.psql("-X", "-q", "-v", "ON_ERROR_STOP=1"), self.address.environment)
 
     @contextmanager
     def dump(self, *arguments: str) -> Generator[IO[bytes]]:
@@ -87,7 +87,7 @@ class Clients:
             yield output
 
 
-class Writer:
+class RunningPsql:
     """A running psql."""
 
     def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
@@ -124,7 +124,7 @@ class Writer:
         self._errors.close()
 
 
-async def choose(db: Connection, dsn: str, *, own: bool, named: Path | None = None) -> Clients:
+async def choose(db: Connection, dsn: str, *, own: bool, named: Path | None = None) -> ClientPrograms:
     """Return the client programs for a database: those in the directory `named`, else the wheel's.
 
     Raises ClientFailed if the server is newer than they are.
@@ -136,7 +136,7 @@ async def choose(db: Connection, dsn: str, *, own: bool, named: Path | None = No
             f"the server is PostgreSQL {server}, and pg_dump in {folder} is of {client}, which reads no newer server:"
             f" install the client programs of PostgreSQL {server} and name their directory with --programs"
         )
-    return Clients(folder, Address.of(dsn, own=own))
+    return ClientPrograms(folder, DatabaseAddress.of(dsn, own=own))
 
 
 @contextmanager

@@ -147,7 +147,7 @@ async def _in_transaction(connection: Asyncpg, work: Callable[[], Awaitable[T]])
     return outcome
 
 
-class Session:
+class LoneConnection:
     """One connection, for a program without an event loop that does other work between two calls.
 
     Errors of PostgreSQL become Unavailable.

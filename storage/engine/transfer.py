@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from .clients import Address, ClientFailed, Clients, choose, pieces
-from .connect import Session
+from .clients import ClientFailed, ClientPrograms, DatabaseAddress, choose, pieces
+from .connect import LoneConnection
 from .database import Connection
 
 BEGIN_SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
@@ -64,7 +64,7 @@ class Place:
 
 
 @contextmanager
-def snapshot(session: Session) -> Generator[str]:
+def snapshot(session: LoneConnection) -> Generator[str]:
     """Hold a snapshot of the database for the block; its name, for pg_dump. The session sees the same rows.
 
     A block that fails leaves it to the end of the session: PostgreSQL may not answer any more.
@@ -96,7 +96,7 @@ async def analyze(db: Connection) -> None:
 
 
 def load(
-    dumped: AbstractContextManager[IO[bytes]], clients: Clients, last: str, progress: Callable[[int], None]
+    dumped: AbstractContextManager[IO[bytes]], clients: ClientPrograms, last: str, progress: Callable[[int], None]
 ) -> None:
     """Run the statements of a dump and then `last`, all or none. `progress` is told of bytes.
 
@@ -118,7 +118,7 @@ def load(
 
 
 def copy_database(
-    session: Session, source: Place, target: Place, named: Path | None, progress: Callable[[int], None]
+    session: LoneConnection, source: Place, target: Place, named: Path | None, progress: Callable[[int], None]
 ) -> int:
     """Copy a database into an empty one, and return the number of rows. Nobody may write to it meanwhile.
 
@@ -126,10 +126,10 @@ def copy_database(
     has nothing, or all of another content.
     """
     reading = session(choose, source.dsn, own=source.own, named=named)
-    with Session(target.dsn) as other:
+    with LoneConnection(target.dsn) as other:
         if not other(is_empty):
             raise ClientFailed(NOT_EMPTY)
-        writing = Clients(reading.folder, Address.of(target.dsn, own=target.own))
+        writing = ClientPrograms(reading.folder, DatabaseAddress.of(target.dsn, own=target.own))
         load(reading.dump("--format=plain"), writing, "", progress)
         before, after = session(contents), other(contents)
         if before != after:

@@ -20,7 +20,7 @@ from pathlib import Path
 from . import programs
 from .clients import ClientFailed
 from .cluster import UNFINISHED, UPGRADED, Cluster, EmbeddedFailed, locked, locked_now
-from .connect import Session
+from .connect import LoneConnection
 from .embedded import discard, enter_cluster, put_in_place
 from .preparation import put_upgraded
 from .term import COPYING_NAME, begin_alone
@@ -71,7 +71,7 @@ def _copy(old: Cluster, new: Cluster, older: Path, version: int, progress: Calla
     try:
         target = enter_cluster(new)
         try:
-            with Session(source.dsn, COPYING_NAME) as session:
+            with LoneConnection(source.dsn, COPYING_NAME) as session:
                 session(begin_alone)
                 copy_database(session, Place(source.dsn, own=True), Place(target.dsn, own=True), None, progress)
         finally:

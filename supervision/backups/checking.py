@@ -8,7 +8,7 @@ from pathlib import Path
 from .errors import BackupDamaged, BackupFailed
 from .folder import BackupFolder, reread
 from .making import Show
-from .manifest import Manifest, StoredFile
+from .manifest import BackedUpFile, Manifest
 
 
 def check(folder: BackupFolder, names: Sequence[str], show: Show) -> list[Manifest]:
@@ -37,7 +37,7 @@ def check_there(folder: BackupFolder, manifest: Manifest) -> None:
         _require(path, file)
 
 
-def _require(path: Path, file: StoredFile) -> None:
+def _require(path: Path, file: BackedUpFile) -> None:
     try:
         size = path.stat().st_size
     except FileNotFoundError:

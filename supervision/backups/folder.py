@@ -14,7 +14,7 @@ from typing import IO
 
 from ...storage.flushing import flush, flush_disk
 from .errors import BackupFailed
-from .manifest import Manifest, StoredFile, read, written
+from .manifest import BackedUpFile, Manifest, read, written
 
 MANIFEST = ".manifest"
 DUMP = ".dump"
@@ -37,7 +37,7 @@ class BackupFolder:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self._untold: dict[str, StoredFile] = {}
+        self._untold: dict[str, BackedUpFile] = {}
 
     @contextmanager
     def held(self) -> Generator[None]:
@@ -91,21 +91,21 @@ class BackupFolder:
         """Return the path of the contents of a file."""
         return self.root / FILES / digest[:2] / digest
 
-    def has(self, file: StoredFile) -> bool:
+    def has(self, file: BackedUpFile) -> bool:
         """Return True if the contents are there, as far as their size tells."""
         try:
             return self.content(file.digest).stat().st_size == file.size
         except FileNotFoundError:
             return False
 
-    def store(self, key: str, source: IO[bytes]) -> tuple[StoredFile, bool]:
+    def store(self, key: str, source: IO[bytes]) -> tuple[BackedUpFile, bool]:
         """Store the contents of an open file, and whether they are new. The journal is told of it as `key`."""
         part = self.root / FILES / f"{key.replace('/', '-')}{PART}"
         part.parent.mkdir(exist_ok=True)
         try:
             with part.open("wb") as copy:
                 digest, size = copied(source, copy)
-            file = StoredFile(size, os.fstat(source.fileno()).st_mtime_ns, digest)
+            file = BackedUpFile(size, os.fstat(source.fileno()).st_mtime_ns, digest)
             if new := not self.has(file):
                 self.content(digest).parent.mkdir(exist_ok=True)
                 part.replace(self.content(digest))
@@ -128,7 +128,7 @@ class BackupFolder:
             os.fsync(journal.fileno())
         self._untold.clear()
 
-    def journal(self) -> dict[str, StoredFile]:
+    def journal(self) -> dict[str, BackedUpFile]:
         """Return what an interrupted run has stored."""
         try:
             lines = (self.root / JOURNAL).read_bytes().splitlines()
@@ -190,10 +190,10 @@ def reread(path: Path, progress: Progress) -> tuple[str, int]:
         return copied(file, None, progress)
 
 
-def _noted(lines: Iterable[bytes]) -> Generator[tuple[str, StoredFile]]:
+def _noted(lines: Iterable[bytes]) -> Generator[tuple[str, BackedUpFile]]:
     for line in lines:
         try:
             key, size, changed, digest = json.loads(line)
         except ValueError:
             return  # the run was killed while it wrote this line
-        yield key, StoredFile(size, changed, digest)
+        yield key, BackedUpFile(size, changed, digest)

@@ -13,8 +13,8 @@ from typing import Protocol
 from ... import __version__
 from ...storage.copies import NamedFile, named_files
 from ...storage.engine import programs
-from ...storage.engine.clients import Clients, choose
-from ...storage.engine.connect import Session
+from ...storage.engine.clients import ClientPrograms, choose
+from ...storage.engine.connect import LoneConnection
 from ...storage.engine.migrate import migrations, require_current
 from ...storage.engine.transfer import contents, snapshot
 from ...storage.files import COMMANDS, Folder
@@ -24,7 +24,7 @@ from ..domain import NOTE
 from ..media_folders import media_folder
 from .errors import BackupFailed, room_on
 from .folder import DUMP, PART, BackupFolder, copied, reread
-from .manifest import Manifest, StoredFile, checksum_of
+from .manifest import BackedUpFile, Manifest, checksum_of
 
 # A round that copies fewer files than this takes less time than the snapshot's own queries.
 FEW = 50
@@ -62,7 +62,7 @@ def make_backup(settings: Settings, dsn: str, folder: BackupFolder, named: Path 
     """
     if folder.root.resolve().is_relative_to(settings.data.resolve()):
         raise BackupFailed(f"{folder.root} is in the data folder. Choose a folder elsewhere, on another disk.")
-    with folder.held(), room_on(folder.root, GOING_ON), Session(dsn) as session:
+    with folder.held(), room_on(folder.root, GOING_ON), LoneConnection(dsn) as session:
         session(require_current)
         clients = session(choose, dsn, own=settings.database_url is None, named=named)
         folder.clear_parts()
@@ -73,7 +73,7 @@ def make_backup(settings: Settings, dsn: str, folder: BackupFolder, named: Path 
         return _made_at_snapshot(session, clients, copying)
 
 
-def _made_at_snapshot(session: Session, clients: Clients, copying: _Copying) -> MadeBackup:
+def _made_at_snapshot(session: LoneConnection, clients: ClientPrograms, copying: _Copying) -> MadeBackup:
     """Take snapshots until one names only files that are copied, and make the backup of it."""
     for _ in range(MOST_SNAPSHOTS):
         with snapshot(session) as name:
@@ -87,7 +87,7 @@ def _made_at_snapshot(session: Session, clients: Clients, copying: _Copying) -> 
 
 
 def _made(
-    session: Session, clients: Clients, copying: _Copying, snapshot_name: str, named: Sequence[NamedFile]
+    session: LoneConnection, clients: ClientPrograms, copying: _Copying, snapshot_name: str, named: Sequence[NamedFile]
 ) -> MadeBackup:
     folder, taken_at, known = copying.folder, datetime.now(UTC), migrations()
     files = copying.placed(named) | copying.take_others()
@@ -124,9 +124,9 @@ class _Copying:
         #: Files that rows name and that are not there.
         self.missing: set[str] = set()
         #: Contents that no backup of the folder had, by their hash.
-        self.new: dict[str, StoredFile] = {}
+        self.new: dict[str, BackedUpFile] = {}
         self._known = self._stored_before()
-        self._taken: dict[str, StoredFile] = {}
+        self._taken: dict[str, BackedUpFile] = {}
 
     def take(self, named: Sequence[NamedFile]) -> int:
         """Copy those that are not stored yet. Return how many; those that are not there are in `missing`."""
@@ -154,7 +154,7 @@ class _Copying:
             self._taken[name] = self._noted(*self.folder.store(name, source))
         return True
 
-    def placed(self, named: Sequence[NamedFile]) -> dict[str, StoredFile]:
+    def placed(self, named: Sequence[NamedFile]) -> dict[str, BackedUpFile]:
         """Return the files that are named by their paths below the data folder."""
         return {
             f"media/{self.media.place(one.name, withheld=one.withheld)}": self._taken[one.name]
@@ -162,9 +162,9 @@ class _Copying:
             if one.name in self._taken
         }
 
-    def take_others(self) -> dict[str, StoredFile]:
+    def take_others(self) -> dict[str, BackedUpFile]:
         """Copy what else is in the data folder, such as the operator's texts; these files may have changed."""
-        taken: dict[str, StoredFile] = {}
+        taken: dict[str, BackedUpFile] = {}
         for path in _others(self.data):
             try:
                 with path.open("rb") as source:
@@ -174,15 +174,15 @@ class _Copying:
                 continue  # removed meanwhile
         return taken
 
-    def _noted(self, file: StoredFile, new: bool) -> StoredFile:
+    def _noted(self, file: BackedUpFile, new: bool) -> BackedUpFile:
         if new:
             self.new[file.digest] = file
         return file
 
-    def _stored_before(self) -> Mapping[str, StoredFile]:
+    def _stored_before(self) -> Mapping[str, BackedUpFile]:
         """Return what is stored by the names of the media, which never change, and not by their places, which do."""
         names = self.folder.names()
-        files: Mapping[str, StoredFile] = self.folder.manifest(names[-1]).files if names else {}
+        files: Mapping[str, BackedUpFile] = self.folder.manifest(names[-1]).files if names else {}
         by_name = {
             path.removeprefix("media/") if path.startswith("media/waiting/") else path.rpartition("/")[2]: file
             for path, file in files.items()
@@ -191,7 +191,7 @@ class _Copying:
         return by_name | self.folder.journal()
 
 
-def _dump(clients: Clients, copying: _Copying, snapshot_name: str, part: Path) -> StoredFile:
+def _dump(clients: ClientPrograms, copying: _Copying, snapshot_name: str, part: Path) -> BackedUpFile:
     try:
         with (
             copying.show("Database", None, in_bytes=True) as update,
@@ -204,7 +204,7 @@ def _dump(clients: Clients, copying: _Copying, snapshot_name: str, part: Path) -
     except BaseException:
         part.unlink(missing_ok=True)  # the disk may be full of it
         raise
-    return StoredFile(size, part.stat().st_mtime_ns, digest)
+    return BackedUpFile(size, part.stat().st_mtime_ns, digest)
 
 
 def _check_new(folder: BackupFolder, manifest: Manifest, copying: _Copying) -> None:

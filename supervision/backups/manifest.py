@@ -18,7 +18,7 @@ FORMAT = 1
 
 
 @dataclass(frozen=True, slots=True)
-class StoredFile:
+class BackedUpFile:
     """The contents of a file: bytes, when it was changed (nanoseconds since 1970), and its SHA-256."""
 
     size: int
@@ -39,8 +39,8 @@ class Manifest:
     base_url: str
     highest_id: int
     tables: Contents
-    dump: StoredFile
-    files: Mapping[str, StoredFile]
+    dump: BackedUpFile
+    files: Mapping[str, BackedUpFile]
     missing: Sequence[str]
 
     @property
@@ -122,13 +122,13 @@ def read(path: Path) -> Manifest:
         base_url=head["base_url"],
         highest_id=head["highest_id"],
         tables={table: (rows, total) for table, (rows, total) in head["tables"].items()},
-        dump=StoredFile(*head["dump"]),
-        files={_inside(path, name): StoredFile(*of_file) for name, *of_file in files},
+        dump=BackedUpFile(*head["dump"]),
+        files={_inside(path, name): BackedUpFile(*of_file) for name, *of_file in files},
         missing=tuple(head["missing"]),
     )
 
 
-def _listed(file: StoredFile) -> list[object]:
+def _listed(file: BackedUpFile) -> list[object]:
     return [file.size, file.changed, file.digest]
 
 

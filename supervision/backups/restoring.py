@@ -17,7 +17,7 @@ from ...actors.kernel.ids import BELOW_MILLISECONDS
 from ...storage.copies import GAP, last_statements, restored_from
 from ...storage.engine.clients import choose
 from ...storage.engine.cluster import UNFINISHED, Cluster
-from ...storage.engine.connect import Session
+from ...storage.engine.connect import LoneConnection
 from ...storage.engine.data_folder import RESTORING, make_private
 from ...storage.engine.embedded import discard, enter_cluster, put_in_place
 from ...storage.engine.migrate import migrations
@@ -28,7 +28,7 @@ from .checking import check_there
 from .errors import BackupDamaged, BackupFailed, room_on
 from .folder import PART, BackupFolder, copied, reread
 from .making import Show
-from .manifest import Manifest, StoredFile, checksum_of
+from .manifest import BackedUpFile, Manifest, checksum_of
 
 GOING_ON = "Run the same command again: it goes on with the files."
 
@@ -43,7 +43,7 @@ def restore(settings: Settings, folder: BackupFolder, name: str, named: Path | N
     _require_clock(manifest)
     _require_new(data, name)
     if settings.database_url is not None:
-        with Session(settings.database_url.get_secret_value()) as session:
+        with LoneConnection(settings.database_url.get_secret_value()) as session:
             _has(session, name)
     check_there(folder, manifest)
     _check_dump(folder, manifest, show)
@@ -75,7 +75,7 @@ def _restore_database(
     folder: BackupFolder, manifest: Manifest, dsn: str, named: Path | None, show: Show, *, own: bool
 ) -> None:
     """Load the dump into an empty database, and compare each table with what it was."""
-    with Session(dsn) as session:
+    with LoneConnection(dsn) as session:
         clients = session(choose, dsn, own=own, named=named)
         if _has(session, manifest.name):
             return  # the restore was interrupted after its last step
@@ -88,7 +88,7 @@ def _restore_database(
         session(analyze)
 
 
-def _has(session: Session, name: str) -> bool:
+def _has(session: LoneConnection, name: str) -> bool:
     """Return True if a backup is restored in the database, False if it is empty. Raises BackupFailed otherwise."""
     if session(is_empty):
         return False
@@ -106,7 +106,7 @@ def _restore_files(folder: BackupFolder, manifest: Manifest, data: Path, show: S
     flush_disk(data)
 
 
-def _restore_file(folder: BackupFolder, file: StoredFile, target: Path, give: Callable[[Path], None]) -> None:
+def _restore_file(folder: BackupFolder, file: BackedUpFile, target: Path, give: Callable[[Path], None]) -> None:
     """Copy a file and check its contents, unless an interrupted restore has done it."""
     if target.exists() and (state := target.stat()).st_size == file.size and state.st_mtime_ns == file.changed:
         return

@@ -30,13 +30,13 @@ def shell(arguments: tuple[str, ...], programs: Path | None, data: str | None, c
     What you change there is not seen by the running server, and nothing checks it.
     """
     from ...storage.engine import programs as own
-    from ...storage.engine.clients import Address, Clients
+    from ...storage.engine.clients import ClientPrograms, DatabaseAddress
     from .rows import existing_database
 
     settings = settings_from(config, data=data)
     with existing_database(settings) as dsn:
-        address = Address.of(dsn, own=settings.database_url is None)
-        command = Clients(programs or own.find(), address).psql(*arguments)
+        address = DatabaseAddress.of(dsn, own=settings.database_url is None)
+        command = ClientPrograms(programs or own.find(), address).psql(*arguments)
         # Ctrl-C is for psql. A handler and not SIG_IGN, which psql would inherit.
         before = signal.signal(signal.SIGINT, lambda number, frame: None)
         try:

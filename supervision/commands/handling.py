@@ -29,7 +29,7 @@ class InvalidReport(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class ReportQuery:
+class WantedReports:
     """The reports to list. `by` and `about` are names of accounts."""
 
     resolved: bool
@@ -39,7 +39,7 @@ class ReportQuery:
 
 
 async def list_reports(
-    db: Connection, wanted: ReportQuery, local_domain: str, ids: Ids, now: datetime
+    db: Connection, wanted: WantedReports, local_domain: str, ids: Ids, now: datetime
 ) -> list[dict[str, object]]:
     """Return reports, newest first, as JSON."""
     by, about = [

@@ -39,7 +39,7 @@ class Moved:
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
+class MediaMove:
     """The two stores, and what the new one has. `live`: the server uses the new store."""
 
     old: MediaStore
@@ -80,9 +80,9 @@ def rehearse(settings: Settings, to: StoreName) -> Moved:
     return Moved(len(lacking), sum(file.size for file in lacking), removed)
 
 
-def _move(settings: Settings, to: StoreName) -> Move:
+def _move(settings: Settings, to: StoreName) -> MediaMove:
     old, new = media_store(settings, "s3" if to == "local" else "local"), media_store(settings, to)
-    return Move(old, new, {file.name: file for file in new.files()}, settings.media_store == to)
+    return MediaMove(old, new, {file.name: file for file in new.files()}, settings.media_store == to)
 
 
 def move(settings: Settings, to: StoreName, progress: Callable[[int], None]) -> Moved:

@@ -11,7 +11,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from ...storage.copies import mark_moved
 from ...storage.engine.cluster import UNFINISHED, Cluster
-from ...storage.engine.connect import Session
+from ...storage.engine.connect import LoneConnection
 from ...storage.engine.database import Connection
 from ...storage.engine.embedded import discard, enter_cluster, exists, put_in_place
 from ...storage.engine.migrate import require_current
@@ -31,7 +31,7 @@ def move(settings: Settings, target: str, named: Path | None, progress: Callable
     Raises CommandRefused, AnotherNode, ClientFailed and Unavailable.
     """
     _check(settings, target)
-    with existing_database(settings) as dsn, Session(dsn, COPYING_NAME) as session:
+    with existing_database(settings) as dsn, LoneConnection(dsn, COPYING_NAME) as session:
         session(_take)
         source = Place(dsn, own=settings.database_url is None)
         if target == EMBEDDED:
@@ -80,7 +80,7 @@ async def _take(db: Connection) -> None:
 
 
 def _into_data_folder(
-    session: Session, source: Place, data: Path, named: Path | None, progress: Callable[[int], None]
+    session: LoneConnection, source: Place, data: Path, named: Path | None, progress: Callable[[int], None]
 ) -> int:
     cluster = Cluster(data, UNFINISHED)
     discard(cluster)

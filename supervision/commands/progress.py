@@ -23,7 +23,7 @@ ENDING = (signal.SIGTERM, signal.SIGHUP)
 Update = Callable[[int], None]
 
 
-class Interrupted(click.ClickException):
+class CommandInterrupted(click.ClickException):
     """Raised when the user or the system ended long work. The text says what was done, and how to go on."""
 
     exit_code = 130
@@ -55,7 +55,7 @@ def progress(
                 yield update
         except KeyboardInterrupt:
             text = going_on if isinstance(going_on, str) else going_on()
-            raise Interrupted(f"Interrupted{_after(done, total, things)}. {text}") from None
+            raise CommandInterrupted(f"Interrupted{_after(done, total, things)}. {text}") from None
 
 
 @contextmanager
@@ -65,7 +65,7 @@ def interruptible(going_on: str) -> Generator[None]:
         try:
             yield
         except KeyboardInterrupt:
-            raise Interrupted(f"Interrupted. {going_on}") from None
+            raise CommandInterrupted(f"Interrupted. {going_on}") from None
 
 
 def _after(done: int, total: int | None, things: str) -> str:

@@ -44,9 +44,9 @@ def list_(
     config: Path | None,
 ) -> None:
     """List the open reports, the newest first."""
-    from .handling import ReportQuery, list_reports
+    from .handling import WantedReports, list_reports
 
-    found = _run(list_reports, (ReportQuery(resolved, by, about, limit),), data, config, domain, named=True)
+    found = _run(list_reports, (WantedReports(resolved, by, about, limit),), data, config, domain, named=True)
     print_list(found, _line, as_json=as_json)
 
 

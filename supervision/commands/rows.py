@@ -8,7 +8,7 @@ from typing import Protocol, TypeVar, cast
 
 from ...actors.kernel.clock import SystemClock
 from ...actors.kernel.ids import LANES, Ids
-from ...storage.engine.connect import Session, transact_once
+from ...storage.engine.connect import LoneConnection, transact_once
 from ...storage.engine.database import Connection, Unavailable
 from ...storage.engine.embedded import embedded, exists
 from ...storage.engine.migrate import Migration, migrations, missing, require_current
@@ -72,7 +72,7 @@ def plan(settings: Settings) -> list[Migration]:
     """Return the steps that the schema lacks, and change nothing. Raises MigrationRefused for a newer schema."""
     if not settings.database_url and not exists(settings.data):
         return migrations()
-    with existing_database(settings) as dsn, Session(dsn) as session:
+    with existing_database(settings) as dsn, LoneConnection(dsn) as session:
         return session(missing)
 
 

@@ -1,10 +1,11 @@
 """One noun names the file in every room: `storage/polls.py`, `actors/commands/polls.py`, `http/api/polls.py`."""
 
+import ast
 from pathlib import Path
 
 import pytest
 
-from .imports import ROOT, imported
+from .imports import MODULES, ROOT, imported
 
 #: What several commands share, and no noun of the API.
 SHARED_COMMANDS = {"interacting", "pairs", "quoting", "report_handling", "sending", "striking", "undoing"}
@@ -79,3 +80,13 @@ def test_every_exception_is_needed() -> None:
 
 def imports_of(module: Path) -> set[str]:
     return {name for _, name in imported(module)}
+
+
+def test_a_class_name_is_used_once() -> None:
+    """A reader who looks a name up finds one thing. Names that a module keeps to itself may stand in others too."""
+    places: dict[str, list[str]] = {}
+    for path in MODULES:
+        for node in ast.parse(path.read_text("utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places.setdefault(node.name, []).append(path.relative_to(ROOT).as_posix())
+    assert {name: paths for name, paths in places.items() if len(paths) > 1} == {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from troupe.storage.engine.connect import Session
+from troupe.storage.engine.connect import LoneConnection
 from troupe.storage.engine.embedded import embedded
 
 
@@ -20,7 +20,7 @@ def files_of(data: Path) -> dict[str, bytes]:
 
 def rows_of(data: Path) -> dict[str, list[str]]:
     """Every row of every table, but the one that says which copy it is."""
-    with embedded(data, durable=False) as postgres, Session(postgres.dsn) as session:
+    with embedded(data, durable=False) as postgres, LoneConnection(postgres.dsn) as session:
         return session(_rows)
 
 

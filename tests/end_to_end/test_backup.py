@@ -12,7 +12,7 @@ import trio
 
 from troupe.actors.media.kinds import HEAD, IMAGES, kind_of
 from troupe.storage import copies
-from troupe.storage.engine.connect import Session
+from troupe.storage.engine.connect import LoneConnection
 from troupe.storage.engine.embedded import embedded
 from troupe.storage.files import COMMANDS, Folder
 
@@ -117,7 +117,7 @@ def check_restored(server: Server, backups: Path, name: str) -> None:
     copy = Server(server.data.parent / f"copy-{name}")
     done = copy.troupe("restore", backups, "--backup", name)
     assert done.returncode == 0, done.stderr
-    with embedded(copy.data, durable=False) as postgres, Session(postgres.dsn) as session:
+    with embedded(copy.data, durable=False) as postgres, LoneConnection(postgres.dsn) as session:
         named = session(copies.named_files)
     media = Folder(copy.data / "media", COMMANDS)
     paths = {copy.data / "media" / media.place(one.name, withheld=one.withheld) for one in named}

@@ -11,7 +11,7 @@ from trio_websocket import ConnectionRejected
 
 from troupe.actors.kernel import SystemClock
 from troupe.http.access import limits, rates
-from troupe.http.access.rates import Rule
+from troupe.http.access.rates import RateRule
 from troupe.http.endpoints import all_endpoints
 
 from ..clients import Client, Person, Stage
@@ -21,7 +21,7 @@ from .streaming.conftest import Edge, edge
 __all__ = ["edge"]
 
 LIST = Path(__file__).parent / "contract" / "limits.txt"
-RULES = {rule.name: rule for rule in vars(rates).values() if isinstance(rule, Rule)}
+RULES = {rule.name: rule for rule in vars(rates).values() if isinstance(rule, RateRule)}
 HERE = "127.0.0.1"
 
 
@@ -76,7 +76,7 @@ async def test_the_list_names_every_route_with_its_rules(stage: Stage) -> None:
     assert listed() == dict(counted())
 
 
-def exhaust(stage: Stage, rule: Rule, subject: str) -> None:
+def exhaust(stage: Stage, rule: RateRule, subject: str) -> None:
     """Leave nothing of a rule to an address or an account."""
     now = stage.http_context.clock.now()
     for _ in range(rule.limit):

@@ -4,15 +4,15 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from troupe.http.access.rates import PER_ACCOUNT, Rates, Rule
+from troupe.http.access.rates import PER_ACCOUNT, RateRule, Rates
 from troupe.http.addresses import subject_of
 
 from ..clients import Person, Stage
 from .serving import request, say, serving
 
 START = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
-TWICE = Rule("twice", 2, 60)
-THRICE = Rule("thrice", 3, 3600)
+TWICE = RateRule("twice", 2, 60)
+THRICE = RateRule("thrice", 3, 3600)
 
 
 def test_a_limit_is_reached_and_comes_back_with_the_next_window() -> None:

@@ -20,7 +20,7 @@ from troupe.http.openapi.schemas import Schema, answers, entities, schema_of, sh
 from troupe.http.router import Endpoint
 from troupe.http.streaming.channels import CHANNELS, StreamQuery, by_name
 from troupe.http.streaming.frames import NO_VIEWER, WebSocketFrames
-from troupe.http.streaming.session import Session
+from troupe.http.streaming.session import StreamSession
 from troupe.storage.moderation import State
 
 from ..clients import Person, Reply, Stage
@@ -365,7 +365,7 @@ class Listener(WebSocketFrames):
     async def listen(self, stage: Stage, nursery: trio.Nursery) -> None:
         http_context, secret = stage.http_context, self.viewer.client.token
         token = await http_context.tokens.find(http_context.database, secret) if secret else None
-        session = Session(http_context.runtime, token, Origin("listening"), self, 10_000, http_context.record)
+        session = StreamSession(http_context.runtime, token, Origin("listening"), self, 10_000, http_context.record)
         nursery.start_soon(self._hear, session)
         await session.watch_account()
         for name, channel in CHANNELS.items():
@@ -373,7 +373,7 @@ class Listener(WebSocketFrames):
                 facts = {"stream": name, "tag": "matrix", "list": self.viewer.fill("<list>") or ""}
                 await session.subscribe(by_name(StreamQuery.read(facts)))
 
-    async def _hear(self, session: Session) -> None:
+    async def _hear(self, session: StreamSession) -> None:
         while await session.take():
             pass
 

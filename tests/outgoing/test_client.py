@@ -20,11 +20,11 @@ from troupe.actors.outgoing import client as module
 from troupe.actors.outgoing.client import OutgoingClient, OutgoingRequest, RequestLimits
 from troupe.actors.outgoing.connections import CheckedSockets
 from troupe.actors.outgoing.errors import (
+    AnswerTooLarge,
     BadAnswer,
     ForbiddenTarget,
     OutgoingFailure,
     TookTooLong,
-    TooLarge,
     Unreachable,
 )
 from troupe.actors.outgoing.network import NameResolver, PublicNetwork
@@ -263,7 +263,7 @@ async def test_redirects_are_counted(identity: Certificate) -> None:
     async with peer(leading(a="/b", b="/c", c="/d"), identity.server) as there:
         assert (await client(identity).send(get(there.url("/a")), LIMITS)).body == b"/d"
         there.respond = leading(a="/b", b="/a")
-        with pytest.raises(TooLarge):
+        with pytest.raises(AnswerTooLarge):
             await client(identity).send(get(there.url("/a")), LIMITS)
     assert len(there.asked) == 8
 
@@ -290,7 +290,7 @@ async def test_a_body_of_just_the_limit_is_read_and_one_byte_more_is_not(identit
             there.respond = always(answer(200, encode(b"x" * LIMITS.body), **headers))
             assert (await client(identity).send(get(there.url()), LIMITS)).body == b"x" * LIMITS.body
             there.respond = always(answer(200, encode(b"x" * (LIMITS.body + 1)), **headers))
-            with pytest.raises(TooLarge):
+            with pytest.raises(AnswerTooLarge):
                 await client(identity).send(get(there.url()), LIMITS)
 
 
@@ -309,7 +309,7 @@ async def test_a_gzip_bomb_is_not_unpacked(identity: Certificate, monkeypatch: p
 
     monkeypatch.setattr(zlib, "decompressobj", Counting)
     async with peer(always(answer(200, bomb, Content_Encoding="gzip")), identity.server) as there:
-        with pytest.raises(TooLarge):
+        with pytest.raises(AnswerTooLarge):
             await client(identity).send(get(there.url()), LIMITS)
     assert len(bomb) <= LIMITS.body
     assert sum(unpacked) == LIMITS.body + 1
@@ -322,7 +322,7 @@ async def test_a_body_without_an_end_is_cut_off(identity: Certificate) -> None:
             await stream.send_all(b"400\r\n" + b"x" * 1024 + b"\r\n")
 
     async with peer(endless, identity.server) as there:
-        with pytest.raises(TooLarge):
+        with pytest.raises(AnswerTooLarge):
             await client(identity).send(get(there.url()), LIMITS)
 
 
@@ -336,7 +336,7 @@ async def test_headers_without_an_end_are_cut_off(identity: Certificate) -> None
         with pytest.raises(BadAnswer):
             await client(identity).send(get(there.url()), LIMITS)
     async with peer(always(answer(200, X="x" * 33_000)), identity.server) as there:
-        with pytest.raises(TooLarge):
+        with pytest.raises(AnswerTooLarge):
             await client(identity).send(get(there.url()), LIMITS)
 
 

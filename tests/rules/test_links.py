@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from troupe.actors.outgoing.targets import Target
+from troupe.actors.outgoing.targets import RequestTarget
 from troupe.actors.rules import text
 from troupe.actors.rules.links import link_of
 from troupe.actors.rules.text import ContentType, MentionTarget
@@ -53,7 +53,7 @@ def test_the_first_link_to_another_server(source: str, link: str | None) -> None
 
 
 def test_links_behind_words_count_too() -> None:
-    assert link_of(status("[tea](https://a.example/x)", "text/markdown"), BASE) == Target(
+    assert link_of(status("[tea](https://a.example/x)", "text/markdown"), BASE) == RequestTarget(
         "https", "a.example", 443, "/x"
     )
 

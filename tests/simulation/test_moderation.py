@@ -22,7 +22,7 @@ from troupe.http.answers.errors import Forbidden
 from troupe.http.intake.request import Request
 from troupe.http.streaming.admission import admit
 from troupe.http.streaming.frames import WebSocketFrames
-from troupe.http.streaming.session import Session
+from troupe.http.streaming.session import StreamSession
 from troupe.storage import accounts
 from troupe.storage.media import Media, ProcessedMedia
 from troupe.storage.moderation import State
@@ -94,7 +94,7 @@ class Scene:
 
     def __init__(self, sim: Simulation, ada: Person, bob: Person, cyd: Person) -> None:
         self.sim, self.ada, self.bob, self.cyd = sim, ada, bob, cyd
-        self.sessions: list[Session] = []  # ada's own streams
+        self.sessions: list[StreamSession] = []  # ada's own streams
         self.boosts: list[int] = []  # cyd's, that were acknowledged
 
     async def begin(self) -> None:

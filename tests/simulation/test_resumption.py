@@ -8,7 +8,7 @@ import trio
 
 from troupe.actors.commands.edits import EditStatus
 from troupe.actors.kernel import NotAnswered
-from troupe.http.streaming.session import Session
+from troupe.http.streaming.session import StreamSession
 from troupe.storage.engine.database import StorageError
 from troupe.supervision.testing import simulation
 from troupe.supervision.testing.stage import Person, Simulation, stage
@@ -27,7 +27,7 @@ class Device:
         self._sim = sim
         self._token = token_of(person)
         self._since = "now"
-        self._session: Session | None = None
+        self._session: StreamSession | None = None
 
     async def listen(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Listen until cancelled. The client is ready when it knows where to resume from."""

@@ -53,7 +53,7 @@ ASLEEP = "SELECT wait_event = 'PgSleep' FROM pg_stat_activity WHERE pid = $1"
 
 PRELUDE = """
 import sys
-from troupe.storage.engine.connect import Session, transact_once
+from troupe.storage.engine.connect import LoneConnection, transact_once
 from troupe.storage.engine.transfer import snapshot
 
 async def work(db):
@@ -64,7 +64,7 @@ try:
 """
 TRANSACTION = "    transact_once(sys.argv[1], work)"
 BACKUP = """
-    with Session(sys.argv[1]) as session, snapshot(session):
+    with LoneConnection(sys.argv[1]) as session, snapshot(session):
         session(work)
 """
 

@@ -18,7 +18,7 @@ from click.testing import CliRunner, Result
 
 from troupe.actors.kernel.ids import BELOW_MILLISECONDS
 from troupe.storage import copies
-from troupe.storage.engine.clients import ClientFailed, Writer
+from troupe.storage.engine.clients import ClientFailed, RunningPsql
 from troupe.storage.engine.connect import transact_once
 from troupe.storage.engine.migrate import migrations
 from troupe.storage.highest import highest_id
@@ -59,10 +59,10 @@ main()
 
 KILLED_BEFORE_COMMIT = """
 import os, signal, sys
-from troupe.storage.engine.clients import Writer
+from troupe.storage.engine.clients import RunningPsql
 from troupe.supervision.commands import main
 
-put = Writer.put
+put = RunningPsql.put
 
 def put_or_die(self, piece):
     if b"COMMIT" in piece[-100:]:
@@ -70,7 +70,7 @@ def put_or_die(self, piece):
         os.kill(os.getpid(), signal.SIGKILL)
     put(self, piece)
 
-Writer.put = put_or_die
+RunningPsql.put = put_or_die
 sys.argv = ["troupe", *sys.argv[1:]]
 main()
 """
@@ -397,14 +397,14 @@ def test_a_loading_that_ends_early_leaves_nothing(
 ) -> None:
     ok(run("backup", place))
 
-    real = Writer.put
+    real = RunningPsql.put
 
-    def put(self: Writer, piece: bytes) -> None:
+    def put(self: RunningPsql, piece: bytes) -> None:
         if b"COMMIT" in piece[-100:]:
             raise ClientFailed("pg_restore failed")
         real(self, piece)
 
-    monkeypatch.setattr(Writer, "put", put)
+    monkeypatch.setattr(RunningPsql, "put", put)
     assert restore().exit_code == 1
     assert table_rows(bare_dsn) == {}
 

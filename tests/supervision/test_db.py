@@ -12,9 +12,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from troupe.storage.engine import programs, upgrade
-from troupe.storage.engine.clients import Address, Writer
+from troupe.storage.engine.clients import DatabaseAddress, RunningPsql
 from troupe.storage.engine.cluster import Cluster
-from troupe.storage.engine.connect import Session, transact_once
+from troupe.storage.engine.connect import LoneConnection, transact_once
 from troupe.storage.engine.embedded import Embedded, embedded, enter_cluster
 from troupe.storage.engine.runner import Runner
 from troupe.storage.engine.term import COPYING_NAME, begin_alone
@@ -122,7 +122,7 @@ def test_an_external_server_may_be_older(data: Path, older_dsn: str, tmp_path: P
 
 def test_a_server_that_runs_keeps_its_database(data: Path, bare_dsn: str) -> None:
     lease = "troupe/lease 7 2026-11-23T10:00:00Z here"
-    with embedded(data, durable=False) as server, Session(server.dsn, lease) as running:
+    with embedded(data, durable=False) as server, LoneConnection(server.dsn, lease) as running:
         running(begin_alone)
         refused = run(data, "db", "move", bare_dsn)
     assert (refused.exit_code, "another server runs on this database (process 7 on here" in refused.stderr) == (1, True)
@@ -130,7 +130,7 @@ def test_a_server_that_runs_keeps_its_database(data: Path, bare_dsn: str) -> Non
 
 
 def test_no_server_starts_on_a_database_that_is_being_moved(data: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    with embedded(data, durable=False) as server, Session(server.dsn, COPYING_NAME) as session:
+    with embedded(data, durable=False) as server, LoneConnection(server.dsn, COPYING_NAME) as session:
         session(begin_alone)
         for words in ((), ("--takeover",)):
             refused = CliRunner().invoke(troupe, ["serve", "--data", str(data), "--port", "1", *words])
@@ -161,7 +161,7 @@ def test_a_move_that_is_interrupted_changes_nothing(
         shutil.rmtree(data / "postgres")
         Rows(dsn).account(1, "bob", None)
     with monkeypatch.context() as patch:
-        patch.setattr("troupe.storage.engine.clients.Writer.end", interrupt)
+        patch.setattr("troupe.storage.engine.clients.RunningPsql.end", interrupt)
         ended = go()
     assert (ended.exit_code, "Nothing was changed" in ended.stderr) == (130, True), ended.output
     assert transact_once(bare_dsn, _tables) == 0
@@ -171,15 +171,15 @@ def test_a_move_that_is_interrupted_changes_nothing(
 
 
 def test_a_copy_that_differs_is_not_used(data: Path, bare_dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = Writer.put
-    monkeypatch.setattr(Writer, "put", lambda self, piece: real(self, piece.replace(b"\tbob\t", b"\tbib\t")))
+    real = RunningPsql.put
+    monkeypatch.setattr(RunningPsql, "put", lambda self, piece: real(self, piece.replace(b"\tbob\t", b"\tbib\t")))
     refused = run(data, "db", "move", bare_dsn)
     assert (refused.exit_code, "not those of the database, in: accounts" in refused.stderr) == (1, True)
     assert run(data, "accounts", "list").exit_code == 0, "the old one is still in use"
 
 
 def test_a_password_is_in_no_argument_and_in_no_text(data: Path, bare_dsn: str) -> None:
-    address = Address.of("postgresql://ada:se%3Acret@db.example:5432/troupe?sslmode=require", own=False)
+    address = DatabaseAddress.of("postgresql://ada:se%3Acret@db.example:5432/troupe?sslmode=require", own=False)
     assert (address.url, address.environment["PGPASSWORD"]) == (
         "postgresql://ada@db.example:5432/troupe?sslmode=require", "se:cret",
     )  # fmt: skip
@@ -202,7 +202,7 @@ def test_a_url_with_a_password_is_read_from_standard_input(data: Path, monkeypat
 
 def test_an_address_may_name_a_socket_and_no_host() -> None:
     for url in ("postgresql:///troupe?host=/var/run/postgresql", "postgresql:///troupe", "postgresql://ada@/troupe"):
-        assert Address.of(url, own=False).url == url
+        assert DatabaseAddress.of(url, own=False).url == url
 
 
 def test_the_shell_is_psql_on_the_database(data: Path) -> None:
@@ -247,7 +247,7 @@ def test_an_upgrade_that_is_killed_is_done_again_or_finished(
         raise Killed
 
     names = [
-        ("troupe.storage.engine.clients.Writer.end", killed),
+        ("troupe.storage.engine.clients.RunningPsql.end", killed),
         ("troupe.storage.engine.upgrade.put_in_place", killed),
         ("troupe.storage.engine.upgrade.locked_now", killed),
     ]

@@ -14,7 +14,7 @@ import trio
 from troupe.http.server.listener import bind_path
 from troupe.supervision import listeners
 from troupe.supervision.configuration import Settings
-from troupe.supervision.control import Control, ask_for_sockets
+from troupe.supervision.control import ControlSocket, ask_for_sockets
 from troupe.supervision.failures import CannotListen
 from troupe.supervision.listeners import Listeners, from_systemd
 
@@ -84,7 +84,7 @@ async def test_the_next_server_takes_the_sockets_that_it_needs(tmp_path: Path, n
     path = tmp_path / "http.sock"
     before, after = (Listeners(settings(tmp_path, socket=path, takeover=True)) for _ in range(2))
     (copy,) = before.open()
-    control = Control(tmp_path / "control-main.sock", {}, before.hand_over)
+    control = ControlSocket(tmp_path / "control-main.sock", {}, before.hand_over)
     stopping = trio.Event()
     await nursery.start(control.run, stopping)
     elsewhere = Listeners(settings(tmp_path, takeover=True, port=4321))

@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from troupe.supervision.commands import progress, troupe, upkeep, vacuuming
-from troupe.supervision.commands.progress import Interrupted
+from troupe.supervision.commands.progress import CommandInterrupted
 
 from .foreign import Rows
 
@@ -165,5 +165,5 @@ def test_what_is_done_is_known_when_the_text_is_made() -> None:
             done.append(3)
             raise KeyboardInterrupt
 
-    with pytest.raises(Interrupted, match=r"^Interrupted after 3 of 9 posts. Go on after 3.$"):
+    with pytest.raises(CommandInterrupted, match=r"^Interrupted after 3 of 9 posts. Go on after 3.$"):
         work()

@@ -19,7 +19,7 @@ from troupe.storage.engine.json_values import JsonObject
 from troupe.supervision.commands import terminal
 from troupe.supervision.commands.terminal import fitted
 from troupe.supervision.commands.top import drawn
-from troupe.supervision.control import Control
+from troupe.supervision.control import ControlSocket
 
 ADDRESS = "account/117665073018043392"
 PATIENCE = 20
@@ -121,7 +121,7 @@ async def test_keys_change_what_top_shows_and_its_end_leaves_the_terminal_as_it_
         return {"kinds": [KIND], "actors": [ACTOR]}
 
     stopping = trio.Event()
-    await nursery.start(Control(tmp_path / "control-main.sock", {"top": top}).run, stopping)
+    await nursery.start(ControlSocket(tmp_path / "control-main.sock", {"top": top}).run, stopping)
 
     def operate() -> None:
         with watched(tmp_path) as screen:

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from troupe.storage.engine import cluster, lock_waits
-from troupe.storage.engine.connect import Session, transact_once
+from troupe.storage.engine.connect import LoneConnection, transact_once
 from troupe.storage.engine.database import Connection
 from troupe.supervision.commands import rows, troupe
 
@@ -145,14 +145,14 @@ def test_a_command_that_waits_for_a_lock_says_for_whose(
 ) -> None:
     monkeypatch.setattr(lock_waits, "SAID_AFTER", 0.0)
     monkeypatch.setattr(lock_waits, "LOOK_EVERY", 0.05)
-    with Session(folder[1]) as other, held_until_said(other, monkeypatch) as said:
+    with LoneConnection(folder[1]) as other, held_until_said(other, monkeypatch) as said:
         assert settings(data, "set", "search_results", "30").exit_code == 0
     assert said[0].startswith("Waiting for another command, which holds a lock of the database (process ")
     assert len(said) == 1
 
 
 @contextmanager
-def held_until_said(other: Session, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+def held_until_said(other: LoneConnection, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     """Hold the turn of the commands until one has said that it waits."""
     said, is_said = list[str](), threading.Event()
     monkeypatch.setattr(lock_waits, "_say", lambda text: (said.append(text), is_said.set()))

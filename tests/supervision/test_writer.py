@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from troupe.supervision.writer import Stream, Writer
+from troupe.supervision.writer import LogStream, Writer
 
 from ..pipes import full_pipe
 
@@ -43,14 +43,14 @@ def read_of(reading: int, writing: int, writer: Writer) -> str:
 
 
 def test_lines_wait_for_a_reader_that_comes_back_and_arrive_in_order(pipe: tuple[int, int]) -> None:
-    writer = Writer(Stream(pipe[1]))
+    writer = Writer(LogStream(pipe[1]))
     for number in range(100):
         writer.write(f"{number}\n")
     assert read_of(*pipe, writer) == "".join(f"{number}\n" for number in range(100))
 
 
 def test_a_full_queue_refuses_lines_and_keeps_the_ones_it_took(pipe: tuple[int, int]) -> None:
-    writer = Writer(Stream(pipe[1]), most_waiting=10)
+    writer = Writer(LogStream(pipe[1]), most_waiting=10)
     writer.write("1234\n")
     writer.write("5678\n")
     with pytest.raises(BlockingIOError):
@@ -59,7 +59,7 @@ def test_a_full_queue_refuses_lines_and_keeps_the_ones_it_took(pipe: tuple[int, 
 
 
 def test_closing_does_not_wait_for_a_reader_that_stays_away(pipe: tuple[int, int]) -> None:
-    writer = Writer(Stream(pipe[1]))
+    writer = Writer(LogStream(pipe[1]))
     writer.write("never read\n")
     writer.close(0.05)
     with pytest.raises(BlockingIOError):
@@ -69,7 +69,7 @@ def test_closing_does_not_wait_for_a_reader_that_stays_away(pipe: tuple[int, int
 
 def test_a_shared_terminal_that_was_made_non_blocking_gets_every_line(pipe: tuple[int, int]) -> None:
     os.set_blocking(pipe[1], False)
-    writer = Writer(Stream(pipe[1]))
+    writer = Writer(LogStream(pipe[1]))
     writer.write("a line\n")
     assert read_of(*pipe, writer) == "a line\n"
 
@@ -77,7 +77,7 @@ def test_a_shared_terminal_that_was_made_non_blocking_gets_every_line(pipe: tupl
 def test_lines_for_a_closed_pipe_are_counted(pipe: tuple[int, int]) -> None:
     reading, writing = os.pipe()
     os.close(reading)
-    writer = Writer(Stream(writing))
+    writer = Writer(LogStream(writing))
     writer.write("one\n")
     writer.write("two\n")
     writer.close(10)
@@ -88,7 +88,7 @@ def test_lines_for_a_closed_pipe_are_counted(pipe: tuple[int, int]) -> None:
 
 def test_lines_for_a_full_disk_are_counted() -> None:
     full = os.open("/dev/full", os.O_WRONLY)
-    writer = Writer(Stream(full))
+    writer = Writer(LogStream(full))
     writer.write("one\n")
     writer.close(10)
     assert writer.take_lost() == 1

@@ -37,7 +37,7 @@ class References:
 
 
 @dataclass(frozen=True, slots=True)
-class Audience:
+class Addressees:
     """The actors and collections that an object is addressed to."""
 
     to: list[str]
@@ -84,7 +84,7 @@ def note_of(
     return note
 
 
-def audience_of(shown: ShownStatus, names: LocalNames, references: References) -> Audience:
+def audience_of(shown: ShownStatus, names: LocalNames, references: References) -> Addressees:
     """Return whom a status of this server is addressed to. A boost also names the author of the original."""
     status = shown.status
     followers = names.followers(shown.author.username)
@@ -93,13 +93,13 @@ def audience_of(shown: ShownStatus, names: LocalNames, references: References) -
         people.append(shown.boosted.author.uri)
     match status.visibility:
         case "public":
-            return Audience([PUBLIC], [followers, *people])
+            return Addressees([PUBLIC], [followers, *people])
         case "unlisted":
-            return Audience([followers], [PUBLIC, *people])
+            return Addressees([followers], [PUBLIC, *people])
         case "private":
-            return Audience([followers], people)
+            return Addressees([followers], people)
         case _:
-            return Audience(people, [])
+            return Addressees(people, [])
 
 
 def quote_authorization_of(uri: str, author: str, quoting: str, quoted: str) -> JsonObject:

@@ -33,7 +33,7 @@ from ....http.endpoints import PathTable, all_endpoints
 from ....http.intake.request import Request
 from ....http.streaming.channels import StreamQuery, by_name
 from ....http.streaming.frames import WebSocketFrames
-from ....http.streaming.session import Session
+from ....http.streaming.session import StreamSession
 from ....storage.files import Folder
 from ...actor_system import ActorSystem
 from ...configuration import Settings
@@ -138,11 +138,13 @@ class SimulatedApi:
                 del self._requests[life]
         raise Dropped
 
-    async def stream(self, name: str, token: str, parameter: str = "", since: str = "") -> Session:
+    async def stream(self, name: str, token: str, parameter: str = "", since: str = "") -> StreamSession:
         """An open stream; its frames are a WebSocket's. Raises NotAnswered and StorageError."""
         known = await self.http_context.tokens.find(self.http_context.database, token)
         http_context = self.http_context
-        session = Session(http_context.runtime, known, Origin("of-a-stream"), self._frames, ROOM, http_context.record)
+        session = StreamSession(
+            http_context.runtime, known, Origin("of-a-stream"), self._frames, ROOM, http_context.record
+        )
         try:
             await session.watch_account()
             await session.subscribe(by_name(StreamQuery(stream=name, list=parameter)), since)

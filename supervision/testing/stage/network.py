@@ -14,7 +14,7 @@ import trio
 from ....actors.outgoing.bodies import Write
 from ....actors.outgoing.client import OutgoingAnswer, OutgoingClient, OutgoingRequest, RequestLimits
 from ....actors.outgoing.errors import Unreachable
-from ....actors.outgoing.targets import Target
+from ....actors.outgoing.targets import RequestTarget
 from ..faults import Fault
 from ..lockstep import AWAY_FOR
 from ..run import Run
@@ -47,7 +47,7 @@ class Network:
         """Return the client of a server, with the product's own checks of addresses, and its limits."""
         return _Client(self, label)
 
-    async def exchange(self, label: str, request: OutgoingRequest, target: Target) -> OutgoingAnswer:
+    async def exchange(self, label: str, request: OutgoingRequest, target: RequestTarget) -> OutgoingAnswer:
         """Bring a request to its server, and the answer back. Raise Unreachable if one of them is lost."""
         faults, place = self._run.faults, f"{label}to {target.host}"
         await self._travel()
@@ -71,7 +71,7 @@ class Network:
         chance = self._run.random
         await trio.sleep(chance.choice((0.0, LONGEST_WAY * chance.random())))
 
-    async def _deliver(self, request: OutgoingRequest, target: Target) -> SimulatedReply:
+    async def _deliver(self, request: OutgoingRequest, target: RequestTarget) -> SimulatedReply:
         server = self.servers.get(target.host)
         if server is None or not server.running.is_set():
             raise Unreachable("nothing listens there")
@@ -84,7 +84,7 @@ class Network:
         except NoEndpoint:
             return SimulatedReply(404, b"", {})
 
-    async def _repeat(self, request: OutgoingRequest, target: Target) -> None:
+    async def _repeat(self, request: OutgoingRequest, target: RequestTarget) -> None:
         """Deliver a request once more, perhaps after later ones. Nobody hears the answer."""
         await trio.sleep(LATEST_REPEAT * self._run.random.random())
         try:
@@ -95,7 +95,7 @@ class Network:
             self.repeats -= 1
 
 
-def _named(request: OutgoingRequest, target: Target) -> str:
+def _named(request: OutgoingRequest, target: RequestTarget) -> str:
     """Return what a request is in a trace: the kind and the id of an activity, or the path of a document."""
     if request.method == "GET":
         return f"GET {target.path}"
@@ -112,6 +112,6 @@ class _Client(OutgoingClient):
         self._label = label
 
     async def _exchange(
-        self, request: OutgoingRequest, target: Target, limits: RequestLimits, write: Write | None
+        self, request: OutgoingRequest, target: RequestTarget, limits: RequestLimits, write: Write | None
     ) -> OutgoingAnswer:
         return await self._network_of_run.exchange(self._label, request, target)

@@ -81,7 +81,7 @@ class Delivered:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ServerPlace:
     """What tells a server from the others of its run.
 
     `label` begins its names in traces and fault points, and `lane` is that of its ids.
@@ -100,10 +100,10 @@ class SimulatedServer:
 
     def __init__(
         self, run: Run, nursery: trio.Nursery, idle: float, *, mail: bool, push: bool, previews: bool, deliveries: bool,
-        place: Place | None = None,
+        place: ServerPlace | None = None,
     ) -> None:  # fmt: skip
         run.postgres = sandbox
-        place = place or Place(DOMAIN, run.database)
+        place = place or ServerPlace(DOMAIN, run.database)
         self.run = run
         self.place = place
         self.database = place.database

@@ -35,7 +35,7 @@ from ..checks import Eventually, Predicate
 from ..run import Go, Run
 from .patience import insist
 from .people import PAGE, Person, sign_in
-from .server import Place, SimulatedServer
+from .server import ServerPlace, SimulatedServer
 from .stream import Stream
 
 # Virtual seconds after the last kept promise in which a late crash, or a late retry, shows.
@@ -83,7 +83,7 @@ class Simulation(SimulatedServer):
 
     def __init__(
         self, run: Run, nursery: trio.Nursery, idle: float, *, mail: bool = False, push: bool = False,
-        previews: bool = False, deliveries: bool = False, place: Place | None = None,
+        previews: bool = False, deliveries: bool = False, place: ServerPlace | None = None,
     ) -> None:  # fmt: skip
         super().__init__(
             run, nursery, idle, mail=mail, push=push, previews=previews, deliveries=deliveries, place=place

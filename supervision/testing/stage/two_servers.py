@@ -30,7 +30,7 @@ from ..run import Go, Run
 from .network import Network
 from .people import Person
 from .postgres import sandbox, second_sandbox
-from .server import Place
+from .server import ServerPlace
 from .simulation import Simulation
 
 INTRODUCE = """
@@ -70,7 +70,9 @@ class TwoServers:
 
         def server(name: str, postgres: Callable[[], Lockstep], lane: int) -> Simulation:
             label = f"{name} "
-            place = Place(f"{name}.test", run.open_database(postgres, label), label, lane, TALLY_DELAY, self.network)
+            place = ServerPlace(
+                f"{name}.test", run.open_database(postgres, label), label, lane, TALLY_DELAY, self.network
+            )
             made = Simulation(run, nursery, idle, mail=True, place=place)
             self.network.servers[place.domain] = made
             return made

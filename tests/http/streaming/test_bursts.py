@@ -20,7 +20,7 @@ from troupe.actors.statuses import ShownStatus, entry_of
 from troupe.http.access.pump import Pump
 from troupe.http.streaming import delivery
 from troupe.http.streaming.delivery import DirectStream
-from troupe.http.streaming.session import Session
+from troupe.http.streaming.session import StreamSession
 
 from ...clients import Person, Stage
 from .conftest import PATIENCE, Edge, open_deaf, until
@@ -98,10 +98,10 @@ async def test_a_client_that_reads_nothing_is_cut_and_what_waited_for_it_is_forg
 async def test_nothing_is_done_for_a_client_that_does_not_read_while_others_are_sent_events(
     edge: Edge, stage: Stage, ada: Person, burst: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    target, served = f"/api/v1/streaming?stream=user&access_token={ada.token}", list[Session]()
-    send_now = Session.send_now
+    target, served = f"/api/v1/streaming?stream=user&access_token={ada.token}", list[StreamSession]()
+    send_now = StreamSession.send_now
 
-    def note(session: Session) -> None:
+    def note(session: StreamSession) -> None:
         served.append(session)
         send_now(session)
 
@@ -109,7 +109,7 @@ async def test_nothing_is_done_for_a_client_that_does_not_read_while_others_are_
         await reader.settle()
         for _ in await burst(60):
             await reader.hear()
-        monkeypatch.setattr(Session, "send_now", note)
+        monkeypatch.setattr(StreamSession, "send_now", note)
         for _ in range(3):
             post = await ada.publish("x" * 500)
             assert (await reader.hear())["payload"]["id"] == post["id"]

@@ -10,7 +10,7 @@ import orjson
 import trio
 
 from troupe.actors.kernel import NotAnswered
-from troupe.http.streaming.session import Session
+from troupe.http.streaming.session import StreamSession
 from troupe.storage.engine.database import StorageError
 from troupe.supervision.testing import Broken
 from troupe.supervision.testing.stage import Person, Simulation
@@ -226,7 +226,7 @@ class Reader(Neighbour):
         self.streams.append(stream)
         self.nursery.start_soon(stream.run, name=f"c{self.number}'s {name} stream")
 
-    async def _open(self, name: str, parameter: str) -> Session:
+    async def _open(self, name: str, parameter: str) -> StreamSession:
         while True:
             await self.sim.running.wait()
             try:
@@ -243,7 +243,7 @@ class Reader(Neighbour):
 class Stream:
     """One open stream and what it has shown."""
 
-    def __init__(self, reader: Reader, name: str, belongs: Rule, session: Session) -> None:
+    def __init__(self, reader: Reader, name: str, belongs: Rule, session: StreamSession) -> None:
         self.name = name
         self.opened = reader.model.time.passes()
         self.shown: dict[Post, int] = {}  # and which edit last
