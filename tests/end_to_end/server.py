@@ -114,7 +114,7 @@ class Server:
         self.process = process = subprocess.Popen(
             [*through, *argument([*TROUPE, *self._serve()])],
             cwd=self.data.parent,
-            env=self._environment(),
+            env=self.environment(),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -127,7 +127,7 @@ class Server:
 
     def fork(self) -> threading.Event:
         """As `launch`, without the time in which a server imports what it is made of."""
-        self.process, output = forked.started(self._serve(), self.data.parent, self._environment(), self.terminal)
+        self.process, output = forked.started(self._serve(), self.data.parent, self.environment(), self.terminal)
         return self._follow(output)
 
     def _serve(self) -> tuple[str, ...]:
@@ -138,6 +138,10 @@ class Server:
         self._reader = threading.Thread(target=self._read, args=(output, settled), daemon=True)
         self._reader.start()
         return settled
+
+    @property
+    def pid(self) -> int:
+        return self._running().pid
 
     def send(self, number: signal.Signals) -> int:
         """Send it a signal; its process number."""
@@ -175,14 +179,14 @@ class Server:
     def troupe(self, *words: str | Path, text: str = "", **settings: str) -> subprocess.CompletedProcess[str]:
         """A command on this data folder, run to its end. It is forked, and so needs no time to import itself."""
         arguments = (*map(str, words), "--data", str(self.data))
-        return forked.done(arguments, self.data.parent, self._environment() | settings, text, COMMAND)
+        return forked.done(arguments, self.data.parent, self.environment() | settings, text, COMMAND)
 
     def run(self, *words: str, text: str = "") -> subprocess.CompletedProcess[str]:
         """As `troupe`, in an interpreter of its own, as a shell does."""
         return subprocess.run(
             (*TROUPE, *words, "--data", str(self.data)),
             cwd=self.data.parent,
-            env=self._environment(),
+            env=self.environment(),
             input=text,
             capture_output=True,
             text=True,
@@ -209,7 +213,7 @@ class Server:
                 settled.set()
         settled.set()
 
-    def _environment(self) -> dict[str, str]:
+    def environment(self) -> dict[str, str]:
         """The caller's, without what would choose another server's settings or database."""
         plain = {name: value for name, value in os.environ.items() if not name.startswith(("TROUPE_", "PG"))}
         return plain | {"PYTHONUNBUFFERED": "1"} | self.settings

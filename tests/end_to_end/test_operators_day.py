@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import re
 import shutil
+import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -27,16 +29,17 @@ from troupe.storage.engine.embedded import embedded
 from ..http.uploading import picture
 from ..mail.mailserver import MailServer
 from ..small_disks import fill, small_disk
+from . import installing
 from .browser import press, sign_in, text_of
 from .copies import files_of, rows_of
 from .patience import eventually
 from .poisoning import BREAK, REPAIR, database, forget_password, run
-from .server import PASSWORD, Person, Server
+from .server import LISTENING, PASSWORD, TROUPE, Person, Server
 from .signing_up import mailing_to
 
 pytestmark = pytest.mark.timeout(300)
 
-FIRST_ACCOUNT = re.compile(r"^  \S.* (accounts create NAME .*)$", re.MULTILINE)
+FIRST_ACCOUNT = re.compile(r"^  (\S.* accounts create NAME .*)$", re.MULTILINE)
 LOCK = "LOCK TABLE statuses IN EXCLUSIVE MODE"
 
 
@@ -78,19 +81,44 @@ def test_an_operators_day(new_server: Server, window: Chrome, post: MailServer, 
 
 
 def morning(server: Server, window: Chrome, post: MailServer) -> Day:
-    """The server starts on nothing. The first account is made by the command that it prints."""
+    """Troupe is installed by the README, and started again by the command that this has made."""
     server.settings |= mailing_to(post)
-    server.start()
-    (command,) = eventually(lambda: FIRST_ACCOUNT.findall(server.log))
-    words = {"NAME": "olga", "E": "olga@example.org", "P": PASSWORD}
-    made = server.troupe(*[words.get(word, word) for word in str(command).split()])
-    assert made.returncode == 0, made.stderr
-    assert server.troupe("doctor").returncode in (0, 1), "it has found something, or nothing, and has not failed"
+    troupe = by_the_readme(server)
+    server.start("env", argument=lambda words: [str(troupe), *words[len(TROUPE) :]])
+    assert "findings" in typed(server, f"{troupe} doctor || true")
     ada, eve = server.people("ada", "eve")
     window.get(f"{server.url}/admin")
     sign_in(window, "olga@example.org", PASSWORD)
     assert "Overview" in text_of(window)
     return Day(server, window, post, ada, eve)
+
+
+def by_the_readme(server: Server) -> Path:
+    """Install and start Troupe, and post, by the commands of the README. Return the command `troupe`.
+
+    Another owner is made by the command that the server prints.
+    """
+    folder, port = server.data.parent, str(server.port)
+    server.settings["TROUPE_PORT"] = port
+    troupe = installing.install(folder)
+    settled = server.launch(argument=lambda _: installing.command("make run"))
+    assert settled.wait(60), server.log
+    assert LISTENING in server.log, server.log
+    assert installing.is_ours(troupe, folder)
+    (printed,) = eventually(lambda: FIRST_ACCOUNT.findall(server.log))
+    first = installing.block("A first post in a minute")
+    assert typed(server, first.replace(":3000", f":{port}")).count("<p>Hello, stage</p>") == 2, "alone and in a page"
+    words = {"NAME": "olga", "E": "olga@example.org", "P": f"'{PASSWORD}'"}
+    typed(server, " ".join(words.get(word, word) for word in str(printed).split()))
+    os.killpg(server.pid, signal.SIGINT)  # Ctrl-C
+    server.wait()
+    assert "shutdown.done" in server.record_words()
+    return troupe
+
+
+def typed(server: Server, commands: str) -> str:
+    """What commands print that are typed into a shell where Troupe was installed."""
+    return installing.shell(commands, server.data.parent, server.environment())
 
 
 def a_wedged_actor_is_found_and_released(day: Day) -> None:
