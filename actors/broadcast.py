@@ -36,6 +36,8 @@ from .tellings import Tellings
 class StatusPublished(Message[None]):
     """To timelines: a new status that may belong there."""
 
+    can_wait = True
+
     entry: TimelineEntry
     event: StatusAppeared
 

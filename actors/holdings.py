@@ -6,7 +6,7 @@ the least recently used ones are put to sleep.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from ..storage.timeline_entries import TimelineEntry
 
@@ -54,10 +54,12 @@ class Holdings:
             held.entry = entry  # it has changed; other windows learn of it by themselves
         return held.entry
 
-    def give_back(self, id: int) -> None:
-        """Count one window less."""
-        self.places -= 1
-        held = self._held[id]
-        held.count -= 1
-        if not held.count:
-            del self._held[id]
+    def give_back(self, entries: Iterable[TimelineEntry]) -> None:
+        """Count one window less for each of these entries."""
+        shared = self._held
+        for entry in entries:
+            self.places -= 1
+            held = shared[entry.id]
+            held.count -= 1
+            if not held.count:
+                del shared[entry.id]

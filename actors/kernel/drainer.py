@@ -93,6 +93,8 @@ class Drainer:
 
     def answer_now(self, cell: Cell, envelope: Envelope, now: float) -> bool:
         """Take the turn for an asker at once when the actor is at rest: no task switch for an answer from memory."""
+        if cell.mailbox and cell.puts_off and self._choose is None:
+            self._catch_up(cell)
         if cell.phase is not READY or cell.mailbox or cell.mailbox.resync or self._queue.closed:
             return False
         if self._choose is not None and self._choose((str(cell.address), PAUSE)) != 0:
@@ -148,8 +150,17 @@ class Drainer:
             envelope = mailbox.take()
             if envelope.reply is None and (turn := self._turns.get(type(envelope.message))) is not None:
                 self._take_turn(cell, envelope, turn)  # a hint, as in a fan-out
+                if mailbox and self._choose is None:
+                    self._catch_up(cell)
             else:
                 self._handle(cell, envelope)
+
+    def _catch_up(self, cell: Cell) -> None:
+        """Take the turns that were put off, all in a row. In simulation, each of them is a choice."""
+        mailbox = cell.mailbox
+        while mailbox and mailbox[0].can_wait and cell.phase is READY and not mailbox.resync:
+            envelope = mailbox.take()
+            self._take_turn(cell, envelope, self._turns[type(envelope.message)])
 
     def _handle(self, cell: Cell, envelope: Envelope) -> None:
         turn = self._turns.get(type(envelope.message))

@@ -97,6 +97,11 @@ class Envelope:
     sent_at: float = 0.0  # on Trio's clock
 
     @property
+    def can_wait(self) -> bool:
+        """True for a hint whose turn may be put off."""
+        return self.reply is None and isinstance(self.message, LabelledMessage) and self.message.can_wait
+
+    @property
     def kind(self) -> str:
         """The name of the message in the log and in dead letters."""
         return self.message.label if isinstance(self.message, LabelledMessage) else type(self.message).__name__

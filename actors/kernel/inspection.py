@@ -184,7 +184,7 @@ class KindTally:
                 self.quarantined += 1
             if cell.listened is not None:
                 self.subscribers += len(cell.listened)
-            if waiting := len(cell.mailbox):
+            if cell.mailbox and (waiting := cell.depth):
                 self.depth += waiting
                 self.oldest = max(self.oldest, age_of(cell, now))
 
@@ -298,7 +298,7 @@ class Inspection:
     def _numbers(self, pool: ActorPool, cell: Cell, now: float) -> Numbers:
         if not is_busy(cell):
             return QUIET
-        depth = len(cell.mailbox)
+        depth = cell.depth
         _, began = self._current(pool, cell)
         return Numbers(
             depth, age_of(cell, now) if depth else 0.0, 0.0 if began is None else max(now - began, 0.0),
@@ -383,7 +383,9 @@ def age_of(cell: Cell, now: float) -> float:
 
 def is_busy(cell: Cell) -> bool:
     """True if one of its numbers is not 0. Most actors are not busy, and such ones never displace others in a list."""
-    return bool(cell.mailbox) or cell.envelope is not None or cell.work is not None or cell.incarnation > 1
+    if cell.envelope is not None or cell.work is not None or cell.incarnation > 1:
+        return True
+    return bool(cell.mailbox and cell.depth)
 
 
 def has_news(cell: Cell) -> bool:

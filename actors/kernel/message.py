@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Coroutine
-from typing import Generic, TypeAlias, TypeVar
+from typing import ClassVar, Generic, TypeAlias, TypeVar
 
 from .errors import Refused
 
@@ -15,6 +15,10 @@ class LabelledMessage:
     """The part of a message that does not depend on its answer."""
 
     __slots__ = ()
+
+    # True if it changes nothing that anybody sees before the actor is asked, or before it has a subscriber: then the
+    # turn may be put off until something else happens to the actor.
+    can_wait: ClassVar[bool] = False
 
     @property
     def label(self) -> str:

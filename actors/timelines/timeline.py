@@ -29,6 +29,9 @@ from .missed import Keyed, Missed, MissedEvents, missed_by
 from .paging import FetchRows, read_page
 from .window import SIZE, Window
 
+# Most people read the newest pages alone: here three of the longest. The last one stands behind the other two, where a
+# boost may be hidden because of it.
+FIRST = 120
 # The status of a transaction that began this long before a first subscription, and commits after it, is news.
 MARGIN = timedelta(seconds=30)
 
@@ -40,9 +43,13 @@ class Timeline(EntityActor, ABC):
         super().__init__(cell, runtime, context)
         self.cell = cell  # to register with authors; `detach` does not change it, so `retired` finds the registration
         self.window = Window(context.holdings)
+        # So many rows the window is filled from: a few, until somebody reads on.
+        self.depth = FIRST
 
     async def load(self) -> None:
         """Fill the window. A subclass registers with its authors first, so that no commit falls between the two."""
+        if len(self.feed):
+            self.depth = SIZE
         await self.fill()
         if len(self.feed):
             await self.make_up()
@@ -110,8 +117,8 @@ class Timeline(EntityActor, ABC):
 
     async def fill(self) -> None:
         """Fill the window from rows."""
-        rows = await self.rows(Page(SIZE))
-        self.window.fill(filter(self.admits, rows), complete=len(rows) < SIZE)
+        rows = await self.rows(Page(self.depth))
+        self.window.fill(filter(self.admits, rows), complete=len(rows) < self.depth)
 
     def page(
         self,
@@ -124,7 +131,20 @@ class Timeline(EntityActor, ABC):
         `admits` is a viewer's filter over the window, `rows` is read in place of the timeline's own rows.
         """
         ids = self.window.page(page, admits)
-        return ids if ids is not None else self.page_from_rows(page, admits, rows)
+        if ids is not None:
+            return ids
+        if self.depth < SIZE and self.window.meets(page):
+            return self.page_of_more(page, admits, rows)
+        return self.page_from_rows(page, admits, rows)
+
+    async def page_of_more(
+        self, page: Page, admits: Callable[[TimelineEntry], bool] | None, rows: FetchRows | None
+    ) -> list[int]:
+        """Return the ids of one page of somebody who reads on: read the rest of the window first."""
+        self.depth = SIZE
+        await self.fill()
+        ids = self.window.page(page, admits)
+        return ids if ids is not None else await self.page_from_rows(page, admits, rows)
 
     def page_from_rows(
         self,

@@ -15,11 +15,12 @@ from ..holdings import Holdings
 ID = attrgetter("id")
 
 SIZE = 400  # the feed's length in the reference server
+SLACK = 40  # entries beyond that: they are removed together, because each time all others are moved
 RECENT = 40  # a boost of a status that is among the last so many entries is not shown
 
 
 class Window:
-    """The newest entries, at most SIZE. `complete` is true if the rows have no older ones.
+    """The newest entries, SIZE or a few more. `complete` is true if the rows have no older ones.
 
     Boosts of statuses that are nearby are held but not shown. Which boosts these are follows from the entries alone, so
     a window shows the same whether it was read from rows or grew entry by entry.
@@ -69,11 +70,8 @@ class Window:
         held = entry if holdings is None else holdings.take(entry)
         entries.append(held) if newest else entries.insert(place, held)
         self._shown = None
-        if len(entries) > SIZE:  # as `_trim`, for the one entry that it is in a fan-out
-            oldest = entries.pop(0)
-            if holdings is not None:
-                holdings.give_back(oldest.id)
-            self.complete = False
+        if len(entries) >= SIZE + SLACK:
+            self._trim()
         return True
 
     def repeats(self, entry: TimelineEntry) -> bool:
@@ -106,6 +104,11 @@ class Window:
     def reaches(self, id: int) -> bool:
         """True if a status with this id would be in the window if it belonged to the timeline."""
         return self.complete or (bool(self._entries) and id > self._entries[0].id)
+
+    def meets(self, page: Page) -> bool:
+        """True if a page begins in the window, or right below it."""
+        below, _, _ = page.bounds
+        return bool(self._entries) and below >= self._entries[0].id
 
     def may_hold(self, id: int) -> bool:
         """True if the timeline may hold a status: here, or on a page older than the window."""
@@ -177,8 +180,7 @@ class Window:
 
     def _give_back(self, entries: Iterable[TimelineEntry]) -> None:
         if self._holdings is not None:
-            for entry in entries:
-                self._holdings.give_back(entry.id)
+            self._holdings.give_back(entries)
 
     def _trim(self) -> None:
         excess = len(self._entries) - SIZE

@@ -10,9 +10,10 @@ import trio
 
 from troupe.actors.media import queue
 from troupe.actors.media.cleaning import Cleaning
+from troupe.actors.timelines import timeline
 from troupe.storage.engine import pool
 
-from ..clients import Person, Stage
+from ..clients import Person, Stage, ids
 from ..emojis import add_emoji
 from ..kept_connections import Loan
 
@@ -289,3 +290,19 @@ async def test_a_page_asks_a_bounded_number_of_times(
         assert (await stage.anybody().get(path.format(status=status))).status == 200
         counts.append(len(asked))
     assert (counts[0] <= first, counts[1]) == (True, again), (counts, asked)
+
+
+async def test_a_home_reads_its_newest_entries_first_and_all_others_once_somebody_reads_on(
+    monkeypatch: pytest.MonkeyPatch, ada: Person, asked: list[str]
+) -> None:
+    monkeypatch.setattr(timeline, "FIRST", 4)
+    made = [(await ada.publish(str(number)))["id"] for number in range(9)][::-1]
+    assert ids(await ada.get(f"{HOME}?limit=1")) == made[:1]
+    asked.clear()
+    assert ids(await ada.get(f"{HOME}?limit=2")) == made[:2]
+    assert not asked
+    assert ids(await ada.get(f"{HOME}?limit=2&max_id={made[3]}")) == made[4:6]
+    assert len(asked) == 1, asked
+    asked.clear()
+    assert ids(await ada.get(f"{HOME}?limit=4&max_id={made[5]}")) == made[6:]
+    assert not asked

@@ -46,6 +46,15 @@ class Do(Message[Any]):
     action: Action
 
 
+@dataclass(frozen=True, slots=True)
+class DoLater(Message[None]):
+    """The same, and the turn may be put off."""
+
+    can_wait = True
+
+    action: Action
+
+
 class Player(Actor):
     """Remembers what it did in this incarnation."""
 
@@ -84,6 +93,11 @@ class Player(Actor):
 @turn(Player, Do)
 def do(actor: Player, message: Do) -> Any:
     return message.action(actor)
+
+
+@turn(Player, DoLater)
+def do_later(actor: Player, message: DoLater) -> None:
+    message.action(actor)
 
 
 async def nothing(player: Player) -> None:
@@ -182,6 +196,10 @@ class Kernel:
 
     def tell(self, key: str, action: Action, origin: Origin = NOWHERE) -> None:
         self.runtime.tell(Address("player", key), Do(action), origin=origin)
+
+    def tell_later(self, *keys: str, action: Action, origin: Origin = NOWHERE) -> None:
+        """Tell awake players, whose turns may be put off."""
+        self.runtime.tell_cells("player", [self.cell(key) for key in keys], DoLater(action), origin=origin)
 
     async def ask(self, key: str, action: Action, **options: Any) -> Any:
         return await self.runtime.ask(Address("player", key), Do(action), **options)

@@ -2,10 +2,12 @@
 
 from functools import partial
 from itertools import pairwise
+from unittest.mock import patch
 
 import trio
 
 from troupe.actors.broadcast import home_address
+from troupe.actors.timelines import timeline
 from troupe.supervision.testing import simulation
 from troupe.supervision.testing.stage import Simulation, stage
 
@@ -48,3 +50,27 @@ async def test_nothing_is_missed_between_waking_and_sleeping(sim: Simulation) ->
 @simulation(seeds=60, faults=2, world=stage)
 async def test_the_least_recently_used_sleep_while_others_are_read_and_told(sim: Simulation) -> None:
     await read_with_little_memory(sim)
+
+
+@simulation(seeds=40, faults=2, world=stage)
+async def test_the_rest_of_a_window_is_read_while_statuses_come_and_go(sim: Simulation) -> None:
+    ada, bob = await sim.people("ada", "bob")
+    bob.has_followed(ada)
+    old = [await ada.publish("old") for _ in range(4)]
+
+    async def change() -> None:
+        await ada.publish("new")
+        await ada.delete(old[0])
+        await ada.publish("newer")
+
+    async def read_on() -> None:
+        for _ in range(3):
+            known = set(ada.published) - {old[0]}
+            assert known <= set(await bob.home())
+
+    with patch.object(timeline, "FIRST", 2):
+        async with sim.together() as go:
+            go(change, name="ada")
+            go(read_on, name="bob")
+        await sim.calm()
+        assert await bob.home() == bob.belongs_at_home()

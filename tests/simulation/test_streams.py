@@ -31,3 +31,18 @@ async def test_a_published_status_reaches_every_open_stream_once_and_in_order(si
     assert await sim.public_page() == sorted(ada.published + cyd.published, reverse=True)
     sim.sometimes(any(stream.cuts for stream in streams), "a client was cut and came back")
     sim.sometimes(sim.logged("actor.restored", actor=f"home/{bob.id}") > 0, "a home came back with a stream open")
+
+
+@simulation(seeds=40, world=stage)
+async def test_a_stream_shows_nothing_that_was_published_long_before_it_was_opened(sim: Simulation) -> None:
+    """Its home may have put that off: nobody asked it."""
+    ada, bob = await sim.people("ada", "bob")
+    bob.has_followed(ada)
+    await bob.home()
+    before = await ada.publish("before")
+    await sim.calm()
+    stream = await bob.stream()
+    after = await ada.publish("after")
+    await sim.calm()
+    assert stream.pushed == [after]
+    assert await bob.home() == [after, before]
