@@ -43,14 +43,11 @@ class Timeline(EntityActor, ABC):
         super().__init__(cell, runtime, context)
         self.cell = cell  # to register with authors; `detach` does not change it, so `retired` finds the registration
         self.window = Window(context.holdings)
-        # So many rows the window is filled from: a few, until somebody reads on.
-        self.depth = FIRST
+        self.depth = FIRST  # the number of rows that the window was filled from
 
     async def load(self) -> None:
         """Fill the window. A subclass registers with its authors first, so that no commit falls between the two."""
-        if len(self.feed):
-            self.depth = SIZE
-        await self.fill()
+        await self.fill(SIZE if len(self.feed) else FIRST)
         if len(self.feed):
             await self.make_up()
 
@@ -115,10 +112,17 @@ class Timeline(EntityActor, ABC):
     def describe(self) -> str:
         return f"window {len(self.window)}, subscribers {len(self.feed)}"
 
-    async def fill(self) -> None:
-        """Fill the window from rows."""
-        rows = await self.rows(Page(self.depth))
-        self.window.fill(filter(self.admits, rows), complete=len(rows) < self.depth)
+    async def fill(self, depth: int = 0) -> None:
+        """Fill the window from so many rows, or from as many as before."""
+        depth = depth or self.depth
+        rows = await self.rows(Page(depth))
+        self.depth = depth
+        self.window.fill(filter(self.admits, rows), complete=len(rows) < depth)
+
+    async def read_on(self) -> None:
+        """Fill the rest of the window, for somebody who wants more than the newest entries."""
+        if self.depth < SIZE:
+            await self.fill(SIZE)
 
     def page(
         self,
@@ -140,9 +144,8 @@ class Timeline(EntityActor, ABC):
     async def page_of_more(
         self, page: Page, admits: Callable[[TimelineEntry], bool] | None, rows: FetchRows | None
     ) -> list[int]:
-        """Return the ids of one page of somebody who reads on: read the rest of the window first."""
-        self.depth = SIZE
-        await self.fill()
+        """Return the ids of one page that the rest of the window may hold."""
+        await self.read_on()
         ids = self.window.page(page, admits)
         return ids if ids is not None else await self.page_from_rows(page, admits, rows)
 
@@ -197,6 +200,8 @@ class Timeline(EntityActor, ABC):
 
 @turn(Timeline, MissedEvents)
 async def missed_events(timeline: Timeline, message: MissedEvents) -> Missed:
+    if message.since is not None:
+        await timeline.read_on()
     return await missed_by(timeline, message)
 
 
