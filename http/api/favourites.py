@@ -10,8 +10,8 @@ from ..answers.answer import Answer
 from ..intake.paging import Paged
 from ..intake.request import Request
 from ..router import api
-from ..views.listing import PEOPLE, people, statuses_of
-from ..views.statuses import answer_with, find_visible
+from ..views.listing import people_of_status, statuses_of
+from ..views.statuses import answer_with
 
 WRITE = ("write:favourites",)
 
@@ -39,7 +39,4 @@ async def show_favourited_by(
     context: HttpContext, request: Request, viewer: Viewer | None, id: int, paged: Paged
 ) -> Answer:
     """The accounts that have favourited a status."""
-    shown = await find_visible(context, viewer, id)
-    page = paged.page(PEOPLE)
-    rows = await context.database.read(favourites.page_of_status, (shown.boosted or shown).id, page)
-    return await people(context, request, viewer, rows, page.limit)
+    return await people_of_status(context, request, viewer, id, paged, favourites.page_of_status)

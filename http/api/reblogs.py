@@ -15,8 +15,8 @@ from ..intake.paging import Paged
 from ..intake.parameters import Choice
 from ..intake.request import Request
 from ..router import api
-from ..views.listing import PEOPLE, people
-from ..views.statuses import answer_with, find_visible
+from ..views.listing import people_of_status
+from ..views.statuses import answer_with
 
 WRITE = ("write:statuses",)
 
@@ -42,7 +42,4 @@ async def show_reblogged_by(
     context: HttpContext, request: Request, viewer: Viewer | None, id: int, paged: Paged
 ) -> Answer:
     """The accounts with a boost of the status that is not private."""
-    shown = await find_visible(context, viewer, id)
-    page = paged.page(PEOPLE)
-    rows = await context.database.read(reblogs.page, (shown.boosted or shown).id, page)
-    return await people(context, request, viewer, rows, page.limit)
+    return await people_of_status(context, request, viewer, id, paged, reblogs.page)

@@ -19,13 +19,7 @@ def report_fields(shown: ShownReport, renderings: Renderings, base_url: str) -> 
     """Return a report without the account that made it."""
     report = shown.report
     return {
-        "id": str(report.id),
-        "action_taken": report.action_taken_at is not None,
-        "action_taken_at": maybe_instant(report.action_taken_at),
-        "category": report.category,
-        "comment": report.comment,
-        "forwarded": report.forwarded,
-        "created_at": instant(report.created_at),
+        **_shared_fields(report),
         "status_ids": [str(id) for id in report.status_ids],
         "rule_ids": None if report.rule_ids is None else [str(id) for id in report.rule_ids],
         "target_account": Fragment(account_json(shown.target, renderings, base_url)),
@@ -37,13 +31,7 @@ def admin_report_fields(
 ) -> dict[str, object]:
     """Return a report for staff. `accounts` are rendered, by their ids."""
     return {
-        "id": str(report.id),
-        "action_taken": report.action_taken_at is not None,
-        "action_taken_at": maybe_instant(report.action_taken_at),
-        "category": report.category,
-        "comment": report.comment,
-        "forwarded": report.forwarded,
-        "created_at": instant(report.created_at),
+        **_shared_fields(report),
         "updated_at": instant(report.updated_at),
         "account": accounts[report.account_id],
         "target_account": accounts[report.target_account_id],
@@ -51,6 +39,19 @@ def admin_report_fields(
         "action_taken_by_account": _maybe(report.action_taken_by_account_id, accounts),
         "statuses": statuses,
         "rules": [rule_fields(rule) for rule in rules],
+    }
+
+
+def _shared_fields(report: Report) -> dict[str, object]:
+    """Return what its author and staff see alike."""
+    return {
+        "id": str(report.id),
+        "action_taken": report.action_taken_at is not None,
+        "action_taken_at": maybe_instant(report.action_taken_at),
+        "category": report.category,
+        "comment": report.comment,
+        "forwarded": report.forwarded,
+        "created_at": instant(report.created_at),
     }
 
 

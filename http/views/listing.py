@@ -13,7 +13,7 @@ from ..answers.answer import Answer, Headers, array
 from ..entities.account import account_json
 from ..intake.paging import PREV, Paged, links
 from ..intake.request import Request
-from .statuses import perspective_of, render_all
+from .statuses import find_visible, perspective_of, render_all
 
 STATUSES = 20  # on a page, unless the request says how many
 PEOPLE = 40
@@ -35,6 +35,21 @@ async def statuses_of(
     shown = await context.statuses.show_many(id for _, id in rows)
     bodies = await render_all(context, viewer, [one for one in shown.values() if may_see(one, perspective)])
     return array(bodies, row_links(context, request, rows, page.limit, "min_id"))
+
+
+async def people_of_status(
+    context: HttpContext,
+    request: Request,
+    viewer: Viewer | None,
+    id: int,
+    paged: Paged,
+    page_of: Callable[..., Awaitable[list[tuple[int, int]]]],
+) -> Answer:
+    """Answer with a page of the accounts that favourited or boosted a status."""
+    status = await find_visible(context, viewer, id)
+    page = paged.page(PEOPLE)
+    rows = await context.database.read(page_of, (status.boosted or status).id, page)
+    return await people(context, request, viewer, rows, page.limit)
 
 
 async def people(context: HttpContext, request: Request, viewer: Viewer | None, rows: Rows, limit: int) -> Answer:
