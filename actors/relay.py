@@ -25,6 +25,7 @@ import trio
 from ..storage import outbox
 from ..storage.engine.database import Connection, Database, Doubtful, Unavailable
 from ..storage.outbox import DueEffect
+from .deletions import Deletions
 from .effects.registry import (
     KINDS,
     AnyQueue,
@@ -88,6 +89,7 @@ class Relay(Generic[C]):
         self._clock = clock
         self._record = record
         self._id = ids.next()  # of this relay, in the rows that it claimed
+        self._deletions = Deletions(database, self._id)
         self._after = ""  # the group after which to look for rows; empty: from the first one
         self._lanes: set[Lane] = set()
         self._unclaimed: list[int] = []  # to be given back
@@ -113,6 +115,7 @@ class Relay(Generic[C]):
             return
         async with trio.open_nursery() as beside:
             beside.start_soon(self._renew)
+            beside.start_soon(self._deletions.run)
             async with trio.open_nursery() as lanes:
                 lanes.start_soon(self._wake_when, stopping)
                 while not stopping.is_set():
@@ -280,8 +283,11 @@ class Relay(Generic[C]):
         """Wait until an effect may be carried out."""
 
     async def _finish(self, due: DueEffect, finish: Finish | None) -> None:
-        """Delete the row of an effect that was carried out."""
-        await self._database.transact(_delete, due.id, self._id, finish)
+        """Delete the row of an effect that is done, and write what belongs to it."""
+        if finish is None:
+            await self._deletions.delete(KINDS[due.kind].delete, due.id)
+        else:
+            await self._database.transact(_delete, due.id, self._id, finish)
 
     async def _fail(self, due: DueEffect, effect: Effect | None, error: Exception) -> bool:
         """Give an effect up, or put it off. True if it was given up."""
@@ -301,9 +307,12 @@ class Relay(Generic[C]):
         return most is not None and due.created_at + most <= self._clock.now()
 
     async def _give_up(self, due: DueEffect, effect: Effect | None, error: Exception) -> None:
-        on_give_up = KINDS[due.kind].on_give_up
-        finish = None if on_give_up is None or effect is None else partial(_call, on_give_up, effect, error)
-        await self._database.transact(_delete, due.id, self._id, finish)
+        kind = KINDS[due.kind]
+        if kind.on_give_up is None or effect is None:
+            await self._database.transact_alone(kind.delete, [due.id], self._id)
+        else:
+            finish = partial(_call, kind.on_give_up, effect, error)
+            await self._database.transact(_delete, due.id, self._id, finish)
         self.results[due.kind, "given_up"] += 1
         self._record("outbox.given_up", **_facts(due, error), decision="given up")
 
@@ -369,8 +378,8 @@ def in_order(effects: Iterable[DueEffect], claimed: Collection[int]) -> list[Due
     return kept
 
 
-async def _delete(db: Connection, id: int, relay: int, finish: Finish | None) -> None:
-    if await outbox.delete_claimed(db, id, relay) and finish is not None:
+async def _delete(db: Connection, id: int, relay: int, finish: Finish) -> None:
+    if await outbox.delete_claimed(db, [id], relay):
         await finish(db)
 
 

@@ -35,6 +35,23 @@ KEEP_KEY = "UPDATE activities SET private_key = $2 WHERE account_id = $1 AND pri
 FINISH_LAST = "DELETE FROM activities WHERE id = $1 AND deliveries <= $2"
 FINISH = "UPDATE activities SET deliveries = deliveries - $2 WHERE id = $1 AND deliveries > $2 RETURNING id"
 
+# Deliveries that a relay has made or given up. The rows of their activities are locked before they are counted down:
+# another relay may count at the same time, and the last one deletes the row.
+DELETE_DELIVERIES = """
+    WITH gone AS (
+        DELETE FROM outbox WHERE id = ANY($1::bigint[]) AND (claimed_by IS NULL OR claimed_by = $2)
+        RETURNING (payload->>'activity_id')::bigint AS activity_id
+    ), done AS (
+        SELECT activity_id, count(*)::int AS deliveries FROM gone GROUP BY activity_id
+    ), held AS MATERIALIZED (
+        SELECT a.id, a.deliveries - done.deliveries AS left_over
+        FROM activities a JOIN done ON done.activity_id = a.id ORDER BY a.id FOR UPDATE OF a
+    ), finished AS (
+        DELETE FROM activities USING held WHERE activities.id = held.id AND held.left_over <= 0
+    )
+    UPDATE activities SET deliveries = held.left_over FROM held WHERE activities.id = held.id AND held.left_over > 0
+"""
+
 # Deliveries of one account to one inbox keep their order: they share a partition, and while some wait they share the
 # group ($1 is the account). Two equalities are written as BETWEEN, as in `outbox.py`.
 WITH_PARTITION = """
@@ -176,10 +193,15 @@ async def keep_key(db: Connection, account_id: int, private_key: str) -> None:
     await db.execute(KEEP_KEY, account_id, private_key)
 
 
-async def finish(db: Connection, id: int, deliveries: int = 1) -> None:
-    """Count deliveries that were made or given up. The last one deletes the activity."""
+async def finish(db: Connection, id: int, deliveries: int) -> None:
+    """Count deliveries that will not be made. The last one deletes the activity."""
     if await db.fetchval(FINISH, id, deliveries) is None:
         await db.execute(FINISH_LAST, id, deliveries)
+
+
+async def delete_deliveries(db: Connection, ids: Sequence[int], relay: int) -> None:
+    """Delete deliveries that a relay has made or given up, and activities of which these were the last ones."""
+    await db.execute(DELETE_DELIVERIES, list(ids), relay)
 
 
 async def withdraw(db: Connection, queue: str, account_id: int, subject: str, partitions: Sequence[str]) -> set[str]:

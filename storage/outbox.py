@@ -127,7 +127,9 @@ DELETE_MANY = "DELETE FROM outbox WHERE id = ANY($1::bigint[])"
 FORGET = "DELETE FROM outbox WHERE partition_key = $1"
 
 # A row that another relay has claimed meanwhile is left to it, here and below.
-DELETE_CLAIMED = "DELETE FROM outbox WHERE id = $1 AND (claimed_by IS NULL OR claimed_by = $2) RETURNING id"
+DELETE_CLAIMED = """
+    DELETE FROM outbox WHERE id = ANY($1::bigint[]) AND (claimed_by IS NULL OR claimed_by = $2) RETURNING id
+"""
 
 FAIL = """
     UPDATE outbox SET attempts = attempts + 1, due_at = $3, error = left($4, 2000), claimed_by = NULL,
@@ -237,9 +239,12 @@ async def release_all(db: Connection) -> None:
     await db.execute(RELEASE_ALL)
 
 
-async def delete_claimed(db: Connection, id: int, relay: int) -> bool:
-    """Delete an effect that a relay has carried out. False if the claim is lost, or the promise was taken back."""
-    return await db.fetchval(DELETE_CLAIMED, id, relay) is not None
+async def delete_claimed(db: Connection, ids: Collection[int], relay: int) -> set[int]:
+    """Delete effects that a relay has carried out. Return their ids.
+
+    Those are left out of which the claim is lost, or the promise was taken back.
+    """
+    return {row["id"] for row in await db.fetch(DELETE_CLAIMED, list(ids), relay)}
 
 
 async def left_by(db: Connection, key: str, now: datetime, exclude_ids: Collection[int] = ()) -> list[DueEffect]:

@@ -3,15 +3,31 @@
 Of a Follow each request is remembered, as it may come again, and under its id alone that it came.
 """
 
+from collections.abc import Sequence
 from datetime import datetime
 from hashlib import sha256
 
+from . import outbox
 from .engine.database import Connection
+from .engine.sql import Statement
 
 INSERT = """
     INSERT INTO received_activities (digest, received_at) VALUES ($1, $2) ON CONFLICT (digest) DO NOTHING
     RETURNING digest
 """
+
+# With the promise to apply it, unless effects wait under a key. The equality is written as BETWEEN, as in `outbox.py`.
+TAKE_UP = Statement(f"""
+    WITH waiting AS MATERIALIZED (
+        SELECT true AS is_first FROM outbox WHERE partition_key BETWEEN :key AND :key ORDER BY partition_key, id LIMIT 1
+    ), fresh AS (
+        INSERT INTO received_activities (digest, received_at)
+        SELECT :digest::bytea, :now::timestamptz WHERE NOT EXISTS (SELECT FROM waiting)
+        ON CONFLICT (digest) DO NOTHING
+        RETURNING digest
+    ), promised AS ({outbox.INSERT_EFFECTS} WHERE EXISTS (SELECT FROM fresh))
+    SELECT NOT EXISTS (SELECT FROM waiting)
+""")
 
 DELETE = "DELETE FROM received_activities WHERE digest = $1"
 
@@ -30,6 +46,15 @@ def digest_of(actor: str, activity_id: str | None, body: str) -> bytes:
 async def insert(db: Connection, digest: bytes, now: datetime) -> bool:
     """Remember an activity. False if it was received before."""
     return await db.fetchval(INSERT, digest, now) is not None
+
+
+async def take_up(db: Connection, digest: bytes, effects: Sequence[outbox.NewEffect], key: str, now: datetime) -> bool:
+    """Remember an activity, with the promise to apply it unless it was received before, in one statement.
+
+    False, and nothing is stored, if effects wait under a key: they come before it.
+    """
+    values = outbox.values_of(effects)
+    return await db.fetchval(*TAKE_UP.bind(None, **values, digest=digest, key=key, now=now))
 
 
 async def is_known(db: Connection, digest: bytes) -> bool:

@@ -36,19 +36,38 @@ class SigningKeys:
         self._names = names
         self._make = make
         self._kept: LRUCache[int | None, SigningKey] = LRUCache(KEPT)
+        self._looking: dict[int | None, trio.Event] = {}  # for these keys
+        self._forgotten = 0  # how often a key was forgotten
 
     async def of_server(self) -> SigningKey:
         """Return the key of the server's own actor."""
-        if (key := self._kept.get(None)) is None:
-            pair = await self._pair(None)
-            key = self._kept[None] = SigningKey(key_id_of(self._names.server_actor), _private(pair.private_key))
-        return key
+        return await self._key_of(None)
 
     async def of_account(self, account_id: int) -> SigningKey:
         """Return the key of a local account, also of a deleted one: its last activities are signed too."""
-        if (key := self._kept.get(account_id)) is None:
-            pair = await self._pair(account_id)
-            key = self._kept[account_id] = SigningKey(key_id_of(pair.uri), _private(pair.private_key))
+        return await self._key_of(account_id)
+
+    async def _key_of(self, account_id: int | None) -> SigningKey:
+        """Return a key. The deliveries of an account's first post want it all at once: one of them looks for it."""
+        while (key := self._kept.get(account_id)) is None:
+            if (looking := self._looking.get(account_id)) is not None:
+                await looking.wait()
+                continue
+            self._looking[account_id] = trio.Event()
+            try:
+                return await self._look_for(account_id)
+            finally:
+                self._looking.pop(account_id).set()
+        return key
+
+    async def _look_for(self, account_id: int | None) -> SigningKey:
+        """Return a key as stored, and keep it unless it may have been replaced meanwhile."""
+        before = self._forgotten
+        pair = await self._pair(account_id)
+        uri = self._names.server_actor if account_id is None else pair.uri
+        key = SigningKey(key_id_of(uri), _private(pair.private_key))
+        if before == self._forgotten:
+            self._kept[account_id] = key
         return key
 
     async def public_key_of(self, account_id: int | None) -> str:
@@ -58,6 +77,7 @@ class SigningKeys:
     def forget(self, account_id: int) -> None:
         """Read an account's key again: it was replaced."""
         self._kept.pop(account_id, None)
+        self._forgotten += 1
 
     async def _pair(self, account_id: int | None) -> KeyPair:
         """Return a key pair as stored. If two make the first one at the same time, both get the one that was stored."""

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Literal
+
+import trio
 
 from ...storage import activities
 from ...storage.activities import StoredActivity
@@ -86,12 +88,22 @@ class DeliveryContext:
     on_gone: OnGone
 
 
+@dataclass(slots=True, eq=False)
+class Look:
+    """A look at the row of an activity, for all deliveries that begin meanwhile."""
+
+    ended: trio.Event = field(default_factory=trio.Event)
+    succeeded: bool = False
+    found: StoredActivity | None = None
+
+
 class DeliverySender:
     """One for each process of the server."""
 
     def __init__(self, context: DeliveryContext, post: Post) -> None:
         self._context = context
         self._post = post
+        self._looks: dict[int, Look] = {}  # at activities, by id
         self.results = Counter[tuple[HostClass, DeliveryResult]]()
 
     async def send(self, activity_id: int, inbox: str, domain: str, attempt: int) -> None:
@@ -106,7 +118,7 @@ class DeliverySender:
         if (until := await context.hosts.closed_until(host)) is not None:
             self.results[known, "left_alone"] += 1
             raise DeliveryPutOff(self._spread(until), "the host is left alone", tried=False)
-        activity = await context.database.read(activities.find, activity_id)
+        activity = await self._find(activity_id)
         if activity is None:
             return
         result: DeliveryResult = "failed"
@@ -118,6 +130,21 @@ class DeliverySender:
             raise
         finally:
             self.results[known, result] += 1
+
+    async def _find(self, id: int) -> StoredActivity | None:
+        """Return an activity. Many of its deliveries begin at the same time: one of them looks for all."""
+        while (look := self._looks.get(id)) is not None:
+            await look.ended.wait()
+            if look.succeeded:
+                return look.found
+        look = self._looks[id] = Look()
+        try:
+            look.found = await self._context.database.read(activities.find, id)
+            look.succeeded = True
+            return look.found
+        finally:
+            del self._looks[id]
+            look.ended.set()
 
     async def _deliver(self, activity: StoredActivity, inbox: str, host: str, domain: str, attempt: int) -> None:
         hosts = self._context.hosts

@@ -7,13 +7,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import partial
 
 from ...storage import activities
-from ...storage.engine.database import Connection
 from ..deliveries.hosts import QUEUE
 from ..deliveries.sender import DeliveryPutOff, DeliveryRefused, DeliverySender
-from .registry import Attempt, Effect, EffectQueue, Finish, GivenUp, Later, NotTried, carries_out
+from .registry import Attempt, Effect, EffectQueue, GivenUp, Later, NotTried, carries_out
 
 # Two groups of a host have two lanes each: all that a server can take from the others by being slow.
 DELIVERIES: EffectQueue[DeliverySender] = EffectQueue(
@@ -31,16 +29,11 @@ class DeliverActivity(Effect):
     domain: str
 
 
-async def _given_up(db: Connection, effect: DeliverActivity, error: Exception) -> None:
-    await activities.finish(db, effect.activity_id)
-
-
-@carries_out("delivery", DeliverActivity, DELIVERIES, on_give_up=_given_up)
-async def deliver_activity(sender: DeliverySender, effect: DeliverActivity, attempt: Attempt) -> Finish | None:
+@carries_out("delivery", DeliverActivity, DELIVERIES, delete=activities.delete_deliveries)
+async def deliver_activity(sender: DeliverySender, effect: DeliverActivity, attempt: Attempt) -> None:
     try:
         await sender.send(effect.activity_id, effect.inbox, effect.domain, attempt.number)
     except DeliveryPutOff as put_off:
         raise (Later if put_off.tried else NotTried)(put_off.at, str(put_off)) from put_off
     except DeliveryRefused as refused:
         raise GivenUp(str(refused)) from refused
-    return partial(activities.finish, id=effect.activity_id)

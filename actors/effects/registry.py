@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from typing import Any, Generic, Protocol, Self, TypeAlias, TypeVar
 from zlib import crc32
 
+from ...storage import outbox
 from ...storage.engine.database import Connection, Database
 from ...storage.engine.json_values import JsonObject
 from ...storage.files import Folder
@@ -156,7 +157,9 @@ class GivenUp(Exception):
 # What to write in the transaction that deletes the row of an effect that was carried out.
 Finish = Callable[[Connection], Awaitable[object]]
 CarryOut = Callable[[C, E, Attempt], Awaitable[Finish | None]]
-# The same for an effect that was given up, because of this error.
+# Deletes the rows of effects that are done or given up, as far as this relay has claimed them, in one statement.
+DeleteDone = Callable[[Connection, Sequence[int], int], Awaitable[object]]
+# The same as `Finish` for an effect that was given up, because of this error.
 OnGiveUp = Callable[[Connection, E, Exception], Awaitable[object]]
 
 
@@ -169,6 +172,7 @@ class EffectKind:
     # `Any` is the class of the effect and the context of its queue, which differ from kind to kind.
     carry_out: CarryOut[Any, Any]
     on_give_up: OnGiveUp[Any] | None  # the same
+    delete: DeleteDone
     shown: bool  # by streams: it is logged after it was told
 
 
@@ -182,18 +186,20 @@ def carries_out(
     queue: EffectQueue[C],
     on_give_up: OnGiveUp[E] | None = None,
     *,
+    delete: DeleteDone = outbox.delete_claimed,
     shown: bool = False,
 ) -> Callable[[CarryOut[C, E]], CarryOut[C, E]]:
     """Register a payload with its queue and the function that carries it out. `name` is the kind in the rows.
 
     The function may return what is to be written in the transaction that deletes the row; `on_give_up` is called in
-    that transaction for an effect that is given up. So both are written exactly once, also after a crash.
+    that transaction for an effect that is given up. So both are written exactly once, also after a crash. What can be
+    written for many effects at once, by the statement that deletes their rows, has a `delete` of its own instead.
     What streams show has a way for clients that were interrupted, in `timelines/missed.py`.
     """
 
     def register(carry_out: CarryOut[C, E]) -> CarryOut[C, E]:
         NAMES[payload] = name
-        KINDS[name] = EffectKind(payload, queue, carry_out, on_give_up, shown)
+        KINDS[name] = EffectKind(payload, queue, carry_out, on_give_up, delete, shown)
         return carry_out
 
     return register

@@ -93,9 +93,12 @@ class Reception:
         count(signer.uri)
         told = request.headers.get(HEADER.lower())
         followers = told if read_header(told, signer.uri) is not None else None
-        now, earlier = self._clock.now(), await self._recognise_earlier(signer)
         activity = ReceivedActivity(signer.uri, request.body.decode(), recipient, followers=followers)
-        await self._database.transact(_take_up_in_order, self._outbox, earlier, activity, signer.signed_at, now, origin)
+        if not await self._take_up_alone(activity, document, signer, origin):
+            now, earlier = self._clock.now(), await self._recognise_earlier(signer)
+            await self._database.transact(
+                _take_up_in_order, self._outbox, earlier, activity, signer.signed_at, now, origin
+            )
         self._outbox.wake(INBOX)
         await self._hosts.heard_from(host_of(signer.uri) or "")
 
@@ -116,6 +119,16 @@ class Reception:
         if not {"Delete", "Update"}.intersection(types_of(document)) or uri_of(document.get("object")) != actor:
             return False
         return not await self._database.read(remote_statuses.stored_account_ids, [actor])
+
+    async def _take_up_alone(
+        self, activity: ReceivedActivity, document: JsonObject, signer: AuthenticatedActor, origin: Origin
+    ) -> bool:  # fmt: skip
+        """Promise to apply an activity, by one statement. False if earlier requests by the same key wait."""
+        digest = _digest_of(activity, document, signer.signed_at)
+        effects = self._outbox.effects_of([received(activity, host_of(activity.signer) or "")], origin)
+        return await self._database.transact_alone(
+            received_activities.take_up, digest, effects, unverified_by(signer.key_id), self._clock.now()
+        )
 
     async def _recognise_earlier(self, signer: AuthenticatedActor) -> list[EarlierRequest]:
         """Return the requests by a key that waited for it: they come before the one by which it was found.
@@ -175,20 +188,24 @@ async def _take_up_in_order(
     """Take up an activity after those of the same key that waited. What verifies them finds that they are gone."""
     for one in earlier:
         await take_up(db, promises, one.activity, one.signed_at, now, origin)
-    await outbox.delete_many(db, [one.id for one in earlier])
+    if earlier:
+        await outbox.delete_many(db, [one.id for one in earlier])
     await take_up(db, promises, activity, signed_at, now, origin)
 
 
 async def take_up(
     db: Connection, outbox: Outbox, activity: ReceivedActivity, signed_at: datetime, now: datetime, origin: Origin
 ) -> None:
-    """Promise to apply an activity, unless the same one was received before.
+    """Promise to apply an activity, unless the same one was received before."""
+    document = read_document(activity.body.encode())
+    if await received_activities.insert(db, _digest_of(activity, document, signed_at), now):
+        await outbox.promise(db, [received(activity, host_of(activity.signer) or "")], origin)
+
+
+def _digest_of(activity: ReceivedActivity, document: JsonObject, signed_at: datetime) -> bytes:
+    """Return what an activity and its repeats have in common.
 
     A Follow may come again, but not with the same signature: that is a replay, which must not undo an Undo.
     """
-    document = read_document(activity.body.encode())
     once = f"{signed_at.timestamp()} {activity.body}" if REPEATABLE in types_of(document) else activity.body
-    if await received_activities.insert(
-        db, received_activities.digest_of(activity.signer, uri_of(document), once), now
-    ):
-        await outbox.promise(db, [received(activity, host_of(activity.signer) or "")], origin)
+    return received_activities.digest_of(activity.signer, uri_of(document), once)

@@ -15,6 +15,7 @@ import trio
 
 from .bodies import ENCODINGS, Write
 from .errors import AnswerTooLarge, BadAnswer, ForbiddenTarget, TookTooLong, Unreachable
+from .host_pools import IDLE, PER_HOST
 from .messages import OutgoingAnswer, OutgoingRequest, RequestLimits
 from .named_hosts import named_hosts
 from .network import NameResolver, PublicNetwork, Resolve
@@ -22,8 +23,6 @@ from .targets import RequestTarget, named_target, redirected, target_of
 
 if TYPE_CHECKING:
     from .connections import Connections
-
-PER_HOST = 8  # requests at once
 
 REDIRECTS = (301, 302, 303, 307, 308)
 
@@ -105,7 +104,11 @@ class OutgoingClient:
         """Keep connections until `stopping`."""
         task_status.started()
         try:
-            await stopping.wait()
+            while not stopping.is_set():
+                with trio.move_on_after(IDLE):
+                    await stopping.wait()
+                if self._connections is not None:
+                    await self._connections.close_idle()
         finally:
             with trio.CancelScope(shield=True), trio.move_on_after(1):
                 if self._connections is not None:

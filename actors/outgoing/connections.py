@@ -1,4 +1,4 @@
-"""Connections to other servers, by httpcore2: one pool for each client. Imported with the client's first request."""
+"""Connections to other servers, by httpcore2. Imported with the client's first request."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ import httpcore2
 
 from .bodies import Write, copy_body, read_body
 from .errors import AnswerTooLarge, BadAnswer, OutgoingFailure, TookTooLong, Unreachable
+from .host_pools import IDLE, IDLE_PER_HOST, PER_HOST, HostPools
 from .messages import OutgoingAnswer, OutgoingRequest, RequestLimits
 from .network import PublicNetwork
 from .targets import RequestTarget
 
-CONNECTIONS = 256  # to all hosts: slow ones must not take them all
-IDLE = 30.0  # seconds that an unused connection is kept
 CONNECTING = 5.0  # seconds for each address
 LONGEST_HEAD = 32 * 1024
 
@@ -51,17 +50,25 @@ class Connections:
     """The connections of a client."""
 
     def __init__(self, network: PublicNetwork, tls: ssl.SSLContext | None) -> None:
-        self._pool = httpcore2.AsyncConnectionPool(
-            ssl_context=tls or httpcore2.default_ssl_context(), max_connections=CONNECTIONS,
-            max_keepalive_connections=CONNECTIONS // 2, keepalive_expiry=IDLE,
-            network_backend=CheckedSockets(network),
+        self._tls = tls or httpcore2.default_ssl_context()
+        self._sockets = CheckedSockets(network)
+        self._pools = HostPools(self._make_pool)
+
+    def _make_pool(self) -> httpcore2.AsyncConnectionPool:
+        return httpcore2.AsyncConnectionPool(
+            ssl_context=self._tls, max_connections=PER_HOST, max_keepalive_connections=IDLE_PER_HOST,
+            keepalive_expiry=IDLE, network_backend=self._sockets,
         )  # fmt: skip
 
     def __len__(self) -> int:
-        return len(self._pool.connections)
+        return len(self._pools)
 
     async def close(self) -> None:
-        await self._pool.aclose()
+        await self._pools.close_all()
+
+    async def close_idle(self) -> None:
+        """Close those that have been unused for too long."""
+        await self._pools.close_idle()
 
     async def exchange(
         self, request: OutgoingRequest, headers: Mapping[str, str], target: RequestTarget, limits: RequestLimits,
@@ -71,9 +78,10 @@ class Connections:
         url = httpcore2.URL(scheme=target.scheme, host=target.host, port=target.port, target=target.path)
         # A dict of both kinds, as the library declares it.
         sent: dict[str | bytes, str | bytes] = {**headers}
-        with _explained():
-            async with self._pool.stream(request.method, url, headers=sent, content=request.body) as response:
-                return await _read(response, target, limits, write)
+        async with self._pools.turn(target.host) as pool:
+            with _explained():
+                async with pool.stream(request.method, url, headers=sent, content=request.body) as response:
+                    return await _read(response, target, limits, write)
 
 
 async def _read(

@@ -17,6 +17,7 @@ import trio
 import trio.testing
 
 from troupe.actors.outgoing import client as module
+from troupe.actors.outgoing import host_pools
 from troupe.actors.outgoing.client import OutgoingClient, OutgoingRequest, RequestLimits
 from troupe.actors.outgoing.connections import CheckedSockets
 from troupe.actors.outgoing.errors import (
@@ -450,6 +451,24 @@ async def test_one_host_has_a_few_connections_and_leaves_the_others_theirs(
     assert len(there.asked) == 11
     assert there.most_at_once <= 3 + 1
     assert ours.inspect()["hosts"] == 0
+
+
+async def test_unused_connections_are_closed_after_a_while_and_those_of_many_hosts_at_once(
+    identity: Certificate, monkeypatch: pytest.MonkeyPatch, mock_clock: trio.testing.MockClock
+) -> None:
+    monkeypatch.setattr(host_pools, "IDLE_HOSTS", 1)
+    ours, stopping = client(identity), trio.Event()
+    async with peer(always(answer(200)), identity.server) as there, trio.open_nursery() as nursery:
+        await nursery.start(ours.run, stopping)
+        for host in HOSTS:
+            await ours.send(get(there.url(host=host)), LIMITS)
+        assert ours.inspect() == {"connections": 1, "hosts": 0}, "only the latest host keeps one"
+        mock_clock.jump(host_pools.IDLE)
+        while there.at_once:
+            await trio.lowlevel.checkpoint()
+        assert ours.inspect() == {"connections": 0, "hosts": 0}
+        assert (await ours.send(get(there.url()), LIMITS)).status == 200
+        stopping.set()
 
 
 async def test_connections_are_closed_in_the_end(identity: Certificate) -> None:

@@ -19,6 +19,7 @@ from troupe.actors.staff import NOT_ALLOWED, Staff, StaffAct
 from troupe.http.oauth.token import TokenRequest, exchange
 from troupe.storage import (
     accounts,
+    activities,
     announcements,
     blocks,
     deletions,
@@ -36,6 +37,7 @@ from troupe.storage import (
     statuses,
 )
 from troupe.storage.accounts import Account
+from troupe.storage.activities import NewActivity
 from troupe.storage.announcements import Announcement
 from troupe.storage.engine.connect import run
 from troupe.storage.engine.database import Connection
@@ -248,6 +250,28 @@ def test_two_relays_do_not_claim_one_effect(stage: Stage) -> None:
 
     first, second = race(stage, claiming(1, *ids[:3]), claiming(2, *ids[1:]))
     assert (first, second) == (set(ids[:3]), set(ids[3:]))
+
+
+def test_two_relays_that_deliver_one_activity_count_all_and_the_last_one_deletes_it(stage: Stage) -> None:
+    activity, other = new_id(), new_id()
+    ids = [new_id() for _ in range(5)]
+    of = [activity, activity, activity, other, other]
+    effects = [
+        NewEffect(id, "deliveries", "delivery", str(id), {"activity_id": one}) for id, one in zip(ids, of, strict=True)
+    ]
+    for id, deliveries in ((activity, 3), (other, 2)):
+        stage(activities.insert, NewActivity(id, None, "{}", deliveries), NOW)
+    stage(outbox.insert_many, effects, NOW)
+    for relay, claimed in ((1, [ids[0], ids[3]]), (2, [ids[1], ids[2]])):
+        stage(outbox.claim, claimed, relay, NOW, NOW + timedelta(seconds=30))
+
+    def made(relay: int) -> Work:
+        return lambda db: activities.delete_deliveries(db, ids[:4], relay)
+
+    race(stage, made(1), made(2))
+    left = stage.sql("SELECT id, deliveries FROM activities")
+    assert [tuple(row) for row in left] == [(other, 1)]
+    assert stage.value("SELECT count(*) FROM outbox") == 1
 
 
 class TestExpiry:

@@ -87,11 +87,11 @@ def test_who_has_lost_its_claim_changes_nothing(stage: Stage) -> None:
     assert claim(stage, OTHER, new.id) == {new.id}
     stage(outbox.fail, new.id, RELAY, stage.now, "too late")
     stage(outbox.release, [new.id], RELAY)
-    assert not stage(outbox.delete_claimed, new.id, RELAY)
+    assert stage(outbox.delete_claimed, [new.id], RELAY) == set()
     assert due(stage) == []
     assert stage.value("SELECT attempts FROM outbox") == 0
-    assert stage(outbox.delete_claimed, new.id, OTHER)
-    assert not stage(outbox.delete_claimed, new.id, OTHER)
+    assert stage(outbox.delete_claimed, [new.id], OTHER) == {new.id}
+    assert stage(outbox.delete_claimed, [new.id], OTHER) == set()
 
 
 def test_what_was_given_back_or_failed_can_be_claimed_at_once(stage: Stage) -> None:

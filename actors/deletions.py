@@ -1,0 +1,54 @@
+"""Deletes the rows of effects that are done: all that became done while PostgreSQL was asked, by one statement."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import trio
+
+from ..storage.engine.database import Database
+from .effects.registry import DeleteDone
+
+
+@dataclass(slots=True, eq=False)
+class Batch:
+    """Rows that one statement deletes. Its failure is raised by each lane that waits for it."""
+
+    ids: list[int] = field(default_factory=list[int])
+    settled: trio.Event = field(default_factory=trio.Event)
+    failure: Exception | None = None
+
+
+class Deletions:
+    """One for each relay. They run in the nursery of `run`, not in those of the lanes."""
+
+    def __init__(self, database: Database, relay_id: int) -> None:
+        self._database = database
+        self._relay_id = relay_id
+        self._next: dict[DeleteDone, Batch] = {}
+        self._woken = trio.Event()
+
+    async def delete(self, delete: DeleteDone, id: int) -> None:
+        """Delete the row of an effect, as far as the relay has claimed it. Raise the error of the statement."""
+        batch = self._next.setdefault(delete, Batch())
+        batch.ids.append(id)
+        self._woken.set()
+        await batch.settled.wait()
+        if batch.failure is not None:
+            raise batch.failure
+
+    async def run(self) -> None:
+        """Delete what lanes have done, until it is cancelled."""
+        while True:
+            await self._woken.wait()
+            self._woken = trio.Event()
+            while self._next:
+                delete = next(iter(self._next))
+                await self._settle(delete, self._next.pop(delete))
+
+    async def _settle(self, delete: DeleteDone, batch: Batch) -> None:
+        try:
+            await self._database.transact_alone(delete, batch.ids, self._relay_id)
+        except Exception as error:
+            batch.failure = error  # the lanes' business
+        batch.settled.set()

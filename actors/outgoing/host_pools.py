@@ -1,0 +1,84 @@
+"""The connections of a client: a pool of the library for each host.
+
+One pool for all would look at every connection that it has, with a system call for each, whenever a request begins or
+ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import trio
+
+if TYPE_CHECKING:
+    import httpcore2
+
+REQUESTS = 256  # at once to all hosts: slow ones must not take them all
+PER_HOST = 8  # of them
+IDLE = 30.0  # seconds that an unused connection is kept
+IDLE_PER_HOST = 2  # connections
+IDLE_HOSTS = 128
+
+
+@dataclass(slots=True, eq=False)
+class HostPool:
+    """The connections to one host, and the number of requests that use them."""
+
+    connections: httpcore2.AsyncConnectionPool
+    requests: int = 0
+    used_at: float = 0.0
+
+
+class HostPools:
+    """Those of one client. The one that was used last is the last."""
+
+    def __init__(self, make: Callable[[], httpcore2.AsyncConnectionPool]) -> None:
+        self._make = make
+        self._pools: dict[str, HostPool] = {}
+        self._places = trio.Semaphore(REQUESTS)
+
+    def __len__(self) -> int:
+        """The number of open connections."""
+        return sum(len(one.connections.connections) for one in self._pools.values())
+
+    @asynccontextmanager
+    async def turn(self, host: str) -> AsyncGenerator[httpcore2.AsyncConnectionPool]:
+        """Wait until fewer than `REQUESTS` run, and yield the connections to a host."""
+        async with self._places:
+            pool = self._pools.pop(host, None) or HostPool(self._make())
+            self._pools[host] = pool
+            pool.requests += 1
+            try:
+                yield pool.connections
+            finally:
+                pool.requests -= 1
+                pool.used_at = trio.current_time()
+                if len(self._pools) > IDLE_HOSTS:
+                    await self._close_oldest()
+
+    async def _close_oldest(self) -> None:
+        """Close the connections of the host that has been without requests for the longest time."""
+        oldest = next((host for host, pool in self._pools.items() if not pool.requests), None)
+        if oldest is not None:
+            await self._close(oldest)
+
+    async def close_idle(self) -> None:
+        """Close the connections that have been unused for too long."""
+        now = trio.current_time()
+        for host, pool in list(self._pools.items()):
+            if not pool.requests and pool.used_at + IDLE <= now:
+                await self._close(host)
+
+    async def close_all(self) -> None:
+        """Close all connections."""
+        for host in list(self._pools):
+            await self._close(host)
+
+    async def _close(self, host: str) -> None:
+        pool = self._pools.pop(host, None)
+        if pool is not None:
+            with trio.CancelScope(shield=True), trio.move_on_after(1):
+                await pool.connections.aclose()
