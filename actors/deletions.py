@@ -6,8 +6,13 @@ from dataclasses import dataclass, field
 
 import trio
 
-from ..storage.engine.database import Database
+from ..storage.engine.database import Database, Doubtful, Unavailable
 from .effects.registry import DeleteDone
+
+# An effect whose row stays is carried out again, so a statement that failed is tried again first, after a pause. It may
+# have been committed: then it finds no rows.
+TRIES = 4
+PAUSE = 0.25  # seconds
 
 
 @dataclass(slots=True, eq=False)
@@ -48,7 +53,17 @@ class Deletions:
 
     async def _settle(self, delete: DeleteDone, batch: Batch) -> None:
         try:
-            await self._database.transact_alone(delete, batch.ids, self._relay_id)
+            await self._try(delete, batch.ids)
         except Exception as error:
             batch.failure = error  # the lanes' business
         batch.settled.set()
+
+    async def _try(self, delete: DeleteDone, ids: list[int]) -> None:
+        for left in range(TRIES - 1, -1, -1):
+            try:
+                await self._database.transact_alone(delete, ids, self._relay_id)
+                return
+            except (Unavailable, Doubtful):
+                if not left:
+                    raise
+                await trio.sleep(PAUSE)

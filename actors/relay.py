@@ -152,7 +152,7 @@ class Relay(Generic[C]):
         """Give back rows that were claimed and not carried out."""
         if self._unclaimed:
             unclaimed = list(self._unclaimed)
-            await self._database.transact(outbox.release, unclaimed, self._id, sorted(self._untouched))
+            await self._database.transact_alone(outbox.release, unclaimed, self._id, sorted(self._untouched))
             del self._unclaimed[: len(unclaimed)]
             self._untouched.difference_update(unclaimed)
 
@@ -187,7 +187,9 @@ class Relay(Generic[C]):
         untouched = {effect.id for hand in hands for effect in hand if not effect.tried}
         ends, now = trio.current_time() + LEASE - MARGIN, self._clock.now()
         try:
-            claimed = await self._database.transact(outbox.claim, ids, self._id, now, now + timedelta(seconds=LEASE))
+            claimed = await self._database.transact_alone(
+                outbox.claim, ids, self._id, now, now + timedelta(seconds=LEASE)
+            )
         except Doubtful:
             self._unclaimed += ids  # they may be claimed
             self._untouched |= untouched
@@ -212,7 +214,7 @@ class Relay(Generic[C]):
                 continue
             ends, now = trio.current_time() + LEASE - MARGIN, self._clock.now()
             try:
-                held = await self._database.transact(
+                held = await self._database.transact_alone(
                     outbox.renew, [id for lane in lanes for id in lane.waiting], self._id, now,
                     now + timedelta(seconds=LEASE),
                 )  # fmt: skip
@@ -321,7 +323,7 @@ class Relay(Generic[C]):
         due_at = self._next_try(due, error, now)
         not_tried = partial(outbox.put_off, tried=due.tried)
         put_off = not_tried if isinstance(error, NotTried) else outbox.fail
-        await self._database.transact(put_off, due.id, self._id, due_at, describe(error))
+        await self._database.transact_alone(put_off, due.id, self._id, due_at, describe(error))
         self.results[due.kind, "put_off" if isinstance(error, Later | NotTried) else "failed"] += 1
         decision = f"again in {round((due_at - now).total_seconds())} s"
         self._record("outbox.retry", **_facts(due, error), decision=decision)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from . import tombstones
 from .engine.database import Connection
 from .engine.json_values import JsonObject
 from .engine.sql import Statement, quoted, rows_of
@@ -18,6 +19,14 @@ IS_TAKEN = "SELECT EXISTS (SELECT FROM statuses WHERE id = $1)"
 
 HAS_LOCAL_FOLLOWERS = """
     SELECT EXISTS (SELECT FROM follows WHERE target_account_id = ANY($1::bigint[]) AND from_domain IS NULL)
+"""
+
+ARRIVING = f"""
+    SELECT s.id, s.account_id, s.deleted_at IS NOT NULL AS deleted, s.edited_at,
+        ({tombstones.IS_BURIED}) AS is_buried,
+        EXISTS (SELECT FROM follows WHERE target_account_id = $2 AND from_domain IS NULL) AS is_followed,
+        EXISTS (SELECT FROM statuses reply WHERE reply.in_reply_to_uri = $1) AS has_replies
+    FROM (SELECT) AS one LEFT JOIN statuses s ON s.uri = $1
 """
 
 ANY_LOCAL = "SELECT EXISTS (SELECT FROM users WHERE account_id = ANY($1::bigint[]))"
@@ -108,6 +117,19 @@ class KnownStatus:
 
 
 @dataclass(frozen=True, slots=True)
+class Arrival:
+    """What is here when a status comes: the status itself, replies to it, and if its author has followers here.
+
+    With `is_buried` its author has deleted it already.
+    """
+
+    known: KnownStatus | None
+    is_buried: bool
+    is_followed: bool
+    has_replies: bool
+
+
+@dataclass(frozen=True, slots=True)
 class RemoteAttachment:
     """An attachment whose file is on another server."""
 
@@ -134,6 +156,12 @@ async def find(db: Connection, uri: str) -> KnownStatus | None:
     """Return the status with a URI, also a deleted one as long as its row is there."""
     row = await db.fetchrow(FIND, uri)
     return KnownStatus(*row.values()) if row is not None else None
+
+
+async def arriving(db: Connection, uri: str, author_id: int, now: datetime) -> Arrival:
+    """Return what is here when a status comes. Lock its URI before."""
+    *known, is_buried, is_followed, has_replies = (await db.fetchrow(ARRIVING, uri, author_id, now)).values()
+    return Arrival(None if known[0] is None else KnownStatus(*known), is_buried, is_followed, has_replies)
 
 
 async def account_ids(db: Connection, uris: Sequence[str]) -> dict[str, int]:

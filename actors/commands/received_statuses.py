@@ -16,7 +16,7 @@ from ...storage.edits import Revision, keep_first, thin_out
 from ...storage.engine.database import Connection
 from ...storage.notifications import NewNotification
 from ...storage.polls import NewPoll, Option, Poll
-from ...storage.remote_statuses import Placeholder, RemoteAttachment
+from ...storage.remote_statuses import Arrival, Placeholder, RemoteAttachment
 from ...storage.statuses import NewStatus, Status, StatusTag
 from ..account import AccountActor
 from ..activitypub.notes import ReceivedAttachment, ReceivedNote, ReceivedPoll
@@ -113,20 +113,21 @@ async def _receive(
 ) -> Received:  # fmt: skip
     note = message.note
     await tombstones.lock(db, [note.uri, *([note.in_reply_to] if note.in_reply_to else [])])
-    if (known := await remote_statuses.find(db, note.uri)) is not None:
+    here = await remote_statuses.arriving(db, note.uri, account.id, now)
+    if (known := here.known) is not None:
         return Received(known_id=None if known.deleted or known.account_id != account.id else known.id)
-    if await tombstones.is_buried(db, note.uri, account.id, now):
+    if here.is_buried:
         return Received()
     parent = await _parent(db, note)
     to = await _addressed(db, account, note, message.recipient)
-    if not message.wanted and not await _concerns_somebody(db, account, to, parent):
+    if not message.wanted and not here.is_followed and not await _concerns_somebody(db, to, parent):
         return Received()
-    return await _store(db, account, author, message, parent, to, now, origin)
+    return await _store(db, account, author, message, here, parent, to, now, origin)
 
 
 async def _store(
-    db: Connection, account: AccountActor, author: accounts.Account, message: ReceiveStatus, parent: Status | None,
-    to: Addressed, now: datetime, origin: Origin,
+    db: Connection, account: AccountActor, author: accounts.Account, message: ReceiveStatus, here: Arrival,
+    parent: Status | None, to: Addressed, now: datetime, origin: Origin,
 ) -> Received:  # fmt: skip
     note = message.note
     emoji_ids = await _put_emojis(db, account, author, note, now)
@@ -174,7 +175,9 @@ async def _store(
     if note.updated_at is not None:
         await remote_statuses.set_edited(db, status.id, note.updated_at)
         status = replace(status, edited_at=note.updated_at)
-    joined = await remote_statuses.join_replies(db, note.uri, status.id, account.id, status.conversation_id)
+    joined: list[int] = []
+    if here.has_replies:
+        joined = await remote_statuses.join_replies(db, note.uri, status.id, account.id, status.conversation_id)
     if joined and (joined_to := await statuses.find(db, status.id)) is not None:
         status = joined_to
     is_old = message.wanted and note.created_at + LATE <= now  # and was fetched, perhaps with a thread
@@ -215,12 +218,11 @@ async def _addressed(db: Connection, account: AccountActor, note: ReceivedNote, 
     return Addressed(mentioned, tuple(dict.fromkeys(id for id in others if id not in (*mentioned, account.id))))
 
 
-async def _concerns_somebody(db: Connection, account: AccountActor, to: Addressed, parent: Status | None) -> bool:
-    """True if an account here follows the author, is addressed, or wrote or follows what the status replies to."""
-    if parent is not None and parent.local:
+async def _concerns_somebody(db: Connection, to: Addressed, parent: Status | None) -> bool:
+    """True if an account here is addressed, or wrote or follows what a status replies to."""
+    if parent is not None and (parent.local or await remote_statuses.has_local_followers(db, [parent.account_id])):
         return True
-    authors = [account.id] if parent is None else [account.id, parent.account_id]
-    return await remote_statuses.has_local_followers(db, authors) or await remote_statuses.any_local(db, to.everybody)
+    return await remote_statuses.any_local(db, to.everybody)
 
 
 async def _id_for(db: Connection, account: AccountActor, note: ReceivedNote, now: datetime) -> int:

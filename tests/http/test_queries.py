@@ -1,9 +1,7 @@
 """How often a request asks PostgreSQL: never in proportion to the page, and for what is in memory not at all."""
 
 import re
-from collections.abc import Callable
 from math import inf
-from typing import Any
 
 import pytest
 import trio
@@ -11,13 +9,12 @@ import trio
 from troupe.actors.media import queue
 from troupe.actors.media.cleaning import Cleaning
 from troupe.actors.timelines import timeline
-from troupe.storage.engine import pool
 
 from ..clients import Person, Stage, ids
+from ..counting import note_statements
 from ..emojis import add_emoji
 from ..kept_connections import Loan
 
-ASKING = frozenset({"fetch", "fetchrow", "fetchval", "execute", "executemany"})
 FEW, MANY = 2, 5
 
 HOME = "/api/v1/timelines/home"
@@ -25,26 +22,10 @@ PUBLIC = "/api/v1/timelines/public"
 TAG = "/api/v1/timelines/tag/tea"
 
 
-class Counting:
-    """A connection that notes each query."""
-
-    def __init__(self, connection: Any, asked: list[str]) -> None:
-        self._connection = connection
-        self._asked = asked
-
-    def __getattr__(self, name: str) -> Any:
-        method = getattr(self._connection, name)
-        return self._noting(method) if name in ASKING else method
-
-    def _noting(self, method: Callable[..., Any]) -> Callable[..., Any]:
-        def ask(query: str, *args: Any, **more: Any) -> Any:
-            # Looking for promises that were left behind happens by the clock, not by request. Accounts have a column of
-            # this name, too.
-            if not re.search(r"(FROM|INTO|UPDATE) outbox", query) and query not in ("BEGIN", "COMMIT"):
-                self._asked.append(query)
-            return method(query, *args, **more)
-
-        return ask
+def _is_counted(query: str) -> bool:
+    # Looking for promises that were left behind happens by the clock, not by request. Accounts have a column of this
+    # name, too.
+    return not re.search(r"(FROM|INTO|UPDATE) outbox", query) and query not in ("BEGIN", "COMMIT")
 
 
 @pytest.fixture(autouse=True)
@@ -61,14 +42,7 @@ def without_looks_by_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True)
 def asked(loan: Loan, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The queries of every connection that is opened from now on."""
-    queries: list[str] = []
-    connect = pool.connect
-
-    async def counted(*args: Any, **more: Any) -> Any:
-        return Counting(await connect(*args, **more), queries)
-
-    monkeypatch.setattr(pool, "connect", counted)
-    return queries
+    return note_statements(monkeypatch, _is_counted)
 
 
 @pytest.fixture
