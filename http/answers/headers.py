@@ -29,6 +29,7 @@ CORS_METHODS = {
     "/avatars/": "GET, HEAD, OPTIONS",
     "/headers/": "GET, HEAD, OPTIONS",
 }
+WITH_CORS = tuple(CORS_METHODS)
 FILES = ("/media/", "/avatars/", "/headers/")
 
 # Answers of the API are personal. No cache on the way may store them.
@@ -94,7 +95,7 @@ def family(path: str, own: Headers = ()) -> SharedHeaders:
 def _shared(path: str) -> SharedHeaders:
     if path.startswith(FILES):
         return OF_FILES
-    return OF_API if cors_methods(path) else OF_PAGES
+    return OF_API if path.startswith(WITH_CORS) else OF_PAGES
 
 
 def preflight(methods: str, wanted_headers: str | None) -> Headers:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import select
 from collections.abc import Awaitable, Callable
+from itertools import takewhile
 from typing import Protocol
 
 import trio
@@ -24,6 +25,10 @@ class WaitingConnection(Protocol):
         """End the connection, because the client has closed it."""
         ...
 
+    def end_rest(self) -> None:
+        """End the connection, because the client has asked for nothing more for too long."""
+        ...
+
 
 class FastRequests:
     """Finds the plain requests in what clients send, and who answers them."""
@@ -32,6 +37,8 @@ class FastRequests:
         self._recogniser = Recogniser()
         self._answer = answer
         self.waiting: set[WaitingConnection] = set()
+        # Until when connections without a request stay open that had a plain one. The first to be closed comes first.
+        self.resting: dict[WaitingConnection, float] = {}
 
     def first(self, data: bytes, client: str) -> tuple[Awaitable[bytes], int] | None:
         """Return the answer to the request at the start of the data, and its length; None if it is hypercorn's."""
@@ -43,7 +50,7 @@ class FastRequests:
         return None if answer is None else (answer, length)
 
     async def watch(self) -> None:
-        """End the connections of clients that have left instead of waiting for their answers.
+        """End the connections of clients that have left instead of waiting for their answers, or that rest too long.
 
         A connection does not read while it answers, and most answers take less time than to start a task that would.
         """
@@ -51,6 +58,13 @@ class FastRequests:
             await trio.sleep(deadlines.LEFT)
             for connection in self._left():
                 connection.leave()
+            for connection in self._rested():
+                del self.resting[connection]
+                connection.end_rest()
+
+    def _rested(self) -> list[WaitingConnection]:
+        now = trio.current_time()
+        return [connection for connection, _ in takewhile(lambda one: one[1] <= now, self.resting.items())]
 
     def _left(self) -> list[WaitingConnection]:
         waiting = {connection.fileno(): connection for connection in self.waiting}

@@ -9,6 +9,7 @@ ends, because the next request begins there.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from string import ascii_letters, digits
 from types import SimpleNamespace
 from urllib.parse import unquote
@@ -26,6 +27,9 @@ OF_TARGETS = (ascii_letters + digits + "-._~!$&'()*+,;=:@%/?[]").encode()
 LARGEST_HEAD = 16 * 1024
 LARGEST_BODY = 64 * 1024
 MOST_HEADERS = 64
+# Clients send the same heads again and again. Those of up to so many bytes are read once.
+LONGEST_REMEMBERED = 1024
+REMEMBERED = 2048
 
 # Options of a connection that need nothing of the server: `upgrade` names no protocol without the header of that name.
 # Proxies send it with every request if they are configured to pass upgrades on.
@@ -34,52 +38,68 @@ KEPT = (b"keep-alive", b"upgrade")
 UNPLAIN = frozenset({b"transfer-encoding", b"upgrade", b"expect", b"te", b"trailer", b"http2-settings"})
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class PlainRequest:
     """A complete request."""
 
     method: str
     path: str
     query: bytes
-    headers: list[tuple[bytes, bytes]]  # names in lower case, in the order in which they came
+    headers: tuple[tuple[bytes, bytes], ...]  # names in lower case, in the order in which they came
     body: bytes
 
 
+# A head, read: the request without its body, and the length of the body.
+Head = tuple[PlainRequest, int]
+
+
 class Recogniser:
-    """Finds plain requests. It keeps nothing between two calls, so all connections of a server share one."""
+    """Finds plain requests. What it says of some bytes depends on them alone, so all connections share one."""
 
     def __init__(self) -> None:
         self._begin()
+        self._remembered = lru_cache(REMEMBERED)(self._head)
 
     def first(self, data: bytes) -> tuple[PlainRequest, int] | None:
         """Return the request at the start of the data, and its length; None if it is not plain."""
         end = data.find(BLANK_LINE) + len(BLANK_LINE)
-        if not len(BLANK_LINE) < end <= LARGEST_HEAD or not data.startswith(BEGINNINGS):
+        if not len(BLANK_LINE) < end <= LARGEST_HEAD:
             return None
-        head = data[:end]
+        found = self._remembered(data[:end]) if end <= LONGEST_REMEMBERED else self._head(data[:end])
+        if found is None:
+            return None
+        request, length = found
+        if not length:
+            return request, end
+        if end + length > len(data):
+            return None
+        body = data[end : end + length]
+        return PlainRequest(request.method, request.path, request.query, request.headers, body), end + length
+
+    def _head(self, head: bytes) -> Head | None:
+        """Read a head. None if the request is not plain."""
         # The parser keeps spaces at the end of a value, and h11 removes them.
-        if not head.isascii() or b" \r\n" in head or b"\t\r\n" in head:
+        if not head.startswith(BEGINNINGS) or not head.isascii() or b" \r\n" in head or b"\t\r\n" in head:
             return None
         line = head[: head.index(b"\r\n")]
         name, _, target = line.removesuffix(VERSION).partition(b" ")
         if not line.endswith(VERSION) or target.startswith(b"//") or target.translate(None, OF_TARGETS):
             return None
-        return self._read(data, end, METHODS[name], target)
+        return self._read(head, METHODS[name], target)
 
-    def _read(self, data: bytes, end: int, method: str, target: bytes) -> tuple[PlainRequest, int] | None:
-        headers = self._parse(data[:end])
+    def _read(self, head: bytes, method: str, target: bytes) -> Head | None:
+        headers = self._parse(head)
         if headers is None:
             return None
         fields = dict(headers)
         if not _is_plain(headers, fields):
             return None
         length = _length(fields)
-        if length is None or end + length > len(data) or (length and method in WITHOUT_BODY):
+        if length is None or (length and method in WITHOUT_BODY):
             return None
         path, _, query = target.partition(b"?")
         text = path.decode("ascii")
-        whole = PlainRequest(method, unquote(text) if "%" in text else text, query, headers, data[end : end + length])
-        return whole, end + length
+        return PlainRequest(method, unquote(text) if "%" in text else text, query, tuple(headers), b""), length
 
     def _parse(self, head: bytes) -> list[tuple[bytes, bytes]] | None:
         """Return the headers, or None if the parser refuses the head."""

@@ -58,14 +58,16 @@ def check(data: bytes) -> PlainRequest | None:
     recogniser = Recogniser()
     found = recogniser.first(data)
     assert recogniser.first(ASK + b"\r\n") is not None  # nothing is left over from the last one
-    assert recogniser.first(data) == found
+    recogniser._remembered.cache_clear()
+    for _ in ("read", "remembered"):
+        assert recogniser.first(data) == found
     if found is None:
         return None
     plain, length = found
     reading = judge(data)
     assert reading is not None, data
     path, _, query = reading.target.partition(b"?")
-    assert (plain.method, plain.headers, plain.body) == (reading.method, reading.headers, reading.body)
+    assert (plain.method, [*plain.headers], plain.body) == (reading.method, reading.headers, reading.body)
     assert (plain.path, plain.query) == (unquote(path.decode()), query)  # as hypercorn reads the target
     assert data[length:] == reading.rest
     return plain
