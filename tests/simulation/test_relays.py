@@ -163,7 +163,7 @@ async def at_once(knock: Knock, attempt: Attempt) -> None:
     await trio.lowlevel.checkpoint()
 
 
-@scenario(seeds=12, faults=4)
+@scenario(seeds=12, faults=20)
 async def test_two_relays_never_carry_out_one_partition_at_the_same_time(world: World) -> None:
     """Also if an effect takes longer than a lease, and if a relay dies: its work is carried on by the other."""
     run, failed = world.run, Counter[int]()
