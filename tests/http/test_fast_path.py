@@ -154,7 +154,7 @@ def test_streams_are_not_for_the_fast_path(path: str) -> None:
 
 async def test_the_fast_path_answers_head_without_the_framework(stage: Stage) -> None:
     answer = FastPath(stage.http_context).answer(
-        PlainRequest("HEAD", "/api/v1/instance", b"", [(b"host", b"localhost")], b""), "127.0.0.1"
+        PlainRequest("HEAD", "/api/v1/instance", b"", ((b"host", b"localhost"),), b""), "127.0.0.1"
     )
     assert answer is not None
     head = await answer
