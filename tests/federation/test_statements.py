@@ -36,6 +36,7 @@ from troupe.storage.engine.database import Connection
 
 from ..clients import Person, Stage
 from ..counting import note_statements
+from ..kept_connections import Loan
 from ..signing import a_key
 from .delivering import act, create, note, take
 from .peer import ForeignServer
@@ -48,7 +49,7 @@ TAKE_UP = [actor_keys.FIND, received_activities.TAKE_UP.text]
 
 
 @pytest.fixture(autouse=True)
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def asked(loan: Loan, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The statements of every connection that is opened from now on."""
 
     async def rest(self: Cleaning) -> None:
