@@ -16,7 +16,7 @@ PAUSE = 0.25  # seconds
 
 
 @dataclass(slots=True, eq=False)
-class Batch:
+class DeletionBatch:
     """Rows that one statement deletes. Its failure is raised by each lane that waits for it."""
 
     ids: list[int] = field(default_factory=list[int])
@@ -30,12 +30,12 @@ class Deletions:
     def __init__(self, database: Database, relay_id: int) -> None:
         self._database = database
         self._relay_id = relay_id
-        self._next: dict[DeleteDone, Batch] = {}
+        self._next: dict[DeleteDone, DeletionBatch] = {}
         self._woken = trio.Event()
 
     async def delete(self, delete: DeleteDone, id: int) -> None:
         """Delete the row of an effect, as far as the relay has claimed it. Raise the error of the statement."""
-        batch = self._next.setdefault(delete, Batch())
+        batch = self._next.setdefault(delete, DeletionBatch())
         batch.ids.append(id)
         self._woken.set()
         await batch.settled.wait()
@@ -51,7 +51,7 @@ class Deletions:
                 delete = next(iter(self._next))
                 await self._settle(delete, self._next.pop(delete))
 
-    async def _settle(self, delete: DeleteDone, batch: Batch) -> None:
+    async def _settle(self, delete: DeleteDone, batch: DeletionBatch) -> None:
         try:
             await self._try(delete, batch.ids)
         except Exception as error:
