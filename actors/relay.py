@@ -46,7 +46,7 @@ from .kernel.request_trail import DONE, RequestTrail
 LEASE = 30.0  # seconds until the claims of a relay that died are free
 MARGIN = 5.0  # seconds by which the clocks of two servers may differ
 RENEW_EVERY = 10.0
-GATHER = 0.25  # seconds between two rounds, in which the rows to delete are gathered
+GATHER = 0.25  # seconds between two rounds: one look then finds the rows of many commits
 
 C = TypeVar("C")
 
@@ -121,10 +121,11 @@ class Relay(Generic[C]):
                 while not stopping.is_set():
                     with trio.move_on_at(self._look_at):
                         await self._woken.wait()
-                    self._woken = trio.Event()
+                    woken, self._woken = self._woken.is_set(), trio.Event()
                     await self._round(None if stopping.is_set() else lanes)
-                    with trio.move_on_after(GATHER):
-                        await stopping.wait()
+                    if woken:  # others may wake it soon; nobody does when it is idle
+                        with trio.move_on_after(GATHER):
+                            await stopping.wait()
             await self._end()
             beside.cancel_scope.cancel()
 

@@ -19,8 +19,8 @@ from .errors import FetchFailed
 
 MOST = 2000  # jobs that wait
 MOST_OF_ONE_DOMAIN = 200
-WORKERS = 32
-WORKERS_FOR_ONE_DOMAIN = 2
+AT_ONCE = 32  # jobs that are done at the same time
+AT_ONCE_OF_ONE_DOMAIN = 2
 SECONDS = 120.0  # for one job
 
 Job = Callable[[], Awaitable[object]]
@@ -35,10 +35,11 @@ class LaterJobs:
         self._jobs: dict[str, dict[_Key, tuple[Cause, Job]]] = {}  # that wait, by domain
         self._busy: dict[str, set[_Key]] = {}
         self._waiting = 0
+        self._begun = 0
         self._changed = trio.Event()
 
     def __len__(self) -> int:
-        return self._waiting + sum(map(len, self._busy.values()))
+        return self._waiting + self._begun
 
     def add(self, work: str, uri: str, job: Job) -> None:
         """Have a job done, unless the same one waits or is being done, or too many wait.
@@ -57,33 +58,36 @@ class LaterJobs:
 
     async def run(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         async with trio.open_nursery() as nursery:
-            for _ in range(WORKERS):
-                nursery.start_soon(self._work)
+            nursery.start_soon(self._begin_jobs, nursery, name="later jobs")
             task_status.started()
             await stopping.wait()
             nursery.cancel_scope.cancel()
 
-    async def _work(self) -> None:
+    async def _begin_jobs(self, nursery: trio.Nursery) -> None:
+        """Start a task for each job, as soon as there is room for it. Idle workers would all wake for each job."""
         while True:
-            while (domain := self._next()) is None:
-                if self._changed.is_set():
-                    self._changed = trio.Event()
-                await self._changed.wait()
-            key, cause, job = self._take(domain)
-            try:
-                with trio.move_on_after(SECONDS), caused_by(cause):
-                    await job()
-            except (FetchFailed, StorageError):
-                pass  # it is tried again when it is needed again, and a lost database is logged elsewhere
-            except Exception as error:
-                # A document that nobody thought of must not end the work on others.
-                self._record("fetch.failed", error=error)
-            finally:
-                self._finish(domain, key)
+            while (domain := self._next()) is not None:
+                nursery.start_soon(self._work, domain, *self._take(domain))
+            self._changed = trio.Event()
+            await self._changed.wait()
+
+    async def _work(self, domain: str, key: _Key, cause: Cause, job: Job) -> None:
+        try:
+            with trio.move_on_after(SECONDS), caused_by(cause):
+                await job()
+        except (FetchFailed, StorageError):
+            pass  # it is tried again when it is needed again, and a lost database is logged elsewhere
+        except Exception as error:
+            # A document that nobody thought of must not end the work on others.
+            self._record("fetch.failed", error=error)
+        finally:
+            self._finish(domain, key)
 
     def _next(self) -> str | None:
-        """Return a domain with a job that waits, and with a worker that is free for it."""
-        return next((one for one in self._jobs if len(self._busy.get(one, ())) < WORKERS_FOR_ONE_DOMAIN), None)
+        """Return a domain with a job that waits and may be begun now."""
+        if self._begun >= AT_ONCE:
+            return None
+        return next((one for one in self._jobs if len(self._busy.get(one, ())) < AT_ONCE_OF_ONE_DOMAIN), None)
 
     def _take(self, domain: str) -> tuple[_Key, Cause, Job]:
         """Take the first job of a domain. Its others wait for those of other domains."""
@@ -94,10 +98,12 @@ class LaterJobs:
             self._jobs[domain] = jobs
         self._busy.setdefault(domain, set()).add(key)
         self._waiting -= 1
+        self._begun += 1
         return key, cause, job
 
     def _finish(self, domain: str, key: _Key) -> None:
         self._busy[domain].discard(key)
+        self._begun -= 1
         if not self._busy[domain]:
             del self._busy[domain]
         self._changed.set()

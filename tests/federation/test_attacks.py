@@ -210,6 +210,29 @@ async def test_jobs_for_slow_servers_leave_others_their_workers() -> None:
         stopping.set()
 
 
+async def test_only_so_many_jobs_are_done_at_the_same_time() -> None:
+    busy, most, go_on, stopping = 0, 0, trio.Event(), trio.Event()
+    jobs = LaterJobs(lambda event, **facts: None)
+
+    async def work() -> None:
+        nonlocal busy, most
+        busy += 1
+        most = max(most, busy)
+        await go_on.wait()
+        busy -= 1
+
+    for number in range(later_jobs.AT_ONCE + 5):
+        jobs.add("thread", f"https://host{number}.test/x", work)
+    async with trio.open_nursery() as nursery:
+        await nursery.start(jobs.run, stopping)
+        await trio.testing.wait_all_tasks_blocked()
+        assert busy == later_jobs.AT_ONCE
+        go_on.set()
+        await trio.testing.wait_all_tasks_blocked()
+        assert (len(jobs), most) == (0, later_jobs.AT_ONCE)
+        stopping.set()
+
+
 async def test_a_document_of_too_many_values_is_refused(stage: Stage, ada: Person, peer: ForeignServer) -> None:
     eve = peer.person("eve")
     body = b'{"actor": "' + eve["id"].encode() + b'", "type": "Create", "object": [' + b"[]," * MOST_VALUES + b"1]}"

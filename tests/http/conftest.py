@@ -10,6 +10,7 @@ import pytest
 import trio
 from argon2 import PasswordHasher
 
+from troupe.actors import relay
 from troupe.actors.effects.mail import MAIL
 from troupe.actors.effects.registry import Staffed
 from troupe.actors.federation.federation import Federation
@@ -44,6 +45,10 @@ from .serving import serving
 
 # Reading the system's roots takes a third of a test's time. The servers of these tests speak plain HTTP.
 WITHOUT_ROOTS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+
+# Seconds between two rounds of a relay, in place of the product's quarter of a second: tests deliver one activity after
+# the other and wait for each, so that they would spend most of their time in these pauses.
+BETWEEN_ROUNDS = 0.02
 
 # The files whose tests run with the fast path and without it: those that speak to the server byte by byte, and a sample
 # of the others. `pytest --fast-path=off tests/http` runs all others without it too.
@@ -115,12 +120,14 @@ async def stage(
     without_probe: None,
     fast_path: str,
     store_options: dict[str, Any],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> AsyncIterator[Stage]:
     records: list[tuple[str, dict[str, object]]] = []
 
     def record(event: str, /, **facts: object) -> None:
         records.append((event, facts))
 
+    monkeypatch.setattr(relay, "GATHER", BETWEEN_ROUNDS)
     clock = SystemClock()
     ids, runtime = Ids(clock), Runtime(record=record, chance=lambda: 0.5, unavailable=(Unavailable,))
     options.setdefault("link_previews", False)

@@ -31,11 +31,11 @@ from troupe.actors.effects.registry import (
 from troupe.actors.kernel import Ids, Origin
 from troupe.actors.mail.templates import APPROVAL, Letter
 from troupe.actors.outbox import new_effect
-from troupe.actors.relay import LEASE, Relay, deal, in_order
+from troupe.actors.relay import GATHER, LEASE, Relay, deal, in_order
 from troupe.storage import outbox
 from troupe.storage.engine.database import Connection
 from troupe.storage.outbox import DueEffect
-from troupe.supervision.testing import Run, simulation
+from troupe.supervision.testing import Fault, Run, simulation
 from troupe.supervision.testing.checks import Eventually
 from troupe.supervision.testing.stage import Simulation, stage, with_database
 from troupe.supervision.testing.stage.simulation import Simulation as Server
@@ -108,6 +108,7 @@ class World:
         self.run = run
         self.ids = Ids(run.clock)
         self.log: list[tuple[str, dict[str, Any]]] = []
+        self.relays: list[Relay[Any]] = []
         self._nursery = nursery
 
     def promise(self, *knocks: Knock) -> None:
@@ -118,6 +119,7 @@ class World:
     async def start(self, visitor: Visitor) -> trio.CancelScope:
         """Start a relay; cancel the scope, and it has died."""
         relay = Relay(Staffed(VISITS, visitor), self.run.database, self.run.clock, self.ids, self._record)
+        self.relays.append(relay)
         life = trio.CancelScope()
 
         async def live(*, task_status: trio.TaskStatus[None]) -> None:
@@ -126,6 +128,10 @@ class World:
 
         await self._nursery.start(live)
         return life
+
+    def looks(self) -> int:
+        """How often relays have looked for rows."""
+        return sum(1 for point in self.run.faults.passed if (point.fault, point.place) == (Fault.LOST, "due"))
 
     def left(self) -> int:
         return len(self.run.database.rows("SELECT FROM outbox"))
@@ -196,6 +202,20 @@ def test_what_follows_an_effect_that_was_not_claimed_waits_with_it() -> None:
     """Another relay has claimed the first one between the look and the claim."""
     first, second, other = (DueEffect(n, "knock", key, {}, None, (), 0, AT, "a") for n, key in enumerate("aab"))
     assert in_order([first, second, other], {second.id, other.id}) == [other]
+
+
+@scenario(seeds=1)
+async def test_one_look_finds_the_rows_of_many_commits(world: World) -> None:
+    """Each commit wakes the relay. Without commits it looks now and then."""
+    await world.start(Visitor(at_once))
+    for _ in range(100):
+        world.relays[0].wake()
+        await trio.sleep(0.01)
+    assert world.looks() <= 1 + 1 / GATHER
+    await trio.sleep(GATHER)
+    before = world.looks()
+    await trio.sleep(10 * VISITS.look_every)
+    assert world.looks() - before == 10
 
 
 @scenario(seeds=5)

@@ -110,6 +110,7 @@ class SimulatedServer:
         self.base_url = f"https://{place.domain}"
         self.mails: list[Letter] = []  # that arrived, in order
         self.log: list[tuple[str, JsonObject]] = []  # the records of the supervision log
+        self.failed_requests = 0
         self.running = trio.Event()
         self.pushed: list[Pushed] = []  # messages that reached the push service, in order
         self.visits: list[str] = []  # the pages that were fetched, in order
@@ -267,6 +268,7 @@ class SimulatedServer:
 
     def record(self, event: str, /, **facts: object) -> None:
         self.log.append((event, facts))
+        self.failed_requests += event == "request.failed"
         said = [str(facts[fact]) for fact in ("error", "decision") if fact in facts]
         who = facts.get("actor") or facts.get("child") or "-"
         self.run.note(": ".join(["log", event, *said]), f"{self.place.label}{who}")

@@ -137,7 +137,7 @@ class TwoServers:
         return not self.network.repeats and not any(server.database.rows(BETWEEN) for server in self.servers)
 
     def _no_request_failed(self) -> bool:
-        return not any(server.logged("request.failed") for server in self.servers)
+        return not (self.north.failed_requests or self.south.failed_requests)
 
 
 async def _introduce(db: Connection, id: int, name: str, domain: str, now: datetime) -> None:
