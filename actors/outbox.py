@@ -28,7 +28,7 @@ from .effects.registry import (
 )  # fmt: skip
 from .facts import Facts
 from .kernel import NOWHERE, Address, Clock, Ids, Origin, Record, Runtime
-from .relay import AnyRelay, Relay
+from .relay import AnyRelay, Relay, TraceEffect
 from .statuses import AccountCache, ShownStatus, StatusCache
 from .tellings import Tellings
 
@@ -47,13 +47,16 @@ class Outbox:
         self._ids = ids
         self._record = record
         self._trail = runtime.trail
+        self.trace: TraceEffect | None = None  # for the queues that are added afterwards
         self._announcements = AnnouncementRelay(context, broadcast, tellings, record)
         self._relays: dict[AnyQueue, AnyRelay] = {ANNOUNCEMENTS: self._announcements}
         self._noted: dict[int, set[AnyQueue]] = {}  # by the connections whose promises are noted
 
     def add(self, staffed: AnyStaffed) -> None:
         """Add a queue, with the context that its effects are carried out with. Called before the relays are run."""
-        self._relays[staffed.queue] = Relay(staffed, self._database, self._clock, self._ids, self._record, self._trail)
+        self._relays[staffed.queue] = Relay(
+            staffed, self._database, self._clock, self._ids, self._record, self._trail, self.trace
+        )
 
     def carries_out(self, queue: AnyQueue) -> bool:
         """True if this server carries out the effects of a queue. Effects of other queues must not be promised."""
@@ -125,5 +128,5 @@ def new_effect(id: int, promise: Promise, origin: Origin = NOWHERE) -> NewEffect
     partition = promise.partition or f"{name}/{id}"
     return NewEffect(
         id, KINDS[name].queue.name, name, partition, row, promise.due_at, origin.request_id, origin.causes,
-        promise.group, shard_of(promise, partition),
+        promise.group, shard_of(promise, partition), origin.trace or None,
     )  # fmt: skip

@@ -12,7 +12,7 @@ what follows an effect that is claimed or waits for another try is not claimed, 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
@@ -50,6 +50,9 @@ GATHER = 0.25  # seconds between two rounds: one look then finds the rows of man
 
 C = TypeVar("C")
 
+# Carries out an effect in a span of its own, given its kind, the attempt, and what carries it out.
+TraceEffect = Callable[[str, Attempt, Callable[[Attempt], Awaitable[Finish | None]]], Awaitable[Finish | None]]
+
 # What became of a try: carried out, to be tried again after an error or at a time, or never again.
 Result = Literal["done", "failed", "put_off", "given_up"]
 
@@ -79,9 +82,11 @@ class Relay(Generic[C]):
         ids: Ids,
         record: Record,
         trail: RequestTrail | None = None,
+        trace: TraceEffect | None = None,
     ) -> None:
         self.queue = staffed.queue
         self._trail = trail or RequestTrail()
+        self._trace = trace  # called for effects of traced requests
         self.done = 0  # effects that were carried out
         self.results = Counter[tuple[str, Result]]()  # of tries, by the kind of the effect
         self._context = staffed.context
@@ -278,9 +283,10 @@ class Relay(Generic[C]):
         )
 
     async def _carry_out(self, kind: EffectKind, effect: Effect, due: DueEffect) -> Finish | None:
-        origin = Origin(due.request_id or "-", due.causes)
-        attempt = Attempt(due.id, due.attempts + 1, due.created_at, origin)
-        return await kind.carry_out(self._context, effect, attempt)
+        attempt = Attempt(due.id, due.attempts + 1, due.created_at, origin_of(due))
+        if self._trace is None or not due.trace:
+            return await kind.carry_out(self._context, effect, attempt)
+        return await self._trace(due.kind, attempt, partial(kind.carry_out, self._context, effect))
 
     async def _prepare(self, effect: Effect) -> None:
         """Wait until an effect may be carried out."""
@@ -393,7 +399,13 @@ async def _call(on_give_up: OnGiveUp[Any], effect: Effect, error: Exception, db:
 
 def _facts(due: DueEffect, error: Exception) -> dict[str, object]:
     """Return what the supervision log says of an effect that failed."""
-    return {
+    facts: dict[str, object] = {
         "effect": due.kind, "message_id": due.id, "request_id": due.request_id, "causes": list(due.causes),
         "error": describe(error), "place": place(error),
     }  # fmt: skip
+    return facts | {"trace_id": origin_of(due).trace_id} if due.trace else facts
+
+
+def origin_of(due: DueEffect) -> Origin:
+    """Return the request, the messages and the span that led to an effect."""
+    return Origin(due.request_id or "-", due.causes, due.trace or "")

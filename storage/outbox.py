@@ -18,13 +18,14 @@ READ_AHEAD = 10
 # Causes are stored as JSON texts: an array of arrays would have to be rectangular.
 INSERT_EFFECTS = """
     INSERT INTO outbox
-        (id, queue, kind, partition_key, group_key, shard, payload, due_at, request_id, causes, created_at)
+        (id, queue, kind, partition_key, group_key, shard, payload, due_at, request_id, causes, trace, created_at)
     SELECT id, queue, kind, key, group_key, shard, payload, coalesce(due_at, :now), request_id,
-        ARRAY(SELECT jsonb_array_elements_text(causes::jsonb)), :now
+        ARRAY(SELECT jsonb_array_elements_text(causes::jsonb)), trace, :now
     FROM unnest(
         :effect_ids::bigint[], :queues::text[], :kinds::text[], :keys::text[], :groups::text[], :shards::smallint[],
-        :payloads::jsonb[], :due_times::timestamptz[], :request_ids::text[], :cause_lists::text[]
-    ) AS new (id, queue, kind, key, group_key, shard, payload, due_at, request_id, causes)
+        :payloads::jsonb[], :due_times::timestamptz[], :request_ids::text[], :cause_lists::text[],
+        :traces::text[]
+    ) AS new (id, queue, kind, key, group_key, shard, payload, due_at, request_id, causes, trace)
 """
 INSERT_MANY = Statement(INSERT_EFFECTS)
 
@@ -48,7 +49,8 @@ DUE = f"""
         SELECT ready.*, groups.name AS lane_group FROM groups CROSS JOIN LATERAL (
             SELECT oldest.*, row_number() OVER (ORDER BY turn, id) AS place FROM (
                 SELECT free.*, row_number() OVER (PARTITION BY key ORDER BY id) AS turn FROM (
-                    SELECT id, kind, partition_key AS key, payload, request_id, causes, attempts, created_at, tried
+                    SELECT id, kind, partition_key AS key, payload, request_id, causes, trace, attempts,
+                        created_at, tried
                     FROM outbox
                     WHERE queue = $2 AND {GROUP} BETWEEN groups.name AND groups.name AND due_at <= $1
                     AND (claimed_until IS NULL OR claimed_until <= $1) AND id <> ALL($3::bigint[])
@@ -66,7 +68,7 @@ DUE = f"""
         WHERE groups.name > $5 AND groups.name <> ALL($4::text[])
         LIMIT $6 * $7
     )
-    SELECT id, kind, key, lane_group AS group, payload, request_id, causes, attempts, created_at, tried
+    SELECT id, kind, key, lane_group AS group, payload, request_id, causes, trace, attempts, created_at, tried
     FROM looked_at ORDER BY place, id LIMIT $7
 """
 
@@ -96,7 +98,7 @@ RELEASE = """
 
 LEFT_BY = """
     SELECT id, kind, partition_key AS key, coalesce(group_key, partition_key) AS group, payload, request_id, causes,
-        attempts, created_at, tried
+        trace, attempts, created_at, tried
     FROM outbox WHERE partition_key = $1 AND due_at <= $2 AND id <> ALL($3::bigint[]) ORDER BY id
 """
 
@@ -160,6 +162,7 @@ class NewEffect:
     causes: tuple[str, ...] = ()
     group: str | None = None
     shard: int | None = None
+    trace: str | None = None  # the span that promises it
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +178,7 @@ class DueEffect:
     attempts: int
     created_at: datetime
     group: str
+    trace: str | None = None
     tried: bool = False  # before: a relay has begun with it, and it may have been carried out
 
 
@@ -197,6 +201,7 @@ def values_of(effects: Sequence[NewEffect]) -> dict[str, list[object]]:
         "due_times": [one.due_at for one in effects],
         "request_ids": [one.request_id for one in effects],
         "cause_lists": [orjson.dumps(one.causes).decode() for one in effects],
+        "traces": [one.trace for one in effects],
     }
 
 

@@ -155,6 +155,7 @@ class Troupe:
         """Have the outbox carry out the effects of each queue. The tree has its relays in this order."""
         settings, clock = self.settings, self.http_context.clock
         push = WebPush(self.outgoing, PushEncryption(self._push_key, clock, settings.push_contact))
+        self.actors.outbox.trace = self._traces.effect if self._traces else None
         add = self.actors.outbox.add
         self._mail = mail_queue(settings, self.database, clock)
         self._push = push_queue(self.actors, self.log.record, push)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal, Protocol, TypeVar
 
 import trio
 
@@ -41,7 +41,6 @@ from ...storage.changed_settings import Registrations
 from ...storage.engine.database import Database
 from ..addresses import Network
 from ..answers.cached import CachedAnswers
-from ..answers.finished import FinishedAnswer
 from ..answers.headers import request_ids
 from ..entities.rendered import Renderings
 from ..intake.request import Request
@@ -132,8 +131,20 @@ class HttpSettings(Protocol):
         ...
 
 
-# Awaits the answer to a request of a route in a span of its own, and returns it.
-TraceRequest = Callable[[str, Request, Awaitable[FinishedAnswer]], Awaitable[FinishedAnswer]]
+class Answered(Protocol):
+    """An answer to a request, or what else a handshake ends with."""
+
+    @property
+    def status(self) -> int: ...
+
+
+A = TypeVar("A", bound=Answered)
+
+
+class TraceRequest(Protocol):
+    """Awaits the answer to a request of a route in a span of its own, and returns it."""
+
+    async def __call__(self, route: str, request: Request, answering: Awaitable[A], /) -> A: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from time import perf_counter
 
-from ...actors.kernel import Origin
 from ...storage.oauth import Token
 from ..access.authentication import check_state, note_visit, secret_among, secret_in_head
 from ..access.context import HttpContext
@@ -13,6 +13,8 @@ from ..access.limits import count_for_account, count_for_client
 from ..access.rates import RESUMPTIONS, STREAMS
 from ..access.streams import CLIENT_LEFT
 from ..answers.errors import TooMany, Unauthorized
+from ..answers.finished import FinishedAnswer
+from ..dispatch import answer_to_error, with_headers
 from ..intake.nesting import nest
 from ..intake.request import Request
 from .channels import RequestedStream
@@ -68,7 +70,7 @@ async def admit(
     finally:
         count_for_account(context, request, token, STREAMS)
     session = StreamSession(
-        context.runtime, token, Origin(request.request_id), frames, context.settings.stream_queue, context.record,
+        context.runtime, token, request.origin, frames, context.settings.stream_queue, context.record,
         request.address(context.settings.trusted_proxies),
     )  # fmt: skip
     context.streams.add(session)
@@ -107,6 +109,34 @@ def _remove(context: HttpContext, session: StreamSession) -> None:
     session.close()
 
 
-def count_request(context: HttpContext, request: Request, status: int, began: float) -> None:
-    """Count a handshake that was answered: all streams are one route, because some have names in their paths."""
-    context.counts.of(request.method, ROUTE).add(status, perf_counter() - began)
+@dataclass(frozen=True, slots=True)
+class Handshake:
+    """The answer to the request for a stream, and what came of it: a session, or a refusal."""
+
+    status: int
+    outcome: StreamSession | FinishedAnswer
+
+
+async def shake_hands(
+    context: HttpContext, request: Request, opening: Awaitable[StreamSession], status: int
+) -> StreamSession | FinishedAnswer:
+    """Open a session, in a span if requests are traced, and count the request. Errors become refusals.
+
+    `status` is that of an answer that opens a stream.
+    """
+    began = perf_counter()
+    answering = _answered(context, request, opening, status)
+    handshake = await (answering if context.trace is None else context.trace(ROUTE, request, answering))
+    # All streams are one route, because some have names in their paths.
+    context.counts.of(request.method, ROUTE).add(handshake.status, perf_counter() - began)
+    return handshake.outcome
+
+
+async def _answered(
+    context: HttpContext, request: Request, opening: Awaitable[StreamSession], status: int
+) -> Handshake:
+    try:
+        return Handshake(status, await opening)
+    except Exception as error:
+        answer = with_headers(answer_to_error(context, request, error, page=False), request)
+        return Handshake(answer.status, answer)

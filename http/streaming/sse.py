@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from http import HTTPStatus
-from time import perf_counter
 
 import trio
 
 from ..access.context import HttpContext
 from ..access.streams import End
-from ..answers.finished import head_of
+from ..answers.finished import FinishedAnswer, head_of
 from ..answers.headers import CORS, NOSNIFF
 from ..asgi import Message, Receive, Scope, Send, encoded, send_answer
-from ..dispatch import answer_to_error, with_headers
 from ..intake.nesting import nest
 from ..intake.request import Request, request_of
 from ..server.stream_sockets import StreamSocket
-from .admission import admit, count_request, dismiss
+from .admission import admit, dismiss, shake_hands
 from .channels import StreamQuery, by_path
 from .connection import Wire, chunk, connection_of
 from .delivery import DirectStream, deliver_by_server
@@ -66,16 +64,11 @@ async def serve_sse(
     context: HttpContext, frames: Frames, scope: Scope, path: str, receive: Receive, send: Send
 ) -> None:
     """Serve one stream from its request to its end; `path` is the part below the streaming API."""
-    began = perf_counter()
     request = request_of(scope, context.new_request_id)
-    try:
-        session = await _admit(context, frames, request, path)
-    except Exception as error:
-        answer = with_headers(answer_to_error(context, request, error, page=False), request)
-        count_request(context, request, answer.status, began)
-        await send_answer(send, answer)
+    session = await shake_hands(context, request, _admit(context, frames, request, path), 200)
+    if isinstance(session, FinishedAnswer):
+        await send_answer(send, session)
         return
-    count_request(context, request, 200, began)
     headers = (*HEADERS, ("X-Request-Id", request.request_id))
     connection = connection_of(scope) if request.method != "HEAD" else None
     head = head_of(HTTPStatus.OK, headers + FRAMING) + chunk(GREETING)

@@ -6,7 +6,6 @@ from collections import deque
 from collections.abc import Mapping
 from http import HTTPStatus
 from math import inf
-from time import perf_counter
 
 import orjson
 import trio
@@ -20,14 +19,14 @@ from ..access.limits import count_for_client
 from ..access.rates import SUBSCRIPTIONS
 from ..access.streams import End
 from ..answers.errors import TRY_AGAIN, HttpError
-from ..answers.finished import head_of
+from ..answers.finished import FinishedAnswer, head_of
 from ..asgi import Message, Receive, Scope, Send, encoded, send_answer
-from ..dispatch import answer_to_error, refuse_route, with_headers
+from ..dispatch import refuse_route
 from ..intake.nesting import Value, nest
 from ..intake.request import Request, request_of
 from ..server import deadlines
 from ..server.stream_sockets import StreamSocket
-from .admission import admit, count_request, counted_since, dismiss
+from .admission import admit, counted_since, dismiss, shake_hands
 from .channels import RequestedStream, StreamQuery, by_name, check
 from .client_frames import ClientFrame, ClientFrames, Opcode, WrongFrame
 from .connection import CLOSE, PING, PONG, StreamConnection, Wire, connection_of, control_frame, text_frame
@@ -48,17 +47,13 @@ WIRE = Wire(text_frame)
 async def serve_websocket(context: HttpContext, frames: Frames, scope: Scope, receive: Receive, send: Send) -> None:
     """Serve one connection from its handshake to its end, or hand it over to a `WebSocketStream`."""
     await receive()  # `websocket.connect`
-    began = perf_counter()
     request = request_of(scope, context.new_request_id)
     protocols: list[str] = scope["subprotocols"]
-    try:
-        session = await _admit(context, frames, request, protocols[0] if protocols else None)
-    except Exception as error:
-        answer = with_headers(answer_to_error(context, request, error, page=False), request)
-        count_request(context, request, answer.status, began)
-        await send_answer(send, answer, "websocket.http")
+    opening = _admit(context, frames, request, protocols[0] if protocols else None)
+    session = await shake_hands(context, request, opening, 101)
+    if isinstance(session, FinishedAnswer):
+        await send_answer(send, session, "websocket.http")
         return
-    count_request(context, request, 101, began)
     subscriptions, is_handed_over = Subscriptions(context, session), False
     try:
         await _open_named(subscriptions, request)

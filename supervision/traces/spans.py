@@ -1,5 +1,8 @@
 """Spans of OpenTelemetry: one for each request, below it those of its turns, and below these their transactions.
 
+What a turn has promised has spans below it too, one for each try, also after a restart: the row of an effect has the
+span that promised it.
+
 A message carries the span that has sent it in its origin (`traceparent`), because turns are taken in tasks of their
 pool. Inside a task, a context variable of OpenTelemetry has the current span. Requests that are not sampled have no
 origin with a trace, so that nothing below them costs anything.
@@ -25,9 +28,10 @@ from opentelemetry.trace import Span, SpanKind, Status, StatusCode
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from ... import __version__
+from ...actors.effects.registry import Attempt, Finish
 from ...actors.kernel import Address, Envelope, Refused
 from ...actors.kernel.surroundings import AnyTurn
-from ...http.answers.finished import FinishedAnswer
+from ...http.access.context import A
 from ...http.intake.request import Request
 from ...storage.engine.database import Connection, Database
 
@@ -69,7 +73,7 @@ class OpenTelemetryTraces:
         found = api.get_current_span().get_span_context()
         return f"{found.trace_id:032x}" if found.is_valid else ""
 
-    async def request(self, route: str, request: Request, answering: Awaitable[FinishedAnswer]) -> FinishedAnswer:
+    async def request(self, route: str, request: Request, answering: Awaitable[A], /) -> A:
         carried = {name.decode(): value for name in W3C if (value := request.header(name)) is not None}
         span = self._tracer.start_span(
             f"{request.method} {route}", _w3c.extract(carried), SpanKind.SERVER,
@@ -94,6 +98,20 @@ class OpenTelemetryTraces:
         # One without a context of its own would be taken for one that is not traced.
         origin = replace(envelope.origin, trace=_traceparent(span) or envelope.origin.trace)
         return replace(envelope, origin=origin), partial(_take, span, turn)
+
+    async def effect(
+        self, kind: str, attempt: Attempt, carry_out: Callable[[Attempt], Awaitable[Finish | None]]
+    ) -> Finish | None:
+        origin = attempt.origin
+        span = self._tracer.start_span(
+            f"effect {kind}", _w3c.extract({"traceparent": origin.trace}), SpanKind.CONSUMER,
+            {
+                "troupe.effect": kind, "troupe.effect.id": attempt.id, "troupe.attempt": attempt.number,
+                "troupe.request_id": origin.request_id,
+            },
+        )  # fmt: skip
+        with _current(span):
+            return await carry_out(replace(attempt, origin=replace(origin, trace=_traceparent(span) or origin.trace)))
 
     def database(self, database: Database) -> Database:
         return TracedDatabase(database, self._call)

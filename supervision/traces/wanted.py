@@ -7,14 +7,15 @@ OpenTelemetry says. The library is imported only then, and is an extra: `pip ins
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Protocol
 
 import trio
 
+from ...actors.effects.registry import Attempt, Finish
 from ...actors.kernel import Address, Envelope, Record
 from ...actors.kernel.surroundings import AnyTurn
-from ...http.answers.finished import FinishedAnswer
+from ...http.access.context import A
 from ...http.intake.request import Request
 from ...storage.engine.database import Database
 
@@ -32,12 +33,18 @@ class Traces(Protocol):
         """Return the trace of the current task; an empty text without one."""
         ...
 
-    async def request(self, route: str, request: Request, answering: Awaitable[FinishedAnswer]) -> FinishedAnswer:
+    async def request(self, route: str, request: Request, answering: Awaitable[A], /) -> A:
         """Answer in a span."""
         ...
 
     def turn(self, address: Address, envelope: Envelope, turn: AnyTurn) -> tuple[Envelope, AnyTurn]:
         """Return a turn that is taken in a span, and its message, whose origin is that span."""
+        ...
+
+    async def effect(
+        self, kind: str, attempt: Attempt, carry_out: Callable[[Attempt], Awaitable[Finish | None]]
+    ) -> Finish | None:
+        """Carry an effect out in a span below the one that promised it."""
         ...
 
     def database(self, database: Database) -> Database:

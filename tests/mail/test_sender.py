@@ -1,6 +1,6 @@
 """The post office: what was promised is sent, tried again with back-off, given up late, and never told to the log."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import timedelta
 from typing import Any
 
@@ -9,7 +9,7 @@ import trio
 import trio.testing
 
 from troupe.actors.effects.mail import MAIL, mail
-from troupe.actors.effects.registry import Staffed
+from troupe.actors.effects.registry import Attempt, Finish, Staffed
 from troupe.actors.effects.strikes import appeal_mail
 from troupe.actors.kernel import Ids, Origin
 from troupe.actors.mail.sender import Carrier, Letterhead, MailSender, NotSent, Undeliverable
@@ -67,8 +67,8 @@ class Office:
         await self.pool.transact(create_user, user, self.clock.now())
         return id
 
-    async def promise(self, account_id: int, kind: str = "confirmation") -> None:
-        effect = new_effect(self.ids.next(), mail(kind, account_id), Origin("r1"))
+    async def promise(self, account_id: int, kind: str = "confirmation", trace: str = "") -> None:
+        effect = new_effect(self.ids.next(), mail(kind, account_id), Origin("r1", (), trace))
         await self.pool.transact(outbox.insert_many, [effect], self.clock.now())
 
     async def work(self, relay: Relay[MailSender] | None = None) -> int:
@@ -108,6 +108,25 @@ async def test_a_promise_becomes_a_letter_once(office: Office) -> None:
     assert (letter.to, letter.sender) == ("eve@example.org", HEAD.sender)
     assert "https://t.example/auth/confirmation?confirmation_token=secret 0" in letter.body
     assert await office.left() == 0
+
+
+async def test_a_promise_of_a_traced_request_is_carried_out_in_its_trace(office: Office) -> None:
+    traced: list[tuple[str, str]] = []
+
+    async def trace(kind: str, attempt: Attempt, carry_out: Callable[[Attempt], Awaitable[Finish | None]]) -> Any:
+        traced.append((kind, attempt.origin.trace))
+        return await carry_out(attempt)
+
+    office.post._trace = trace
+    id, traceparent = await office.user(), "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+    await office.promise(id)
+    assert (await office.work(), traced) == (1, []), "not traced"
+    await office.promise(id, trace=traceparent)
+    assert (await office.work(), traced) == (1, [("mail", traceparent)])
+    await office.promise(id, trace=traceparent)
+    office.error = NotSent("nobody there")
+    await office.work()
+    assert [facts["trace_id"] for _, facts in office.log] == ["0af7651916cd43dd8448eb211c80319c"]
 
 
 async def test_what_fails_is_tried_again_with_patience(office: Office) -> None:

@@ -37,13 +37,13 @@ def claim(stage: Stage, relay: int, *ids: int, seconds: int = 30) -> set[int]:
 
 
 def test_an_effect_is_due_until_it_is_done(stage: Stage) -> None:
-    why: Any = {"request_id": "r1", "causes": ("http", "account/1")}
+    why: Any = {"request_id": "r1", "causes": ("http", "account/1"), "trace": "00-1-2-01"}
     new = NewEffect(new_id(), QUEUE, "fan-out", "account/1", {"status": 7}, **why)
     later = NewEffect(new_id(), QUEUE, "push", "account/2", {}, due_at=NOW + timedelta(seconds=60))
     stage(outbox.insert_many, [new, later], stage.now)
     [effect] = effects_due(stage)
     assert (effect.kind, effect.key, effect.payload, effect.attempts) == ("fan-out", "account/1", {"status": 7}, 0)
-    assert (effect.request_id, effect.causes) == ("r1", ("http", "account/1"))
+    assert (effect.request_id, effect.causes, effect.trace) == ("r1", ("http", "account/1"), "00-1-2-01")
     assert due(stage, new.id) == []
     stage(stream_log.settle, {new.id: new_id()}, ["fan-out"])
     [change] = stage(stream_log.after, new.id, [], stage.now, 9)

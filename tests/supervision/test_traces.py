@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import AsyncIterator, Mapping
+from datetime import UTC, datetime
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -14,10 +16,14 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import SpanContext, StatusCode
 
+from troupe.actors.effects.registry import Attempt
 from troupe.actors.kernel import Crashed, Origin, Refused
+from troupe.http.access.request_counts import RequestCounts
 from troupe.http.answers.answer import Answer
+from troupe.http.answers.errors import Unauthorized
 from troupe.http.answers.finished import FinishedAnswer, SharedHeaders
 from troupe.http.intake.request import Request
+from troupe.http.streaming.admission import ROUTE, shake_hands
 from troupe.storage.engine.database import Database
 from troupe.supervision.traces.spans import OpenTelemetryTraces
 from troupe.supervision.traces.wanted import is_wanted, traces_from
@@ -184,6 +190,53 @@ async def test_failed_requests_are_marked_and_a_malformed_header_begins_a_trace(
     assert spans.traces.trace_id() == ""
     (span,) = spans.all()
     assert (span.parent, span.status.status_code) == (None, StatusCode.ERROR)
+
+
+async def test_tries_of_an_effect_are_spans_below_what_promised_it(spans: Spans) -> None:
+    def attempt(number: int) -> Attempt:
+        return Attempt(4711, number, datetime(2026, 11, 23, tzinfo=UTC), Origin("r1", ("PublishStatus#1",), SAMPLED))
+
+    async def fail(attempt: Attempt) -> None:
+        raise ConnectionError("a secret")
+
+    told: list[Origin] = []
+
+    async def succeed(attempt: Attempt) -> None:
+        told.append(attempt.origin)
+
+    with pytest.raises(ConnectionError):
+        await spans.traces.effect("delivery", attempt(1), fail)
+    await spans.traces.effect("delivery", attempt(2), succeed)
+    first, second = spans.all()
+    assert [(span.name, parent_of(span)) for span in (first, second)] == [("effect delivery", SPAN)] * 2
+    assert (attributes(first)["error.type"], first.status.status_code) == ("ConnectionError", StatusCode.ERROR)
+    assert attributes(second) == {
+        "troupe.effect": "delivery", "troupe.effect.id": 4711, "troupe.attempt": 2, "troupe.request_id": "r1"
+    }  # fmt: skip
+    (origin,) = told
+    assert (origin.trace_id, origin.trace[36:52]) == (TRACE, id_of(second)), "what it sends is below it"
+    assert "secret" not in first.to_json()
+
+
+async def test_the_handshake_of_a_stream_is_a_span(spans: Spans) -> None:
+    opened = cast("Any", object())
+
+    async def opening() -> Any:
+        assert re.fullmatch(f"00-{TRACE}-[0-9a-f]{{16}}-01", asked.origin.trace)
+        return opened
+
+    async def refused() -> Any:
+        raise Unauthorized("no token")
+
+    context = cast("Any", SimpleNamespace(trace=spans.traces.request, counts=RequestCounts()))
+    asked = request(traceparent=SAMPLED)
+    assert await shake_hands(context, asked, opening(), 101) is opened
+    answer = await shake_hands(context, request(traceparent=SAMPLED), refused(), 101)
+    assert isinstance(answer, FinishedAnswer)
+    assert [span.name for span in spans.all()] == [f"GET {ROUTE}"] * 2
+    assert [parent_of(span) for span in spans.all()] == [SPAN] * 2
+    assert [attributes(span)["http.response.status_code"] for span in spans.all()] == [101, 401]
+    assert dict(context.counts.routes["GET", ROUTE].statuses) == {101: 1, 401: 1}
 
 
 class Records(list[tuple[str, dict[str, Any]]]):
