@@ -18,6 +18,47 @@ PAGES = (
     *("/admin/email_domains", "/admin/emails", "/admin/trends", "/admin/tags"),
     *("/admin/rules", "/admin/terms", "/admin/texts"),
 )
+# What can't be read: texts with less contrast than 4.5 to 1 (3 if they are large), and borders of fields and buttons
+# with less than 3, each against the nearest opaque background. Hidden and disabled elements are left out.
+FAINT = """
+const parse = (text) => (text.match(/[\\d.]+/g) || []).map(Number);
+const opaque = (colour) => colour.length === 3 || colour[3] === 1;
+const part = (one) => (one /= 255) <= 0.04045 ? one / 12.92 : ((one + 0.055) / 1.055) ** 2.4;
+const light = ([red, green, blue]) => 0.2126 * part(red) + 0.7152 * part(green) + 0.0722 * part(blue);
+const ratio = (one, other) => {
+  const [dark, bright] = [light(one), light(other)].sort((a, b) => a - b);
+  return (bright + 0.05) / (dark + 0.05);
+};
+const behind = (element) => {
+  for (let one = element; one !== null; one = one.parentElement) {
+    const colour = parse(getComputedStyle(one).backgroundColor);
+    if (opaque(colour)) return colour;
+  }
+};
+const faint = [];
+for (const element of document.querySelectorAll("body *")) {
+  const style = getComputedStyle(element);
+  if (!element.checkVisibility() || element.disabled || element.closest(".hidden, option, svg")) continue;
+  const says = (colour, ground, least, what) => {
+    const got = ratio(parse(colour), ground);
+    const name = `${element.tagName}.${element.className}`;
+    if (got < least) faint.push(`${what} of ${name}: ${got.toFixed(2)} (${element.textContent.trim().slice(0, 30)})`);
+  };
+  const typed = element.matches("input, select, textarea");
+  if (typed || [...element.childNodes].some((one) => one.nodeType === 3 && one.data.trim())) {
+    const size = parseFloat(style.fontSize), bold = Number(style.fontWeight) >= 700;
+    says(style.color, behind(element), size >= 24 || (bold && size >= 18.66) ? 3 : 4.5, "text");
+  }
+  if (typed && element.placeholder) {
+    says(getComputedStyle(element, "::placeholder").color, behind(element), 4.5, "placeholder");
+  }
+  if (typed || element.matches("button, .button")) {
+    const own = parse(style.backgroundColor), around = behind(element.parentElement);
+    if (!opaque(own) || ratio(own, around) < 3) says(style.borderTopColor, around, 3, "border");
+  }
+}
+return [...new Set(faint)];
+"""
 FOCUSED = "return document.activeElement.name || document.activeElement.textContent.trim()"
 
 
@@ -93,18 +134,23 @@ def test_a_report_is_handled_with_the_keyboard(server: Server, scripted: Chrome,
     assert "resolved" in text_of(scripted)
 
 
-def test_every_page_fits_and_asks_for_nothing_from_elsewhere(server: Server, scripted: Chrome, owner: str) -> None:
+def test_every_page_fits_can_be_read_and_asks_for_nothing_from_elsewhere(
+    server: Server, scripted: Chrome, owner: str
+) -> None:
     enter(server, scripted, owner)
     scripted.get_log("browser")
+    faint: list[str] = []
     for width, height, scheme in ((*PHONE, "dark"), (*DESK, "light")):
         with screen(scripted, width, height, scheme):
             for path in PAGES:
                 scripted.get(f"{server.url}{path}")
                 assert scripted.execute_script(FITS), (path, width)
+                faint += [f"{path}, {scheme}: {one}" for one in scripted.execute_script(FAINT)]
                 loaded = scripted.execute_script("return performance.getEntriesByType('resource').map(one => one.name)")
                 assert [one for one in loaded if not one.startswith(server.url)] == []
     said = [one["message"] for one in scripted.get_log("browser") if one["level"] == "SEVERE"]
     assert said == []
+    assert faint == []
 
 
 def test_a_page_works_without_scripts(server: Server, window: Chrome, owner: str) -> None:
