@@ -9,7 +9,7 @@ from ...actors.kernel import Refused
 from ...actors.rules.roles import Permission
 from ...storage import custom_emojis
 from ..access.context import HttpContext
-from ..admin.custom_emojis import UploadedEmoji, files_of
+from ..admin.custom_emojis import ChangedEmoji, UploadedEmoji, files_of
 from ..answers.answer import Answer, redirect
 from ..answers.errors import HttpError, NotFound
 from ..entities.custom_emoji import emoji_fields
@@ -34,6 +34,7 @@ PATH = "/admin/emoji"
 HERE = ""  # pictures are named without the server
 DONE = {
     "added": "The emoji was added.",
+    "changed": "The emoji was changed.",
     "disabled": "The emoji can't be used any more.",
     "enabled": "The emoji can be used again.",
     "removed": "The emoji was removed.",
@@ -46,6 +47,10 @@ class EmojiQuery(Paged, Done):
 
 class EmojiForm(StaffForm, UploadedEmoji):
     """An emoji to add."""
+
+
+class ChangedEmojiForm(StaffForm, ChangedEmoji):
+    """What an emoji becomes. Without a picture it keeps its own; a box that is not ticked is not sent."""
 
 
 class AbleForm(StaffForm):
@@ -70,6 +75,22 @@ async def add(context: HttpContext, request: Request, posted: EmojiForm) -> Answ
     except (HttpError, Refused) as error:
         return await _page(me, EmojiQuery(), problem=sentence_of(error))
     return redirect(with_done(PATH, "added"))
+
+
+@api.post(f"{PATH}/<id>/change", page=True, body_limit=uploads.EMOJI_BODY)
+async def change(context: HttpContext, request: Request, id: int, posted: ChangedEmojiForm) -> Answer:
+    """Change the category of an emoji, whether pickers show it, or its picture. Its name stays: texts have it."""
+    me = await staff_sender(context, request, posted, PERMISSION)
+    try:
+        changes = EmojiChanges(posted.changes().category, bool(posted.visible_in_picker))
+        if posted.image is None or posted.image.size == 0:
+            await me.ask(ChangeEmoji(me.staff, id, changes))
+        else:
+            async with uploads.emoji(context, me.user.account_id, posted.image) as made:
+                await me.ask(ChangeEmoji(me.staff, id, changes, files_of(made)))
+    except (HttpError, Refused) as error:
+        return await _page(me, EmojiQuery(), problem=sentence_of(error))
+    return redirect(with_done(PATH, "changed"))
 
 
 @api.post(f"{PATH}/<id>/able", page=True)

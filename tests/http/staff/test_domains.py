@@ -129,6 +129,18 @@ async def test_emoji_are_uploaded_disabled_and_removed(stage: Stage) -> None:
     assert ":cat:" in page
     assert "&lt;b&gt;pets&lt;/b&gt;" in page
     (id,) = set(re.findall(rf"{path}/(\d+)/", page))
+    await admin.send(f"{path}/{id}/change", path, category="animals", visible_in_picker="true")
+    changed = "SELECT category, visible_in_picker FROM custom_emojis"
+    assert await stage.rows(changed) == [["animals", True]]
+    other = FileStorage(io.BytesIO(picture()), "dog.png", content_type="image/png")
+    files = await stage.rows("SELECT file FROM custom_emojis")
+    answer = await admin.upload_as("image", f"{path}/{id}/change", {"form_token": token}, other)
+    assert answer.headers["Location"] == f"{path}?done=changed", answer.text
+    assert await stage.rows(changed) == [["animals", False]]
+    assert await stage.rows("SELECT file FROM custom_emojis") != files
+    refused = await admin.send(f"{path}/{id}/change", path, category="x" * 101)
+    assert (refused.status, "Category must have at most" in refused.text) == (422, True)
+    assert (await admin.send(f"{path}/103/change", path)).status == 404
     await admin.send(f"{path}/{id}/able", path, disabled="true")
     assert (await stage.anybody().get("/api/v1/custom_emojis")).json == []
     await admin.send(f"{path}/{id}/able", path, disabled="false")

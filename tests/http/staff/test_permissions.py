@@ -65,6 +65,7 @@ ALIKE = {
     ("POST", "/admin/appeals/<id>"): ("POST", "/api/v1/admin/appeals/<id>/approve"),
     ("GET", "/admin/emoji"): ("GET", "/api/v1/admin/custom_emojis"),
     ("POST", "/admin/emoji"): ("POST", "/api/v1/admin/custom_emojis"),
+    ("POST", "/admin/emoji/<id>/change"): ("PUT", "/api/v1/admin/custom_emojis/<id>"),
     ("POST", "/admin/emoji/<id>/remove"): ("DELETE", "/api/v1/admin/custom_emojis/<id>"),
     ("GET", "/admin/domains"): ("GET", "/api/v1/admin/domain_blocks"),
     ("POST", "/admin/domains"): ("POST", "/api/v1/admin/domain_blocks"),
