@@ -1,6 +1,17 @@
 """The checklist's rows are asked of the same server as the tests of the HTTP room."""
 
-from ..http.conftest import ada, bob, connections, fast_path, media_store, options, stage, store_options, without_probe
+from ..http.conftest import (
+    ada,
+    bob,
+    connections,
+    fast_path,
+    media_store,
+    options,
+    prompt_relays,
+    stage,
+    store_options,
+    without_probe,
+)
 
 __all__ = [
     "ada",
@@ -9,6 +20,7 @@ __all__ = [
     "fast_path",
     "media_store",
     "options",
+    "prompt_relays",
     "stage",
     "store_options",
     "without_probe",

@@ -85,6 +85,12 @@ def without_probe(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(processor, "probe", nothing_missing)
 
 
+@pytest.fixture
+def prompt_relays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have relays of the outbox gather rows for a moment only, not for a quarter of a second after each round."""
+    monkeypatch.setattr(relay, "GATHER", 0.01)
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run the tests of some files both ways: with the fast path and without it."""
     if "fast_path" in metafunc.fixturenames and metafunc.definition.path.stem in BOTH_WAYS:
@@ -118,6 +124,7 @@ async def stage(
     options: dict[str, Any],
     connections: int,
     without_probe: None,
+    prompt_relays: None,
     fast_path: str,
     store_options: dict[str, Any],
     monkeypatch: pytest.MonkeyPatch,
