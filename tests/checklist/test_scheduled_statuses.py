@@ -47,6 +47,7 @@ async def time_comes(stage: Stage, scheduled: Any) -> None:
     await stage.sql("UPDATE scheduled_statuses SET scheduled_at = $2 WHERE id = $1", id, over)
     moved = "UPDATE outbox SET due_at = $2, payload = jsonb_set(payload, '{with,at}', $3) WHERE partition_key = $1"
     await stage.sql(moved, f"scheduled/{id}", over, over.isoformat())
+    stage.outbox.wake()
     with trio.fail_after(30):
         while await stage.rows("SELECT id FROM outbox WHERE due_at <= now()"):
             await trio.testing.wait_all_tasks_blocked(0.01)

@@ -7,6 +7,7 @@ import trio
 import trio.testing
 
 from troupe.http.answers.cached import CachedAnswers
+from troupe.http.server import bodies
 from troupe.http.server.listener import LARGEST_HEAD, bind, serve
 
 from ..clients import Stage
@@ -20,11 +21,19 @@ async def test_head_sends_no_body(port: int) -> None:
     assert body == b""
 
 
+@pytest.fixture
+def little_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the server wait for the rest of a body that it refused only for a moment."""
+    monkeypatch.setattr(bodies, "LEFT_SECONDS", 0.2)
+
+
+@pytest.mark.usefixtures("little_patience")
 async def test_a_declared_body_too_large_is_refused_at_once(port: int) -> None:
     headers = (b"Content-Type: application/json", b"Content-Length: 99999999")
     assert (await say(port, request(b"POST /api/v1/apps", *headers))).startswith(b"HTTP/1.1 413")
 
 
+@pytest.mark.usefixtures("little_patience")
 async def test_an_endless_body_is_refused_on_the_way(port: int) -> None:
     headers = (b"Content-Type: application/json", b"Transfer-Encoding: chunked")
     chunks = (b"10000\r\n" + b"x" * 0x10000 + b"\r\n") * 17
