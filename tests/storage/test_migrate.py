@@ -110,6 +110,31 @@ def test_users_who_share_an_address_keep_it_until_they_change_it(bare_dsn: str) 
         value(bare_dsn, change)
 
 
+def test_times_that_were_stored_as_infinities_can_be_read_again(bare_dsn: str) -> None:
+    apply(bare_dsn, *migrations()[: [step.name for step in migrations()].index("infinite_times")])
+    value(
+        bare_dsn, "INSERT INTO accounts (id, username, uri, created_at, updated_at) VALUES (1, 'a', 'a', now(), now())"
+    )
+    fixed = "2026-01-01T00:00:00Z"
+    announced = "'x', 'x', '[]'::jsonb, '[]'::jsonb, '{}'::text[]"
+    for statement in (
+        f"polls (id, account_id, expires_at, created_at) VALUES (1, 1, 'infinity', '{fixed}')",
+        f"polls (id, account_id, expires_at, created_at) VALUES (2, 1, '{fixed}', '{fixed}')",
+        "preview_cards (id, url, found, published_at, fetched_at) VALUES (1, 'a', true, '-infinity', now())",
+        "scheduled_statuses (id, account_id, scheduled_at, params, created_at) VALUES (1, 1, 'infinity', '{}', now())",
+        "announcements (id, text, content, mentions, statuses, tags, starts_at, ends_at, all_day, published_at,"
+        f" updated_at) VALUES (1, {announced}, '-infinity', 'infinity', false, '-infinity', '{fixed}')",
+    ):
+        value(bare_dsn, f"INSERT INTO {statement}")
+    upgrade(bare_dsn)
+    assert value(bare_dsn, "SELECT array_agg(expires_at IS NULL ORDER BY id) FROM polls") == [True, False]
+    assert value(bare_dsn, "SELECT published_at IS NULL FROM preview_cards")
+    assert value(bare_dsn, "SELECT isfinite(scheduled_at) FROM scheduled_statuses")
+    assert value(
+        bare_dsn, "SELECT starts_at IS NULL AND ends_at IS NULL AND published_at = updated_at FROM announcements"
+    )
+
+
 def test_a_gap_in_the_numbers_is_a_mistake(tmp_path: Path) -> None:
     (tmp_path / "0002_two.sql").write_text("SELECT 1")
     with pytest.raises(ValueError, match="numbered"):
