@@ -1,11 +1,15 @@
 """Rules, terms, the description and the privacy policy on the pages for staff. Visitors see changes at once."""
 
-from datetime import timedelta
+from collections.abc import Awaitable, Callable
+from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
 
-from troupe.actors import policies
+from troupe.actors import policies, policy_changes
+from troupe.actors.kernel import Refused
+from troupe.actors.staff import Staff, act_in_rows
+from troupe.storage.engine.database import Connection
 from troupe.storage.policies import LARGEST_FILE, Rule, RuleText, read_rules
 
 from ...clients import PASSWORD, Stage
@@ -131,4 +135,26 @@ async def test_an_act_whose_file_can_not_be_written_is_not_logged(stage: Stage) 
     write_policy(stage, "privacy.md/is_a_folder", "x")
     page = await admin.send(TEXTS, name="privacy", text="Nothing is kept.")
     assert (page.status, "can&#39;t be written" in page.text) == (422, True), page.text
+    assert await log(stage) == []
+
+
+async def test_an_act_asks_for_the_role_of_the_row(stage: Stage) -> None:
+    """The page asked for the role too, but it may have been taken away since then."""
+    mod, context = await stage.account("mod", role="moderator"), stage.http_context
+    act, texts, day = (
+        act_in_rows(Staff(mod.id, "mod"), context.ids, context.clock.now()),
+        folder(stage),
+        date(2026, 1, 1),
+    )
+    acts: list[Callable[[Connection], Awaitable[object]]] = [
+        lambda db: policy_changes.add_rule(db, act, texts, RuleText("Be kind.")),
+        lambda db: policy_changes.publish_terms(db, act, texts, day, b"x", change=False),
+        lambda db: policy_changes.remove_terms(db, act, texts, day),
+        lambda db: policy_changes.write_text(db, act, texts, "privacy", b"x"),
+    ]
+    for work in acts:
+        with pytest.raises(Refused) as refused:
+            await context.database.transact(work)
+        assert refused.value.status == 403
+    assert not folder(stage).exists()
     assert await log(stage) == []
