@@ -54,8 +54,8 @@ gc.disable()
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
-        "--fast-path", choices=("on", "off"), default="on",
-        help="Whether the servers of tests/http answer plain requests without hypercorn.",
+        "--fast-path", choices=("both", "on", "off"), default="both",
+        help="Whether the servers of tests/http answer plain requests without hypercorn. Each test runs both ways.",
     )  # fmt: skip
 
 

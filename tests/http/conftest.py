@@ -50,12 +50,6 @@ WITHOUT_ROOTS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 # the other and wait for each, so that they would spend most of their time in these pauses.
 BETWEEN_ROUNDS = 0.02
 
-# The files whose tests run with the fast path and without it: those that speak to the server byte by byte, and a sample
-# of the others. `pytest --fast-path=off tests/http` runs all others without it too.
-BOTH_WAYS = {
-    "test_server", "test_deadlines", "test_protocols", "test_foundation", "test_bodies", "test_rates", "test_statuses",
-    "test_fast_path",
-}  # fmt: skip
 # The files whose tests run with both stores of media.
 BOTH_STORES = {"test_media", "test_files", "test_remote_files", "test_remote_films"}
 
@@ -85,18 +79,18 @@ def without_probe(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(processor, "probe", nothing_missing)
 
 
-@pytest.fixture
-def prompt_relays(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have relays of the outbox gather rows for a moment only, not for a quarter of a second after each round."""
-    monkeypatch.setattr(relay, "GATHER", 0.01)
-
-
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run the tests of some files both ways: with the fast path and without it."""
-    if "fast_path" in metafunc.fixturenames and metafunc.definition.path.stem in BOTH_WAYS:
-        metafunc.parametrize("fast_path", ["on", "off"])
+    """Run each test that has a server both ways, with the fast path and without it; some with both stores too."""
+    if "fast_path" not in metafunc.fixturenames:
+        return
+    chosen = metafunc.config.getoption("--fast-path")
+    ways = ["on", "off"] if chosen == "both" else [chosen]
     if "media_store" in metafunc.fixturenames and metafunc.definition.path.stem in BOTH_STORES:
-        metafunc.parametrize("media_store", ["local", "s3"])
+        # The bucket with one of the ways alone: files do not take the fast path.
+        pairs = [*((way, "local") for way in ways), (ways[0], "s3")]
+        metafunc.parametrize(("fast_path", "media_store"), pairs)
+    else:
+        metafunc.parametrize("fast_path", ways)
 
 
 @pytest.fixture
@@ -112,9 +106,9 @@ def store_options(request: pytest.FixtureRequest, media_store: str) -> dict[str,
 
 
 @pytest.fixture
-def fast_path(request: pytest.FixtureRequest) -> str:
-    """Whether plain requests are answered without hypercorn."""
-    return str(request.config.getoption("--fast-path"))
+def fast_path() -> str:
+    """Whether plain requests are answered without hypercorn. The tests of this folder run both ways."""
+    return "on"
 
 
 @pytest.fixture
@@ -124,7 +118,6 @@ async def stage(
     options: dict[str, Any],
     connections: int,
     without_probe: None,
-    prompt_relays: None,
     fast_path: str,
     store_options: dict[str, Any],
     monkeypatch: pytest.MonkeyPatch,
