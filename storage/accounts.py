@@ -56,12 +56,13 @@ FIND_NAMES = """
 
 # Accounts that a status may mention.
 FIND_MENTIONABLE = f"""
-    SELECT {COLUMNS} FROM unnest($1::text[], $2::text[]) AS handle (username, domain)
+    SELECT {COLUMNS} FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS handle (username, domain, place)
     JOIN accounts a ON lower(a.username) = handle.username AND lower(coalesce(a.domain, '')) = handle.domain
     JOIN account_counts c ON c.account_id = a.id
     LEFT JOIN users u ON u.account_id = a.id
     WHERE a.suspended_at IS NULL AND a.deleted_at IS NULL
     AND (a.domain IS NOT NULL OR (u.confirmed_at IS NOT NULL AND u.approved_at IS NOT NULL))
+    ORDER BY handle.place
 """
 
 NEW_COLUMNS = {
