@@ -75,9 +75,12 @@ class Office:
         """One round; how many letters were sent in it."""
         before, relay = len(self.sent), relay or self.post
         relay.wake()
-        async with trio.open_nursery() as lanes:
-            await relay._round(lanes)
-        await relay._round(None)
+        async with trio.open_nursery() as beside:
+            beside.start_soon(relay._deletions.run)
+            async with trio.open_nursery() as lanes:
+                await relay._round(lanes)
+            await relay._round(None)
+            beside.cancel_scope.cancel()
         return len(self.sent) - before
 
     async def left(self) -> int:
