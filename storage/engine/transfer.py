@@ -122,17 +122,19 @@ def copy_database(
 ) -> int:
     """Copy a database into an empty one, and return the number of rows. Nobody may write to it meanwhile.
 
+    A target with the same rows was filled by a copy that was interrupted later, and is taken as it is.
     `session` is on the source, and `named` the directory of the client programs. Raises ClientFailed; the target then
     has nothing, or all of another content.
     """
     reading = session(choose, source.dsn, own=source.own, named=named)
     with LoneConnection(target.dsn) as other:
-        if not other(is_empty):
-            raise ClientFailed(NOT_EMPTY)
-        writing = ClientPrograms(reading.folder, DatabaseAddress.of(target.dsn, own=target.own))
-        load(reading.dump("--format=plain"), writing, "", progress)
+        if is_new := other(is_empty):
+            writing = ClientPrograms(reading.folder, DatabaseAddress.of(target.dsn, own=target.own))
+            load(reading.dump("--format=plain"), writing, "", progress)
         before, after = session(contents), other(contents)
         if before != after:
+            if not is_new:
+                raise ClientFailed(NOT_EMPTY)
             wrong = ", ".join(sorted(table for table in before if before[table] != after.get(table)))
             raise ClientFailed(f"the copied rows are not those of the database, in: {wrong}")
         other(analyze)

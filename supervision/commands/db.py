@@ -59,7 +59,8 @@ def move(target: str, programs: Path | None, data: str | None, config: Path | No
     `-`, which asks for it, or reads it from standard input: `troupe db move - < /etc/troupe/database-url`.
 
     Stop the server first. All of it is copied in one transaction, and compared; then the old database is marked, and no
-    server starts on it any more. Interrupted, nothing has changed. Set or unset TROUPE_DATABASE_URL afterwards.
+    server starts on it any more. Interrupted, nothing of it has changed, and the same command goes on. Set or unset
+    TROUPE_DATABASE_URL afterwards.
     """
     from .moving import EMBEDDED, has_password, shown
     from .moving import move as move_database

@@ -145,13 +145,14 @@ def test_a_database_with_something_in_it_is_not_moved_into(data: Path, dsn: str)
     assert run(data, "accounts", "list").exit_code == 0
 
 
+def interrupt(*args: object) -> None:
+    raise KeyboardInterrupt
+
+
 @pytest.mark.parametrize("where", ["external", "embedded"])
 def test_a_move_that_is_interrupted_changes_nothing(
     data: Path, dsn: str, bare_dsn: str, where: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupt(*args: object) -> None:
-        raise KeyboardInterrupt
-
     def go() -> Result:
         if where == "external":
             return run(data, "db", "move", bare_dsn)
@@ -168,6 +169,19 @@ def test_a_move_that_is_interrupted_changes_nothing(
     assert (data / "postgres").exists() is (where == "external")
     assert go().exit_code == 0
     assert (names_in(bare_dsn) if where == "external" else embedded_names(data)) == ["bob"]
+
+
+def test_a_move_that_is_interrupted_after_the_copy_goes_on(
+    data: Path, bare_dsn: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr("troupe.storage.engine.transfer.analyze", interrupt)
+        assert run(data, "db", "move", bare_dsn).exit_code == 130
+    assert run(data, "accounts", "list").exit_code == 0, "the old one is still in use"
+    again = run(data, "db", "move", bare_dsn)
+    assert again.exit_code == 0, again.output
+    assert names_in(bare_dsn) == ["bob"]
+    assert run(data, "accounts", "list").exit_code == 1
 
 
 def test_a_copy_that_differs_is_not_used(data: Path, bare_dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
