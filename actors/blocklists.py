@@ -16,6 +16,7 @@ CSV = ("#domain", "#severity", "#reject_media", "#reject_reports", "#public_comm
 SEVERITIES: Mapping[str, Severity] = {"noop": "noop", "silence": "silence", "suspend": "suspend"}
 # More lines than any list of blocks that is in use, and few enough for one transaction.
 MOST_LINES = 50_000
+QUOTED = 100  # characters of a cell that a refusal repeats
 
 
 class UnreadableList(Exception):
@@ -51,10 +52,10 @@ def _line(number: int, row: Mapping[str, str]) -> ListedBlock:
     written = row.get("domain", "")  # a short line may have no such column
     domain = domain_of(written)
     if domain is None:
-        raise UnreadableList(f"Line {number}: {written!r} is no domain. No domain was blocked.")
+        raise UnreadableList(f"Line {number}: {written[:QUOTED]!r} is no domain. No domain was blocked.")
     severity = SEVERITIES.get(row.get("severity", "").strip().lower() or "suspend")
     if severity is None:
-        raise UnreadableList(f"Line {number}: {row['severity']!r} is no severity. No domain was blocked.")
+        raise UnreadableList(f"Line {number}: {row['severity'][:QUOTED]!r} is no severity. No domain was blocked.")
     comment = (row.get("public_comment") or "")[:BLOCK_COMMENT_CHARACTERS] or None
     if comment and "\0" in comment:  # PostgreSQL can't store it
         raise UnreadableList(f"Line {number}: the comment has a NUL character. No domain was blocked.")

@@ -10,6 +10,7 @@ import hashlib
 import secrets
 import socket
 import ssl
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
@@ -19,7 +20,7 @@ import h11
 from ...actors.outgoing.named_hosts import named_hosts
 from ..configuration import LOOPBACK, Settings
 
-PATIENCE = 10.0  # seconds for each step
+PATIENCE = 10.0  # seconds for each step, and for a whole answer
 LARGEST = 64 * 1024
 WEBSOCKET_GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"  # RFC 6455, section 1.3
 
@@ -90,8 +91,10 @@ def exchange(line: socket.socket, address: PublicAddress, path: str, headers: Ma
 
 def _answer(client: h11.Connection, line: socket.socket) -> PublicAnswer:
     head: h11.Response | h11.InformationalResponse | None = None
-    body = b""
+    body, latest = b"", time.monotonic() + PATIENCE
     while len(body) < LARGEST:
+        if time.monotonic() > latest:
+            raise TimeoutError("the answer comes too slowly")
         event = client.next_event()
         if event is h11.NEED_DATA:
             client.receive_data(line.recv(LARGEST))

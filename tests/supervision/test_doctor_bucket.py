@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from troupe.storage.media_stores import MediaStore
-from troupe.supervision.doctor import bucket
+from troupe.supervision.doctor import bucket, public_address
 from troupe.supervision.doctor.bucket import CONTENT, check_bucket
 from troupe.supervision.doctor.findings import Examination, Finding
 from troupe.supervision.media_folders import media_store
@@ -164,3 +166,26 @@ def test_each_thing_that_the_key_may_not_do_is_named(
     assert [text for text, _ in wrong(examined(settings, tmp_path))] == [
         f"can't {step} objects of {settings['s3_bucket']}: no"
     ]
+
+
+class Dripping:
+    """A connection that brings one byte of a head that never ends, with each second of `now`."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def sendall(self, data: bytes) -> None:
+        pass
+
+    def recv(self, most: int) -> bytes:
+        self.now += 1.0
+        return b"HTTP/1.1 200 OK\r\nX: "[int(self.now) - 1 : int(self.now)] or b"x"
+
+
+def test_a_store_that_answers_a_byte_at_a_time_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    line = Dripping()
+    monkeypatch.setattr(public_address.time, "monotonic", lambda: line.now)
+    address = public_address.PublicAddress(secure=False, host="b.example", port=80, place=("b", 80), online=True)
+    with pytest.raises(TimeoutError, match="too slowly"):
+        public_address.exchange(cast("socket.socket", line), address, "/", {})
+    assert line.now <= public_address.PATIENCE + 1

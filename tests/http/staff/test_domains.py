@@ -2,11 +2,16 @@
 
 import io
 import re
+from collections.abc import Iterable
 from html import unescape
 
 import pytest
+import trio
 from quart.datastructures import FileStorage
 
+from troupe.actors.blocklists import read_csv
+from troupe.actors.commands.blocked_domains import ListedBlock
+from troupe.http.staff import domains as page
 from troupe.storage import blocked_domains
 from troupe.storage.blocked_domains import BlockedDomain
 from troupe.storage.engine.database import Connection, Unavailable
@@ -109,10 +114,18 @@ async def test_a_list_comes_in_after_it_was_shown_and_goes_out(stage: Stage) -> 
         ("#severity,#domain\nsilence\n", "Line 2: &#39;&#39; is no domain. No domain was blocked."),
         ("#domain,#public_comment\nx.example,a\0b\n", "Line 2: the comment has a NUL character."),
         ("not a domain\n", "is no domain. No domain was blocked."),
+        ("x" * 100_000, f"Line 1: &#39;{'x' * 100}&#39; is no domain."),
         ("".join(f"d{number}.example\n" for number in range(501)), "More than 500 domains are new."),
     ],
 )
-async def test_a_list_that_can_not_be_used_is_refused(stage: Stage, text: str, problem: str) -> None:
+async def test_a_list_that_can_not_be_used_is_refused(
+    stage: Stage, text: str, problem: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def apart(file: Iterable[str]) -> list[ListedBlock]:
+        assert not trio.lowlevel.in_trio_task()  # all other requests would wait for a long list
+        return read_csv(file)
+
+    monkeypatch.setattr(page, "read_csv", apart)
     admin = await member(stage, "admin")
     assert problem in await send_list(admin, text)
     assert await domains(stage) == []
