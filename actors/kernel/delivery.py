@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import takewhile
+from operator import attrgetter
 
 import trio
 
@@ -75,9 +77,11 @@ class Delivery:
         if self._queue.closed or cell.phase is CellPhase.QUARANTINED:
             turn_away(cell, envelope, stopping=self._queue.closed)
         else:
-            if cell.puts_off:
-                cell.mailbox.urgent = len(cell.mailbox)  # a subscriber must not be shown what is older than it
-            cell.mailbox.put_control(envelope)
+            mailbox = cell.mailbox
+            if cell.phase is READY and not cell.listened and not mailbox.urgent:
+                # A subscriber must not be shown what was put off before it came, also when its turn has come now.
+                mailbox.urgent = sum(1 for _ in takewhile(attrgetter("can_wait"), mailbox))
+            mailbox.put_control(envelope)
         self._schedule(cell)
 
     def _puts_off(self, cell: Cell) -> bool:

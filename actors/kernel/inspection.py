@@ -376,8 +376,10 @@ def slices_of(cells: Mapping[str, Cell]) -> Iterable[list[Cell]]:
 
 
 def age_of(cell: Cell, now: float) -> float:
-    """Return the age of the oldest message that waits."""
+    """Return the age of the oldest message that waits, but for those whose turn was put off: nobody waits for them."""
     mailbox = list(cell.mailbox)
+    if cell.phase is READY and not cell.subscribers:
+        return max((now - one.sent_at for one in mailbox if not one.can_wait), default=0.0)
     return max((now - one.sent_at for one in mailbox[: cell.mailbox.urgent + 1]), default=0.0)
 
 

@@ -49,6 +49,24 @@ async def test_a_subscriber_is_not_shown_what_was_told_before_it_came(kernel: Ke
     assert listener.words == ["after"], "with a subscriber nothing is put off"
 
 
+async def test_nor_is_it_when_the_turns_that_were_put_off_are_about_to_begin(kernel: Kernel) -> None:
+    await kernel.wake("a")
+    kernel.tell_later("a", action=lambda player: player.feed.append(Said("before")))
+    kernel.tell("a", noting("begin"))
+    listener = Listener()
+    await kernel.subscribe("a", listener)
+    kernel.tell("a", lambda player: player.feed.append(Said("after")))
+    await wait_all_tasks_blocked()
+    assert listener.words == ["after"]
+
+
+async def test_an_actor_that_is_to_read_its_rows_again_forgets_what_it_has_put_off(kernel: Kernel) -> None:
+    await kernel.wake("a")
+    kernel.tell_later("a", action=noting("in the rows"))
+    kernel.runtime.resync(Address("player", "a"))
+    assert await kernel.ask("a", lambda player: list(player.done)) == []
+
+
 async def test_many_are_done_although_nobody_asks_and_not_by_all_actors_at_once(kernel: Kernel) -> None:
     keys = [str(number) for number in range(SPREAD)]
     players = [await kernel.wake(key) for key in keys]
@@ -65,10 +83,20 @@ async def test_actors_sleep_with_what_they_have_put_off_and_nobody_sees_it_wait(
     kernel = await make_kernel(idle=10)
     await kernel.wake("a")
     kernel.tell_later("a", action=noting("in the rows"))
+    await trio.sleep(5)
     assert kernel.portrait("a").summary.depth == 0
-    await trio.sleep(20)
+    await trio.sleep(15)
     assert not kernel.pool.cells
     assert await kernel.ask("a", lambda player: list(player.done)) == []
+
+
+async def test_what_was_put_off_does_not_count_as_late_when_its_turn_comes(kernel: Kernel) -> None:
+    await kernel.wake("a")
+    kernel.tell_later("a", action=noting("later"))
+    await trio.sleep(5)
+    kernel.tell("a", noting("now"))
+    summary = kernel.portrait("a").summary
+    assert (summary.depth, summary.oldest) == (2, 0)
 
 
 async def test_a_crash_ends_only_the_turn_that_was_put_off(kernel: Kernel) -> None:
