@@ -135,7 +135,7 @@ class Timeline(EntityActor, ABC):
         `admits` is a viewer's filter over the window, `rows` is read in place of the timeline's own rows.
         """
         ids = self.window.page(page, admits)
-        if ids is not None:
+        if ids is not None and (self.depth >= SIZE or self.window.is_sure_of(ids)):
             return ids
         if self.depth < SIZE and self.window.meets(page):
             return self.page_of_more(page, admits, rows)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from operator import attrgetter
@@ -109,6 +109,14 @@ class Window:
         """True if a page begins in the window, or right below it."""
         below, _, _ = page.bounds
         return bool(self._entries) and below >= self._entries[0].id
+
+    def is_sure_of(self, ids: Sequence[int]) -> bool:
+        """True if no boost on a page, its newest first, might be hidden because of an entry older than the window."""
+        shown = self.shown
+        if self.complete or not ids or (len(shown) > RECENT and ids[-1] >= shown[RECENT].id):
+            return True
+        oldest = shown[bisect_left(shown, ids[-1], key=ID) : RECENT]
+        return all(entry.reblog_of_id is None for entry in oldest)
 
     def may_hold(self, id: int) -> bool:
         """True if the timeline may hold a status: here, or on a page older than the window."""

@@ -280,3 +280,12 @@ async def test_a_home_reads_its_newest_entries_first_and_all_others_once_somebod
     asked.clear()
     assert ids(await ada.get(f"{HOME}?limit=4&max_id={made[5]}")) == made[6:]
     assert not asked
+
+
+async def test_a_boost_is_hidden_because_of_a_status_beyond_the_entries_that_are_read_first(
+    monkeypatch: pytest.MonkeyPatch, ada: Person
+) -> None:
+    monkeypatch.setattr(timeline, "FIRST", 4)
+    made = [(await ada.publish(str(number)))["id"] for number in range(6)][::-1]
+    await ada.post(f"/api/v1/statuses/{made[-1]}/reblog")
+    assert ids(await ada.get(f"{HOME}?limit=2")) == made[:2]
