@@ -20,12 +20,13 @@ from troupe.actors.federation.follower_lists import FollowerLists
 from troupe.actors.kernel import Origin, Refused
 from troupe.actors.outgoing.errors import OutgoingFailure
 from troupe.actors.relay import Relay
-from troupe.storage import blocks, tombstones
+from troupe.storage import blocks, remote_statuses, tombstones
 from troupe.storage import polls as stored_polls
 from troupe.storage.accounts import Account
 from troupe.storage.activities import FoundInbox
 from troupe.storage.engine.database import Connection
 from troupe.storage.outbox import DueEffect
+from troupe.storage.remote_statuses import Arrival
 from troupe.supervision.testing import Budget
 from troupe.supervision.testing.series import Series
 from troupe.supervision.testing.stage import Simulation, TwoServers, two_servers
@@ -139,6 +140,12 @@ def undone_activities_can_come_later(patch: Patch) -> None:
 def tombstones_are_forgotten(patch: Patch) -> None:
     """What comes after its Delete or its Undo is taken: a post, an acceptance."""
     patch.setattr(tombstones, "is_buried", never)
+    arriving = remote_statuses.arriving
+
+    async def forgetting(db: Connection, uri: str, author_id: int, now: datetime) -> Arrival:
+        return replace(await arriving(db, uri, author_id, now), is_buried=False)
+
+    patch.setattr(remote_statuses, "arriving", forgetting)
 
 
 def edits_come_in_order(patch: Patch) -> None:
