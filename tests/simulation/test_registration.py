@@ -57,7 +57,7 @@ def secret_in(letter: Letter) -> str:
     return letter.body.partition("confirmation_token=")[2].split()[0]
 
 
-@simulation(seeds=40, faults=3, world=with_mail)
+@simulation(seeds=60, faults=3, world=with_mail)
 async def test_a_name_has_one_owner_and_every_owner_gets_a_mail(sim: Simulation) -> None:
     made: list[User | None] = []
 
