@@ -20,6 +20,7 @@ from .rules.roles import Permission
 from .staff import NOT_ALLOWED, StaffAct, Target
 
 DROPPED = GivenUp("dropped by staff")
+NO_RELAY = 0  # has claimed what staff drop
 
 
 async def retry_effects(db: Connection, act: StaffAct, chosen: ChosenEffects) -> int | Refused:
@@ -45,8 +46,10 @@ async def drop_effects(db: Connection, act: StaffAct, chosen: ChosenEffects, mos
         await _give_up(db, one)
     if found:
         ids = [one.id for one in found]
-        await outbox.delete_many(db, ids)
         kinds = dict(Counter(one.kind for one in found))
+        for kind in kinds:
+            delete = KINDS[kind].delete if kind in KINDS else outbox.delete_claimed
+            await delete(db, [one.id for one in found if one.kind == kind], NO_RELAY)
         await act.log(db, "drop_effects", _target("effect", ids), "", count=len(ids), kinds=kinds)
     return len(found)
 

@@ -31,6 +31,7 @@ LOCK = f"""
     SELECT {COLUMNS} FROM outbox WHERE {CHOSEN} AND (claimed_until IS NULL OR claimed_until <= $5)
     ORDER BY id LIMIT $6 FOR UPDATE SKIP LOCKED
 """
+UNCLAIM = "UPDATE outbox SET claimed_by = NULL, claimed_until = NULL WHERE id = ANY($1::bigint[])"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +73,11 @@ async def waiting(db: Connection, chosen: ChosenEffects, limit: int) -> list[Wai
 
 
 async def lock(db: Connection, chosen: ChosenEffects, now: datetime, limit: int) -> list[WaitingEffect]:
-    """Return effects that no relay carries out, locked."""
-    return [_effect(row) for row in await db.fetch(LOCK, *chosen.values, now, limit)]
+    """Return effects that no relay carries out, locked. The claims of relays that are gone are ended."""
+    found = [_effect(row) for row in await db.fetch(LOCK, *chosen.values, now, limit)]
+    if gone := [one.id for one in found if one.claimed_until is not None]:
+        await db.execute(UNCLAIM, gone)
+    return found
 
 
 async def retry(db: Connection, chosen: ChosenEffects, now: datetime) -> list[int]:
