@@ -128,7 +128,7 @@ class Relay(Generic[C]):
                         await self._woken.wait()
                     woken, self._woken = self._woken.is_set(), trio.Event()
                     await self._round(None if stopping.is_set() else lanes)
-                    if woken:  # others may wake it soon; nobody does when it is idle
+                    if woken:  # more commits may follow; an idle relay has none to gather
                         with trio.move_on_after(GATHER):
                             await stopping.wait()
             await self._end()

@@ -70,7 +70,7 @@ class Inbox:
         except (DocumentMissing, UntrustedDocument):
             return None
         except Exception as error:
-            # A bug, or a document of a shape that nobody thought of: the activities after it go on.
+            # A bug, or a document of an unforeseen shape: the activities after it go on.
             raise GivenUp(describe(error)) from error
         return None
 

@@ -78,7 +78,7 @@ class LaterJobs:
         except (FetchFailed, StorageError):
             pass  # it is tried again when it is needed again, and a lost database is logged elsewhere
         except Exception as error:
-            # A document that nobody thought of must not end the work on others.
+            # A document of an unforeseen shape must not end the work on others.
             self._record("fetch.failed", error=error)
         finally:
             self._finish(domain, key)

@@ -376,7 +376,7 @@ def slices_of(cells: Mapping[str, Cell]) -> Iterable[list[Cell]]:
 
 
 def age_of(cell: Cell, now: float) -> float:
-    """Return the age of the oldest message that waits, but for those whose turn was put off: nobody waits for them."""
+    """Return the age of the oldest message that waits. Those whose turn was put off do not count."""
     mailbox = list(cell.mailbox)
     if cell.phase is READY and not cell.subscribers:
         return max((now - one.sent_at for one in mailbox if not one.can_wait), default=0.0)
