@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import platform
-from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, Concatenate, Literal, ParamSpec, TypeVar
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
-from ... import __version__
 from ...actors.kernel.ids import first_id_at
 from ...actors.rules.identity import domain_of
 from ...actors.rules.roles import Permission
@@ -22,10 +19,7 @@ from ...storage.dashboard import (
     OF_DOMAIN,
     OF_SERVER,
     OF_TAG,
-    CountTookTooLong,
-    Periods,
 )
-from ...storage.engine.database import Connection
 from ..access.context import HttpContext
 from ..answers.answer import Answer, json
 from ..answers.errors import invalid
@@ -35,13 +29,10 @@ from ..intake.input import Input
 from ..intake.paging import clamp
 from ..intake.parameters import Choice, Count, Maybe, Several, Text
 from ..router import api
-
-P = ParamSpec("P")
-T = TypeVar("T")
+from ..views import figures
 
 READ = ("admin:read",)
 MANAGE = Permission.VIEW_DASHBOARD
-MOST_DAYS = 366
 MOST_FIGURES = 1000  # days of all measures of a request together
 MOST_COHORTS = 62
 MOST_KEYS = 20
@@ -126,7 +117,7 @@ class RetentionQuery(Input):
 @api.post("/api/v1/admin/measures", auth="user", scopes=READ, permission=MANAGE)
 async def show_measures(context: HttpContext, wanted: MeasureQuery) -> Answer:
     """Measures for each day from `start_at` to `end_at`. Keys that are unknown, or about nothing, are left out."""
-    days = _days(wanted.start_at, wanted.end_at)
+    days = figures.days(wanted.start_at, wanted.end_at)
     before = [day - timedelta(days=len(days)) for day in days]
     keys = [key for key in wanted.keys if key in OF_SERVER or (key in MEASURES_ABOUT and wanted.about(key) is not None)]
     if len(keys) * len(days) > MOST_FIGURES:
@@ -134,8 +125,10 @@ async def show_measures(context: HttpContext, wanted: MeasureQuery) -> Answer:
     found: list[dict[str, object]] = []
     for key in keys:
         about = wanted.about(key)
-        now = await _counted(context, dashboard.measure, key, _periods(days, _next_day), about)
-        earlier = await _counted(context, dashboard.measure, key, _periods(before, _next_day), about)
+        now = await figures.counted(context, dashboard.measure, key, figures.periods(days, figures.next_day), about)
+        earlier = await figures.counted(
+            context, dashboard.measure, key, figures.periods(before, figures.next_day), about
+        )
         found.append(measure_fields(key, days, now, sum(now), sum(earlier), UNITS.get(key)))
     return json(found)
 
@@ -145,17 +138,17 @@ async def show_dimensions(context: HttpContext, wanted: DimensionQuery) -> Answe
     """Dimensions over a time, without one over the last month."""
     end = wanted.end_at or context.clock.now()
     start = wanted.start_at or end - timedelta(days=30)
-    if end - start > timedelta(days=MOST_DAYS):
-        raise invalid(f"Dates are too far apart (maximum is {MOST_DAYS} days)")
+    if end - start > timedelta(days=figures.MOST_DAYS):
+        raise invalid(f"Dates are too far apart (maximum is {figures.MOST_DAYS} days)")
     low, high = first_id_at(start), first_id_at(end + timedelta(days=1))
     limit = clamp(wanted.limit, SHOWN, 100)
     found: list[dict[str, object]] = []
     for key in wanted.keys:
         about = wanted.about(key)
         if key == VERSIONS:
-            found.append(dimension_fields(key, await _versions(context)))
+            found.append(dimension_fields(key, await figures.versions(context)))
         elif key in DIMENSIONS or (key in DIMENSIONS_ABOUT and about is not None):
-            rows = await _counted(context, dashboard.dimension, key, low, high, limit, about)
+            rows = await figures.counted(context, dashboard.dimension, key, low, high, limit, about)
             here = context.settings.local_domain
             named = [(one or here, one or here, str(value)) for one, value in rows]
             found.append(dimension_fields(key, named, "bytes" if key == "space_usage" else None))
@@ -168,11 +161,13 @@ async def show_retention(context: HttpContext, wanted: RetentionQuery) -> Answer
     if wanted.start_at is None or wanted.end_at is None:
         return json([])
     monthly = wanted.frequency == "month"
-    following = _next_month if monthly else _next_day
-    begins = _stretch(_first(wanted.start_at, monthly=monthly), wanted.end_at, following, MOST_COHORTS)
-    periods = _periods(begins, following)
-    sizes = await _counted(context, dashboard.new_users, periods)
-    active = await _counted(context, dashboard.retention, periods.low, periods.high)
+    following = figures.next_month if monthly else figures.next_day
+    begins = figures.stretch(
+        figures.beginning(wanted.start_at, monthly=monthly), wanted.end_at, following, MOST_COHORTS
+    )
+    periods = figures.periods(begins, following)
+    sizes = await figures.counted(context, dashboard.new_users, periods)
+    active = await figures.counted(context, dashboard.retention, periods.low, periods.high)
     return json(
         [
             cohort_fields(
@@ -182,55 +177,3 @@ async def show_retention(context: HttpContext, wanted: RetentionQuery) -> Answer
             for cohort, begin in enumerate(begins)
         ]
     )  # fmt: skip
-
-
-async def _counted(
-    context: HttpContext, count: Callable[Concatenate[Connection, P], Awaitable[T]], *args: P.args, **kwargs: P.kwargs
-) -> T:
-    """Return a figure. Raises 422 for one that takes too long to count."""
-    try:
-        return await context.database.transact(dashboard.in_time, count, *args, **kwargs)
-    except CountTookTooLong:
-        raise invalid("Dates are too far apart to count this in time") from None
-
-
-async def _versions(context: HttpContext) -> list[tuple[str, str, str]]:
-    postgres = await context.database.read(lambda db: db.fetchval("SHOW server_version"))
-    return [
-        ("troupe", "Troupe", __version__),
-        ("python", "Python", platform.python_version()),
-        ("postgresql", "PostgreSQL", str(postgres).partition(" ")[0]),
-    ]
-
-
-def _days(start: datetime, end: datetime) -> list[datetime]:
-    return _stretch(_first(start, monthly=False), end, _next_day, MOST_DAYS)
-
-
-def _stretch(start: datetime, end: datetime, following: Callable[[datetime], datetime], most: int) -> list[datetime]:
-    """Return the beginnings of the periods from one time to another. Raises 422 for too many."""
-    begins: list[datetime] = []
-    while start <= end:
-        if len(begins) == most:
-            raise invalid(f"Dates are too far apart (maximum is {most} periods)")
-        begins.append(start)
-        start = following(start)
-    return begins
-
-
-def _first(time: datetime, *, monthly: bool) -> datetime:
-    day = time.replace(hour=0, minute=0, second=0, microsecond=0)
-    return day.replace(day=1) if monthly else day
-
-
-def _next_day(time: datetime) -> datetime:
-    return time + timedelta(days=1)
-
-
-def _next_month(time: datetime) -> datetime:
-    return (time.replace(day=1) + timedelta(days=32)).replace(day=1)
-
-
-def _periods(begins: list[datetime], following: Callable[[datetime], datetime]) -> Periods:
-    ends = [following(begin) for begin in begins]
-    return Periods([first_id_at(one) for one in begins], [first_id_at(one) for one in ends], begins, ends)

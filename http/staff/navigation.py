@@ -17,7 +17,10 @@ class Section:
 
 
 SECTIONS: dict[str, tuple[Section, ...]] = {
-    "": (Section("Overview", "/admin", Permission.VIEW_DASHBOARD),),
+    "": (
+        Section("Overview", "/admin", Permission.VIEW_DASHBOARD),
+        Section("Figures", "/admin/figures", Permission.VIEW_DASHBOARD),
+    ),
     "Moderation": (
         Section("Reports", "/admin/reports", Permission.MANAGE_REPORTS),
         Section("Accounts", "/admin/accounts", Permission.MANAGE_USERS),

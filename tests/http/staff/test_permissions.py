@@ -43,12 +43,14 @@ NEEDED = {
     "/admin/outbox": Permission.VIEW_DEVOPS,
     "/admin/dead_letters": Permission.VIEW_DEVOPS,
     "/admin/live": Permission.VIEW_DASHBOARD,
+    "/admin/figures": Permission.VIEW_DASHBOARD,
     "/admin": Permission.VIEW_DASHBOARD,
 }
 
 # What does the same thing by the API.
 ALIKE = {
     ("GET", "/admin"): ("POST", "/api/v1/admin/measures"),
+    ("GET", "/admin/figures"): ("POST", "/api/v1/admin/retention"),
     ("GET", "/admin/accounts"): ("GET", "/api/v2/admin/accounts"),
     ("GET", "/admin/accounts/<id>"): ("GET", "/api/v1/admin/accounts/<id>"),
     ("POST", "/admin/accounts/<id>/act"): ("POST", "/api/v1/admin/accounts/<id>/action"),

@@ -1,0 +1,146 @@
+"""The page of figures: what users did on each day, where it came from, and how many users stay."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Annotated, Concatenate, Literal, ParamSpec, TypeVar
+
+import trio
+
+from ...actors.kernel.ids import first_id_at
+from ...actors.rules.roles import Permission
+from ...storage import dashboard
+from ...storage.engine.database import Connection
+from ..access.context import HttpContext
+from ..answers.answer import Answer
+from ..answers.errors import HttpError
+from ..intake.input import Input
+from ..intake.parameters import Choice
+from ..intake.request import Request
+from ..router import api
+from ..views import figures
+from .member import staff_member
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+PERMISSION = Permission.VIEW_DASHBOARD
+PATH = "/admin/figures"
+PATIENCE = 10.0  # seconds for all figures of a page; those that come later are left out
+SHOWN = 10  # of a dimension
+MONTHS = 6  # of which sign-ups are followed
+MEASURES = {
+    "new_users": "New users",
+    "active_users": "Active users, added up over the days",
+    "interactions": "Favourites, boosts and replies",
+    "opened_reports": "Reports opened",
+    "resolved_reports": "Reports resolved",
+}
+DIMENSIONS = {
+    "servers": "Posts by server",
+    "sources": "Sign-ups by app",
+    "languages": "Sign-ups by language",
+}
+
+
+class FigureQuery(Input):
+    """Over how many days, today included."""
+
+    days: Annotated[Literal["7", "30", "90"], Choice] = "30"
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A row of the first table. `daily` is None if it took too long to count."""
+
+    words: str
+    daily: Sequence[int] | None
+    before: int = 0  # in as many days before
+
+    @property
+    def total(self) -> int:
+        return sum(self.daily or ())
+
+    @property
+    def highest(self) -> int:
+        return max(self.daily or (0,))
+
+
+@dataclass(frozen=True, slots=True)
+class Cohort:
+    """The users who signed up in a month, and the percentage of them that was active in it and in each later one."""
+
+    month: datetime
+    size: int
+    active: Sequence[int]
+
+
+@dataclass
+class Counting:
+    """Counts the figures of one page, as long as there is time."""
+
+    context: HttpContext
+    until: float  # of Trio's clock
+
+    async def count(
+        self, figure: Callable[Concatenate[Connection, P], Awaitable[T]], *args: P.args, **kwargs: P.kwargs
+    ) -> T | None:
+        """Return a figure. None if it takes too long."""
+        if trio.current_time() >= self.until:
+            return None
+        try:
+            return await figures.counted(self.context, figure, *args, **kwargs)
+        except HttpError:
+            return None
+
+
+@api.get(PATH, page=True)
+async def show(context: HttpContext, request: Request, wanted: FigureQuery) -> Answer:
+    """Show the figures of the last days."""
+    me = await staff_member(context, request, PERMISSION)
+    now, number = context.clock.now(), int(wanted.days)
+    counting = Counting(context, trio.current_time() + PATIENCE)
+    days = figures.days(now - timedelta(days=number - 1), now)
+    return me.page(
+        "figures.html",
+        number=number,
+        days=days,
+        measures=[await _measure(counting, key, words, days) for key, words in MEASURES.items()],
+        dimensions=[(words, await _dimension(counting, key, days)) for key, words in DIMENSIONS.items()],
+        space=await _dimension(counting, "space_usage", days),
+        versions=await figures.versions(context),
+        cohorts=await _cohorts(counting, now),
+    )
+
+
+async def _measure(counting: Counting, key: str, words: str, days: list[datetime]) -> Measure:
+    earlier = [day - timedelta(days=len(days)) for day in days]
+    daily = await counting.count(dashboard.measure, key, figures.periods(days, figures.next_day))
+    before = await counting.count(dashboard.measure, key, figures.periods(earlier, figures.next_day))
+    return Measure(words, daily if before is not None else None, sum(before or ()))
+
+
+async def _dimension(counting: Counting, key: str, days: list[datetime]) -> list[tuple[str, int]] | None:
+    low, high = first_id_at(days[0]), first_id_at(figures.next_day(days[-1]))
+    found = await counting.count(dashboard.dimension, key, low, high, SHOWN)
+    here = counting.context.settings.local_domain
+    return None if found is None else [(name or here, value) for name, value in found]
+
+
+async def _cohorts(counting: Counting, now: datetime) -> list[Cohort] | None:
+    """Return the cohorts of the last months, the oldest first."""
+    months = [figures.beginning(now, monthly=True)]
+    while len(months) < MONTHS:
+        months.insert(0, figures.beginning(months[0] - timedelta(days=1), monthly=True))
+    periods = figures.periods(months, figures.next_month)
+    sizes = await counting.count(dashboard.new_users, periods)
+    active = await counting.count(dashboard.retention, periods.low, periods.high)
+    if sizes is None or active is None:
+        return None
+    return [
+        Cohort(month, size, [round(100 * active.get((cohort, later), 0) / size) for later in range(cohort, MONTHS)])
+        for cohort, (month, size) in enumerate(zip(months, sizes, strict=True))
+        if size
+    ]
