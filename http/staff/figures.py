@@ -45,7 +45,7 @@ DIMENSIONS = {
 }
 
 
-class FigureQuery(Input):
+class ShownDays(Input):
     """Over how many days, today included."""
 
     days: Annotated[Literal["7", "30", "90"], Choice] = "30"
@@ -97,7 +97,7 @@ class Counting:
 
 
 @api.get(PATH, page=True)
-async def show(context: HttpContext, request: Request, wanted: FigureQuery) -> Answer:
+async def show(context: HttpContext, request: Request, wanted: ShownDays) -> Answer:
     """Show the figures of the last days."""
     me = await staff_member(context, request, PERMISSION)
     now, number = context.clock.now(), int(wanted.days)
