@@ -8,7 +8,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help run test bench lint types lock clean browser ffmpeg promtool wrk proxies
+.PHONY: help run test tests bench lint types lock clean browser ffmpeg promtool wrk proxies
 
 bin := .venv/bin
 pip := $(bin)/python -m pip --disable-pip-version-check
@@ -21,9 +21,13 @@ help:
 run: .venv/.troupe
 	@exec $(bin)/troupe serve
 
+# Types and style are checked beside the tests: these leave a part of two cores idle, and both are told of in the end.
+test: .venv/.test .venv/.troupe browser ffmpeg promtool wrk proxies
+	@$(MAKE) --no-print-directory --jobs=2 lint tests
+
 # Three processes for two cores, because many tests wait for processes that they have started. Files in the order of
 # their folders: the last ones are short, so that no process waits long for the others.
-test: lint browser ffmpeg promtool wrk proxies
+tests: .venv/.test .venv/.troupe
 	$(bin)/python -m pytest -q -n 3 --dist loadfile --no-loadscope-reorder --durations=15 tests
 
 lint: .venv/.test .venv/.troupe
