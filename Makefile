@@ -26,9 +26,10 @@ test: .venv/.test .venv/.troupe browser ffmpeg promtool wrk proxies
 	@$(MAKE) --no-print-directory --jobs=2 lint tests
 
 # Three processes for two cores, because many tests wait for processes that they have started. Files in the order of
-# their folders: the last ones are short, so that no process waits long for the others.
+# their folders: the last ones are short, so that no process waits long for the others. Each process loads all tests:
+# they are kept compiled, also for a shell that asks Python not to do so.
 tests: .venv/.test .venv/.troupe
-	$(bin)/python -m pytest -q -n 3 --dist loadfile --no-loadscope-reorder --durations=15 tests
+	PYTHONDONTWRITEBYTECODE= $(bin)/python -m pytest -q -n 3 --dist loadfile --no-loadscope-reorder --durations=15 tests
 
 lint: .venv/.test .venv/.troupe
 	$(bin)/ruff check .

@@ -1,6 +1,7 @@
 """What every room's tests start from: no settings of the shell's, and a real PostgreSQL for those who ask.
 
-One server a run, and for each test that asks a database of its own (`tests/databases.py`).
+One server for each process of a run, and for each test that asks a database of its own (`tests/databases.py`). Their
+files are copies of what is made once for all processes (`tests/made_once.py`).
 """
 
 import gc
@@ -10,9 +11,10 @@ import signal
 import tempfile
 from collections import defaultdict
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import asyncpg
 import pytest
@@ -25,6 +27,7 @@ from .buckets import s3_server
 from .data_folders import copy_data, passable_folder
 from .databases import Databases
 from .kept_connections import CurrentLoop, Loan
+from .made_once import made_once
 
 # Settings of the shell that runs the tests are no settings of the servers under test.
 # The simulator's own variables stay: they say which seeds to run.
@@ -40,6 +43,9 @@ if "TMPDIR" not in os.environ and MEMORY.is_dir() and shutil.disk_usage(MEMORY).
 
 # With these, what a killed process had committed is still there; only a power cut could take it.
 WITHOUT_THE_DISK = "fsync = off\nfull_page_writes = off\n"
+
+SHARED = "shared_folder"  # the key under which a worker of xdist is told the folder that all of them share
+SHARED_FOLDER = pytest.StashKey[Path]()
 
 # A shell that starts the tests in the background has them ignore these signals, and so would each server of a test.
 for _number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
@@ -82,30 +88,54 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
             terminalreporter.write_line(f"{spent:.1f}s {place}")
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Tell a worker of xdist which folder all workers share. It is deleted when they have ended."""
+    config: pytest.Config = node.config
+    if SHARED_FOLDER not in config.stash:
+        stack = ExitStack()
+        config.add_cleanup(stack.close)
+        config.stash[SHARED_FOLDER] = stack.enter_context(passable_folder())
+    node.workerinput[SHARED] = str(config.stash[SHARED_FOLDER])
+
+
 @pytest.fixture(scope="session")
-def made_cluster() -> Iterator[Path]:
+def shared_folder(pytestconfig: pytest.Config) -> Iterator[Path]:
+    """A folder that all processes of this run share."""
+    given: str | None = getattr(pytestconfig, "workerinput", {}).get(SHARED)
+    with passable_folder() as own:
+        yield Path(given) if given is not None else own
+
+
+@pytest.fixture(scope="session")
+def made_cluster(shared_folder: Path) -> Path:
     """A data directory whose PostgreSQL was made and has stopped. Tests copy it, because initdb takes much longer."""
-    with passable_folder() as data:
+
+    def make(data: Path) -> None:
         with embedded(data, durable=False):
             pass
-        yield data
+
+    return made_once(shared_folder / "cluster", make)
 
 
 @pytest.fixture(scope="session")
-def prepared(made_cluster: Path) -> Iterator[Path]:
+def prepared(made_cluster: Path, shared_folder: Path) -> Path:
     """A data directory whose PostgreSQL has stopped. Its schema is up to date, and it does not wait for the disk."""
-    with _copy(made_cluster) as data:
+
+    def make(data: Path) -> None:
+        copy_data(made_cluster, data)
         with embedded(data, durable=False) as postgres:
             upgrade(postgres.dsn)
         with (data / "postgres" / "postgresql.auto.conf").open("a") as settings:
             settings.write(WITHOUT_THE_DISK)
-        yield data
+
+    return made_once(shared_folder / "prepared", make)
 
 
 @pytest.fixture(scope="session")
-def server(made_cluster: Path) -> Iterator[Embedded]:
-    """A PostgreSQL server that does not wait for the disk."""
-    with _copy(made_cluster) as data, embedded(data, durable=False) as running:
+def server(prepared: Path) -> Iterator[Embedded]:
+    """A PostgreSQL server that does not wait for the disk. The schema of its database `postgres` is up to date."""
+    with _copy(prepared) as data, embedded(data, durable=False) as running:
         yield running
 
 

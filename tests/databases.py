@@ -18,7 +18,6 @@ from typing import Any, TypeVar
 import asyncpg
 
 from troupe.storage.engine.connect import connect
-from troupe.storage.engine.term import upgrade
 
 from .kept_connections import KeptConnections, Loan
 
@@ -63,7 +62,7 @@ END_OTHERS = """
 
 
 class Databases:
-    """The databases of one PostgreSQL server."""
+    """The databases of one PostgreSQL server, whose database `postgres` has the schema and no rows."""
 
     def __init__(self, dsn: str) -> None:
         self._dsn = dsn
@@ -72,8 +71,7 @@ class Databases:
         self._connections: dict[str, Any] = {}
         self._free: list[str] = []
         self._numbers = count(1)
-        self._administer(f"CREATE DATABASE {TEMPLATE}")
-        upgrade(self.named(TEMPLATE))
+        self._administer(f"CREATE DATABASE {TEMPLATE} TEMPLATE postgres")
         self._fresh = self._on(TEMPLATE, _Fresh.read)
         self._leave(TEMPLATE)  # PostgreSQL copies no database that is in use
 

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from datetime import UTC, datetime, timedelta, timezone
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from random import Random
@@ -61,7 +62,7 @@ class Maker:
             return self._collection(origin, members)
         assert is_dataclass(kind), f"a field of type {kind} can't be made, and perhaps not be written"
         assert isinstance(kind, type)
-        hints = get_type_hints(kind)
+        hints = hints_of(kind)
         self._depth += 1
         made = kind(**{one.name: self.make(hints[one.name]) for one in fields(kind) if one.init})
         self._depth -= 1
@@ -72,6 +73,12 @@ class Maker:
         if origin in COLLECTIONS:
             return COLLECTIONS[origin]([self.make(members[0]) for _ in range(count)])
         return {self.make(members[0]): self.make(members[1]) for _ in range(count)}
+
+
+@cache
+def hints_of(kind: type) -> dict[str, Any]:
+    """The types of the fields of a class."""
+    return get_type_hints(kind)
 
 
 LEAVES: dict[Any, Callable[[Random], Any]] = {
@@ -99,8 +106,6 @@ MESSAGES = {name: kind for name, kind in CLASSES.items() if issubclass(kind, Mes
 
 def derived(base: type[T]) -> Iterator[type[T]]:
     """The classes of the server that are derived from one; `slots=True` leaves a second class behind for a while."""
-    for path in MODULES:
-        import_module(f"troupe.{name_of(path)}")
     for kind in base.__subclasses__():
         yield from derived(kind)
         if kind.__module__.startswith("troupe.") and vars(sys.modules[kind.__module__]).get(kind.__name__) is kind:
@@ -142,6 +147,8 @@ OF_SESSIONS = {StreamGap, StreamResumed}
 
 @pytest.mark.parametrize("base", [Message, Event, Effect])
 def test_every_class_is_registered(base: type) -> None:
+    for path in MODULES:
+        import_module(f"troupe.{name_of(path)}")
     assert {*derived(base)} - {*CLASSES.values(), StatusEvent, SystemMessage, *OF_SESSIONS} == set()
 
 

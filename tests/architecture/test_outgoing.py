@@ -42,7 +42,10 @@ def connecting(module: Path) -> Iterator[str]:
     """The clients that a module imports, and the names in it by which one connects."""
     for _, name in imported(module):
         yield from (client for client in CLIENTS if name == client or name.startswith(f"{client}."))
-    for node in ast.walk(ast.parse(module.read_text("utf-8"))):
+    source = module.read_text("utf-8")
+    if not any(name in source for name in CALLS):  # parsing takes much longer
+        return
+    for node in ast.walk(ast.parse(source)):
         match node:
             case ast.Attribute(attr=name) | ast.Name(id=name) | ast.alias(name=name) if name in CALLS:
                 yield name

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from .imports import import_statements
+
 ROOT = Path(__file__).parents[2]
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 ROOMS = ("storage", "actors", "http", "supervision")
@@ -60,10 +62,10 @@ def _outside(besides: Path | None = None) -> set[str]:
     names: set[str] = set()
     for room in ROOMS:
         for module in (path for path in (ROOT / room).rglob("*.py") if besides not in path.parents):
-            for node in ast.walk(ast.parse(module.read_text("utf-8"))):
+            for node in import_statements(module):
                 if isinstance(node, ast.Import):
                     names |= {alias.name.split(".")[0] for alias in node.names}
-                elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
+                elif not node.level and node.module:
                     names.add(node.module.split(".")[0])
     return names - sys.stdlib_module_names
 

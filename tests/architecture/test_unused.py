@@ -1,10 +1,9 @@
 """Every function and method of the four rooms is used by the rooms themselves, and not by tests alone."""
 
 import ast
-from collections import Counter
-from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
+from typing import TypeGuard
 
 ROOT = Path(__file__).parents[2]
 MODULES = [
@@ -17,11 +16,9 @@ KIT = ROOT / "supervision" / "testing"
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-def definitions(tree: ast.AST) -> Iterator[Function]:
-    """Functions that are only found by their name: a decorator with arguments registers what it decorates."""
-    for node in ast.walk(tree):
-        if isinstance(node, Function) and not any(isinstance(one, ast.Call) for one in node.decorator_list):
-            yield node
+def is_found_by_name(node: ast.AST) -> TypeGuard[Function]:
+    """True for a function that is only found by its name: a decorator with arguments registers what it decorates."""
+    return isinstance(node, Function) and not any(isinstance(one, ast.Call) for one in node.decorator_list)
 
 
 def overriding() -> set[str]:
@@ -40,29 +37,32 @@ def is_ours(kind: type) -> bool:
     return kind.__module__.partition(".")[0] == "troupe"
 
 
-def mentions(tree: ast.AST) -> Iterator[str]:
-    """Every name that a module uses: as a name, an attribute, an import, or a text (for `getattr` and templates)."""
-    for node in ast.walk(tree):
-        match node:
-            case ast.Name(id=name) | ast.Attribute(attr=name) | ast.alias(name=name) | ast.keyword(arg=str(name)):
-                yield name
-            case ast.Constant(value=str(text)) if text.isidentifier():
-                yield text
-            case _:
-                pass
+def mentioned(node: ast.AST) -> str | None:
+    """The name that is used: as a name, an attribute, an import, or a text (for `getattr` and templates)."""
+    match node:
+        case ast.Name(id=name) | ast.Attribute(attr=name) | ast.alias(name=name) | ast.keyword(arg=str(name)):
+            return name
+        case ast.Constant(value=str(text)) if text.isidentifier():
+            return text
+        case _:
+            return None
 
 
 def unused() -> list[str]:
-    trees = {path: ast.parse(path.read_text("utf-8")) for path in MODULES}
-    mentioned = Counter(name for tree in trees.values() for name in mentions(tree))
+    functions: list[tuple[Path, Function]] = []
+    names: set[str | None] = set()
+    for path in MODULES:
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            names.add(mentioned(node))
+            if is_found_by_name(node):
+                functions.append((path, node))
     templates = "".join(path.read_text("utf-8") for path in (ROOT / "http").rglob("*.html"))
     called = overriding()
     return [
         f"{path.relative_to(ROOT)}:{node.lineno} {node.name}"
-        for path, tree in trees.items()
+        for path, node in functions
         if KIT not in path.parents
-        for node in definitions(tree)
-        if not mentioned[node.name]
+        and node.name not in names
         and not node.name.startswith("__")
         and node.name not in called
         and node.name not in templates

@@ -5,6 +5,7 @@ A test names its rows in a marker, `@rows("S043", "S044")`. `python -m tests.che
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -20,11 +21,13 @@ def titles() -> dict[str, str]:
     return {number: title for number, _, title in (line.partition(" ") for line in lines)}
 
 
+@cache
 def holders() -> dict[str, list[str]]:
     """The tests of each row that a test names."""
     found: dict[str, list[str]] = {}
     for path in sorted(TESTS.rglob("test_*.py")):
-        for name, numbers in _marked(ast.parse(path.read_text("utf-8"))):
+        source = path.read_text("utf-8")
+        for name, numbers in _marked(ast.parse(source)) if "@rows" in source else ():  # parsing takes much longer
             for number in numbers:
                 found.setdefault(number, []).append(f"{path.relative_to(TESTS.parent)}::{name}")
     return found

@@ -422,6 +422,7 @@ def test_a_restore_that_is_killed_leaves_no_rows_and_is_finished(
     give_up_at = time.monotonic() + PATIENCE
     while transact_once(bare_dsn, _others):
         assert time.monotonic() < give_up_at
+        time.sleep(0.02)  # each look is a process of PostgreSQL
     assert table_rows(bare_dsn) == {}
     ok(restore())
     assert table_rows(bare_dsn) == table_rows(dsn)

@@ -29,24 +29,43 @@ OLD = 16
 Run = Callable[..., Result]
 
 
+@pytest.fixture(scope="module")
+def with_bob(prepared: Path) -> Iterator[Path]:
+    """A data folder with a database that has a row, whose PostgreSQL does not run. Tests copy it."""
+    with passable_folder() as folder:
+        copy_data(prepared, folder)
+        with embedded(folder, durable=False) as server:
+            Rows(server.dsn).account(1, "bob", None)
+        yield folder
+
+
+@pytest.fixture(scope="module")
+def old_with_bob(with_bob: Path) -> Iterator[Path]:
+    """The same, as the older PostgreSQL of the wheel would have made it."""
+    with passable_folder() as folder:
+        copy_data(with_bob, folder)
+        shutil.rmtree(folder / "postgres")
+        with older_server(folder) as server:
+            migrate_schema(server.dsn)
+            Rows(server.dsn).account(1, "bob", None)
+        until_gone(folder)
+        yield folder
+
+
 @pytest.fixture
-def data(prepared: Path, data: Path) -> Path:
-    """A data folder with a database that has a row, whose PostgreSQL does not run."""
-    copy_data(prepared, data)
-    with embedded(data, durable=False) as server:
-        Rows(server.dsn).account(1, "bob", None)
+def data(with_bob: Path, data: Path) -> Path:
+    """A data folder of the test's own with a database that has a row, whose PostgreSQL does not run."""
+    copy_data(with_bob, data)
     return data
 
 
 @pytest.fixture
-def old_data(data: Path) -> Iterator[Path]:
+def old_data(old_with_bob: Path) -> Iterator[Path]:
     """The same, as the older PostgreSQL of the wheel would have made it."""
-    shutil.rmtree(data / "postgres")
-    with older_server(data) as server:
-        migrate_schema(server.dsn)
-        Rows(server.dsn).account(1, "bob", None)
-    yield data
-    until_gone(data)
+    with passable_folder() as data:
+        copy_data(old_with_bob, data)
+        yield data
+        until_gone(data)
 
 
 @pytest.fixture
