@@ -24,11 +24,11 @@ async def references_of(
         parent=None if parent is None else parent.uri,
         quoted=None if quoted is None else quoted.uri,
         quoted_page=None if quoted is None else quoted.url,
-        quote_authorization=await _authorization_of(shown, names, accounts),
+        quote_authorization=_authorization_of(shown, names),
     )
 
 
-async def _authorization_of(shown: ShownStatus, names: LocalNames, accounts: AccountCache) -> str | None:
+def _authorization_of(shown: ShownStatus, names: LocalNames) -> str | None:
     """Return the document that allows the quote of a status. Authors need none to quote themselves."""
     status, quoted = shown.status, shown.quoted
     if status.quote_state != "accepted" or quoted is None or quoted.author.id == shown.author.id:

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator
 
 import regex
 
-SHORTCODE_CHARACTERS = 100
 CATEGORY_CHARACTERS = 100
 
 SHORTCODE = regex.compile(r"[a-zA-Z0-9_]{2,100}")

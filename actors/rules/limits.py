@@ -4,8 +4,6 @@ The figures are those of Mastodon 4.5. `configuration` of `/api/v2/instance` pub
 and mobile clients have them built in, so with other figures users would learn of a limit only by a refusal.
 """
 
-from .visibility import Visibility
-
 # statuses.max_characters, .characters_reserved_per_url, .max_media_attachments
 STATUS_CHARACTERS = 500
 URL_WEIGHT = 23
@@ -71,6 +69,3 @@ SCHEDULED_STATUSES_A_DAY = 25
 REPORT_COMMENT_CHARACTERS = 1_000
 REPORT_STATUSES = 50  # staff reads them all at once
 REPORT_NOTE_CHARACTERS = 2_000
-
-# From the most visible to the least.
-VISIBILITIES: tuple[Visibility, ...] = ("public", "unlisted", "private", "direct")

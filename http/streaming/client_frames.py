@@ -14,7 +14,7 @@ from wsproto.frame_protocol import CloseReason
 
 FINAL, RESERVED, OPCODE = 0x80, 0x70, 0x0F
 MASKED, LENGTH = 0x80, 0x7F
-TWO_BYTES, EIGHT_BYTES = 126, 127
+TWO_BYTES = 126  # says that two bytes with the length follow; 127 says eight
 LONGEST_CONTROL = 125
 LARGEST_LENGTH = 2**63 - 1
 MASK = 4  # bytes

@@ -8,7 +8,6 @@ from pathlib import Path
 RESTORING = "restoring"
 
 FOLDER = 0o700
-FILE = 0o600
 FOR_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 # The mode of missing folders above the data folder, which are made.

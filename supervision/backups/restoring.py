@@ -101,7 +101,7 @@ def _restore_files(folder: BackupFolder, manifest: Manifest, data: Path, show: S
     owner = data.stat()
     with show("Files", len(manifest.files)) as update:
         for name, file in manifest.files.items():
-            _restore_file(folder, file, data / name, _giver(data, owner))
+            _restore_file(folder, file, data / name, _giver(owner))
             update(1)
     flush_disk(data)
 
@@ -128,7 +128,7 @@ def _make_folders(folder: Path, give: Callable[[Path], None]) -> None:
         give(folder)
 
 
-def _giver(data: Path, owner: os.stat_result) -> Callable[[Path], None]:
+def _giver(owner: os.stat_result) -> Callable[[Path], None]:
     """Return the function that gives what root makes to the owner of the data folder, if that is another user."""
 
     def give(path: Path) -> None:

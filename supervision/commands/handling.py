@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Concatenate, ParamSpec
 
 from ...actors.commands import report_handling
 from ...actors.kernel import Refused
 from ...actors.kernel.ids import Ids
 from ...actors.rules.markup import plain
-from ...actors.staff import StaffAct, act_at_command_line
+from ...actors.staff import act_at_command_line
 from ...storage import accounts, reports, statuses
 from ...storage.engine.database import Connection
 from ...storage.paging import Page
@@ -20,8 +18,6 @@ from .making import InvalidAccount
 from .moderating import find_account
 
 MOST_NOTES = 1000
-P = ParamSpec("P")
-Act = Callable[Concatenate[Connection, StaffAct, int, P], Awaitable[Report | Refused]]
 
 
 class InvalidReport(Exception):

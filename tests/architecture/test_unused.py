@@ -1,6 +1,8 @@
-"""Every function and method of the four rooms is used by the rooms themselves, and not by tests alone."""
+"""Every function, class and constant of the four rooms is used by the rooms themselves, and not by tests alone."""
 
 import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import TypeGuard
@@ -48,26 +50,63 @@ def mentioned(node: ast.AST) -> str | None:
             return None
 
 
-def unused() -> list[str]:
-    functions: list[tuple[Path, Function]] = []
-    names: set[str | None] = set()
-    for path in MODULES:
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            names.add(mentioned(node))
+def read(node: ast.AST) -> str | None:
+    """The name that is read or imported. Texts do not count: a constant is not found by its name."""
+    match node:
+        case ast.Name(id=name, ctx=ast.Load()) | ast.Attribute(attr=name) | ast.alias(name=name):
+            return name
+        case _:
+            return None
+
+
+def values(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """The line and the name of each class, constant and alias of a type that stands directly in a module."""
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef):
+            yield node.lineno, node.name
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+                yield from ((node.lineno, one.id) for one in ast.walk(target) if isinstance(one, ast.Name))
+
+
+@dataclass
+class Sources:
+    """What modules define, and the names that they use."""
+
+    functions: list[tuple[Path, int, str]] = field(default_factory=list[tuple[Path, int, str]])
+    values: list[tuple[Path, int, str]] = field(default_factory=list[tuple[Path, int, str]])
+    mentioned: set[str | None] = field(default_factory=set[str | None])
+    read: set[str | None] = field(default_factory=set[str | None])
+
+    def add(self, path: Path, tree: ast.Module) -> None:
+        self.values += [(path, line, name) for line, name in values(tree)]
+        for node in ast.walk(tree):
+            self.mentioned.add(mentioned(node))
+            self.read.add(read(node))
             if is_found_by_name(node):
-                functions.append((path, node))
+                self.functions.append((path, node.lineno, node.name))
+
+    def unused(self, elsewhere: set[str], templates: str) -> list[str]:
+        """The definitions that nothing uses. A library uses the names `elsewhere`."""
+        functions = [one for one in self.functions if one[2] not in self.mentioned | elsewhere]
+        found = functions + [one for one in self.values if one[2] not in self.read]
+        return [
+            f"{path.relative_to(ROOT)}:{line} {name}"
+            for path, line, name in found
+            if KIT not in path.parents and not name.startswith("__") and name not in templates
+        ]
+
+
+def test_nothing_is_there_for_tests_alone() -> None:
+    sources = Sources()
+    for path in MODULES:
+        sources.add(path, ast.parse(path.read_text("utf-8")))
     templates = "".join(path.read_text("utf-8") for path in (ROOT / "http").rglob("*.html"))
-    called = overriding()
-    return [
-        f"{path.relative_to(ROOT)}:{node.lineno} {node.name}"
-        for path, node in functions
-        if KIT not in path.parents
-        and node.name not in names
-        and not node.name.startswith("__")
-        and node.name not in called
-        and node.name not in templates
-    ]
+    assert sources.unused(overriding(), templates) == []
 
 
-def test_no_function_is_there_for_tests_alone() -> None:
-    assert unused() == []
+def test_a_function_a_constant_and_a_class_that_nothing_uses_are_found() -> None:
+    sources = Sources()
+    source = "ONE, TWO = 1, 2\nThree = int\nclass Four: pass\ndef five(x=TWO): return 'Three'\n"
+    sources.add(ROOT / "one.py", ast.parse(source))
+    assert sources.unused(set(), "") == ["one.py:4 five", "one.py:1 ONE", "one.py:2 Three", "one.py:3 Four"]
