@@ -30,11 +30,11 @@ def all_endpoints() -> tuple[Endpoint, ...]:
 
 
 @dataclass(slots=True, eq=False)
-class _Node:
+class _PathNode:
     """A node of the prefix tree: the segments that may follow, and the endpoint that ends here."""
 
-    words: dict[str, _Node] = field(default_factory=dict[str, "_Node"])
-    parameter: _Node | None = None
+    words: dict[str, _PathNode] = field(default_factory=dict[str, "_PathNode"])
+    parameter: _PathNode | None = None
     end: Endpoint | None = None
 
 
@@ -42,7 +42,7 @@ class PathTable:
     """Endpoints by method and path. Where a word and a parameter both fit, the word wins."""
 
     def __init__(self, endpoints: Iterable[Endpoint]) -> None:
-        self._methods: dict[str, _Node] = {}
+        self._methods: dict[str, _PathNode] = {}
         self._fixed: dict[tuple[str, str], Endpoint] = {}  # those whose paths have no parameters
         self._names: dict[str, list[str]] = {}
         for endpoint in endpoints:
@@ -66,19 +66,19 @@ class PathTable:
     def _add(self, endpoint: Endpoint) -> None:
         if not SEGMENT.search(endpoint.path):
             self._fixed[endpoint.method, endpoint.path] = endpoint
-        node = self._methods.setdefault(endpoint.method, _Node())
+        node = self._methods.setdefault(endpoint.method, _PathNode())
         for part in endpoint.path.split("/"):
             if SEGMENT.fullmatch(part) is None:
-                node = node.words.setdefault(part, _Node())
+                node = node.words.setdefault(part, _PathNode())
             else:
-                node.parameter = node.parameter or _Node()
+                node.parameter = node.parameter or _PathNode()
                 node = node.parameter
         if node.end is not None:
             raise ValueError(f"{endpoint.method} {endpoint.path} is declared twice")
         node.end = endpoint
 
 
-def _walk_straight(root: _Node, parts: Sequence[str]) -> tuple[Endpoint, tuple[str, ...]] | None:
+def _walk_straight(root: _PathNode, parts: Sequence[str]) -> tuple[Endpoint, tuple[str, ...]] | None:
     """Return what `_walk` finds if it never has to go back, which is so for nearly all paths: at half the cost."""
     node, values = root, list[str]()
     for part in parts:
@@ -93,7 +93,7 @@ def _walk_straight(root: _Node, parts: Sequence[str]) -> tuple[Endpoint, tuple[s
 
 
 def _walk(
-    node: _Node, parts: Sequence[str], at: int, values: tuple[str, ...]
+    node: _PathNode, parts: Sequence[str], at: int, values: tuple[str, ...]
 ) -> tuple[Endpoint, tuple[str, ...]] | None:
     if at == len(parts):
         return None if node.end is None else (node.end, values)

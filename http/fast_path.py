@@ -46,7 +46,7 @@ class FastPath:
         if found is None:
             return None
         context = self.context
-        body = _Body(plain.body)
+        body = _ArrivedBody(plain.body)
         request = Request(plain.method, plain.path, plain.query, plain.headers, client, body)
         if context.blocks.networks.bar_some and is_barred(context, request.address(context.settings.trusted_proxies)):
             return None  # `NetworkGate` refuses it.
@@ -58,7 +58,7 @@ class FastPath:
         return answer.http_1(head_only=request.method == "HEAD")
 
 
-class _Body:
+class _ArrivedBody:
     """A body that has arrived as a whole."""
 
     __slots__ = ("_left",)

@@ -152,13 +152,14 @@ class Router:
         """
 
         def declare(function: Function) -> Function:
-            taken = _taken(function, path)
+            signature = _signature_of(function, path)
             for method in methods:
                 closable = auth == "none" and is_closable(method, path)
                 self.endpoints.append(
                     Endpoint(
                         method, path, function, auth, scopes, permission, rates, file_rates, body_limit, page, waiting,
-                        documents, closable, taken.input, taken.token, taken.viewer, tuple(taken.arguments),
+                        documents, closable, signature.input, signature.token, signature.viewer,
+                        tuple(signature.arguments),
                     )
                 )  # fmt: skip
             return function
@@ -183,7 +184,7 @@ api = Router()
 
 
 @dataclass(slots=True)
-class _Taken:
+class _Signature:
     """The parameters in a function's signature."""
 
     arguments: list[Argument] = field(default_factory=list[Argument])
@@ -192,32 +193,32 @@ class _Taken:
     viewer: bool = False
 
 
-def _taken(function: Function, path: str) -> _Taken:
-    taken = _Taken()
+def _signature_of(function: Function, path: str) -> _Signature:
+    signature = _Signature()
     segments = set(SEGMENT.findall(path))
     for name, parameter in inspect.signature(function, eval_str=True).parameters.items():
         kind = _without_none(parameter.annotation)
-        taken.arguments.append((name, _getter(taken, function, name, kind, segments)))
+        signature.arguments.append((name, _getter(signature, function, name, kind, segments)))
     if segments:
         raise TypeError(f"{function.__qualname__} does not take {segments} of {path}")
-    return taken
+    return signature
 
 
 def _getter(
-    taken: _Taken, function: Function, name: str, kind: object, segments: set[str]
+    signature: _Signature, function: Function, name: str, kind: object, segments: set[str]
 ) -> Callable[[EndpointCall], object]:
     if name in segments:
         segments.discard(name)
         read = path_id if kind is int else path_text
         return lambda call: read(call.path[name])
     if isinstance(kind, type) and issubclass(kind, Input):
-        taken.input = kind
+        signature.input = kind
         return lambda call: call.input
     if kind is Viewer:
-        taken.viewer = True
+        signature.viewer = True
         return lambda call: call.viewer
     if kind is Token:
-        taken.token = True
+        signature.token = True
         return lambda call: call.token
     if kind is HttpContext:
         return lambda call: call.context

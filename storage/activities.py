@@ -224,7 +224,7 @@ async def withdraw_all(db: Connection, queue: str, account_id: int, partitions: 
 
 
 @dataclass(frozen=True, slots=True)
-class _Waiting:
+class _UntriedDelivery:
     """A delivery that nobody has begun with: a row of the outbox."""
 
     id: int
@@ -234,12 +234,12 @@ class _Waiting:
 
 async def _untried(
     db: Connection, queue: str, partitions: Sequence[str], activity_ids: Collection[int]
-) -> list[_Waiting]:
+) -> list[_UntriedDelivery]:
     rows = await db.fetch(UNTRIED, list(partitions), queue, list(activity_ids))
-    return [_Waiting(**row) for row in rows]
+    return [_UntriedDelivery(**row) for row in rows]
 
 
-async def _withdraw(db: Connection, waiting: Sequence[_Waiting]) -> None:
+async def _withdraw(db: Connection, waiting: Sequence[_UntriedDelivery]) -> None:
     if waiting:
         await db.execute(WITHDRAW, [one.id for one in waiting])
     for activity_id, deliveries in sorted(Counter(one.activity_id for one in waiting).items()):

@@ -39,7 +39,7 @@ class Rfc9421Claim:
 
 
 @dataclass(frozen=True, slots=True)
-class _Message:
+class _LibraryRequest:
     """A request as the library reads one."""
 
     method: str
@@ -94,7 +94,7 @@ def holds(claim: Rfc9421Claim, key: PublicKey) -> bool:
         key_resolver=_OneKey(public=key),
     )
     request = claim.request
-    message = _Message(request.method, request.base_url + request.path, dict(request.headers))
+    message = _LibraryRequest(request.method, request.base_url + request.path, dict(request.headers))
     try:
         verifier.verify(message, max_age=None, body=request.body if request.has_body else None)
     except HTTPMessageSignaturesException:
@@ -106,7 +106,7 @@ def sign(
     key_id: str, key: RSAPrivateKey, method: str, url: str, body: bytes | None, now: datetime, more: Mapping[str, str]
 ) -> dict[str, str]:
     """Return the headers that make a request a signed one, with `more` that are signed too. A body is an activity's."""
-    message = _Message(method, url, ({} if body is None else {"Content-Type": CONTENT_TYPE}) | dict(more))
+    message = _LibraryRequest(method, url, ({} if body is None else {"Content-Type": CONTENT_TYPE}) | dict(more))
     components = (*COMPONENTS, *(name.lower() for name in more))
     signer = HTTPMessageSigner(signature_algorithm=RSA_V1_5_SHA256, key_resolver=_OneKey(private=key))
     signer.sign(message, key_id=key_id, created=now, label=LABEL, covered_component_ids=components, body=body)

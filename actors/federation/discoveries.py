@@ -18,7 +18,7 @@ DOMAINS = 10_000  # that are counted
 
 
 @dataclass(slots=True)
-class _Window:
+class _DomainTally:
     """What was discovered below one domain since the window began."""
 
     hosts: set[str] = field(default_factory=set[str])
@@ -30,11 +30,11 @@ class Discoveries:
 
     def __init__(self, shares: DailyShares) -> None:
         self._shares = shares
-        self._windows: TTLCache[str, _Window] = TTLCache(DOMAINS, WINDOW, timer=trio.current_time)
+        self._windows: TTLCache[str, _DomainTally] = TTLCache(DOMAINS, WINDOW, timer=trio.current_time)
 
     def admit(self, host: str) -> None:
         """Count a new account of a host. Raise DocumentMissing if there were too many of its domain lately."""
-        window = self._windows.setdefault(registrable(host), _Window())
+        window = self._windows.setdefault(registrable(host), _DomainTally())
         is_new = host not in window.hosts
         if window.accounts >= ACCOUNTS or (is_new and len(window.hosts) >= HOSTS):
             raise DocumentMissing("too many new accounts or servers of one domain")

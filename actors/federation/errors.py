@@ -1,4 +1,4 @@
-"""Why a document of another server is not there.
+"""Why a document or a copy of a file of another server is not there.
 
 FetchFailed
 ├── DocumentMissing          its server refuses it, or its host must not be asked
@@ -31,3 +31,7 @@ class UntrustedDocument(FetchFailed):
 
 class DocumentUnavailable(FetchFailed):
     """Raised if the server of a document can't be asked now. Another try may find it."""
+
+
+class CopiedAlready(Exception):
+    """Raised in the block of an upload so that its files are removed: another server has made the same copy."""

@@ -15,7 +15,7 @@ OF_ONE_DOMAIN = 4
 
 
 @dataclass(slots=True)
-class _Domain:
+class _DomainRequests:
     """The requests to servers of one domain: those that run, and those that wait."""
 
     places: trio.Semaphore
@@ -29,7 +29,7 @@ class DomainPlaces:
         """`all` is the number of places of all domains together."""
         self._all = trio.Semaphore(all)
         self._of_one_domain = of_one_domain
-        self._domains: dict[str, _Domain] = {}
+        self._domains: dict[str, _DomainRequests] = {}
 
     def requests_to(self, host: str) -> int:
         """Return how many requests run or wait for servers of the domain of a host."""
@@ -40,7 +40,7 @@ class DomainPlaces:
     async def at(self, host: str) -> AsyncGenerator[None]:
         """Wait for a place to ask a host."""
         name = registrable(host)
-        domain = self._domains.setdefault(name, _Domain(trio.Semaphore(self._of_one_domain)))
+        domain = self._domains.setdefault(name, _DomainRequests(trio.Semaphore(self._of_one_domain)))
         domain.requests += 1
         try:
             async with domain.places, self._all:

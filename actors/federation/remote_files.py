@@ -27,6 +27,7 @@ from ..outgoing.errors import ForbiddenTarget, OutgoingFailure
 from ..outgoing.targets import RequestTarget, written_target
 from ..rules import limits
 from ..server_blocks import ServerBlocks
+from .errors import CopiedAlready
 from .file_requests import ask_for_file
 from .places import DomainPlaces
 from .remote_films import RemoteFilms
@@ -169,8 +170,8 @@ class RemoteFiles:
                     remote_files.insert, url, made, processed.file, processed.thumbnail_file, size, self._clock.now()
                 )
                 if not stored:
-                    raise _Superfluous
-        except _Superfluous:
+                    raise CopiedAlready
+        except CopiedAlready:
             return True
         except (FileRefused, ProcessingFailed, NotAnswered, TooManyUploads, OSError):
             return False  # what the disk lacks is logged elsewhere
@@ -181,10 +182,6 @@ class RemoteFiles:
             width, height = SIZES[made]
             return await self._media.make(upload, "picture", width=width, height=height)
         return await self._media.make(upload, "emoji" if made == "emoji" else "image")
-
-
-class _Superfluous(Exception):
-    """Raised in the block of an upload so that its files are removed: another server has made the same copy."""
 
 
 def digest_of(url: str) -> str:

@@ -24,7 +24,7 @@ from ..media.processor import Incoming, MediaProcessor, TooManyUploads
 from ..outgoing.client import OutgoingAnswer, OutgoingClient, OutgoingRequest, RequestLimits
 from ..outgoing.errors import OutgoingFailure
 from ..rules import limits
-from .errors import DocumentUnavailable
+from .errors import CopiedAlready, DocumentUnavailable
 from .file_requests import Place, ask_for_file
 from .flights import Flights
 from .places import DomainPlaces
@@ -98,8 +98,8 @@ class RemoteFilms:
                 if not await self._database.transact(
                     remote_files.insert, url, "film", made.file, made.thumbnail_file, size, self._clock.now()
                 ):
-                    raise _Superfluous
-        except _Superfluous:
+                    raise CopiedAlready
+        except CopiedAlready:
             return True
         except (FileRefused, ProcessingFailed, OutgoingFailure, trio.TooSlowError):
             return False
@@ -157,7 +157,3 @@ class _FilmWriter:
     async def _flush(self) -> None:
         data, self._waiting = bytes(self._waiting), bytearray()
         await trio.to_thread.run_sync(self._file.write, data)
-
-
-class _Superfluous(Exception):
-    """Raised in the block of an upload so that its files are removed: another server has made the same copy."""

@@ -38,7 +38,7 @@ class _Ruleset(ctypes.Structure):
     _fields_ = (("files", ctypes.c_uint64), ("network", ctypes.c_uint64), ("scopes", ctypes.c_uint64))
 
 
-class _Rule(ctypes.Structure):
+class _PathBeneath(ctypes.Structure):
     _pack_ = 1
     _fields_ = (("rights", ctypes.c_uint64), ("parent", ctypes.c_int32))
 
@@ -88,7 +88,7 @@ def _allow(ruleset: int, path: Path, rights: int) -> None:
     try:
         if not path.is_dir():
             rights &= OF_FILES
-        _check(_syscall(ADD_RULE, ruleset, PATH_BENEATH, ctypes.byref(_Rule(rights, parent)), 0))
+        _check(_syscall(ADD_RULE, ruleset, PATH_BENEATH, ctypes.byref(_PathBeneath(rights, parent)), 0))
     finally:
         os.close(parent)
 

@@ -34,7 +34,7 @@ async def read_multipart(content_type: str, chunks: AsyncIterable[bytes]) -> Pai
     return reader.finish()
 
 
-class _Part:
+class _FormPart:
     """One part: a file if it has a file name, else a field."""
 
     def __init__(self, head: bytes) -> None:
@@ -83,7 +83,7 @@ class _Reader:
     def __init__(self, boundary: bytes) -> None:
         self._delimiter = b"\r\n--" + boundary
         self._buffer = bytearray(b"\r\n")  # so that the first delimiter looks like the others
-        self._part: _Part | None = None
+        self._part: _FormPart | None = None
         self._step = self._skip_preamble
         self._fields_size = 0
         self.pairs: Pairs = []
@@ -127,7 +127,7 @@ class _Reader:
         self._step = self._read_head
         return data
 
-    def _add(self, part: _Part, data: bytes) -> None:
+    def _add(self, part: _FormPart, data: bytes) -> None:
         data = part.begun(data)
         if part.filename is None:
             self._fields_size += len(data)
@@ -148,7 +148,7 @@ class _Reader:
         padding, _, head = bytes(self._buffer[:end]).partition(b"\r\n")
         if padding.strip(b" \t"):
             raise Malformed(UNREADABLE)
-        self._part = _Part(head)
+        self._part = _FormPart(head)
         del self._buffer[: end + 2]
         self._step = self._read_data
         return True

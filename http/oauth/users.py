@@ -25,7 +25,7 @@ async def user_with(context: HttpContext, request: Request, login: str, password
     """Return the user with this login and password, who may still be barred; None if there is none."""
     possible = 0 < len(login) <= EMAIL_CHARACTERS
     user = await context.database.read(users.find_user_by_login, login) if possible else None
-    attempt = _Attempt(context, request, _subject(user, login if possible else ""))
+    attempt = _SignInAttempt(context, request, _subject(user, login if possible else ""))
     stored = None if user is None else user.password_hash
     if not await passwords.matches(stored, password, context.passwords) or user is None:
         return None
@@ -53,7 +53,7 @@ def _subject(user: User | None, login: str) -> str:
     return f"login {login.strip().lstrip('@').strip().casefold()}"
 
 
-class _Attempt:
+class _SignInAttempt:
     """One attempt, counted as a failure until it succeeds, so that attempts at the same time are all counted."""
 
     def __init__(self, context: HttpContext, request: Request, subject: str) -> None:

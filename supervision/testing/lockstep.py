@@ -45,7 +45,7 @@ class SqlConnection(Protocol):
     async def execute(self, query: str, *args: object) -> str: ...
 
 
-class _Waiting(DefaultSelector):
+class _IdleSelector(DefaultSelector):
     """Asks the kernel only when the loop has nothing else to do: asking costs more than most callbacks."""
 
     def select(self, timeout: float | None = None) -> list[tuple[SelectorKey, int]]:
@@ -64,7 +64,7 @@ class Lockstep:
     ) -> None:
         self.unavailable = unavailable
         self.doubtful = doubtful
-        self._loop = asyncio.SelectorEventLoop(_Waiting())
+        self._loop = asyncio.SelectorEventLoop(_IdleSelector())
         self._connection: Any = self.block(connecting)
         self._runs = 0
         self.transactions = 0  # so far, those included that were rolled back

@@ -1,6 +1,7 @@
 """One noun names the file in every room: `storage/polls.py`, `actors/commands/polls.py`, `http/api/polls.py`."""
 
 import ast
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -83,10 +84,29 @@ def imports_of(module: Path) -> set[str]:
 
 
 def test_a_class_name_is_used_once() -> None:
-    """A reader who looks a name up finds one thing. Names that a module keeps to itself may stand in others too."""
+    """A reader who looks a name up finds one thing. An underscore before it makes no second name."""
     places: dict[str, list[str]] = {}
     for path in MODULES:
-        for node in ast.parse(path.read_text("utf-8")).body:
-            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                places.setdefault(node.name, []).append(path.relative_to(ROOT).as_posix())
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                places.setdefault(node.name.lstrip("_"), []).append(path.relative_to(ROOT).as_posix())
     assert {name: paths for name, paths in places.items() if len(paths) > 1} == {}
+
+
+def test_self_is_a_word_for_methods_alone() -> None:
+    """A function that works on an actor calls its parameter by the actor's kind: `account`, `timeline`."""
+    found = [
+        f"{path.relative_to(ROOT)}:{function.lineno} {function.name}"
+        for path in MODULES
+        for function in functions_outside_of_classes(ast.parse(path.read_text("utf-8")))
+        if any(one.arg == "self" for one in (*function.args.posonlyargs, *function.args.args))
+    ]
+    assert found == []
+
+
+def functions_outside_of_classes(node: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    for child in ast.iter_child_nodes(node):
+        inside = isinstance(node, ast.ClassDef)
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef) and not inside:
+            yield child
+        yield from functions_outside_of_classes(child)

@@ -45,7 +45,7 @@ class Network:
 
     def client(self, label: str) -> OutgoingClient:
         """Return the client of a server, with the product's own checks of addresses, and its limits."""
-        return _Client(self, label)
+        return _SimulatedClient(self, label)
 
     async def exchange(self, label: str, request: OutgoingRequest, target: RequestTarget) -> OutgoingAnswer:
         """Bring a request to its server, and the answer back. Raise Unreachable if one of them is lost."""
@@ -103,7 +103,7 @@ def _named(request: OutgoingRequest, target: RequestTarget) -> str:
     return f"{activity['type']} {activity.get('id')}"
 
 
-class _Client(OutgoingClient):
+class _SimulatedClient(OutgoingClient):
     """The client of one server: everything of it but the connections."""
 
     def __init__(self, network: Network, label: str) -> None:
