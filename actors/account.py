@@ -48,7 +48,7 @@ class PerspectiveOf(SystemMessage[Perspective]):
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """What only its owner sees of an account: the user, and how many accounts ask to follow it."""
+    """The part of an account that only its owner sees: the user, and how many accounts ask to follow it."""
 
     user: users.User | None
     requests: int
@@ -61,7 +61,7 @@ class CredentialsOf(SystemMessage[Credentials]):
 
 @dataclass(frozen=True, slots=True)
 class ViewerPart:
-    """What statuses show of one viewer: what the viewer did with them, by their ids, and the viewer's filters.
+    """The part of statuses that depends on one viewer: the viewer's flags by status id, and the viewer's filters.
 
     The perspective decides what is shown of quoted statuses.
     """

@@ -67,7 +67,7 @@ class AnnouncementRelay(Relay[EffectContext]):
 
     @contextmanager
     def telling(self, promised: Collection[int]) -> Generator[None]:
-        """Around the telling of what these promises say, which are committed. At the end they are kept."""
+        """A context for telling what these committed promises say. At its end they are kept."""
         kept: Collection[int] = ()
         with self._tellings.telling() as number:
             try:
@@ -162,7 +162,7 @@ class AnnouncementRelay(Relay[EffectContext]):
                 await trio.sleep(GATHER)  # the next round says what the trouble is
 
     def inspect(self) -> dict[str, object]:
-        """What an operator sees: promises told and not yet deleted, and how many were kept late."""
+        """The numbers for an operator: promises told and not yet deleted, and how many were kept late."""
         left = sum(map(len, self._owed.values()))
         return {
             "handed_over": len(self._kept_ids()),

@@ -1,4 +1,4 @@
-"""How many rows the servers of one registered domain may add here in a day: hostile ones can make up any number.
+"""The number of rows that servers of one registered domain may add here in a day: hostile ones can make up any number.
 
 What a domain sends is done all the same when its share is used up. Only the rows that come along with it are left out.
 Shares are counted in memory, by each process: a restart gives each domain a new one. Names below a registered domain

@@ -1,4 +1,4 @@
-"""What streams show: a class for each kind of event, with the records that it is rendered from.
+"""The events of streams: a class for each kind of event, with the records that it is rendered from.
 
 Actors append events to their feeds. Which streams show a class, and how it is rendered, is decided in `http/streaming`.
 """
@@ -82,7 +82,7 @@ class AnnouncementGone(Event):
 
 @dataclass(frozen=True, slots=True)
 class ReactionCounted(Event):
-    """So many accounts have reacted to an announcement with an emoji now."""
+    """The number of accounts that have reacted to an announcement with an emoji has changed."""
 
     announcement_id: int
     name: str

@@ -94,7 +94,7 @@ class GoneStatus:
 
 @dataclass(frozen=True, slots=True)
 class MarkedStatus:
-    """What an account did with a status. None stays as it is."""
+    """The flags that an account has put on a status. None stays as it is."""
 
     account_id: int
     id: int
@@ -153,7 +153,7 @@ class ChangedList:
 
 @dataclass(frozen=True, slots=True)
 class ChangedRelation:
-    """How an account stands to another one."""
+    """The relation of an account to another one."""
 
     account_id: int
     change: Related
@@ -217,7 +217,7 @@ class ModeratedAccount:
 
 @dataclass(frozen=True, slots=True)
 class ChangedTrends:
-    """What may trend: staff have decided."""
+    """Staff have decided about what may trend."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,7 +252,7 @@ class ChangedAnnouncement:
 
 @dataclass(frozen=True, slots=True)
 class CountedReaction:
-    """How many accounts have reacted to an announcement with an emoji. A later count has a higher version."""
+    """The number of accounts that have reacted to an announcement with an emoji. A later count has a higher version."""
 
     announcement_id: int
     name: str
@@ -454,7 +454,7 @@ class Facts:
         self.acts_of_staff += 1
 
     def _keep_domain(self, fact: ModeratedDomain) -> None:
-        """Which of its accounts are in the cache is not known without reading them."""
+        """Drop all accounts: those of the domain are not known without reading them."""
         self.acts_of_staff += 1
         self._accounts.clear()
 
@@ -505,7 +505,7 @@ class Facts:
         self._broadcast.merged(fact.account_id, origin)
 
     async def _announce_conversation(self, fact: ChangedConversation, origin: Origin) -> None:
-        """What the last status quotes is not in the transaction's records."""
+        """Read the last status again if it quotes: the transaction's records lack the quoted one."""
         shown = fact.shown
         if shown.last is not None and shown.last.status.quote_of_id is not None:
             shown = replace(shown, last=await self._statuses.show_latest(shown.last.id))

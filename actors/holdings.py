@@ -1,4 +1,4 @@
-"""What all awake timelines hold together: their entries, each of them once, and the places in their windows.
+"""The common holdings of all awake timelines: their entries, each of them once, and the places in their windows.
 
 A status is on many timelines, so their windows share one entry of it. What they hold is bounded: beyond `most` bytes,
 the least recently used ones are put to sleep.

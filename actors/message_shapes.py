@@ -1,4 +1,4 @@
-"""How messages are written that msgspec can't read back by their annotations alone."""
+"""The form of messages that msgspec can't read back by their annotations alone."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ class Outbox:
 
     @property
     def late(self) -> int:
-        """How many announcements a crash kept from being told, and were told afterwards."""
+        """The number of announcements that a crash kept from being told, and that were told afterwards."""
         return self._announcements.done
 
     async def promise(self, db: Connection, promises: Sequence[Promise], origin: Origin) -> list[int]:
@@ -85,7 +85,7 @@ class Outbox:
         return [new_effect(self._ids.next(), promise, origin) for promise in promises]
 
     def telling(self, promised: Collection[int]) -> AbstractContextManager[None]:
-        """Around the telling of what these promises say, which are committed. At the end they are kept."""
+        """A context for telling what these committed promises say. At its end they are kept."""
         return self._announcements.telling(promised)
 
     async def log_told(self) -> None:

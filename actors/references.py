@@ -1,4 +1,4 @@
-"""What the documents of statuses refer to: the URIs of mentioned accounts, of parents and of quoted statuses."""
+"""The references in documents of statuses: the URIs of mentioned accounts, of parents and of quoted statuses."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ class Relay(Generic[C]):
         self._woken.set()
 
     def inspect(self) -> dict[str, object]:
-        """What an operator sees."""
+        """Return the numbers for an operator."""
         return {"done": self.done, "lanes": len(self._lanes)}
 
     async def run(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:

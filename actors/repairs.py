@@ -1,4 +1,4 @@
-"""What staff do about work that is stuck: effects that fail again and again, and messages that crashed their actor.
+"""Acts of staff on work that is stuck: effects that fail again and again, and messages that crashed their actor.
 
 Each is an act of staff in a transaction, and is in the audit log.
 """

@@ -38,7 +38,7 @@ COMMAND_LINE = Staff(None, "command line")
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What an act is done to: its kind, such as `account` or `report`, its id and its name."""
+    """The object of an act: its kind, such as `account` or `report`, its id and its name."""
 
     type: str
     id: int | None

@@ -1,4 +1,4 @@
-"""What one sweep of expired rows or unused files has removed, for one record in the supervision log."""
+"""The counts of what one sweep of expired rows or unused files has removed, for one record in the supervision log."""
 
 from __future__ import annotations
 

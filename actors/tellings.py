@@ -1,4 +1,4 @@
-"""What is being told to streams and not in the log of changes yet.
+"""The tellings to streams that are not in the log of changes yet.
 
 Turns and the relay tell awake timelines of a change as soon as it is committed, and the relay writes it into the log
 (`storage/stream_log.py`) when it deletes the promise, many at once. So the log lags behind by a moment, and ids of
@@ -51,7 +51,7 @@ class Tellings:
 
     @contextmanager
     def telling(self) -> Generator[int]:
-        """Around one telling. What its events tell is in the log when it is ended."""
+        """A context for one telling. When it ends, the log has what its events tell."""
         self.begun += 1
         self.open[self.begun] = None
         before = CURRENT.set(self.begun)

@@ -65,7 +65,7 @@ class ReviewedStatus:
 
 
 class Trends:
-    """What trends on this server. With `review`, only what staff has allowed."""
+    """The trends of this server. With `review`, only what staff has allowed."""
 
     def __init__(self, database: Database, clock: Clock, *, review: bool) -> None:
         self._database = database

@@ -225,7 +225,7 @@ RELATED = """
 
 @dataclass(frozen=True, slots=True)
 class MergedAccount:
-    """What became of the rows of the removed account, by their tables, and the files that no row names any more."""
+    """The outcome for the rows of the removed account, by their tables, and the files that no row names any more."""
 
     moved: dict[str, int]
     dropped: dict[str, int]

@@ -55,7 +55,7 @@ STATUSES: dict[Status, str] = {
 
 @dataclass(frozen=True, slots=True)
 class AccountFilter:
-    """What accounts of a list must be. Each value that is given leaves out accounts."""
+    """The conditions for accounts of a list. Each value that is given leaves out accounts."""
 
     local: bool | None = None
     statuses: frozenset[Status] = frozenset()

@@ -76,7 +76,7 @@ class Announcement:
 
 @dataclass(frozen=True, slots=True)
 class Reaction:
-    """How many accounts reacted with an emoji. `me`: the viewer is one of them."""
+    """The number of accounts that reacted with an emoji. `me`: the viewer is one of them."""
 
     name: str
     count: int

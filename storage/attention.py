@@ -1,4 +1,4 @@
-"""What waits for staff, counted. Counting ends at `MOST`, so that it costs the same however much waits."""
+"""Counts of the work that waits for staff. Counting ends at `MOST`, so that it costs the same however much waits."""
 
 from dataclasses import dataclass
 
@@ -30,7 +30,7 @@ FAILING_HOSTS = """
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """How much waits. A number that is `MOST` means so many or more."""
+    """The counts. A number that is `MOST` means so many or more."""
 
     reports: int
     unassigned_reports: int

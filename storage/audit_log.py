@@ -42,7 +42,7 @@ async def insert(db: Connection, entry: AuditEntry) -> None:
 
 @dataclass(frozen=True, slots=True)
 class AuditFilter:
-    """What entries of a list must have. Each value that is given leaves out entries."""
+    """The conditions for entries of a list. Each value that is given leaves out entries."""
 
     actor_id: int | None = None
     target_type: str | None = None

@@ -1,4 +1,4 @@
-"""How much of the outbox waits, and how late it is: for metrics."""
+"""The number of effects that wait in the outbox, and their delay: for metrics."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -32,7 +32,7 @@ class EffectBacklog:
 
 @dataclass(frozen=True, slots=True)
 class Backlog:
-    """What waits in the outbox, and the messages that are parked."""
+    """The effects that wait in the outbox, and the messages that are parked."""
 
     effects: tuple[EffectBacklog, ...]
     dead_letters: int

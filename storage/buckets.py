@@ -41,7 +41,7 @@ CACHE_CONTROL = "public, max-age=31536000, immutable"
 
 @dataclass(frozen=True, slots=True)
 class BucketAccess:
-    """Where a bucket is, and the keys to it. `endpoint` is None for Amazon."""
+    """The address of a bucket, and the keys to it. `endpoint` is None for Amazon."""
 
     endpoint: str | None
     bucket: str

@@ -1,4 +1,4 @@
-"""What a user can take along: the rows of the CSV files, read in parts by a cursor."""
+"""The exports of a user: the rows of the CSV files, read in parts by a cursor."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

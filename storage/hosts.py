@@ -66,7 +66,7 @@ DROP = """
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """What is known of another server.
+    """The known facts about another server.
 
     `failures` are deliveries in a row that got no answer, or that of a server in trouble. Nothing is sent there before
     `closed_until`. `heard_at` is the time of a signed request from there.

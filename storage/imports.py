@@ -110,7 +110,7 @@ class ImportLine:
 
 @dataclass(frozen=True, slots=True)
 class ImportProgress:
-    """How far an import is."""
+    """The progress of an import."""
 
     id: int
     kind: str

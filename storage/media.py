@@ -168,7 +168,7 @@ class Media:
 
     @property
     def remote_urls(self) -> tuple[str, ...]:
-        """Where its pictures are on another server."""
+        """The addresses of its pictures on another server."""
         return tuple(url for url in (self.remote_url, self.thumbnail_remote_url) if url is not None)
 
 

@@ -1,4 +1,4 @@
-"""Where finished media files are kept: on this machine's disk, or in a bucket (`buckets.py`). Both are a `MediaStore`.
+"""The stores of finished media files: on this machine's disk, or in a bucket (`buckets.py`). Both are a `MediaStore`.
 
 A file has a random name and never changes. It is served, or withheld because its account is suspended.
 
@@ -39,14 +39,14 @@ class StoredFile(NamedTuple):
 
 
 class MediaStore(Protocol):
-    """Where finished media files are kept. A missing file is no error, except for `read` and `fetch`.
+    """A store of finished media files. A missing file is no error, except for `read` and `fetch`.
 
     Raises OSError if the disk or the network fails; `machine_fault` knows the cause.
     """
 
     @property
     def limiter(self) -> trio.CapacityLimiter | None:
-        """What limits the threads that wait for the store. None: all threads may."""
+        """The limit for threads that wait for the store. None: all threads may."""
         ...
 
     def put(self, name: str, source: Path, *, withheld: bool = False) -> None:

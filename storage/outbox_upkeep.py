@@ -36,7 +36,7 @@ UNCLAIM = "UPDATE outbox SET claimed_by = NULL, claimed_until = NULL WHERE id = 
 
 @dataclass(frozen=True, slots=True)
 class ChosenEffects:
-    """Which effects are meant: those with the ids, of a queue, of a kind, or that failed. Without a value: all."""
+    """A choice of effects: those with the ids, of a queue, of a kind, or that failed. Without a value: all."""
 
     ids: Sequence[int] | None = None
     queue: str | None = None

@@ -1,4 +1,4 @@
-"""What decides if an actor of another server may read what an account here has."""
+"""The rows that decide if an actor of another server may read what an account here has."""
 
 from dataclasses import dataclass
 

@@ -72,7 +72,7 @@ DELETE_UNUSED = """
 
 @dataclass(frozen=True, slots=True)
 class CardFacts:
-    """What a card shows. Texts are plain text; `html` is made by this server alone. Empty texts and zeros are unknown.
+    """The content of a card. Texts are plain; `html` is made by this server alone. Empty texts and zeros are unknown.
 
     `image_file` is a name in the media folder; `width` and `height` are of the image, or of the player in `html`.
     `creator` is the handle that the page names, `author_account_id` the account with it.
@@ -110,7 +110,7 @@ class PreviewCard:
 
 @dataclass(frozen=True, slots=True)
 class FetchedCard:
-    """When an address was fetched, and whether there was a page with something to show."""
+    """The time when an address was fetched, and if there was a page with something to show."""
 
     id: int
     found: bool

@@ -1,4 +1,4 @@
-"""What this server keeps of other domains, for the command that removes it. Subdomains belong to their domain."""
+"""Rows and files of other domains, for the command that removes them. Subdomains belong to their domain."""
 
 from dataclasses import dataclass
 

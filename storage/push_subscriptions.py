@@ -74,7 +74,7 @@ def wanting(notification: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class NewPushSubscription:
-    """What a device asks for. `p256dh` is a point on P-256, uncompressed; `service` is the host of the endpoint."""
+    """The subscription of a device. `p256dh` is an uncompressed point on P-256; `service` is the endpoint's host."""
 
     token_id: int
     account_id: int

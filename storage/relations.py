@@ -118,7 +118,7 @@ class Bond:
 
 @dataclass(frozen=True, slots=True)
 class Relationship:
-    """How one account stands to another, as the API shows it."""
+    """The relation of one account to another, as the API shows it."""
 
     id: int
     following: bool

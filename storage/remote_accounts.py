@@ -125,7 +125,7 @@ class KnownRow:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """How many statuses, followers and followed accounts an account has, as its own server tells. None: not told."""
+    """The numbers of statuses, followers and followed accounts, as the account's own server tells. None: not told."""
 
     statuses: int | None
     followers: int | None

@@ -59,7 +59,7 @@ DELETE_UNUSED = """
 
 @dataclass(frozen=True, slots=True)
 class RemoteSource:
-    """Where a file is, the domain of its account, and the type that its server tells."""
+    """The address of a file, the domain of its account, and the type that its server tells."""
 
     url: str
     domain: str

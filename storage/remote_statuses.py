@@ -1,4 +1,4 @@
-"""What comes with a status of another server: how its URI is known here, its attachments, emoji, tallies and thread."""
+"""The rows around a status of another server: the meaning of its URI, its attachments, emoji, tallies and thread."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -118,7 +118,7 @@ class KnownStatus:
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """What is here when a status comes: the status itself, replies to it, and if its author has followers here.
+    """The rows that are here when a status comes: the status itself, replies to it, and followers of its author.
 
     With `is_buried` its author has deleted it already.
     """

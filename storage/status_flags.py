@@ -26,7 +26,7 @@ FLAGS = """
 
 @dataclass(frozen=True, slots=True)
 class Flags:
-    """What one viewer did with a status."""
+    """The marks that one viewer has put on a status."""
 
     favourited: bool = False
     reblogged: bool = False

@@ -1,5 +1,6 @@
-"""What many accounts use or respond to in these days. Each call reads the posts of a week: call rarely, and cache the
-result.
+"""The tags, links and statuses that many accounts use or respond to these days.
+
+Each call reads the posts of a week: call rarely, and cache the result.
 """
 
 from collections.abc import Sequence

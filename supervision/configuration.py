@@ -497,12 +497,12 @@ class Settings(BaseModel):
 
     @property
     def push_contact(self) -> str:
-        """Where a push service can reach the operator."""
+        """The address at which a push service can reach the operator."""
         return f"mailto:{self.contact_email or self.mail_sender}"
 
     @property
     def user_agent(self) -> str:
-        """What the server calls itself in requests to others."""
+        """The name of the server in requests to others."""
         return f"Troupe/{__version__} (+{self.base_url}/)"
 
     @property

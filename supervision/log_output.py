@@ -1,4 +1,4 @@
-"""Where the log goes, and in which form: as the settings say, or as standard output is connected."""
+"""The output of the log, and its form: as the settings say, or as standard output is connected."""
 
 from __future__ import annotations
 

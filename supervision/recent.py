@@ -31,7 +31,7 @@ class RecentRecords:
 
 
 class Operations:
-    """What the pages of staff are told of the running server."""
+    """The facts about the running server for the pages of staff."""
 
     def __init__(self, recent: RecentRecords, portrait: Callable[[], Portrait]) -> None:
         self._recent = recent

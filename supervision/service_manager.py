@@ -1,4 +1,4 @@
-"""What the server tells systemd: that it is ready, stops, or still works (sd_notify(3)).
+"""Messages of the server to systemd: that it is ready, stops, or still works (sd_notify(3)).
 
 systemd names a datagram socket in NOTIFY_SOCKET. With WATCHDOG_USEC it ends the server, and starts it again, unless it
 hears of it that often: so a server whose event loop hangs for good does not stay. Without systemd nothing is sent.

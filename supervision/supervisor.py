@@ -37,7 +37,7 @@ HURRIED_GRACE = 0.5
 
 
 class Runnable(Protocol):
-    """What a child runs: it reports when it has started, and returns soon after `stopping` is set."""
+    """The work of a child: it reports when it has started, and returns soon after `stopping` is set."""
 
     def __call__(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None]) -> Awaitable[None]: ...
 

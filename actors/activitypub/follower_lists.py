@@ -1,4 +1,4 @@
-"""What two servers tell each other of an account's followers, by FEP-8fcf: the header `Collection-Synchronization`.
+"""The followers of an account as two servers compare them, by FEP-8fcf: the header `Collection-Synchronization`.
 
 The server of an author says with a delivery which followers it believes to be on the receiving server: not their names,
 but the XOR of the SHA-256 of their URIs. If the receiving server has others, it asks for the list.

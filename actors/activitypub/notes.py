@@ -101,7 +101,7 @@ class ReceivedHashtag:
 
 @dataclass(frozen=True, slots=True)
 class ReceivedQuote:
-    """What a post quotes. Older servers write it without a way to ask for approval."""
+    """The quoted post of a post. Older servers write it without a way to ask for approval."""
 
     uri: str
     authorization: str | None = None

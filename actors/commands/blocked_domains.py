@@ -23,7 +23,7 @@ NOT_FOUND = Refused(404, "Record not found")
 
 @dataclass(frozen=True, slots=True)
 class DomainTerms:
-    """What a block of a domain says. None: not said, so that it stays as it is."""
+    """The terms of a block of a domain. None: not said, so that it stays as it is."""
 
     severity: Severity | None = None
     reject_media: bool | None = None

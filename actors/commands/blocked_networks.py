@@ -22,7 +22,7 @@ NO_SEVERITY = Refused(422, "Validation failed: Severity can't be blank")
 
 @dataclass(frozen=True, slots=True)
 class NetworkTerms:
-    """What a block of a network says. None: not said, so that it stays as it is. `expires_in` 0 means never."""
+    """The terms of a block of a network. None: not said, so that it stays as it is. `expires_in` 0 means never."""
 
     network: str | None = None
     severity: NetworkSeverity | None = None

@@ -30,7 +30,7 @@ class EmojiFiles:
 
 @dataclass(frozen=True, slots=True)
 class EmojiChanges:
-    """What an emoji becomes. None: not said, so that it stays as it is. An empty category: none."""
+    """The new values of an emoji. None: not said, so that it stays as it is. An empty category: none."""
 
     category: str | None = None
     visible_in_picker: bool | None = None

@@ -27,7 +27,7 @@ from ..rules.visibility import Relation
 
 @dataclass(frozen=True, slots=True)
 class PairChanges:
-    """How an account stands to others after a transaction (`mine`), and they to it (`theirs`), by account id.
+    """The relations of an account to others after a transaction (`mine`), and theirs to it (`theirs`), by account id.
 
     `stamp` orders the commits, ids below `drawn` are older than the change, `promised` are the ids of outbox rows,
     `ended` are the quotes between the two that a block has ended.

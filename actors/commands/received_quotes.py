@@ -1,4 +1,4 @@
-"""What a status of another server quotes: when it comes, when it is edited, and when the quoted status is fetched."""
+"""The quotes of statuses of other servers: when one comes, when it is edited, when the quoted status is fetched."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What staff do with reports: assign, resolve, reopen and change them, and write notes on them.
+"""Acts of staff on reports: assign, resolve, reopen and change them, and write notes on them.
 
 Each is a turn of the moderator's own account; two moderators meet at the lock of the report's row. The command line
 calls the same acts. A repeat changes nothing and is not logged.

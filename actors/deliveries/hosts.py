@@ -1,4 +1,4 @@
-"""What is known of other servers: a breaker for each, and how it wants requests to be signed.
+"""The known state of other servers: a breaker for each, and the kind of signature that it takes.
 
 A server that fails is left alone for a while, so that it costs no time. Its state is a row, so that a restart does not
 begin anew with all servers that are gone. The latest states are in memory, which changes after the rows.

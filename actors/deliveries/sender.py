@@ -39,7 +39,7 @@ LONGEST_RETRY = timedelta(hours=6)
 
 @dataclass(frozen=True, slots=True)
 class DeliveryReply:
-    """What an inbox answered. `retry_after` is its header."""
+    """The answer of an inbox. `retry_after` is its header."""
 
     status: int
     retry_after: str | None = None
@@ -72,7 +72,7 @@ class DeliveryRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class DeliveryContext:
-    """What deliveries are made with.
+    """The context of deliveries.
 
     `first_retry` is in seconds. `on_gone` is called with an inbox that is gone for good, and the domain of its account.
     """

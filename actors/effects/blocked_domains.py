@@ -1,4 +1,4 @@
-"""What follows from a block of a domain that has changed the states of accounts: timelines read their rows again."""
+"""The consequences of a block of a domain that has changed the states of accounts: timelines read their rows again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What follows from acts of staff on an account: telling of them, and erasing an account that stays suspended."""
+"""The consequences of acts of staff on an account: telling of them, and erasing an account that stays suspended."""
 
 from __future__ import annotations
 

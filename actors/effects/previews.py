@@ -44,7 +44,7 @@ class PageNotRead(Exception):
 
 @dataclass(frozen=True, slots=True)
 class PreviewContext:
-    """What previews are made with. `base_url` is the name of this server, whose own pages have no cards, and
+    """The context of previews. `base_url` is the name of this server, whose own pages have no cards, and
     `local_domain` the one in the handles of its accounts."""
 
     database: Database

@@ -49,7 +49,7 @@ class UnverifiedActivity(Effect):
 
 
 class ActivityReceiver(Protocol):
-    """What applies activities (`federation/inbox.py`)."""
+    """The object that applies activities (`federation/inbox.py`)."""
 
     async def apply(self, received: ReceivedActivity, attempt: Attempt) -> Finish | None: ...
 

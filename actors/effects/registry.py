@@ -1,4 +1,4 @@
-"""What all effects share: payloads, promises, queues, and the table in which a relay looks up how to carry them out.
+"""The common parts of effects: payloads, promises, queues, and the table by which a relay carries them out.
 
 An effect names what changed, never how. It is carried out from the rows as they are then, so that it may be carried out
 late, twice, or out of order.
@@ -73,7 +73,7 @@ class Promises(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class EffectContext:
-    """What effects are carried out with. Without a folder no files are kept."""
+    """The context of effects. Without a folder no files are kept."""
 
     database: Database
     clock: Clock

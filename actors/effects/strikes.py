@@ -1,4 +1,4 @@
-"""What follows from strikes and appeals: the statuses that a strike is about, and the mails."""
+"""The consequences of strikes and appeals: the statuses that a strike is about, and the mails."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What other servers send and hold: fetched, proven, and done here by the actors of their accounts."""
+"""The documents and activities of other servers: fetched, proven, and done here by the actors of their accounts."""

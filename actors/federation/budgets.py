@@ -1,4 +1,4 @@
-"""How many requests to other servers one cause may lead to: an activity that was received, or something looked at here.
+"""Budgets of requests to other servers by cause: an activity that was received, or something looked at here.
 
 Work that a cause leads to later, and the work that this leads to, share its budget. A chain of such work has an end:
 otherwise an account could lead to a post, and the post to the next account, for ever.
@@ -34,7 +34,7 @@ class FetchBudget:
 
 
 class Cause:
-    """What requests are sent for, and how far from its beginning."""
+    """The cause of requests, and their distance from its beginning."""
 
     def __init__(self, budget: FetchBudget, depth: int = 0) -> None:
         self.budget = budget

@@ -1,4 +1,4 @@
-"""What other documents than its own say of an account: its totals, its pinned posts, and where it has moved to."""
+"""The parts of an account that have documents of their own: totals, pinned posts, and the target of a move."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many unknown accounts and servers this server lets others show it: hostile ones can make up any number."""
+"""The number of unknown accounts and servers that others may show this server: hostile ones can make up any number."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DOMAINS = 10_000  # that are counted
 
 @dataclass(slots=True)
 class _DomainTally:
-    """What was discovered below one domain since the window began."""
+    """The discoveries below one domain since the window began."""
 
     hosts: set[str] = field(default_factory=set[str])
     accounts: int = 0

@@ -1,4 +1,4 @@
-"""Why a document or a copy of a file of another server is not there.
+"""The reasons why a document of another server, or a copy of its file, is not there.
 
 FetchFailed
 ├── DocumentMissing          its server refuses it, or its host must not be asked

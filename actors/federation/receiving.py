@@ -53,7 +53,7 @@ class Fetches(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class InboxContext:
-    """What handlers of activities work with."""
+    """The context of the handlers of activities."""
 
     shared: ActorContext
     runtime: Runtime

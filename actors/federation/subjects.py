@@ -1,4 +1,4 @@
-"""What activities are about, as far as their order matters: an Undo ends what came before it, and not what comes after.
+"""The subjects of activities, whose order matters: an Undo ends what came before it, and not what comes after.
 
 Two activities of an actor with the same subject are applied in the order of their arrival, also if the first one is
 tried again later. Posts, edits and deletions have no subject: tombstones and the times of edits decide about them.

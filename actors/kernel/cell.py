@@ -35,7 +35,7 @@ AT_REST = (READY, EMPTY)
 
 
 class Incarnation(Protocol):
-    """What the kernel calls on the actor inside a cell. Every `Actor` has these methods."""
+    """The methods that the kernel calls on the actor inside a cell. Every `Actor` has these methods."""
 
     async def load(self) -> None: ...
 

@@ -32,7 +32,7 @@ class Unreadable(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Shape(Generic[T]):
-    """What is written in the place of an instance: a dict of this type. `read` gets it after msgspec has checked it."""
+    """The substitute that is written for an instance: a dict of this type. msgspec checks it before `read` gets it."""
 
     type: Any  # what msgspec takes as a type: `JsonObject` or a TypedDict
     write: Callable[[T], Mapping[str, Any]]
@@ -115,7 +115,7 @@ class Codec:
 
 
 class Form:
-    """How instances of one class are written and read."""
+    """The functions that write and read instances of one class."""
 
     def __init__(self, name: str, kind: type, shape: Shape[Any] | None) -> None:
         self.kind = kind
@@ -136,7 +136,7 @@ class Form:
 
 
 class AnswerForm:
-    """How answers to one class of messages are written: those of the classes in `named` by name, others by `kind`."""
+    """The form of answers to one class of messages: classes in `named` are written by name, others by `kind`."""
 
     def __init__(self, kind: Any, named: frozenset[type]) -> None:
         self.named = named
@@ -178,7 +178,7 @@ def _read(decoder: Decoder[T], data: bytes | msgspec.Raw) -> T:
 
 
 class RefusalFields(TypedDict):
-    """What a refusal is written as: exceptions are no dataclasses."""
+    """The fields that are written for a refusal: exceptions are no dataclasses."""
 
     status: int
     text: str

@@ -1,4 +1,4 @@
-"""What an asker can be told instead of an answer.
+"""The errors that an asker can get instead of an answer.
 
 KernelError
 ├── Refused       the protocol says no: a status and a text for the client (HTTP: as it says)

@@ -68,12 +68,12 @@ class Subscriber(Protocol):
 
     @property
     def room(self) -> int:
-        """How many events it may be behind when its client does not read."""
+        """The number of events that it may be behind when its client does not read."""
         ...
 
     @property
     def blocked_since(self) -> float | None:
-        """When, on Trio's clock, its client last took something of what is being sent; None when nothing waits."""
+        """The time on Trio's clock when its client last took some of what is being sent; None when nothing waits."""
         ...
 
     def wake(self, feed: Feed) -> None:

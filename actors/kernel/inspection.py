@@ -1,4 +1,4 @@
-"""What operators see of the actors of a running process: by kind, in order of their troubles, and one by one.
+"""The actors of a running process as operators see them: by kind, in order of their troubles, and one by one.
 
 Everything is read from the cells directly, without a message, so that it also shows actors that take no messages: those
 in a turn that waits for ever, those in quarantine. Looking at all cells takes a while when there are many. It is done
@@ -78,7 +78,7 @@ class ActorSummary:
 
 @dataclass(frozen=True, slots=True)
 class ActorFilter:
-    """Which actors a list shows: those of one kind, and with at least these numbers."""
+    """The actors that a list shows: those of one kind, and with at least these numbers."""
 
     kind: str | None = None
     depth: int = 0
@@ -135,7 +135,7 @@ class ActorPortrait:
 
 
 class Numbers(NamedTuple):
-    """What a list is sorted and filtered by."""
+    """The numbers that a list is sorted and filtered by."""
 
     depth: int
     oldest: float

@@ -1,4 +1,4 @@
-"""What operators do to single actors: a next incarnation from rows, and the end of a quarantine or of a turn."""
+"""The acts of operators on single actors: a next incarnation from rows, and the end of a quarantine or of a turn."""
 
 from __future__ import annotations
 

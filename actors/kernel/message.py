@@ -44,7 +44,7 @@ class SystemMessage(Message[R_co]):
 
 
 class Control(Generic[R_co]):
-    """What the runtime itself asks of an actor's cell, answered with an `R_co`.
+    """A request of the runtime itself to an actor's cell, answered with an `R_co`.
 
     It stays in the process, so that it may hold live objects. A message may not: it can be written as bytes.
     """

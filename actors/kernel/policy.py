@@ -1,4 +1,4 @@
-"""When a crashed actor gets its next incarnation."""
+"""The time when a crashed actor gets its next incarnation."""
 
 from __future__ import annotations
 

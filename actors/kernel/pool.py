@@ -171,7 +171,7 @@ class ActorPool:
         self.drainer.condemned = envelope
 
     def census(self) -> dict[str, object]:
-        """What an operator sees of the pool."""
+        """Return the numbers of the pool for an operator."""
         cells = self.cells.values()
         return {
             "awake": len(cells),

@@ -1,4 +1,4 @@
-"""What the parts of one pool share."""
+"""The context that the parts of one pool share."""
 
 from __future__ import annotations
 

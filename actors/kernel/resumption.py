@@ -25,7 +25,7 @@ LONGEST_ID = 8192
 
 @dataclass(frozen=True, slots=True)
 class Telling:
-    """When an event was told, and by which telling; 0 if what it shows is in no log, or is told once more.
+    """The time when an event was told, and the telling; 0 if what it shows is in no log, or is told once more.
 
     Everything in the log up to `position` had been told before, and all tellings below `logged` were in the log.
     """
@@ -47,7 +47,7 @@ UNTOLD = Telling(0, 0, 0)
 
 
 class Progress:
-    """How far the subscribers of one feed have come."""
+    """The progress of the subscribers of one feed."""
 
     __slots__ = ("_keys", "_last")
 
@@ -75,7 +75,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class ResumptionPoint:
-    """How far a client has come: an id as it is written and read."""
+    """The progress of a client: an id as it is written and read."""
 
     position: int
     keys: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""What happens after a turn or a load for the subscribers of its actor."""
+"""The work after a turn or a load for the subscribers of its actor."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ class Work:
 
     @property
     def ends_at(self) -> float:
-        """When it is cancelled, on Trio's clock."""
+        """The time on Trio's clock when it is cancelled."""
         return self._scope.deadline
 
     @property

@@ -62,7 +62,7 @@ WORKS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class PageFacts:
-    """What a page says of itself; empty texts are not said. Addresses are as written, numbers are texts."""
+    """The facts that a page states; empty texts are not said. Addresses are as written, numbers are texts."""
 
     title: str = ""
     description: str = ""

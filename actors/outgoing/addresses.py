@@ -1,4 +1,4 @@
-"""Which IP addresses the server may connect to: those of the public Internet, and no others.
+"""The IP addresses that the server may connect to: those of the public Internet, and no others.
 
 The rules follow the registries of special-purpose addresses (RFC 6890 and what IANA added since). Python's own
 `is_global` is not used, because its answers differ between Python versions.

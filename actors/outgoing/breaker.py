@@ -15,7 +15,7 @@ SERVICES = 4096  # that are remembered
 
 @dataclass(slots=True)
 class ServiceState:
-    """How a server did lately. `closed_until` is when it may be tried again."""
+    """The recent success of a server. `closed_until` is when it may be tried again."""
 
     failures: int = 0
     pause: timedelta = FIRST_PAUSE
@@ -23,7 +23,7 @@ class ServiceState:
 
 
 class Breaker:
-    """What is known of other servers, by their hosts. Those that work are not in it."""
+    """The known state of other servers, by their hosts. Those that work are not in it."""
 
     def __init__(self) -> None:
         self._services: LRUCache[str, ServiceState] = LRUCache(SERVICES)

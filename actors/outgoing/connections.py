@@ -21,7 +21,7 @@ LONGEST_HEAD = 32 * 1024
 
 
 class CheckedSockets(httpcore2.AsyncNetworkBackend):
-    """What httpcore connects with. A name is resolved once, and the address that was checked is connected to."""
+    """The network backend of httpcore. A name is resolved once, and the address that was checked is connected to."""
 
     def __init__(self, network: PublicNetwork) -> None:
         self._network = network

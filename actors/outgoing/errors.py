@@ -1,4 +1,4 @@
-"""Why a request that left the server, or was to leave it, got no answer.
+"""The reasons why an outgoing request got no answer.
 
     OutgoingFailure
     ├── ForbiddenTarget   the URL, or every address of its host, is one that the server never connects to

@@ -33,7 +33,7 @@ class HostPool:
 
 
 class HostPools:
-    """Those of one client. The one that was used last is the last."""
+    """The pools of one client. The one that was used last is the last."""
 
     def __init__(self, make: Callable[[], httpcore2.AsyncConnectionPool]) -> None:
         self._make = make

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class RequestLimits:
-    """What one request may take. `hops` are redirects; without any, a redirect is an answer like others.
+    """The limits of one request. `hops` are redirects; without any, a redirect is an answer like others.
 
     With `cut` the beginning of a longer answer is enough, and the rest is not read.
     """
@@ -31,7 +31,7 @@ class OutgoingRequest:
 
 @dataclass(frozen=True, slots=True)
 class OutgoingAnswer:
-    """What another server answered. Names of headers are in lower case; of repeated ones the last is here.
+    """The answer of another server. Names of headers are in lower case; of repeated ones the last is here.
 
     `url` is the address that answered: after redirects another one than was asked.
     """

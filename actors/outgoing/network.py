@@ -1,4 +1,4 @@
-"""Where requests go: names are looked up here, and only addresses that are public are given back."""
+"""The addresses that requests go to: names are looked up here, and only addresses that are public are given back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a request goes: a URL, read strictly. Two programs that read one URL in two ways are a way around checks."""
+"""The target of a request: a URL, read strictly. Two programs that read one URL in two ways are a way around checks."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class RequestTarget:
 
     @property
     def authority(self) -> str:
-        """What a `Host` header says."""
+        """The value of a `Host` header."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == PORTS[self.scheme] else f"{host}:{self.port}"
 

@@ -71,7 +71,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Player:
-    """What is shown in a frame."""
+    """The content of a frame."""
 
     url: str
     width: int

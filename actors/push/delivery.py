@@ -1,4 +1,4 @@
-"""How a message gets to a push service (RFC 8030): encrypted, signed, and by the client for outgoing requests."""
+"""The delivery of a message to a push service (RFC 8030), encrypted and signed, by the client for outgoing requests."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LIMITS = RequestLimits(seconds=15, body=64 * 1024)
 
 @dataclass(frozen=True, slots=True)
 class PushReply:
-    """What a push service answered. `retry_after` is its header."""
+    """The answer of a push service. `retry_after` is its header."""
 
     status: int
     retry_after: str | None = None

@@ -28,7 +28,7 @@ SIGNATURES = 256  # that are kept: one for each push service and kind of encrypt
 
 @dataclass(frozen=True, slots=True)
 class EncryptedMessage:
-    """What a push service gets: neither it nor anybody on the way can read the body."""
+    """The encrypted message for a push service, which can't read the body."""
 
     headers: Mapping[str, str]
     body: bytes

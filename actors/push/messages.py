@@ -1,4 +1,4 @@
-"""What a device is told of a notification: a title in the reader's language and the beginning of a text.
+"""The message to a device about a notification: a title in the reader's language and the beginning of a text.
 
 The titles lie in `texts/`, a file for each language with a line for each type. Where a language is missing, English is
 used.

@@ -44,7 +44,7 @@ class PushPutOff(Exception):
 
 @dataclass(frozen=True, slots=True)
 class PushContext:
-    """What a sender reads from. `icon` returns the address of an account's picture."""
+    """The context of a sender. `icon` returns the address of an account's picture."""
 
     database: Database
     clock: Clock

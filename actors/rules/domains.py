@@ -1,4 +1,4 @@
-"""What a domain may, by the blocks of staff: the one place that decides it.
+"""The limits of a domain by the blocks of staff: the one place that decides it.
 
 The block of the longest name rules: one of `example.com` is one of its subdomains too, unless these have their own.
 On a server with limited federation, a domain that is not allowed counts as suspended.
@@ -20,7 +20,7 @@ RANKS: dict[Severity, int] = {"noop": 0, "silence": 1, "suspend": 2}
 
 @dataclass(frozen=True, slots=True)
 class DomainStanding:
-    """What a domain may not."""
+    """The limits of a domain."""
 
     suspended: bool = False
     silenced: bool = False

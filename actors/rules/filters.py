@@ -1,4 +1,4 @@
-"""Which of an account's filters match a status.
+"""Matching the filters of an account with a status.
 
 Keywords are plain text and never patterns: every search is a search for a substring, and `limits.py` bounds how many
 characters the keywords of one account have, so no keyword and no status makes a search expensive. Upper and lower case
@@ -41,7 +41,7 @@ INVISIBLE = regex.compile(r"[\0\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\u20
 
 @dataclass(frozen=True, slots=True)
 class FilterText:
-    """What filters search of a status: folded, with boundaries marked, and the words in it."""
+    """The text of a status as filters search it: folded, with boundaries marked, and the words in it."""
 
     marked: str
     words: frozenset[str]
@@ -69,7 +69,7 @@ class _Phrase:
 
 
 class _Index:
-    """What is made of filters once, so that statuses can be searched for them. Filters have places instead of ids."""
+    """An index of filters, by which statuses are searched for them. Filters have places instead of ids."""
 
     def __init__(self, rows: Sequence[Filter]) -> None:
         self._words: dict[str, list[int]] = {}  # keywords that are one whole word

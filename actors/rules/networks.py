@@ -1,4 +1,4 @@
-"""Which clients staff keep out, or keep from signing up, by their addresses.
+"""The clients that staff keep out, or keep from signing up, by their addresses.
 
 Each request asks, so the networks are held by the length of their prefixes: an address is looked up once for each
 length that is in use. What was found is remembered by the address as it is written.

@@ -1,4 +1,4 @@
-"""Who may sign up: what staff chose comes before the configuration, and without mail, sign-ups are closed."""
+"""The rule for sign-ups: what staff chose comes before the configuration, and without mail, sign-ups are closed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much something trends: by the number of accounts, by its growth, and by its age.
+"""A score for trends: by the number of accounts, by its growth, and by its age.
 
 A hundred uses by one account count as one. Every score is halved with each day.
 """

@@ -1,1 +1,1 @@
-"""What local accounts tell other servers: which activity goes to which inboxes, in the transaction of the change."""
+"""The activities of local accounts and the inboxes that they go to, found in the transaction of the change."""

@@ -21,7 +21,7 @@ from ..effects.registry import Promise
 
 @dataclass(frozen=True, slots=True)
 class Recipients:
-    """Whom an activity is for, besides those of this server.
+    """The recipients of an activity on other servers.
 
     `followers` are those of the account that sends it. `mentioned_in` is a status that mentions people, `interested_in`
     one that others have answered, boosted or favourited.

@@ -1,4 +1,4 @@
-"""What a client missed that was interrupted: the events after the point up to which it was shown all.
+"""The events that an interrupted client has missed: those after the point up to which it was shown all.
 
 They are made from the log of changes and from the rows as they are now. So of a status that was deleted meanwhile only
 the deletion is shown, and of several edits the latest.

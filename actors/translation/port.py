@@ -1,4 +1,4 @@
-"""What Troupe needs of a translation service. Each backend is a file with a class of this shape.
+"""The interface to a translation service. Each backend is a file with a class of this shape.
 
     NotTranslatable            the status has no text, or the service does not know the languages: asking is of no use
     TranslationFailed          the service did not answer, or not with a translation
@@ -43,7 +43,7 @@ class AskedTooOften(TranslationFailed):
 
 @dataclass(frozen=True, slots=True)
 class TranslatedTexts:
-    """As many texts as were given, in their order, and the language that they were in. Nothing of it is checked."""
+    """The texts in the order of those that were given, and the language that they were in. Nothing of it is checked."""
 
     texts: Sequence[str]
     source: str

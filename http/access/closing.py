@@ -1,4 +1,4 @@
-"""What a server with limited federation closes to people who are not signed in: all that it shows of its users.
+"""The paths that limited federation closes to people who are not signed in: all that it shows of its users.
 
 Its description stays open, and everything that is needed to sign up and to sign in.
 """

@@ -1,4 +1,4 @@
-"""Which e-mail addresses may be used: what staff block, the providers of throw-away addresses, and DNS."""
+"""The rules for e-mail addresses: the blocks of staff, the providers of throw-away addresses, and DNS."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .context import HttpContext
 
 @dataclass(frozen=True, slots=True)
 class EmailVerdict:
-    """What speaks against an address. Without a complaint it can be used, some only with the approval of staff."""
+    """The objections to an address. Without one it can be used, some only with the approval of staff."""
 
     complaint: Complaint | None = None
     needs_approval: bool = False

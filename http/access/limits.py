@@ -1,4 +1,4 @@
-"""Which rules count a request. Every request is counted, also one that no endpoint answers.
+"""The rules that count a request. Every request is counted, also one that no endpoint answers.
 
 Calls of the API count for the account and the token that make them, or for the address. Everything else counts for
 the address, by the first entry of `BY_PATH` that the path begins with. An endpoint may have further rules of its own.

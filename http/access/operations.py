@@ -1,4 +1,4 @@
-"""What the running server says of itself to staff. Supervision, which this room can't import, hands it in."""
+"""The facts about the running server for staff. Supervision, which this room can't import, hands it in."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may sign up now, in memory: many pages and answers say it."""
+"""The rule for sign-ups that holds now, in memory: many pages and answers say it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class SignUps(RowLoader):
 
     @property
     def rule(self) -> Registrations:
-        """Who may sign up: everybody, those that staff approve, or no one."""
+        """The rule for sign-ups: open, with approval by staff, or closed."""
         return effective_registrations(self._changed_to, self._configured, sends_mail=self._sends_mail)
 
     @property

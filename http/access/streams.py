@@ -14,7 +14,7 @@ from ...storage.oauth import Token
 
 
 class End(Enum):
-    """Why a session ends: the WebSocket's close code and reason. Only the first two leave time for what is queued."""
+    """The reason why a session ends: the WebSocket's close code and text. The first two leave time for the queue."""
 
     STOPPING = 1012, "The server restarts"
     LOST = 1013, "This stream failed, connect again"

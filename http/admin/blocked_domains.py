@@ -29,7 +29,7 @@ PERMISSION = Permission.MANAGE_FEDERATION
 
 
 class DomainBlockParameters(Input):
-    """What a block says. A parameter that is not sent keeps its value."""
+    """The terms of a block. A parameter that is not sent keeps its value."""
 
     severity: Annotated[Severity | None, Choice] = None
     reject_media: MaybeFlag = None

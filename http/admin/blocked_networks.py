@@ -31,7 +31,7 @@ LONGEST = 100 * 366 * 86_400  # seconds
 
 
 class NetworkBlockParameters(Input):
-    """What a block says. A parameter that is not sent keeps its value."""
+    """The terms of a block. A parameter that is not sent keeps its value."""
 
     ip: MaybeText = None
     severity: Annotated[NetworkSeverity | None, Choice] = None

@@ -35,7 +35,7 @@ PERMISSION = Permission.MANAGE_CUSTOM_EMOJIS
 
 
 class ChangedEmoji(Input):
-    """What an emoji becomes. A parameter that is not sent keeps its value."""
+    """The new values of an emoji. A parameter that is not sent keeps its value."""
 
     image: MaybeUpload = None
     category: MaybeLine = None

@@ -32,7 +32,7 @@ ActionType = Literal[
 
 
 class ActionParameters(Input):
-    """What staff do to an account, or to statuses of it."""
+    """An act of staff on an account, or on statuses of it."""
 
     type: Annotated[ActionType, Choice]
     report_id: ReportId = None

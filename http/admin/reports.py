@@ -31,7 +31,7 @@ ON_A_PAGE = 100
 
 
 class ReportQuery(Paged):
-    """Which reports are listed: open ones, unless `resolved`."""
+    """The reports to list: open ones, unless `resolved`."""
 
     resolved: Flag = False
     account_id: AccountId = None
@@ -39,7 +39,7 @@ class ReportQuery(Paged):
 
 
 class ReportChange(Input):
-    """What is changed; a value that is not given stays as it is."""
+    """The changes; a value that is not given stays as it is."""
 
     category: Annotated[Literal["spam", "legal", "violation", "other"] | None, Choice] = None
     rule_ids: MaybeIds = None

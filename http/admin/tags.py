@@ -34,7 +34,7 @@ LONGEST_NAME = 255
 
 
 class TagForm(Input):
-    """What a hashtag may do, and how it is written. A parameter that is not sent keeps its value."""
+    """The states of a hashtag, and its spelling. A parameter that is not sent keeps its value."""
 
     display_name: Annotated[MaybeText, Field(max_length=LONGEST_NAME)] = None
     listable: MaybeFlag = None

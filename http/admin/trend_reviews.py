@@ -1,4 +1,4 @@
-"""What trends or would trend, for staff, who decide what may."""
+"""Candidates for trends, for staff, who decide what may trend."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ class Lifetime(Input):
     expires_in: MaybeSeconds = None
 
     def expiry(self) -> FilterExpiry | None:
-        """When the filter expires, if that is said: empty means never."""
+        """The time when the filter expires, if it is given: empty means never."""
         if self.expires_in is not None and self.expires_in > FILTER_SECONDS:
             raise invalid("Expires in is too far into the future")
         return FilterExpiry(self.expires_in) if "expires_in" in self.model_fields_set else None

@@ -40,7 +40,7 @@ class Conditions(TypedDict):
 
 
 class Sieve(Input):
-    """Which notifications a request asks for. Unknown names of types match nothing."""
+    """The notifications that a request asks for. Unknown names of types match nothing."""
 
     types: Texts = ()
     exclude_types: Texts = ()

@@ -40,7 +40,7 @@ class PublicTimelineQuery(Paged):
     only_media: Flag = False
 
     def place(self) -> str:
-        """Which public timeline. `local` and `remote` together ask for the whole one."""
+        """The public timeline that is asked for. `local` and `remote` together ask for the whole one."""
         if self.local == self.remote:
             return "all"
         return "local" if self.local else "remote"

@@ -30,7 +30,7 @@ def exact(json: bytes) -> bytes:
 
 
 class Rendered(Generic[T]):
-    """What was made of one kind of record, by id.
+    """The renderings of one kind of record, by id.
 
     The oldest is dropped first: an LRU order costs more than it saves.
     """

@@ -13,7 +13,7 @@ from ...storage.tags import ReviewedTag
 
 @dataclass(frozen=True, slots=True)
 class TagFlags:
-    """What a viewer does with a hashtag."""
+    """The flags that a viewer has put on a hashtag."""
 
     following: bool
     featuring: bool

@@ -36,7 +36,7 @@ REPLIES = 40
 
 
 class CollectionPosition(Input):
-    """Where in a collection a page begins. Without `page` the collection itself is asked for."""
+    """The beginning of a page in a collection. Without `page` the collection itself is asked for."""
 
     page: Flag = False
     max_id: Cursor = None
@@ -53,7 +53,7 @@ class CollectionPosition(Input):
 
 @api.get("/users/<name>/outbox", documents="only")
 async def show_outbox(context: HttpContext, request: Request, name: str, position: CollectionPosition) -> Answer:
-    """What an account has published: public and unlisted posts and boosts, and more for a follower who signs."""
+    """The posts of an account: public and unlisted posts and boosts, and more for a follower who signs."""
     account, reader = await _find(context, request, name)
     uri = context.federation.names.outbox(account.username)
     if not position.page:
@@ -131,13 +131,13 @@ async def show_replies(
 
 @api.get("/users/<name>/statuses/<id>/likes", documents="only")
 async def show_likes(context: HttpContext, request: Request, name: str, id: int) -> Answer:
-    """How many have favourited a post."""
+    """The number of accounts that have favourited a post."""
     return await _count(context, request, name, id, "likes", lambda shown: shown.status.favourites_count)
 
 
 @api.get("/users/<name>/statuses/<id>/shares", documents="only")
 async def show_shares(context: HttpContext, request: Request, name: str, id: int) -> Answer:
-    """How many have boosted a post."""
+    """The number of accounts that have boosted a post."""
     return await _count(context, request, name, id, "shares", lambda shown: shown.status.reblogs_count)
 
 

@@ -1,4 +1,4 @@
-"""Who asks for a document: an actor of another server that has signed the request, or nobody who is known.
+"""The reader of a document: an actor of another server that has signed the request, or an unknown one.
 
 Documents are shown by the rules of visibility, from the perspective of the actor's account. Where signatures are not
 demanded, a request whose signature can't be proven is answered as one without.

@@ -37,7 +37,7 @@ CHALLENGE_LASTS = timedelta(minutes=10)
 
 
 class SignInForm(Input):
-    """What both sign-in pages send: a name and a password, then a code, or the wish to begin again."""
+    """The fields of both sign-in pages: a name and a password, then a code, or the wish to begin again."""
 
     form_token: MaybeText = None
     username: MaybeText = None

@@ -18,7 +18,7 @@ HERE = ("127.0.0.1", 0)
 
 @dataclass(frozen=True, slots=True)
 class AddressRules:
-    """What the settings say about the addresses of clients."""
+    """The settings about the addresses of clients."""
 
     most_connections: int = 512
     trusted_proxies: Sequence[Network] = ()

@@ -1,4 +1,4 @@
-"""How long the server waits for a client, in seconds. Every read and every send has one of these deadlines."""
+"""The times that the server waits for a client, in seconds. Every read and every send has one of these deadlines."""
 
 # A connection without a request, or with an incomplete request head, is closed after this time.
 KEEP_ALIVE = 75

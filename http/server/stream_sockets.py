@@ -32,7 +32,7 @@ GONE = select.EPOLLERR | select.EPOLLHUP
 
 
 class StreamOwner(Protocol):
-    """What a socket was handed over to. None of this may wait."""
+    """The object that a socket was handed over to. None of this may wait."""
 
     def begin(self, socket: StreamSocket) -> None:
         """Called first, if the socket is still open. From now on it may be used."""

@@ -41,7 +41,7 @@ class SignInNeeded(HttpError):
 
 
 class SettingsForm(Input):
-    """What every form of the settings has. Most ask for the password again."""
+    """The common fields of all forms of the settings. Most ask for the password again."""
 
     form_token: MaybeText = None
     password: Text = ""

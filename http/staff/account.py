@@ -51,7 +51,7 @@ DONE = {
 
 
 class ActForm(DangerousForm, ActionParameters):
-    """What is done to an account, or to posts of it."""
+    """An act on an account, or on posts of it."""
 
 
 class UndoForm(StaffForm):

@@ -27,7 +27,7 @@ ORDERS: tuple[tuple[Order, str], ...] = (
 
 
 class ActorQuery(Input):
-    """Which actors are listed, and in which order."""
+    """The actors to list, and their order."""
 
     sort: Annotated[Literal["depth", "oldest", "turn", "restarts"], Choice] = "depth"
     kind: Text = ""

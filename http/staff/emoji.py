@@ -50,7 +50,7 @@ class EmojiForm(StaffForm, UploadedEmoji):
 
 
 class ChangedEmojiForm(StaffForm, ChangedEmoji):
-    """What an emoji becomes. Without a picture it keeps its own; a box that is not ticked is not sent."""
+    """The new values of an emoji. Without a picture it keeps its own; a box that is not ticked is not sent."""
 
 
 class AbleForm(StaffForm):

@@ -28,7 +28,7 @@ APART = frozenset({"actor", "child", "request_id", "stack", "error", "decision"}
 
 
 class LogQuery(Input):
-    """Which records are shown: all that fit each filter that is given."""
+    """The records to show: all that fit each filter that is given."""
 
     level: Annotated[Literal["info", "warning", "error"], Choice] = "info"
     event: Text = ""

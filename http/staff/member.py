@@ -32,16 +32,16 @@ PREFIX = "Validation failed: "
 
 
 class StaffForm(SettingsForm):
-    """What every form of these pages has."""
+    """The common fields of all forms of these pages."""
 
 
 class DangerousForm(CodeForm):
-    """What a form has that destroys: without a password it leads to the page that asks for one."""
+    """The fields of a form that destroys: without a password it leads to the page that asks for one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What the page says that asks for the password: what is about to be done, what it destroys, and the way back."""
+    """The texts of the page that asks for the password: the act, what it destroys, and the way back."""
 
     title: str
     warning: str

@@ -29,7 +29,7 @@ DONE = {"retried": "They are tried now.", "dropped": "They were dropped."}
 
 
 class EffectQuery(Done):
-    """Which effects are listed."""
+    """The effects to list."""
 
     queue: Text = ""
     kind: Text = ""

@@ -35,7 +35,7 @@ class TagQuery(Paged):
 
 
 class ChangedTagForm(StaffForm, TagForm):
-    """What a hashtag may do. A box that is not ticked is not sent, and means no."""
+    """The states of a hashtag. A box that is not ticked is not sent, and means no."""
 
 
 @api.get(PATH, page=True)

@@ -34,7 +34,7 @@ DONE = {"allowed": "It may trend.", "forbidden": "It is kept out of the trends."
 
 
 class TrendQuery(Done):
-    """Which list is shown."""
+    """The list to show."""
 
     list: Annotated[Listed, Choice] = "tags"
 

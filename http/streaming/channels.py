@@ -86,7 +86,7 @@ CHANNELS = {
 
 
 class StreamQuery(Input):
-    """How a client names a stream, in a URL or in a frame, and the id of the last event that it was shown."""
+    """The stream that a client names, in a URL or in a frame, and the id of the last event that it was shown."""
 
     stream: Text = ""
     tag: Text = ""

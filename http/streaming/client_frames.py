@@ -1,4 +1,4 @@
-"""What clients send over a WebSocket, read strictly (RFC 6455, section 5).
+"""Frames of clients over a WebSocket, read strictly (RFC 6455, section 5).
 
 Between two messages this holds nothing but an empty buffer, which thousands of streams have. wsproto's objects hold
 several KiB; it judges this reader in its tests.

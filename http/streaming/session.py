@@ -334,7 +334,7 @@ class StreamSession:
 
     @contextmanager
     def sending_until_end(self) -> Generator[None]:
-        """Around a task that takes frames and sends them: soon after the session has ended it is cancelled."""
+        """A context for a task that takes frames and sends them: soon after the session has ended it is cancelled."""
         with trio.CancelScope() as self._sending:
             if self.ended is not None:
                 self._sending.deadline = trio.current_time() + FAREWELL

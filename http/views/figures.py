@@ -1,4 +1,4 @@
-"""How figures for staff are counted for the API and for their page: within a time, over days or months."""
+"""Figures for staff, counted for the API and for their page: within a time, over days or months."""
 
 from __future__ import annotations
 

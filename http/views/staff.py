@@ -1,4 +1,4 @@
-"""What the endpoints of staff share: the viewer's name in the audit log, and pages of rows."""
+"""The common parts of the endpoints for staff: the viewer's name in the audit log, and pages of rows."""
 
 from __future__ import annotations
 

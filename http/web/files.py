@@ -34,7 +34,7 @@ def show_style() -> Answer:
 
 @api.get("/staff.css")
 def show_style_for_staff() -> Answer:
-    """What the style sheet of all pages lacks for those of staff."""
+    """The style sheet that the pages of staff have besides that of all pages."""
     return Answer(asset("staff.css"), 200, FOR_EVER, CSS)
 
 

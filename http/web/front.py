@@ -32,7 +32,7 @@ MONTH = timedelta(days=30)
 
 @api.get("/", page=True)
 async def show(context: HttpContext, request: Request, position: ListPosition) -> Answer:
-    """What this server is, how to take part, and the newest posts that were written here if everybody may read them."""
+    """A description of this server, ways to take part, and its newest posts if everybody may read them."""
     settings, policies = context.settings, await context.policies.current()
     ids, shown = await _timeline(context, request, position)
     head = Head(
@@ -76,7 +76,7 @@ async def show_about(context: HttpContext, request: Request) -> Answer:
 
 @api.get("/privacy", page=True)
 async def show_privacy(context: HttpContext, request: Request) -> Answer:
-    """What this server does with people's data."""
+    """The privacy policy of this server."""
     privacy = (await context.policies.current()).privacy
     return await public_page(
         context,
@@ -132,7 +132,7 @@ async def _contact(context: HttpContext) -> Byline | None:
 
 
 async def _numbers(context: HttpContext) -> dict[str, int]:
-    """How many people are here, how many of them wrote lately, and what they wrote in all. Counted now and then."""
+    """The numbers of users, of those who wrote lately, and of posts. Counted now and then."""
 
     async def make() -> bytes:
         counted = await context.database.read(instance.numbers, context.clock.now() - MONTH)

@@ -1,4 +1,4 @@
-"""What a public page tells programs about itself: search engines, sites that show a link to it, feed readers."""
+"""The head of a public page, for programs: search engines, sites that show a link to it, feed readers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where another server sends people who want to follow or answer with an account of this one."""
+"""The page to which another server sends people who want to follow or answer with an account of this one."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class InteractionQuery(Input):
 
 @api.get("/authorize_interaction", page=True)
 async def show_interaction(context: HttpContext, request: Request, wanted: InteractionQuery) -> Answer:
-    """How to find the account or the post in an app. What is of this server has a page of its own."""
+    """Ways to find the account or the post in an app. Those of this server have a page of their own."""
     names = context.federation.names
     if not wanted.is_address(context.settings.local_domain):
         raise NotFound

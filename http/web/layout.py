@@ -1,4 +1,4 @@
-"""What all public pages share: the frame around them, and the headers that let browsers keep them.
+"""The common parts of all public pages: the frame around them, and the headers that let browsers keep them.
 
 The pages show what people see who are not signed in, to all viewers alike. So a cache on the way may store them, if it
 asks before each use: a deleted status must not be shown any more.

@@ -14,7 +14,7 @@ POSTS = 20  # on a page
 
 
 class ListPosition(Input):
-    """Where in a list a page begins."""
+    """The beginning of a page in a list."""
 
     max_id: Cursor = None
     min_id: Cursor = None

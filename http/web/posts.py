@@ -83,7 +83,7 @@ class PollResults:
 
 @dataclass(frozen=True, slots=True)
 class LinkedPage:
-    """What a page that a status links to says of itself."""
+    """The facts that a page states to which a status links."""
 
     url: str
     title: str

@@ -34,7 +34,7 @@ for prefix, namespace in (("atom", ATOM), ("dc", CREATOR), ("media", MEDIA)):
 
 @dataclass(frozen=True, slots=True)
 class FeedChannel:
-    """What a feed says of itself. Addresses are absolute."""
+    """The description of a feed. Addresses are absolute."""
 
     title: str
     url: str  # of the page with the same statuses

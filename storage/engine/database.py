@@ -1,4 +1,4 @@
-"""How the rest of Troupe reaches PostgreSQL: a connection to run SQL on, and a database to run work in.
+"""The interface to PostgreSQL for the rest of Troupe: a connection to run SQL on, and a database to run work in.
 
     StorageError            something between here and PostgreSQL failed
     ├── Unavailable         nothing was committed; HTTP answers 503 with Retry-After

@@ -56,7 +56,7 @@ FORGETFUL = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "o
 
 
 def _nothing() -> None:
-    """What is done while PostgreSQL starts, if nothing else is given."""
+    """The default for the work that is done while PostgreSQL starts: none."""
 
 
 class Embedded:

@@ -1,4 +1,4 @@
-"""What a command waits for. After a second it is said on standard error, so that nobody takes the command for hung."""
+"""The locks that a command waits for. After a second it names them, so that it does not look hung."""
 
 # Not strict: asyncpg, around which this module is an adapter, has no complete types.
 # pyright: standard

@@ -1,4 +1,4 @@
-"""What the connection pool has done since the process started. It outlives the pool, which restarts after a crash."""
+"""Counts of the connection pool since the process started. It outlives the pool, which restarts after a crash."""
 
 from __future__ import annotations
 

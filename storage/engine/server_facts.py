@@ -1,4 +1,4 @@
-"""What a PostgreSQL server says of itself: version, settings, connections, and its clock."""
+"""Facts that a PostgreSQL server states: version, settings, connections, and its clock."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

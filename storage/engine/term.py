@@ -190,7 +190,7 @@ class _Lease:
             return await self._begin(takeover)
 
     async def begin_to_migrate(self) -> None:
-        """If there is something to migrate, begin a term, migrate, and end the term."""
+        """Begin a term, migrate, and end the term, if there is something to migrate."""
         async with self._opened():
             if await missing(self.connection):
                 await self._begin(False)

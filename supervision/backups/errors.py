@@ -1,4 +1,4 @@
-"""Why a backup is not made, not whole or not restored."""
+"""The reasons why a backup is not made, not whole or not restored."""
 
 from __future__ import annotations
 

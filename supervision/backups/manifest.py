@@ -28,7 +28,7 @@ class BackedUpFile:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What a backup consists of. `taken_at` is the time of the snapshot of the database."""
+    """The contents of a backup. `taken_at` is the time of the snapshot of the database."""
 
     name: str
     taken_at: datetime

@@ -42,7 +42,7 @@ HOSTS_AT_ONCE = 20
 
 @dataclass(slots=True)
 class Culled:
-    """What came of it: how many accounts were asked for, and who is gone. `silent` hosts do not answer just now."""
+    """The outcome: the number of accounts asked for, and those that are gone. `silent` hosts do not answer just now."""
 
     asked: int = 0
     gone: list[str] = field(default_factory=list[str])

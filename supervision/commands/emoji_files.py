@@ -48,7 +48,7 @@ class EmojiFile:
 
 @dataclass(frozen=True, slots=True)
 class EmojiTerms:
-    """What is said about all emoji of one command."""
+    """The options for all emoji of one command."""
 
     category: str | None
     visible_in_picker: bool

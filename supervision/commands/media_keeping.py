@@ -30,7 +30,7 @@ KINDS = (cleaning.LOOSE, cleaning.CARDS, cleaning.COPIES)
 
 @dataclass(slots=True)
 class RemovedMedia:
-    """How many of each kind were removed, and how many of their files could not be."""
+    """The numbers of removed media by kind, and of files that could not be removed."""
 
     counts: Counter[str] = field(default_factory=Counter[str])
     left: int = 0
@@ -52,7 +52,7 @@ class Batch:
 
 @dataclass(slots=True)
 class Usage:
-    """How many files, and how many bytes they take."""
+    """A number of files, and the bytes that they take."""
 
     files: int = 0
     bytes: int = 0

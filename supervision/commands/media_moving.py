@@ -31,7 +31,7 @@ BATCH = 200
 
 @dataclass(slots=True)
 class Moved:
-    """How many files were brought to the new store, and how many were removed."""
+    """The numbers of files that were brought to the new store and that were removed."""
 
     brought: int = 0
     bytes: int = 0

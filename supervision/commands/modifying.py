@@ -28,7 +28,7 @@ from .moderating import announce_change, find_account, find_local
 
 @dataclass(frozen=True, slots=True)
 class AccountChanges:
-    """What to change of a user. Each change that is given is made, or none at all."""
+    """The changes to a user. Each change that is given is made, or none at all."""
 
     role: str | None = None
     email: str | None = None

@@ -26,7 +26,7 @@ kind_option = click.option("--kind", metavar="KIND", help="Only of this kind, su
 
 @click.group
 def outbox() -> None:
-    """What committed changes have promised and the server has not done yet: mails, pushes, deliveries and others."""
+    """Effects that wait: mails, pushes, deliveries, and others that committed changes have promised."""
 
 
 @outbox.command("list")

@@ -60,7 +60,7 @@ def progress(
 
 @contextmanager
 def interruptible(going_on: str) -> Generator[None]:
-    """As `progress`, for work that has several bars or none."""
+    """The same as `progress`, for work that has several bars or none."""
     with _ending_as_by_keyboard():
         try:
             yield

@@ -1,4 +1,4 @@
-"""What `troupe federation` does, in one transaction each."""
+"""The work of `troupe federation`, in one transaction each."""
 
 from __future__ import annotations
 

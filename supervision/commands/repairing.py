@@ -1,4 +1,4 @@
-"""What the commands about the outbox and about dead letters do in the database."""
+"""The work of the commands about the outbox and about dead letters in the database."""
 
 from __future__ import annotations
 

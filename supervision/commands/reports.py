@@ -23,7 +23,7 @@ _id = click.argument("report_id", metavar="ID", type=int)
 
 @click.group
 def reports() -> None:
-    """What users have reported."""
+    """Reports of users."""
 
 
 @reports.command("list")

@@ -90,7 +90,7 @@ async def _in_turn(db: Connection, work: Callable[..., Awaitable[T]], dry_run: b
 
 @contextmanager
 def existing_database(settings: Settings) -> Generator[str]:
-    """As `opened_database`, for a database that exists already. Raises Unavailable if there is none."""
+    """The same as `opened_database`, for a database that exists already. Raises Unavailable if there is none."""
     if not settings.database_url and not exists(settings.data):
         raise Unavailable(
             f"there is none in {settings.data}: start the server or run `troupe migrate`, or correct --data"

@@ -14,7 +14,7 @@ State = Literal["good", "note", "wrong"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a check has found. Something wrong has a cure; a note is what the operator should know."""
+    """The finding of a check. Something wrong has a cure; a note is what the operator should know."""
 
     subject: str
     state: State
@@ -27,7 +27,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Examination:
-    """What there is to look at: the settings, the database if it can be asked, and the server if it runs.
+    """The objects of the checks: the settings, the database if it can be asked, and the server if it runs.
 
     `no_database` says why the database can't be asked. `server` is the answer of the control socket, `no_server` why a
     server that runs gave none.

@@ -27,7 +27,7 @@ WEBSOCKET_GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"  # RFC 6455, section 1.3
 
 @dataclass(frozen=True, slots=True)
 class PublicAddress:
-    """Where requests to the server's own name go: name and port of the URL, and the place that is connected to."""
+    """The target of requests to the server's own name: name and port of the URL, and the place that is connected to."""
 
     secure: bool
     host: str
@@ -37,7 +37,7 @@ class PublicAddress:
 
     @property
     def authority(self) -> str:
-        """What a `Host` header says."""
+        """The value of a `Host` header."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == (443 if self.secure else 80) else f"{host}:{self.port}"
 

@@ -1,4 +1,4 @@
-"""How late the event loop is, and how long Python's collector stops everything. Measured while metrics are on."""
+"""The delays of the event loop, and the pauses of Python's garbage collector. Measured while metrics are on."""
 
 from __future__ import annotations
 

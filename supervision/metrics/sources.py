@@ -1,4 +1,4 @@
-"""Where the numbers of the metrics are: in the parts of the server, which count for themselves."""
+"""The sources of the metrics: they are in the parts of the server, which count for themselves."""
 
 from __future__ import annotations
 

@@ -118,7 +118,7 @@ class OpenTelemetryTraces:
 
     @contextmanager
     def _call(self, kind: str, work: Callable[..., object]) -> Generator[None]:
-        """Around a call of the database, in a span if the task has one already."""
+        """A context for a call of the database, in a span if the task has one already."""
         if not api.get_current_span().is_recording():
             yield
             return

@@ -1,4 +1,4 @@
-"""Whether the environment asks for traces, by the variables that OpenTelemetry has for all programs.
+"""The environment's request for traces, by the variables that OpenTelemetry has for all programs.
 
 They are sent if a collector or an exporter is named: `OTEL_EXPORTER_OTLP_ENDPOINT`, its form for traces alone, or
 `OTEL_TRACES_EXPORTER=otlp`. All other variables (headers, samplers, limits, the name of the service) mean what
@@ -27,7 +27,7 @@ DISABLED = "OTEL_SDK_DISABLED"
 
 
 class Traces(Protocol):
-    """What the server calls so that its work is traced."""
+    """The functions that the server calls so that its work is traced."""
 
     def trace_id(self) -> str:
         """Return the trace of the current task; an empty text without one."""

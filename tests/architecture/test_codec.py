@@ -152,5 +152,6 @@ def test_every_class_is_registered(base: type) -> None:
     assert {*derived(base)} - {*CLASSES.values(), StatusEvent, SystemMessage, *OF_SESSIONS} == set()
 
 
-def test_no_name_is_lost() -> None:
+def test_no_name_is_lost_and_each_is_listed() -> None:
     assert {*NAMES} - CLASSES.keys() == set()
+    assert CLASSES.keys() - {*NAMES} == set(), "add them to codec_names.txt"

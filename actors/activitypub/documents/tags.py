@@ -1,4 +1,4 @@
-"""What the `tag` of actors and notes holds, and times."""
+"""The entries of the `tag` of actors and notes, and times."""
 
 from __future__ import annotations
 

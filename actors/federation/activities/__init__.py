@@ -1,4 +1,4 @@
-"""What activities of other servers do, by their type. Other types are ignored, as every server ignores some."""
+"""The handlers of activities of other servers, by type. Other types are ignored, as every server ignores some."""
 
 from __future__ import annotations
 

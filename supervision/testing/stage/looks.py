@@ -61,7 +61,7 @@ class RememberedLooks:
 
     # Any: the terms are those of `outbox.due`, of several types.
     async def due(self, db: Connection, now: datetime, queue: str, **terms: Any) -> list[DueEffect]:
-        """As `outbox.due`, whose terms these are. PostgreSQL is asked only if its answer may have changed."""
+        """The same as `outbox.due`, whose terms these are. PostgreSQL is asked only if its answer may have changed."""
         look, transactions = f"{queue} {terms}", self._database.transactions
         before = self._quiet.get(look)
         unchanged = before is not None and before.transactions == transactions

@@ -82,7 +82,7 @@ class Delivered:
 
 @dataclass(frozen=True, slots=True)
 class ServerPlace:
-    """What tells a server from the others of its run.
+    """The properties by which a server differs from the others of its run.
 
     `label` begins its names in traces and fault points, and `lane` is that of its ids.
     """
