@@ -17,7 +17,7 @@ PATH = "/api/v1/streaming?stream=user"
 TEXT, PING, PONG = 0x81, 0x89, 0x8A  # whole messages of a WebSocket
 MASKED = 0x80  # as a client's messages must be; with a mask of zeros they stay as they are
 TENDED = 100  # sockets; after so many more, the pings of those that are open already are answered
-QUIET = 2.0  # seconds without a message after which the others are lost
+QUIET = 2.0  # seconds without a message after which the others are not waited for
 # Of a client that stops reading: the kernel takes the less for it the smaller its buffer and its packets are.
 SMALL = {(socket.SOL_SOCKET, socket.SO_RCVBUF): 4096, (socket.IPPROTO_TCP, socket.TCP_MAXSEG): 536}
 ESTABLISHED = "01"
@@ -91,6 +91,7 @@ class Audience:
     def __init__(self, port: int, tokens: Sequence[str]) -> None:
         self._listeners: list[Listener] = []
         self._posts = 0
+        self._due = 0  # messages that have not come
         self._selector = selectors.DefaultSelector()
         for token in tokens:
             listener = Listener(port, token)
@@ -103,10 +104,16 @@ class Audience:
         return len(self._listeners)
 
     def hear(self) -> list[float]:
-        """Wait until there is one more message for each. Return when each arrived; fewer if some do not come."""
+        """Wait until there is one more message for each, and what came too late for the last posts. Return when each
+        arrived; fewer if some do not come.
+        """
         self._posts += 1
+        self._due += len(self)
+        return self._wait()
+
+    def _wait(self) -> list[float]:
         times: list[float] = []
-        while len(times) < len(self) and (more := self._take(QUIET)) is not None:
+        while self._due and (more := self._take(QUIET)) is not None:
             times += more
         return times
 
@@ -116,12 +123,16 @@ class Audience:
         if not (ready := self._selector.select(seconds)):
             return None
         for key, _ in ready:
-            count = key.data.take()
+            listener: Listener = key.data
+            missing = max(0, self._posts - listener.heard)
+            count = listener.take()
+            self._due -= min(count, missing)
             times += [time.perf_counter()] * count
         return times
 
     def lost(self) -> int:
-        """The number of messages until now that are missing, or are there twice."""
+        """The number of messages until now that are missing, or are there twice. Late ones are waited for."""
+        self._wait()
         return sum(abs(listener.heard - self._posts) for listener in self._listeners)
 
     def close(self) -> None:

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import json
 import re
+import socket
 import subprocess
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from . import goals
+from . import goals, listening
 from .answers import WrongAnswer, entity, instance, page_of_notifications, page_of_statuses
+from .listening import Audience
 from .samples import Row, Sample
 
 ROOT = Path(__file__).parents[2]
 PATIENCE = 280  # seconds; alone on a machine it takes less than a minute
-QUICK = ("--scale", "0.05", "--seconds", "1")
+QUICK = ("--scale", "0.05", "--seconds", "0.4")
+MESSAGE = bytes((listening.TEXT, 2)) + b"{}"
 
 
 def status(id: int) -> dict[str, object]:
@@ -42,6 +48,51 @@ def test_a_quick_look_measures_every_row_and_loses_nothing() -> None:
     assert ["ms together, by the number of statuses", "100", "1,000", "10,000"] in rows
     assert ["a post, by the number of awake homes", "5", "50", "250"] in rows
     assert {goals.LISTENING, goals.IDLE, goals.HOME, goals.STREAM} <= {row[2] for row in rows if len(row) == 5}
+
+
+@contextmanager
+def listeners(count: int) -> Iterator[tuple[Audience, list[socket.socket]]]:
+    """Listeners, and the ends of their sockets at a server."""
+    ends: list[socket.socket] = []
+
+    def serve(server: socket.socket) -> None:
+        for _ in range(count):
+            end = server.accept()[0]
+            end.recv(4096)
+            end.sendall(b"HTTP/1.1 101 Switching Protocols\r\n\r\n")
+            ends.append(end)
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        thread = threading.Thread(target=serve, args=(server,))
+        thread.start()
+        audience = Audience(server.getsockname()[1], ["token"] * count)
+        thread.join(10)
+    yield audience, ends
+    audience.close()
+    for end in ends:
+        end.close()
+
+
+def test_a_message_that_comes_late_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listening, "QUIET", 0.01)
+    with listeners(2) as (audience, (first, second)):
+        first.sendall(MESSAGE)
+        assert len(audience.hear()) == 1
+        first.sendall(MESSAGE)
+        second.sendall(MESSAGE)  # the one of before
+        assert len(audience.hear()) == 2
+        second.sendall(MESSAGE)
+        assert audience.lost() == 0
+
+
+@pytest.mark.parametrize("sent", [0, 2])
+def test_a_message_that_is_missing_or_there_twice_is_counted(sent: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listening, "QUIET", 0.01)
+    with listeners(2) as (audience, (first, second)):
+        first.sendall(MESSAGE)
+        second.sendall(MESSAGE * sent)
+        audience.hear()
+        assert audience.lost() == 1
 
 
 @pytest.mark.parametrize(
