@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import tarfile
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -323,6 +324,7 @@ def test_a_signal_ends_an_import_and_nothing_is_left(data: Path, dsn: str, tmp_p
     process = subprocess.Popen([*command, tmp_path, "--data", data], stderr=subprocess.PIPE, text=True)
     while files_of(data) <= before or not list((data / "media").glob("??/*")):
         assert process.poll() is None
+        time.sleep(0.005)
     process.terminate()
     _, said = process.communicate()
     assert (process.returncode, "SIGTERM. No emoji was added" in said) == (1, True)
