@@ -27,7 +27,8 @@ from .databases import SHARES, WHOLE, dsn_of, fill_all, sizes
 from .fill import Size
 from .filled import Filled
 from .measures import GROWING, Measures, all_measures, growing_measures
-from .samples import RUNS, Row
+from .processes import Processes
+from .samples import Row
 from .serving import serving, start_repeatedly
 from .table import Results
 from .weights import weigh
@@ -37,17 +38,18 @@ README = Path(__file__).parents[2] / "README.md"
 
 @click.command(help=__doc__)
 @click.option("--scale", default=1.0, help="How much of the full database to fill.")
-@click.option("--seconds", default=9.0, help=f"How long each kind of request is made, in {RUNS} runs.")
+@click.option("--seconds", default=9.0, help="How long each kind of request is made, in all runs.")
+@click.option("--runs", default=3, help="In how many runs each row is measured.")
 @click.option("--only", default="", help="Measure only rows that have this in their key, and leave the growth out.")
 @click.option("--profile", type=click.Path(path_type=Path), help="Where py-spy writes what it saw.")
 @click.option("--readme", is_flag=True, help="Put the tables into README.md.")
-def main(scale: float, seconds: float, only: str, profile: Path | None, readme: bool) -> None:
+def main(scale: float, seconds: float, runs: int, only: str, profile: Path | None, readme: bool) -> None:
     core, others = machine.cores()
     os.sched_setaffinity(0, others)
     machine.sockets_allowed(Size(scale).many_sockets)  # before servers inherit the limit
     with tempfile.TemporaryDirectory(prefix="bench") as folder, abroad() as servers:
         Path(folder).chmod(0o755)  # root's PostgreSQL runs as another user, who has to pass
-        run = Run(Path(folder), Size(scale), core, seconds / RUNS, servers)
+        run = Run(Path(folder), Size(scale), core, runs, seconds / runs, servers)
         text = table.render(run.results(only, profile))
     click.echo(text)
     if readme:
@@ -57,12 +59,13 @@ def main(scale: float, seconds: float, only: str, profile: Path | None, readme: 
 class Run:
     """One data folder with a PostgreSQL, and a server for each of its databases."""
 
-    def __init__(self, folder: Path, size: Size, core: int, seconds: float, others: Abroad) -> None:
+    def __init__(self, folder: Path, size: Size, core: int, runs: int, seconds: float, others: Abroad) -> None:
         self.began = time.perf_counter()
         self.data = folder / "data"
         self.data.mkdir()
         self.size = size
         self.core = core
+        self.runs = runs
         self.seconds = seconds
         self.others = others
         # An embedded PostgreSQL's users have its data folder; the other servers have one of their own.
@@ -75,21 +78,14 @@ class Run:
         filled = fill_all(self.data, self.size, {name: self.servers[name].url for name in names})
         # PostgreSQL is started by us, so that it runs beside the load and not on the server's core.
         with embedded(self.data) as postgres:
-            starts = start_repeatedly(self.servers[WHOLE], self.data, self.core, self.seconds)
+            starts = start_repeatedly(self.servers[WHOLE], self.data, self.core, self.runs, self.seconds)
             growth = {name: self._growing(name, postgres, filled[name]) for name in names if name != WHOLE}
             # Without metrics an idle server has less in memory, so these are for the rows alone.
             metrics = free_port()
             self.servers[WHOLE].settings["TROUPE_METRICS"] = f"127.0.0.1:{metrics}"
             with serving(self.servers[WHOLE], self.data, self.core) as processes:
                 grown = weigh(self.servers[WHOLE].port, processes, self.size)
-                bench = Bench(
-                    self.servers[WHOLE].port,
-                    processes,
-                    self.size,
-                    filled[WHOLE],
-                    self.seconds,
-                    _control(self.servers[WHOLE]),
-                )
+                bench = self._bench(self.servers[WHOLE], processes, self.size, filled[WHOLE])
                 with watched(processes.server, profile):
                     rows = _measured(all_measures(bench, self.others, metrics), only)
                 loaded = processes.memory()
@@ -103,12 +99,12 @@ class Run:
         server.data.mkdir()
         server.settings["TROUPE_DATABASE_URL"] = dsn_of(postgres.dsn, name)
         with serving(server, self.data, self.core) as processes:
-            bench = Bench(server.port, processes, sizes(self.size)[name], filled, self.seconds, _control(server))
+            bench = self._bench(server, processes, sizes(self.size)[name], filled)
             return _measured(growing_measures(bench))
 
-
-def _control(server: Server) -> Path:
-    return server.data / "control-main.sock"
+    def _bench(self, server: Server, processes: Processes, size: Size, filled: Filled) -> Bench:
+        control = server.data / "control-main.sock"
+        return Bench(server.port, processes, size, filled, self.runs, self.seconds, control)
 
 
 def _measured(measures: Measures, only: str = "") -> dict[str, Row]:

@@ -13,7 +13,7 @@ from .fill import Size
 from .filled import Filled
 from .load import Caller, Outcome
 from .processes import Processes, Watch
-from .samples import RUNS, Row, Sample
+from .samples import Row, Sample
 
 IDLE_SHARE = 0.05  # of a core: less than this is nothing to do
 # Until what the answer did not wait for is done as well: effects that are handed over, PostgreSQL's own writing.
@@ -29,6 +29,7 @@ class Bench:
     processes: Processes
     size: Size
     filled: Filled
+    runs: int  # of a row
     seconds: float  # of a run
     control: Path  # the socket of the server's local owner
 
@@ -36,9 +37,9 @@ class Bench:
         self, name: str, work: Callable[[], Outcome], *, state: str = "", settles: bool = False,
         before: Callable[[], object] = lambda: None,
     ) -> Row:  # fmt: skip
-        """Measure three runs of the work. `before` each of them there is something to check or to prepare."""
+        """Measure the work in some runs. `before` each of them there is something to check or to prepare."""
         samples: list[Sample] = []
-        for _ in range(RUNS):
+        for _ in range(self.runs):
             before()
             samples.append(self._sample(work, settles))
         return Row(name, samples, state)

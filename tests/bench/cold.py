@@ -11,7 +11,7 @@ from .fill import TAGS, Cast, token
 from .filled import PAGE
 from .load import Caller, Load, Outcome, request
 from .reads import HOME, VERIFY
-from .samples import RUNS, Row
+from .samples import Row
 
 WARM_TAG = 3
 Asked = tuple[bytes, Check]
@@ -29,13 +29,13 @@ def cold_rows(bench: Bench) -> dict[str, Callable[[], Row]]:
     return {
         key: lambda name=name, asked=asked: _once_each(bench, name, asked)
         for key, (name, asked) in named.items()
-        if len(asked) > RUNS
+        if len(asked) > bench.runs
     }
 
 
 def _once_each(bench: Bench, name: str, asked: Sequence[Asked]) -> Row:
-    """Ask for a third of them in each run, after one that is not counted: a server's first page takes longer."""
-    left, share = iter(asked[1:]), (len(asked) - 1) // RUNS
+    """Ask for a part of them in each run, after one that is not counted: a server's first page takes longer."""
+    left, share = iter(asked[1:]), (len(asked) - 1) // bench.runs
     bench.ask(asked[0][0])
 
     def work() -> Outcome:

@@ -152,12 +152,12 @@ class Size:
     @property
     def posts(self) -> int:
         """The number of posts to many, a run."""
-        return max(5, int(50 * self.scale))
+        return max(8, int(50 * self.scale))
 
     @property
     def received(self) -> int:
         """The number of activities of other servers, a run."""
-        return max(50, int(1_000 * self.scale))
+        return max(75, int(1_000 * self.scale))
 
 
 def token(number: int) -> str:

@@ -1,10 +1,9 @@
-"""What was measured: three runs of each row, of which the table shows the median."""
+"""What was measured: some runs of each row, of which the table shows the median."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-RUNS = 3
 # Of all cores together. When others have taken more than this, the row is marked.
 MOST_FOR_OTHERS = 0.05
 

@@ -12,7 +12,6 @@ import click
 
 from ..end_to_end.server import Server
 from .processes import Processes, Watch
-from .samples import RUNS
 
 LOG = 10_000  # characters of the server's log that are shown after a failure
 IDLE_AFTER = 2.0  # seconds
@@ -42,10 +41,10 @@ def serving(server: Server, postgres: Path, core: int) -> Generator[Processes]:
         server.stop()
 
 
-def start_repeatedly(server: Server, postgres: Path, core: int, patience: float) -> Starts:
-    """Start the server three times, and let it be idle for as many seconds."""
+def start_repeatedly(server: Server, postgres: Path, core: int, runs: int, patience: float) -> Starts:
+    """Start the server as often as there are runs, and each time let it be idle for so many seconds."""
     starts = Starts()
-    for _ in range(RUNS):
+    for _ in range(runs):
         watch, began = Watch(_before(postgres)), time.perf_counter()
         with serving(server, postgres, core) as processes:
             starts.listening.append(time.perf_counter() - began)

@@ -11,7 +11,7 @@ from pathlib import Path
 from . import goals, machine
 from .fill import Size
 from .measures import CROWDS, GROWING
-from .samples import MOST_FOR_OTHERS, RUNS, Row, Value, is_disturbed
+from .samples import MOST_FOR_OTHERS, Row, Value, is_disturbed
 from .serving import Starts
 from .weights import Grown
 
@@ -61,8 +61,9 @@ def write(readme: Path, text: str) -> None:
 
 
 def _operations(rows: dict[str, Row]) -> list[str]:
+    runs = max((len(row.samples) for row in rows.values()), default=0)
     return [
-        f"CPU in ms an operation: the median of {RUNS} runs, and the least and the most of server and PostgreSQL"
+        f"CPU in ms an operation: the median of {runs} runs, and the least and the most of server and PostgreSQL"
         f" together. Others: the share of all cores that other programs took; rows with more than {MOST_FOR_OTHERS:.0%}"
         f" have a {DISTURBED}.",
         "",

@@ -5,9 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from troupe.storage.engine.connect import LoneConnection
 from troupe.storage.engine.embedded import embedded
 
 from ..data_folders import copy_data, passable_folder
+from .foreign import Rows
 
 
 @pytest.fixture(scope="module")
@@ -17,3 +19,10 @@ def folder(prepared: Path) -> Iterator[tuple[Path, str]]:
         copy_data(prepared, data)
         with embedded(data, durable=False) as postgres:
             yield data, postgres.dsn
+
+
+@pytest.fixture
+def made(dsn: str) -> Iterator[Rows]:
+    """The rows of the test's database, which has none yet."""
+    with LoneConnection(dsn, "test") as session:
+        yield Rows(dsn, session)

@@ -109,9 +109,8 @@ def data(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def rows(dsn: str, data: Path) -> Rows:
+def rows(made: Rows, data: Path) -> Rows:
     """Rows that name those files."""
-    made = Rows(dsn)
     made.account(1, "bob", None, name("a"))
     made.account(2, "eve", None)
     made.account(3, "far", "far.example")

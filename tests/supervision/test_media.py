@@ -49,8 +49,7 @@ def data(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def rows(dsn: str) -> Rows:
-    made = Rows(dsn)
+def rows(made: Rows) -> Rows:
     made.account(1, "bob", None, name("a"))
     made.account(2, "far", "far.example")
     return made

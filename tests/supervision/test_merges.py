@@ -37,9 +37,8 @@ REFERENCES = """
 
 
 @pytest.fixture
-def rows(dsn: str) -> Rows:
+def rows(made: Rows) -> Rows:
     """Two accounts of one person, `old` and `new`, another one of their server, and bob and eve of this one."""
-    made = Rows(dsn)
     made.account(BOB, "bob", None)
     made.account(OLD, "old", "far.example", f"{'a' * 32}.png")
     made.account(NEW, "new", "far.example")

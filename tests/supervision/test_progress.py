@@ -28,9 +28,8 @@ CARD = """
 
 
 @pytest.fixture
-def rows(dsn: str) -> Rows:
+def rows(made: Rows) -> Rows:
     """Two of each that a command works on."""
-    made = Rows(dsn)
     for id, name in ((2, "ann"), (3, "ben")):
         made.account(id, name, "far.example")
         made.run("UPDATE accounts SET fetched_at = now() - interval '25 hours' WHERE id = $1", id)

@@ -16,9 +16,8 @@ Run = Callable[..., Result]
 
 
 @pytest.fixture
-def rows(dsn: str) -> Rows:
+def rows(made: Rows) -> Rows:
     """Two accounts of far.example, one of a subdomain, one of another domain, and bob of this server."""
-    made = Rows(dsn)
     made.account(1, "bob", None)
     made.account(2, "ann", "far.example", f"{'a' * 32}.png")
     made.account(3, "ben", "far.example")

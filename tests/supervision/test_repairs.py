@@ -53,8 +53,7 @@ FILL = """
 
 
 @pytest.fixture
-def rows(dsn: str) -> Rows:
-    made = Rows(dsn)
+def rows(made: Rows) -> Rows:
     for statement in FILL.split(";\n"):
         if statement.strip():
             made.run(statement)

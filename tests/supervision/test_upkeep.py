@@ -15,9 +15,8 @@ Run = Callable[..., Result]
 
 
 @pytest.fixture
-def rows(dsn: str) -> Rows:
+def rows(made: Rows) -> Rows:
     """Bob and eve of this server, of whom bob has a key; ann was fetched long ago, cid just now, ben never."""
-    made = Rows(dsn)
     made.account(1, "bob", None)
     made.account(2, "ann", "far.example")
     made.account(3, "ben", "sub.far.example")
