@@ -8,7 +8,7 @@ Every seed is played with every strategy. A run that fails, and that of every si
 played twice, and both traces must be equal. The environment decides how much:
 
     TROUPE_SIM_SEED and TROUPE_SIM_STRATEGY   play this one run
-    TROUPE_SIM_SEEDS                          so many seeds instead of the test's own number
+    TROUPE_SIM_SEEDS                          so many seeds instead of the test's own numbers
     TROUPE_SIM_BASE                           the first seed: other numbers, other schedules
 """
 
@@ -17,11 +17,13 @@ from __future__ import annotations
 import functools
 import inspect
 import os
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any, Concatenate, NoReturn, ParamSpec
 
+from .checks import Sometimes
 from .faults import ANYTHING, Budget
 from .report import report
 from .run import Run
@@ -41,25 +43,32 @@ async def bare(run: Run) -> AsyncGenerator[Run]:
 
 @dataclass(frozen=True, slots=True)
 class RequestedSeeds:
-    """The seeds that the environment asks for."""
+    """The seeds that the environment asks for: `seeds`, and `more` as long as a `sometimes` was not seen."""
 
     seeds: range
+    more: range
     strategies: Sequence[str]
     one: bool
 
     @classmethod
-    def from_environment(cls, seeds: int, strategies: Sequence[str]) -> RequestedSeeds:
+    def from_environment(cls, seeds: int, strategies: Sequence[str], at_most: int = 0) -> RequestedSeeds:
         if seed := os.environ.get("TROUPE_SIM_SEED"):
             strategy = os.environ.get("TROUPE_SIM_STRATEGY")
-            return cls(range(int(seed), int(seed) + 1), (strategy,) if strategy else strategies, one=True)
+            return cls(range(int(seed), int(seed) + 1), range(0), (strategy,) if strategy else strategies, one=True)
         base = int(os.environ.get("TROUPE_SIM_BASE", "0"))
-        count = int(os.environ.get("TROUPE_SIM_SEEDS", seeds))
-        return cls(range(base, base + count), strategies, one=False)
+        if count := os.environ.get("TROUPE_SIM_SEEDS"):
+            seeds = at_most = int(count)
+        return cls(range(base, base + seeds), range(base + seeds, base + at_most), strategies, one=False)
+
+    def until_seen(self, sometimes: Sometimes) -> Iterator[int]:
+        yield from self.seeds
+        yield from takewhile(lambda _: sometimes.never, self.more)
 
 
 def simulation(
     *,
     seeds: int = 200,
+    at_most: int = 0,
     strategies: Sequence[str] = ("random", "pct"),
     pinned: Sequence[tuple[int, str]] = (),
     faults: int | Budget = 0,
@@ -69,16 +78,18 @@ def simulation(
 ) -> Callable[[Scenario[P]], Callable[P, None]]:
     """Play the scenario with many seeds. Fail with the first failing one, shrunk and with the command that replays it.
 
-    `pinned` are seeds with their strategies that found a bug once; they are played first, unless the environment asks
-    for one run. `faults` is the highest number of faults in a run, or a Budget that also names their kinds.
+    As long as a `sometimes` was not seen, more seeds are played, up to `at_most`. `pinned` are seeds with their
+    strategies that found a bug once, also a planted one, or that show a rare `sometimes`; they are played first, unless
+    the environment asks for one run. `faults` is the highest number of faults in a run, or a Budget that also names
+    their kinds.
     """
 
     def play(series: Series) -> FailedSeed | None:
-        wanted = RequestedSeeds.from_environment(seeds, strategies)
+        wanted = RequestedSeeds.from_environment(seeds, strategies, at_most)
         failure = None if wanted.one else series.play_pinned(pinned)
-        failure = failure or series.play_all(wanted.seeds, wanted.strategies)
+        failure = failure or series.play_all(wanted.until_seen(series.sometimes), wanted.strategies)
         if failure is None and not wanted.one and series.sometimes.never:
-            runs = len(wanted.seeds) * len(wanted.strategies)
+            runs = (len(wanted.seeds) + len(wanted.more)) * len(wanted.strategies)
             fail(f"never happened in {runs} runs: {', '.join(series.sometimes.never)}")
         return failure
 

@@ -26,7 +26,8 @@ LEFT = """
 COUNTS = "SELECT followers, following FROM account_counts WHERE account_id = $1"
 
 
-@simulation(seeds=60, faults=3, world=partial(stage, mail=True))
+# An effect that is taken before it is done is found within 13 runs.
+@simulation(seeds=26, faults=3, world=partial(stage, mail=True))
 async def test_nothing_is_left_after_any_crash(sim: Simulation) -> None:
     ada, bob = await sim.people("ada", "bob")
     bob.has_followed(ada)
@@ -59,7 +60,7 @@ async def test_nothing_is_left_after_any_crash(sim: Simulation) -> None:
     assert stream.cuts or set(stream.gone) >= set(stream.pushed) & set(posted)
 
 
-@simulation(seeds=40, faults=3, world=stage)
+@simulation(seeds=12, faults=3, world=stage)
 async def test_no_row_of_a_purged_account_is_left_after_any_crash(sim: Simulation) -> None:
     (bob,) = await sim.people("bob")
     id, uri = sim.new_id(), "https://far.example/users/far"

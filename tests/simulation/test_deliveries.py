@@ -71,7 +71,7 @@ async def post_of(person: Person, post: PublishStatus) -> Status:
     return status
 
 
-@simulation(seeds=20, faults=2, world=with_servers)
+@simulation(seeds=8, at_most=20, faults=2, world=with_servers)
 async def test_a_post_reaches_the_servers_of_its_authors_followers_once_each(sim: Simulation) -> None:
     ada = await sim.account("ada")
     bob, cat = Foreigner(sim, "bob", "b.example"), Foreigner(sim, "cat", "b.example")
@@ -250,7 +250,7 @@ async def test_a_changed_profile_is_told_and_a_deleted_account_to_all(sim: Simul
     assert kinds(sim, bob.inbox)[2:] == ["Delete"], "which says it all: nothing of what the account did is undone"
 
 
-@simulation(seeds=30, faults=3, world=partial(stage, deliveries=True, mail=True))
+@simulation(seeds=10, faults=3, world=partial(stage, deliveries=True, mail=True))
 async def test_all_servers_are_told_of_a_deletion_in_steps_that_survive_crashes(sim: Simulation) -> None:
     ada = await sim.account("ada")
     told = [Foreigner(sim, f"fay{number}", f"{number}.example", shared=number % 2 == 0) for number in range(7)]
@@ -369,7 +369,7 @@ async def test_followers_elsewhere_learn_of_a_move_after_the_actor_that_proves_i
     assert {one.inbox for one in sim.delivered} == {bob.inbox}
 
 
-@simulation(seeds=30, faults=2, world=with_servers)
+@simulation(seeds=10, at_most=30, faults=2, world=with_servers)
 async def test_what_was_committed_before_a_crash_is_delivered_after_it(sim: Simulation) -> None:
     ada = await sim.account("ada")
     bob, cat = Foreigner(sim, "bob", "b.example"), Foreigner(sim, "cat", "c.example")
@@ -394,7 +394,7 @@ async def test_what_was_committed_before_a_crash_is_delivered_after_it(sim: Simu
     sim.sometimes(len(sim.delivered) > 6, "one came twice")
 
 
-@simulation(seeds=40, faults=1, world=with_servers)
+@simulation(seeds=12, faults=1, world=with_servers)
 async def test_after_a_block_is_acknowledged_nothing_more_goes_to_the_blocked(sim: Simulation) -> None:
     ada = await sim.account("ada")
     bob = Foreigner(sim, "bob", "b.example")
@@ -596,7 +596,7 @@ async def test_what_a_server_has_not_got_is_withdrawn_and_what_it_may_have_is_de
     assert {kind for kind, one in told if one == f"{uri}{tried}"} == {"Create", "Delete"}
 
 
-@simulation(seeds=20, faults=2, world=with_servers)
+@simulation(seeds=8, faults=2, world=with_servers)
 async def test_a_post_that_is_deleted_while_it_is_delivered_is_deleted_there_too(sim: Simulation) -> None:
     """Whenever it is deleted: a server that has got a post gets its deletion too, and after it."""
     ada = await sim.account("ada")

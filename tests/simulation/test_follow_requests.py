@@ -27,7 +27,7 @@ def few_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("few_at_once")
-@simulation(seeds=40, faults=3, world=stage)
+@simulation(seeds=12, faults=3, world=stage)
 async def test_unlocking_accepts_all_who_wait_also_after_crashes(sim: Simulation) -> None:
     cyd = await sim.account("cyd", locked=True)
     waiting = await sim.people(*(f"w{number}" for number in range(7)))
@@ -76,7 +76,7 @@ async def test_hundreds_who_wait_may_follow_at_once(sim: Simulation) -> None:
         assert await person.home() == [posted]
 
 
-@simulation(seeds=40, faults=3, world=stage)
+@simulation(seeds=12, faults=3, world=stage)
 async def test_a_mute_that_ends_brings_the_muted_back(sim: Simulation) -> None:
     ada, bob = await sim.people("ada", "bob")
     bob.has_followed(ada)

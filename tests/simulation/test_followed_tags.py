@@ -6,7 +6,7 @@ from troupe.supervision.testing.stage import Person, Simulation, stage
 from .scenarios import choose_hashtags_amid_posts
 
 
-@simulation(seeds=40, faults=3, world=stage)
+@simulation(seeds=12, at_most=40, faults=3, pinned=[(14, "pct")], world=stage)
 async def test_a_stream_shows_statuses_with_a_hashtag_while_it_is_followed(sim: Simulation) -> None:
     """Bob follows ada's hashtag, and not ada; he follows cyd, who uses it too."""
     ada, bob, cyd = await sim.people("ada", "bob", "cyd")
@@ -50,7 +50,7 @@ async def test_a_stream_shows_statuses_with_a_hashtag_while_it_is_followed(sim: 
     sim.sometimes(bool(undue), "a status was posted while bob did not follow the hashtag")
 
 
-@simulation(seeds=60, faults=3, world=stage)
+@simulation(seeds=16, faults=3, world=stage)
 async def test_an_awake_home_is_what_the_rows_say_when_follows_of_all_kinds_change(sim: Simulation) -> None:
     """Bob changes how he stands to ada, and which hashtags he follows, while ada posts and deletes."""
     ada, bob = await sim.people("ada", "bob")
@@ -81,6 +81,7 @@ async def test_an_awake_home_is_what_the_rows_say_when_follows_of_all_kinds_chan
     sim.sometimes(bool(await bob.home()), "a hashtag shows statuses")
 
 
-@simulation(seeds=60, faults=3, world=stage)
+# The pinned run finds follows that are not promised, which others may take 36 runs for.
+@simulation(seeds=20, faults=3, pinned=[(17, "pct")], world=stage)
 async def test_home_shows_the_hashtags_that_an_impatient_reader_chose(sim: Simulation) -> None:
     await choose_hashtags_amid_posts(sim)

@@ -6,7 +6,7 @@ from troupe.supervision.testing.stage import Simulation, stage
 LOST_ANSWERS = frozenset({Fault.DOUBT_DONE, Fault.DOUBT_UNDONE, Fault.LOST, Fault.CRASH_AFTER})
 
 
-@simulation(seeds=40, faults=Budget(3, LOST_ANSWERS), pinned=[(1, "random")], world=stage)
+@simulation(seeds=12, at_most=40, faults=Budget(3, LOST_ANSWERS), pinned=[(1, "random"), (13, "random")], world=stage)
 async def test_retries_with_one_key_make_one_status(sim: Simulation) -> None:
     ada, bob = await sim.people("ada", "bob")
     bob.has_followed(ada)

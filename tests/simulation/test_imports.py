@@ -20,7 +20,7 @@ NOTIFICATIONS = "SELECT account_id FROM notifications WHERE type = 'follow' AND 
 COUNTS = "SELECT following FROM account_counts WHERE account_id = $1"
 
 
-@simulation(seeds=40, faults=3, world=stage)
+@simulation(seeds=12, faults=3, world=stage)
 async def test_each_line_is_carried_out_once_after_some_crashes(sim: Simulation) -> None:
     await import_follows(sim)
 

@@ -245,17 +245,18 @@ async def lose_access(sim: Simulation) -> None:
         go(suspend, name="staff")
 
 
-@simulation(seeds=30, faults=FAULTS, world=stage)
+@simulation(seeds=12, faults=FAULTS, world=stage)
 async def test_a_changed_profile_is_seen_at_once(sim: Simulation) -> None:
     await change_a_profile(sim)
 
 
-@simulation(seeds=30, faults=FAULTS, world=stage)
+# The pinned run finds pages that are kept although rows change, which others may take 29 runs for.
+@simulation(seeds=20, faults=FAULTS, pinned=[(3, "random")], world=stage)
 async def test_news_are_seen_at_once_and_go_at_once(sim: Simulation) -> None:
     await cause_news(sim)
 
 
-@simulation(seeds=30, faults=FAULTS, world=stage)
+@simulation(seeds=10, faults=FAULTS, world=stage)
 async def test_access_ends_at_once(sim: Simulation) -> None:
     await lose_access(sim)
 

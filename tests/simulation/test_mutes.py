@@ -4,7 +4,8 @@ from troupe.supervision.testing import simulation
 from troupe.supervision.testing.stage import Simulation, stage
 
 
-@simulation(pinned=[(11, "random")], seeds=60, faults=3, world=stage)
+# Streams that are told from memory alone are found within 11 runs.
+@simulation(pinned=[(11, "random")], seeds=22, at_most=60, faults=3, world=stage)
 async def test_mutes_come_and_go_amid_fan_out(sim: Simulation) -> None:
     ada, bob = await sim.people("ada", "bob")
     bob.has_followed(ada)

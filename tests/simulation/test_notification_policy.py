@@ -52,7 +52,7 @@ async def mentioned_amid(sim: Simulation, ada: Person, bob: Person, posts: int, 
     return later
 
 
-@simulation(seeds=40, faults=3, world=stage)
+@simulation(seeds=14, faults=3, world=stage)
 async def test_a_policy_changes_amid_mentions(sim: Simulation) -> None:
     ada, bob = await sim.people("ada", "bob")
     stream = await ada.stream()
@@ -93,7 +93,7 @@ async def test_a_policy_changes_amid_mentions(sim: Simulation) -> None:
     sim.sometimes(len(rows) < len(bob.published), "a mention was dropped")
 
 
-@simulation(seeds=40, faults=3, pinned=[(111, "pct")], world=stage)
+@simulation(seeds=12, faults=3, pinned=[(111, "pct")], world=stage)
 async def test_a_request_is_accepted_amid_mentions(sim: Simulation) -> None:
     """Every mention is shown once: on the stream when it comes, or after the merge that the stream tells of."""
     ada, bob = await sim.people("ada", "bob")
@@ -112,7 +112,7 @@ async def test_a_request_is_accepted_amid_mentions(sim: Simulation) -> None:
     sim.sometimes(bool(later), "a mention came after the acceptance")
 
 
-@simulation(seeds=40, faults=3, world=stage)
+@simulation(seeds=12, at_most=40, faults=3, world=stage)
 async def test_a_request_is_dismissed_amid_mentions(sim: Simulation) -> None:
     ada, bob = await sim.people("ada", "bob")
     stream = await ada.stream()

@@ -12,23 +12,24 @@ from .foreign import Foreigner
 from .receiving import CRASHES, HERE, act, all_applied, create, in_some_order, note, receive_at_once, with_servers
 
 
-@simulation(seeds=30, faults=2, world=with_servers)
+@simulation(seeds=10, faults=2, world=with_servers)
 async def test_a_follow_that_is_undone_ends_in_no_follow_in_every_order(sim: Simulation) -> None:
     await receiving.follow_and_undo_in_every_order(sim)
 
 
-@simulation(seeds=20, faults=2, world=with_servers)
+@simulation(seeds=10, faults=2, world=with_servers)
 async def test_an_acceptance_that_is_undone_ends_in_no_follow_in_every_order(sim: Simulation) -> None:
     await receiving.accept_and_undo_in_every_order(sim)
 
 
-@simulation(seeds=60, faults=CRASHES, world=with_servers)
+# Activities that lose their place are found within 19 runs.
+@simulation(seeds=38, faults=CRASHES, world=with_servers)
 async def test_what_was_undone_stays_undone_when_the_account_crashes(sim: Simulation) -> None:
     """Its activities are put aside then, and applied later."""
     await receiving.undo_amid_crashes(sim)
 
 
-@simulation(seeds=30, faults=2, world=with_servers)
+@simulation(seeds=10, faults=2, world=with_servers)
 async def test_answers_to_a_request_open_a_follow_at_most_once(sim: Simulation) -> None:
     ada = await sim.account("ada")
     bob, mallory = Foreigner(sim, "bob", "b.example"), Foreigner(sim, "mallory", "m.example")
@@ -46,27 +47,28 @@ async def test_answers_to_a_request_open_a_follow_at_most_once(sim: Simulation) 
     assert not sim.run.database.rows("SELECT FROM follows UNION ALL SELECT FROM follow_requests")
 
 
-@simulation(seeds=40, faults=2, world=with_servers)
+# The pinned run finds forgotten tombstones, which others may take 29 runs for.
+@simulation(seeds=20, faults=2, pinned=[(7, "random")], world=with_servers)
 async def test_a_deleted_post_is_gone_in_every_order_from_two_inboxes(sim: Simulation) -> None:
     await receiving.create_edit_and_delete_in_every_order(sim)
 
 
-@simulation(seeds=40, faults=2, world=with_servers)
+@simulation(seeds=12, faults=2, world=with_servers)
 async def test_the_last_edit_stays_in_every_order_from_two_inboxes(sim: Simulation) -> None:
     await receiving.edits_in_every_order(sim)
 
 
-@simulation(seeds=40, faults=2, world=with_servers)
+@simulation(seeds=10, faults=2, world=with_servers)
 async def test_two_choices_at_once_are_both_counted_and_the_voter_once(sim: Simulation) -> None:
     await receiving.choices_at_once(sim)
 
 
-@simulation(seeds=30, faults=3, world=with_servers)
+@simulation(seeds=10, faults=3, world=with_servers)
 async def test_nothing_that_was_taken_is_lost_when_the_server_dies(sim: Simulation) -> None:
     await receiving.activities_amid_crashes(sim)
 
 
-@simulation(seeds=30, faults=2, world=with_servers)
+@simulation(seeds=10, faults=2, world=with_servers)
 async def test_replies_find_their_parent_in_every_order(sim: Simulation) -> None:
     ada = await sim.account("ada")
     ada.has_followed(bob := Foreigner(sim, "bob", "b.example"))
@@ -85,7 +87,7 @@ async def test_replies_find_their_parent_in_every_order(sim: Simulation) -> None
     assert [row["replies"] for row in counts] == [0, 1, 1]
 
 
-@simulation(seeds=30, faults=2, world=with_servers)
+@simulation(seeds=10, faults=2, world=with_servers)
 async def test_a_block_that_races_with_deliveries_leaves_no_follow(sim: Simulation) -> None:
     await receiving.block_meets_a_follow(sim)
 

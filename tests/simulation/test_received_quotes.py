@@ -16,7 +16,7 @@ from .foreign import Foreigner
 from .receiving import HERE, act, all_applied, create, in_some_order, note, with_servers
 
 
-@simulation(seeds=40, faults=2, world=with_servers)
+@simulation(seeds=12, faults=2, world=with_servers)
 async def test_the_quote_of_the_last_edit_stays_in_every_order(sim: Simulation) -> None:
     """Also while one of the quoted posts is deleted, and what the first state names was fetched and comes late."""
     ada = await sim.account("ada")

@@ -6,7 +6,7 @@ from troupe.supervision.testing.stage import Simulation, stage
 CRASHES = frozenset({Fault.CRASH_BEFORE, Fault.CRASH_AFTER})
 
 
-@simulation(seeds=40, faults=Budget(4, CRASHES), world=stage)
+@simulation(seeds=12, faults=Budget(4, CRASHES), world=stage)
 async def test_open_streams_outlive_their_timeline(sim: Simulation) -> None:
     ada, bob = await sim.people("ada", "bob")
     bob.has_followed(ada)

@@ -158,6 +158,26 @@ def test_pinned_seeds_are_played_first_in_every_environment(monkeypatch: pytest.
     assert seeds == [0, 7, 3, 1600, 1600]  # the calm run, which every plan needs, comes first
 
 
+@pytest.mark.parametrize(("shown_at", "played"), [(0, 2), (5, 6)])
+def test_more_seeds_are_played_until_everything_rare_was_seen(shown_at: int, played: int) -> None:
+    seeds: list[int] = []
+
+    async def scenario(run: Run) -> None:
+        seeds.append(run.seed)
+        run.sometimes(run.seed == shown_at, "it is shown")
+
+    simulation(seeds=2, at_most=9, strategies=("random",))(scenario)()
+    assert sorted({*seeds}) == list(range(played))
+
+
+def test_what_is_not_even_seen_with_more_seeds_fails() -> None:
+    async def scenario(run: Run) -> None:
+        run.sometimes(run.seed > 4, "it is shown")
+
+    with pytest.raises(pytest.fail.Exception, match="never happened in 10 runs: it is shown"):
+        simulation(seeds=2, at_most=5)(scenario)()
+
+
 def test_a_report_says_how_the_seed_is_kept() -> None:
     failure = Series(two_follow_among_others, bare).play_all(range(100), BOTH)
     assert failure is not None

@@ -73,6 +73,7 @@ class Model:
         self.boosts: dict[tuple[int, int], list[Post]] = defaultdict(list)  # by booster and number
         self.answers: dict[Post, list[Post]] = defaultdict(list)
         self.facts: dict[Key, Fact] = {}
+        self._alike: dict[tuple[str | int, int, object], list[Key]] = defaultdict(list)  # by kind, place and value
         self.names = [Register(self.time, f"C{person}") for person in self.people]  # display names
         self.markers = [Register(self.time, "") for _ in self.people]  # the last post that each has read at home
 
@@ -81,6 +82,8 @@ class Model:
         found = self.facts.get(key)
         if found is None:
             found = self.facts[key] = Fact(self.time)
+            for place, value in enumerate(key):
+                self._alike[key[0], place, value].append(key)
         return found
 
     def over(self, since: int, *key: str | int) -> Known:
@@ -89,7 +92,7 @@ class Model:
 
     def keys(self, kind: str, place: int, value: object) -> list[Key]:
         """Facts of a kind with this value at a place of their key."""
-        return [key for key in self.facts if key[0] == kind and key[place] == value]
+        return [*self._alike.get((kind, place, value), ())]
 
     def write(
         self,
