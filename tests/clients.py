@@ -1,17 +1,14 @@
 """A server without sockets, the people who use it, and what clients do with its answers."""
 
-import json
 import re
 import secrets
 from functools import cached_property
 from typing import Any, cast
 
-import h11
 import trio
 from quart.testing import make_test_body_with_headers
 from quart.typing import TestClientProtocol
 from quart_trio import QuartTrio
-from werkzeug.datastructures import Headers
 
 from troupe.actors.mail.templates import Letter
 from troupe.actors.outbox import Outbox
@@ -29,7 +26,9 @@ from troupe.storage.oauth import Application, NewToken
 from troupe.storage.users import NewUser
 
 from .http.shapes import check
+from .replies import Reply
 from .rows import create_account, create_user
+from .two_paths import ADDRESS, compared
 
 PASSWORD = "correct horse battery"
 SCOPES = ("read", "write", "follow", "push", "profile")
@@ -37,23 +36,6 @@ BASE = "http://localhost:3000"
 PATIENCE = 20  # seconds, for what comes at once
 # Made once: it is slow on purpose.
 PASSWORD_HASH = hashed(PASSWORD)
-
-
-class Reply:
-    """A response, read to its end."""
-
-    def __init__(self, status: int, headers: Any, body: bytes) -> None:
-        self.status = status
-        self.headers = headers
-        self.body = body
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.body)
-
-    @property
-    def text(self) -> str:
-        return self.body.decode()
 
 
 # The ways in which a test names a body.
@@ -66,21 +48,6 @@ def as_bytes(method: str, path: str, headers: dict[str, str], body: bytes) -> by
     length = {"content-length": str(len(body))} if body else {}
     lines = [f"{name}: {value}" for name, value in ({"host": "localhost"} | length | own).items()]
     return "\r\n".join([f"{method} {path} HTTP/1.1", *lines, "", ""]).encode() + body
-
-
-def parsed(method: str, answer: bytes) -> Reply:
-    """An answer as a client reads it."""
-    client = h11.Connection(h11.CLIENT)
-    client.send(h11.Request(method=method, target="/", headers=[("host", "localhost")]))
-    client.send(h11.EndOfMessage())
-    client.receive_data(answer)
-    head, body = client.next_event(), b""
-    assert isinstance(head, h11.Response)
-    while isinstance(event := client.next_event(), h11.Data):
-        body += event.data
-    assert isinstance(event, h11.EndOfMessage)
-    assert client.next_event() is h11.PAUSED or not client.trailing_data[0]
-    return Reply(head.status_code, Headers((name.decode(), value.decode()) for name, value in head.headers), body)
 
 
 class Client:
@@ -101,13 +68,14 @@ class Client:
         return reply
 
     async def _reply(self, method: str, path: str, headers: dict[str, str], how: dict[str, Any]) -> Reply:
-        """The answer of the fast path, as bytes, if it has one; else the application's."""
+        """The answer of the fast path if it has one, compared with the ordinary path's; else the application's."""
         if self._stage.fast_path and how.keys() <= BODIES:
             body, more = make_test_body_with_headers(**how)
             headers, how = headers | dict(more), {"data": body}
-            found = self._stage.fast.first(as_bytes(method, path, headers, body), "127.0.0.1")
+            data = as_bytes(method, path, headers, body)
+            found = self._stage.fast.first(data, ADDRESS)
             if found is not None:
-                return parsed(method, await found[0])
+                return await compared(self._stage.app.asgi_app, data, found[0])
         response = await self._browser.open(path, method=method, headers=headers, **how)
         return Reply(response.status_code, response.headers, cast(bytes, await response.get_data()))
 
@@ -163,9 +131,10 @@ class Stage:
 
     def __init__(
         self, http_context: HttpContext, letterbox: Letterbox, outbox: Outbox,
-        records: list[tuple[str, dict[str, object]]], *, fast_path: bool,
+        records: list[tuple[str, dict[str, object]]], *, fast_path: bool, both_ways: bool,
     ) -> None:  # fmt: skip
         self.fast_path = fast_path
+        self.both_ways = both_ways  # True if the test runs with the fast path and without it
         self.fast = FastRequests(FastPath(http_context).answer)
         self.letterbox = letterbox
         self.http_context = http_context

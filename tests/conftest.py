@@ -61,7 +61,7 @@ gc.disable()
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--fast-path", choices=("both", "on", "off"), default="both",
-        help="Whether the servers of tests/http answer plain requests without hypercorn. Each test runs both ways.",
+        help="Whether the servers of tests/http answer plain requests without hypercorn. Both are compared.",
     )  # fmt: skip
 
 

@@ -23,6 +23,13 @@ async def until_found(look: Callable[[], Awaitable[T]]) -> T:
     return result
 
 
+async def until(holds: Callable[[], bool], patience: float = PATIENCE) -> None:
+    """Look until something holds."""
+    with trio.fail_after(patience):
+        while not holds():  # noqa: ASYNC110 - as above
+            await trio.sleep(PAUSE)
+
+
 async def until_none(look: Callable[[], Awaitable[object]]) -> None:
     """Look until nothing is found any more."""
     with trio.fail_after(PATIENCE):

@@ -41,6 +41,7 @@ from ..buckets import new_bucket
 from ..clients import Letterbox, Person, Stage
 from ..kept_connections import Loan
 from ..signing import a_key
+from ..two_paths import watched_paths
 from .serving import serving
 
 # Reading the system's roots takes a third of a test's time. The servers of these tests speak plain HTTP.
@@ -80,17 +81,20 @@ def without_probe(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run each test that has a server both ways, with the fast path and without it; some with both stores too."""
-    if "fast_path" not in metafunc.fixturenames:
+    """Run tests with sockets with the fast path and without it, others with a comparison; some with both stores too."""
+    if "stage" not in metafunc.fixturenames:
         return
     chosen = metafunc.config.getoption("--fast-path")
-    ways = ["on", "off"] if chosen == "both" else [chosen]
+    ways = {chosen: chosen}  # the value of the fixture by its name in the id of the test
+    if chosen == "both":
+        ways = {"on": "on", "off": "off"} if "both_ways" in metafunc.fixturenames else {"both": "on"}
     if "media_store" in metafunc.fixturenames and metafunc.definition.path.stem in BOTH_STORES:
         # The bucket with one of the ways alone: files do not take the fast path.
-        pairs = [*((way, "local") for way in ways), (ways[0], "s3")]
-        metafunc.parametrize(("fast_path", "media_store"), pairs)
+        pairs = [*((way, "local") for way in ways), (next(iter(ways)), "s3")]
+        values, names = [(ways[way], store) for way, store in pairs], ["-".join(pair) for pair in pairs]
+        metafunc.parametrize(("fast_path", "media_store"), values, ids=names)
     else:
-        metafunc.parametrize("fast_path", ways)
+        metafunc.parametrize("fast_path", ways.values(), ids=ways.keys())
 
 
 @pytest.fixture
@@ -107,8 +111,13 @@ def store_options(request: pytest.FixtureRequest, media_store: str) -> dict[str,
 
 @pytest.fixture
 def fast_path() -> str:
-    """Whether plain requests are answered without hypercorn. The tests of this folder run both ways."""
+    """Whether plain requests are answered without hypercorn. Both paths are compared if they are (`two_paths.py`)."""
     return "on"
+
+
+@pytest.fixture
+def both_ways(fast_path: str) -> None:
+    """Run the test a second time without the fast path. Tests with sockets need it."""
 
 
 @pytest.fixture
@@ -121,6 +130,7 @@ async def stage(
     fast_path: str,
     store_options: dict[str, Any],
     monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
 ) -> AsyncIterator[Stage]:
     records: list[tuple[str, dict[str, object]]] = []
 
@@ -133,7 +143,7 @@ async def stage(
     options.setdefault("link_previews", False)
     options.setdefault("fast_path", fast_path)
     settings = Settings(data=tmp_path, **(store_options | options))
-    async with open_pool(loan.dsn, size=connections) as pool, trio.open_nursery() as nursery:
+    async with watched_paths(), open_pool(loan.dsn, size=connections) as pool, trio.open_nursery() as nursery:
         stopping, push_key = trio.Event(), PushKey()
         await push_key.load(pool)
         letterbox, folder = Letterbox(), media_folder(settings, settings.node)
@@ -174,7 +184,10 @@ async def stage(
         nursery.start_soon(http_context.readiness.run)
         await nursery.start(http_context.federation.resolver.run, stopping)
         await nursery.start(http_context.remote_files.films.run, stopping)
-        yield Stage(http_context, letterbox, acting.outbox, records, fast_path=settings.fast_path == "on")
+        yield Stage(
+            http_context, letterbox, acting.outbox, records,
+            fast_path=settings.fast_path == "on", both_ways="both_ways" in request.fixturenames,
+        )  # fmt: skip
         stopping.set()
         loan.over = True
         nursery.cancel_scope.cancel()
@@ -214,6 +227,6 @@ async def bob(stage: Stage) -> Person:
 
 
 @pytest.fixture
-async def port(stage: Stage) -> AsyncIterator[int]:
+async def port(stage: Stage, both_ways: None) -> AsyncIterator[int]:
     async with serving(stage) as server:
         yield server.port

@@ -22,6 +22,7 @@ from troupe.http.server.listener import bind, serve
 
 from ..certificates import certificate
 from ..clients import Stage
+from ..waiting import until
 
 PATIENCE = 10
 GRACE = 1.0
@@ -51,6 +52,7 @@ class Serving:
 @asynccontextmanager
 async def serving(stage: Stage, grace: float = GRACE, **how: Any) -> AsyncIterator[Serving]:
     """Serve until the block ends."""
+    assert stage.both_ways, "what connections do is seen with and without the fast path: use the fixture both_ways"
     how.setdefault("fast", FastRequests(FastPath(stage.http_context).answer) if stage.fast_path else None)
     listeners = bind([("127.0.0.1", 0)])
     running = trio.CancelScope()
@@ -95,9 +97,7 @@ def descriptors() -> int:
 
 async def until_descriptors(count: int) -> None:
     """Wait until no more than so many descriptors are open."""
-    with trio.fail_after(PATIENCE):
-        while descriptors() > count:
-            await trio.lowlevel.checkpoint()
+    await until(lambda: descriptors() <= count, PATIENCE)
 
 
 @cache

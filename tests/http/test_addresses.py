@@ -16,6 +16,8 @@ from troupe.http.server.proxy_protocol import SIGNATURE, NoHeader, read_source
 from ..clients import Person, Stage
 from .serving import Serving, request, rest, say, serving
 
+pytestmark = pytest.mark.usefixtures("both_ways")
+
 LOCAL = (ipaddress.ip_network("127.0.0.1"),)
 PROXIED = AddressRules(2, LOCAL, proxy_protocol=True)
 ASK = request(b"GET /api/v1/instance")

@@ -144,6 +144,7 @@ async def test_a_block_ends_at_its_time(stage: Stage, adm: Person, monkeypatch: 
     assert (await stage.anybody().get("/health", **sent_by("192.0.2.1"))).status == 200
 
 
+@pytest.mark.usefixtures("both_ways")
 async def test_streams_of_a_network_end_with_its_access(stage: Stage, adm: Person) -> None:
     async with serving(stage) as server, await server.connect() as stream:
         await stream.send_all(request(b"GET /api/v1/streaming/public", b"X-Forwarded-For: 192.0.2.1"))

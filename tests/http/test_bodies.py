@@ -11,6 +11,8 @@ from ..clients import Person, Stage
 from .serving import request, say
 from .uploading import part, picture
 
+pytestmark = pytest.mark.usefixtures("both_ways")
+
 MIB = 1024 * 1024
 PIECE = b"\0" * MIB
 PIECES = 60

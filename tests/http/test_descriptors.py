@@ -13,6 +13,8 @@ from ..clients import Person, Stage
 from .serving import request, rest, say, serving
 from .uploading import picture, upload
 
+pytestmark = pytest.mark.usefixtures("both_ways")
+
 MIB = 1024 * 1024
 
 

@@ -22,6 +22,8 @@ from troupe.http.server.plain import PlainRequest
 from ..clients import Person, Stage
 from .serving import PATIENCE, request, rest, say, serving
 
+pytestmark = pytest.mark.usefixtures("both_ways")
+
 ASK = b"GET /api/v1/instance HTTP/1.1\r\nHost: localhost\r\n\r\n"
 NOTHING = b"GET /api/v1/nothing HTTP/1.1\r\nHost: localhost\r\n\r\n"  # Quart's
 LAST = request(b"GET /health")

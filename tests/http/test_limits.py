@@ -109,6 +109,7 @@ async def test_each_rule_of_each_route_refuses_when_it_is_used_up(stage: Stage) 
 
 
 @pytest.mark.parametrize("path", ["//oauth/token", "/oauth/token/", "http://elsewhere.example/oauth/token"])
+@pytest.mark.usefixtures("both_ways")
 async def test_no_spelling_of_a_path_is_a_way_around(stage: Stage, path: str) -> None:
     exhaust(stage, rates.TOKENS, HERE)
     async with serving(stage) as server:

@@ -11,6 +11,8 @@ from h2.events import StreamEnded
 from ..clients import Stage
 from .serving import PATIENCE, Serving, ask, connect_by_tls, http2_client, request, say, serving, tls_server
 
+pytestmark = pytest.mark.usefixtures("both_ways")
+
 ASK = b"GET /api/v1/instance HTTP/1.1\r\nHost: localhost\r\n"
 
 

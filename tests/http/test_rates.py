@@ -93,6 +93,7 @@ class TestLimited:
         await stranger.post("/api/v1/statuses", data=b"{", headers={"Content-Type": "application/json"})
         assert (await stranger.get("/api/v1/instance")).headers["X-RateLimit-Remaining"] == "297"
 
+    @pytest.mark.usefixtures("both_ways")
     async def test_no_spelling_of_a_path_is_a_way_around(self, stage: Stage) -> None:
         async with serving(stage) as server:
             lines = (b"//api/v1/instance", b"http://elsewhere.example/api/v1/instance", b"/%2Fapi/v1/instance")

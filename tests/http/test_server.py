@@ -13,6 +13,8 @@ from troupe.http.server.listener import LARGEST_HEAD, bind, serve
 from ..clients import Stage
 from .serving import request, say
 
+pytestmark = pytest.mark.usefixtures("both_ways")
+
 
 async def test_head_sends_no_body(port: int) -> None:
     head, _, body = (await say(port, request(b"HEAD /api/v1/instance"))).partition(b"\r\n\r\n")

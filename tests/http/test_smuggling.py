@@ -13,6 +13,8 @@ from ..clients import Stage
 from .serving import request, say, serving
 from .smuggling import CORPUS, NEXT
 
+pytestmark = pytest.mark.usefixtures("both_ways")
+
 LAST = request(b"GET /health")
 # What differs from answer to answer, and the text beside a status, which no client reads.
 VARYING = re.compile(rb"(?<=HTTP/1\.1 \d{3})[^\r]*|(?:date|x-request-id): [^\r]*\r\n")

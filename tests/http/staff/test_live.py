@@ -15,7 +15,7 @@ from ..serving import serving
 from ..settling import Browser
 from .members import member, world
 
-pytestmark = pytest.mark.usefixtures("cheap_passwords")
+pytestmark = pytest.mark.usefixtures("cheap_passwords", "both_ways")
 
 PATIENCE = 10
 

@@ -16,6 +16,8 @@ from ...clients import Person, Stage
 from ..serving import PATIENCE, Serving, connect_by_tls, serving, tls_server
 from .conftest import read_to_the_end
 
+pytestmark = pytest.mark.usefixtures("both_ways")
+
 COMMAND = '{"type":"subscribe","stream":"nonsense"}'
 
 
