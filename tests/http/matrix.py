@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-import trio
-
 from troupe.actors.broadcast import PUBLIC_PLACES, account_address, home_address, list_address, tag_address
 from troupe.actors.effects.conversations import conversation_changed
 from troupe.actors.effects.notifications import notifications_added
@@ -36,6 +34,7 @@ from troupe.storage.statuses import NewStatus, Status, StatusTag
 
 from ..clients import Client, Person, Stage
 from ..rows import create_account
+from ..waiting import until
 
 VISIBILITIES = {"p": "public", "u": "unlisted", "f": "private", "d": "direct"}
 KINDS = ("post", "answer", "aside", "shared", "echo")
@@ -428,9 +427,7 @@ class World:
         outbox, late = self.stage.outbox, self.stage.outbox.late
         promised = await self.stage.http_context.database.transact(self._arrive)
         outbox.wake()
-        with trio.fail_after(10):
-            while outbox.late < late + promised:
-                await trio.lowlevel.checkpoint()
+        await until(lambda: outbox.late >= late + promised, patience=10)
         for letter in "pu":
             await self._boost(self.tom, self.zoe, letter)
         await self.wake()

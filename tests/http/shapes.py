@@ -1,6 +1,7 @@
 """Every answer of the tests against the schemas that the server publishes."""
 
 import re
+from collections import defaultdict
 from functools import cache
 
 import orjson
@@ -37,8 +38,17 @@ def validator(notation: str) -> Draft202012Validator:
 
 def promised(method: str, path: str) -> str | None:
     """What the table says of the endpoint that a path leads to; words go before segments."""
-    fits = [shape for one, shape in answers() if one == method and pattern(shape).fullmatch(path)]
+    fits = [shape for shape in shapes().get((method, path.count("/")), ()) if pattern(shape).fullmatch(path)]
     return answers()[method, min(fits, key=lambda shape: shape.count("<>"))] if fits else None
+
+
+@cache
+def shapes() -> defaultdict[tuple[str, int], list[str]]:
+    """The paths of the table by method and length: each answer looks for its own, and a segment has no slash in it."""
+    found = defaultdict[tuple[str, int], list[str]](list)
+    for method, shape in answers():
+        found[method, shape.count("/")].append(shape)
+    return found
 
 
 @cache

@@ -28,6 +28,8 @@ from .serving import (
     until_descriptors,
 )
 
+pytestmark = pytest.mark.usefixtures("both_ways")
+
 ASK = b"GET /api/v1/instance HTTP/1.1\r\nHost: localhost\r\n\r\n"
 HANDSHAKE = (
     b"GET /api/v1/streaming%b HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
@@ -35,9 +37,16 @@ HANDSHAKE = (
 )
 # What a stop may take beyond the server's own deadlines, on a busy machine.
 SLACK = 3.0
-GRACE = 0.5
+GRACE = 0.2
 
 Client = Callable[[Serving], Awaitable[trio.abc.Stream]]
+
+
+@pytest.fixture(autouse=True)
+def shorter_deadlines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the server wait less for the clients of its last moments: most of these tests do nothing else."""
+    monkeypatch.setattr(deadlines, "CLOSE", 0.2)
+    monkeypatch.setattr(deadlines, "LINGER", 0.1)
 
 
 async def http2_without_a_window(server: Serving) -> trio.SSLStream[trio.SocketStream]:

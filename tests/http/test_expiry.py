@@ -18,6 +18,7 @@ from troupe.supervision.commands.making import RequestedAccount
 from troupe.supervision.configuration import Settings
 
 from ..clients import PASSWORD, Client, Person, Stage
+from ..waiting import until_none
 from .registering import OPEN, app_client, newest_link, registered
 from .signing_in import SECRET, asked, code_in, consent, exchange, sign_in
 from .sweeping import DAY, HOUR, Sweeper
@@ -290,11 +291,9 @@ async def test_it_runs_again_and_again(
     sweeper.clock.ahead = 15 * DAY
     async with trio.open_nursery() as nursery:
         await nursery.start(sweeper.expiry.run, stopping)
-        with trio.fail_after(30):
-            for _ in range(2):
-                await sign_in(stage.anybody(), asked(application), password=PASSWORD)
-                while await count(stage, "web_sessions"):
-                    await trio.lowlevel.checkpoint()
+        for _ in range(2):
+            await sign_in(stage.anybody(), asked(application), password=PASSWORD)
+            await until_none(lambda: count(stage, "web_sessions"))
         stopping.set()
 
 
@@ -315,9 +314,7 @@ async def test_a_fault_of_the_machine_puts_the_sweep_off(
     monkeypatch.setattr(sweeper.expiry, "sweep", failing)
     async with trio.open_nursery() as nursery:
         await nursery.start(sweeper.expiry.run, stopping)
-        with trio.fail_after(30):
-            while await count(stage, "web_sessions"):
-                await trio.lowlevel.checkpoint()
+        await until_none(lambda: count(stage, "web_sessions"))
         stopping.set()
 
 

@@ -14,7 +14,6 @@ from urllib.parse import urlencode
 
 import pytest
 import trio
-import trio.lowlevel
 import trio.testing
 
 from troupe.actors.effects.previews import MOST_TRIES, PREVIEWS
@@ -25,7 +24,7 @@ from troupe.storage import changed_settings
 from ..clients import Person, Stage, ids, link
 from ..outgoing.peer import Asked, Respond, always, answer
 from ..previews.site import PATIENCE, Site, site
-from ..waiting import until_found, until_none
+from ..waiting import until, until_found, until_none
 from .uploading import part, picture
 
 HEAD = """
@@ -545,9 +544,7 @@ async def test_a_card_without_statuses_is_deleted_in_the_end(
     await stage.http_context.media.cleaning.clean()
     assert await stage.rows("SELECT url FROM preview_cards") == [[web.url("/coffee")]]
     assert (await card_of(stage, ada, used))["title"] == "Tea & cake"
-    with trio.fail_after(PATIENCE):
-        while list((tmp_path / "media").rglob("*.webp")):
-            await trio.lowlevel.checkpoint()
+    await until(lambda: not list((tmp_path / "media").rglob("*.webp")), PATIENCE)
 
 
 # Trends and timelines of links
@@ -693,8 +690,7 @@ async def test_pictures_of_cards_obey_the_budget_and_the_oldest_go_first(
     with trio.fail_after(PATIENCE):
         while (await card_of(stage, ada, old))["image"]:
             pass
-        while len(list((tmp_path / "media").rglob("*.webp"))) > 1:
-            pass
+        await until(lambda: len(list((tmp_path / "media").rglob("*.webp"))) <= 1)
     assert (await card_of(stage, ada, old))["title"] == "Tea & cake"
     image = (await card_of(stage, ada, new))["image"]
     assert [file.name for file in (tmp_path / "media").rglob("*.webp")] == [image.rpartition("/")[2]]

@@ -16,6 +16,7 @@ from troupe.actors.translation import translations as module
 from ..clients import PATIENCE, Person, Stage
 from ..outgoing.peer import answer
 from ..translation.service import TranslationService, translation_service
+from ..waiting import until
 from .uploading import uploaded
 
 KEY = "key-of-the-operator"
@@ -317,8 +318,7 @@ async def test_requests_that_find_no_place_are_refused_and_others_are_not_held_u
         async with trio.open_nursery() as nursery:
             for status in statuses[:-1]:
                 nursery.start_soon(partial(translated, bob, status))
-            while len(service.asked) < module.AT_ONCE:
-                await trio.lowlevel.checkpoint()
+            await until(lambda: len(service.asked) == module.AT_ONCE)
             await trio.testing.wait_all_tasks_blocked(0.01)
             assert await refused(bob, statuses[-1]) == (503, TOO_MANY)
             assert (await bob.get("/api/v1/timelines/public")).status == 200

@@ -3,7 +3,7 @@
 import base64
 import json
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -12,12 +12,16 @@ import pytest
 import trio
 from trio_websocket import ConnectionClosed, WebSocketConnection, open_websocket
 
+from troupe.http.server import deadlines
 from troupe.http.server.listener import bind, serve
 
 from ...clients import Person, Stage
+from ...waiting import until
 
 # Far more than anything takes: a frame that does not come is to be told, not waited for.
 PATIENCE = 10
+# Seconds that a connection which ends has for its last bytes, in place of a second: many tests wait for its end.
+CLOSE = 0.2
 UPGRADE = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
 
 
@@ -153,13 +157,7 @@ class Edge:
 
     async def quiet(self) -> None:
         """Wait until nothing of any stream is left."""
-        await until(lambda: len(self.stage.http_context.streams) == 0 and self.subscribers() == 0)
-
-
-async def until(holds: Callable[[], bool]) -> None:
-    with trio.fail_after(PATIENCE):
-        while not holds():
-            await trio.lowlevel.checkpoint()
+        await until(lambda: len(self.stage.http_context.streams) == 0 and self.subscribers() == 0, PATIENCE)
 
 
 async def open_deaf(edge: Edge, target: str, *, small: bool = False) -> trio.SocketStream:
@@ -194,7 +192,8 @@ async def read_to_the_end(stream: trio.abc.ReceiveStream) -> None:
 
 
 @pytest.fixture
-async def edge(stage: Stage) -> AsyncIterator[Edge]:
+async def edge(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Edge]:
+    monkeypatch.setattr(deadlines, "CLOSE", CLOSE)
     (listener,) = bind([("127.0.0.1", 0)])
     # Small, so that a client that does not read is noticed after a few statuses.
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)

@@ -23,7 +23,8 @@ from troupe.http.streaming.delivery import DirectStream
 from troupe.http.streaming.session import StreamSession
 
 from ...clients import Person, Stage
-from .conftest import PATIENCE, Edge, open_deaf, until
+from ...waiting import until
+from .conftest import PATIENCE, Edge, open_deaf
 
 READERS = 10
 TEXT, PING, PONG = 0x81, 0x89, 0x8A

@@ -2,6 +2,7 @@
 
 import struct
 import zlib
+from functools import cache
 
 import pytest
 import trio
@@ -30,6 +31,7 @@ def frame(first: int, payload: bytes = b"", *, masked: bool = True) -> bytes:
     return bytes([first]) + length + mask[1] + payload
 
 
+@cache
 def bomb(size: int) -> bytes:
     """A text of so many bytes as `permessage-deflate` sends it."""
     deflate = zlib.compressobj(9, zlib.DEFLATED, -15)
