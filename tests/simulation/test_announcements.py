@@ -22,7 +22,8 @@ def announce(sim: Simulation) -> int:
     return id
 
 
-@simulation(seeds=12, at_most=40, faults=3, world=stage)
+# A limit that is not looked at is found within 19 runs.
+@simulation(seeds=38, faults=3, world=stage)
 async def test_accounts_that_react_at_once_never_make_more_kinds_than_allowed(sim: Simulation) -> None:
     ada, bob, eve = await sim.people("ada", "bob", "eve")
     id = announce(sim)

@@ -28,7 +28,7 @@ async def promote(db: Connection, account_id: int) -> None:
     await db.execute("UPDATE users SET role = 'admin' WHERE account_id = $1", account_id)
 
 
-@simulation(seeds=12, faults=2, pinned=[(70, "pct")], world=stage)
+@simulation(seeds=20, faults=2, pinned=[(70, "pct")], world=stage)
 async def test_the_states_of_accounts_are_those_of_the_blocks(sim: Simulation) -> None:
     ada, bob = await sim.people("ada", "bob")
     for person in (ada, bob):
@@ -57,7 +57,7 @@ async def test_the_states_of_accounts_are_those_of_the_blocks(sim: Simulation) -
     assert sim.actors.blocks.domains.standing_of(DOMAINS[1]).suspended
 
 
-@simulation(seeds=12, faults=2, world=stage)
+@simulation(seeds=20, faults=2, world=stage)
 async def test_a_list_is_imported_as_a_whole_once(sim: Simulation) -> None:
     """Two members of staff import lists that have a domain in common."""
     people = await sim.people("ada", "bob")

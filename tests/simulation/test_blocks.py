@@ -42,7 +42,8 @@ async def test_a_block_races_with_fan_out(sim: Simulation) -> None:
     sim.sometimes(not stream.pushed, "bob was shown nothing")
 
 
-@simulation(seeds=16, faults=3, world=stage)
+# The pinned run finds relations that are taken in any order, which others may take more than 24 runs for.
+@simulation(seeds=16, faults=3, pinned=[(8, "random")], world=stage)
 async def test_a_block_races_with_two_who_follow_each_other(sim: Simulation) -> None:
     """In every order: at the end there is no follow, no notification, and the blocked account sees nothing."""
     ada, bob = await sim.people("ada", "bob")

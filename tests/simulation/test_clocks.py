@@ -54,7 +54,7 @@ async def follow_elsewhere(sim: Simulation, ids: Ids, follower: Person, author: 
     await apply(sim, [ChangedRelation(follower.id, one), ChangedRelation(author.id, other)])
 
 
-@simulation(seeds=8, world=stage)
+@simulation(seeds=10, world=stage)
 async def test_a_status_written_after_a_follow_of_another_process_is_shown(sim: Simulation) -> None:
     ada, bob = await sim.people("ada", "bob")
     stream = await bob.stream()
@@ -64,7 +64,7 @@ async def test_a_status_written_after_a_follow_of_another_process_is_shown(sim: 
     assert stream.pushed == [status]
 
 
-@simulation(seeds=8, world=stage)
+@simulation(seeds=10, world=stage)
 async def test_a_status_written_after_another_process_added_its_author_to_a_list_is_shown(sim: Simulation) -> None:
     ada, bob = await sim.people("ada", "bob")
     bob.has_followed(ada)

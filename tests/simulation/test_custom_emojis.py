@@ -16,7 +16,7 @@ async def promote(db: Connection, account_id: int) -> None:
     await db.execute("UPDATE users SET role = 'admin' WHERE account_id = $1", account_id)
 
 
-@simulation(seeds=12, faults=2, world=stage)
+@simulation(seeds=20, faults=2, world=stage)
 async def test_the_audit_log_has_what_became_of_each_emoji(sim: Simulation) -> None:
     ada, bob = await sim.people("ada", "bob")
     for person in (ada, bob):

@@ -71,7 +71,7 @@ class Reader:
         return [int(status["id"]) for status in await self.request("GET", "/api/v1/timelines/home")]
 
 
-@simulation(seeds=10, faults=3, world=stage)
+@simulation(seeds=16, faults=3, world=stage)
 async def test_a_stream_hides_by_the_filters_in_force(sim: Simulation) -> None:
     ada, bob = await sim.people("ada", "bob")
     bob.has_followed(ada)

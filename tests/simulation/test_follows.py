@@ -46,7 +46,8 @@ async def test_a_stream_shows_what_is_posted_while_one_follows(sim: Simulation) 
     sim.sometimes(bool(undue), "something was posted while bob did not follow")
 
 
-@simulation(seeds=16, faults=Budget(2, BUT_NO_STREAMS), pinned=[(36, "pct")], world=stage)
+# The last pinned run finds relations that are taken in any order, which others may take more than 24 runs for.
+@simulation(seeds=16, faults=Budget(2, BUT_NO_STREAMS), pinned=[(36, "pct"), (4, "pct")], world=stage)
 async def test_both_sides_know_at_the_end_how_they_stand(sim: Simulation) -> None:
     """The apps do not ask again here, after any answer."""
     ada, bob = await sim.people("ada", "bob")

@@ -88,7 +88,7 @@ async def test_favourites_are_counted_and_told_as_they_are(sim: Simulation) -> N
     assert stream.cuts or {row["id"] for row in told} <= set(stream.notified)
 
 
-@simulation(seeds=12, at_most=40, faults=3, world=stage)
+@simulation(seeds=20, at_most=40, faults=3, world=stage)
 async def test_boosts_come_and_go_while_their_original_is_deleted(sim: Simulation) -> None:
     ada, bob, cyd, dan = await sim.people("ada", "bob", "cyd", "dan")
     dan.has_followed(bob)
@@ -111,7 +111,8 @@ async def test_boosts_come_and_go_while_their_original_is_deleted(sim: Simulatio
     sim.sometimes(not sim.run.database.rows("SELECT FROM statuses WHERE reblog_of_id IS NOT NULL"), "it came too late")
 
 
-@simulation(seeds=12, faults=3, world=stage)
+# A cache that learns of no change is found within 12 runs.
+@simulation(seeds=24, faults=3, world=stage)
 async def test_one_boost_a_person_and_what_is_boosted_stays(sim: Simulation) -> None:
     ada, bob, dan = await sim.people("ada", "bob", "dan")
     dan.has_followed(bob)
@@ -136,7 +137,7 @@ async def test_one_boost_a_person_and_what_is_boosted_stays(sim: Simulation) -> 
     assert stream.cuts or set(stream.pushed) - set(stream.gone) == set(boosts)
 
 
-@simulation(seeds=12, faults=3, world=stage)
+@simulation(seeds=14, faults=3, world=stage)
 async def test_votes_race_with_the_end_of_the_poll(sim: Simulation) -> None:
     ada, bob, cyd = await sim.people("ada", "bob", "cyd")
     terms = PollTerms(("yes", "no"), seconds=2)
@@ -166,7 +167,7 @@ async def test_votes_race_with_the_end_of_the_poll(sim: Simulation) -> None:
     sim.sometimes(cyd.id not in voters, "the late vote was too late")
 
 
-@simulation(seeds=12, faults=3, world=stage)
+@simulation(seeds=20, faults=3, world=stage)
 async def test_votes_race_with_the_deletion_and_with_other_options(sim: Simulation) -> None:
     ada, bob, cyd = await sim.people("ada", "bob", "cyd")
     terms = PollTerms(("yes", "no"), seconds=5)

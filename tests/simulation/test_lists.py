@@ -15,13 +15,13 @@ MEMBERS = "SELECT account_id FROM list_accounts WHERE list_id = $1"
 LISTS_OF = "SELECT id FROM lists WHERE account_id = $1 ORDER BY id"
 
 
-# The pinned run finds changes that are not promised, which others may take 128 runs for.
-@simulation(seeds=20, faults=3, pinned=[(62, "pct")], world=stage)
+# The pinned run finds changes that are not promised, which others may take more than 160 runs for.
+@simulation(seeds=20, faults=3, pinned=[(8, "pct")], world=stage)
 async def test_a_list_and_home_show_what_the_rows_say_however_a_change_was_interrupted(sim: Simulation) -> None:
     await change_a_list_amid_posts(sim)
 
 
-@simulation(seeds=8, faults=3, world=stage)
+@simulation(seeds=10, faults=3, world=stage)
 async def test_an_account_that_is_unfollowed_while_it_is_added_to_a_list_does_not_stay_on_it(sim: Simulation) -> None:
     ada, bob = await sim.people("ada", "bob")
     bob.has_followed(ada)
@@ -38,7 +38,7 @@ async def test_an_account_that_is_unfollowed_while_it_is_added_to_a_list_does_no
     assert await bob.home() == bob.belongs_at_home()
 
 
-@simulation(seeds=8, faults=3, world=stage)
+@simulation(seeds=10, faults=3, world=stage)
 async def test_a_list_that_was_deleted_is_gone_for_its_readers_and_lets_its_members_back_home(sim: Simulation) -> None:
     ada, bob, eve = await sim.people("ada", "bob", "eve")
     bob.has_followed(ada)

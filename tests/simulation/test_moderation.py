@@ -303,7 +303,7 @@ async def test_a_disabled_user_publishes_nothing(sim: Simulation) -> None:
     sim.sometimes(counts()[2] == 0, "a scheduled status was published before")
 
 
-@simulation(seeds=8, at_most=20, faults=2, world=stage)
+@simulation(seeds=10, at_most=20, faults=2, world=stage)
 async def test_rows_caches_and_timelines_agree_about_two_moderators(sim: Simulation) -> None:
     """One of them is at the command line, and writes to the rows beside the account's actor."""
     scene = await begun(sim)

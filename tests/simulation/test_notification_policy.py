@@ -112,7 +112,7 @@ async def test_a_request_is_accepted_amid_mentions(sim: Simulation) -> None:
     sim.sometimes(bool(later), "a mention came after the acceptance")
 
 
-@simulation(seeds=12, at_most=40, faults=3, world=stage)
+@simulation(seeds=20, at_most=40, faults=3, world=stage)
 async def test_a_request_is_dismissed_amid_mentions(sim: Simulation) -> None:
     ada, bob = await sim.people("ada", "bob")
     stream = await ada.stream()

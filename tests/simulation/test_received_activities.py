@@ -29,7 +29,7 @@ async def test_what_was_undone_stays_undone_when_the_account_crashes(sim: Simula
     await receiving.undo_amid_crashes(sim)
 
 
-@simulation(seeds=10, faults=2, world=with_servers)
+@simulation(seeds=16, faults=2, world=with_servers)
 async def test_answers_to_a_request_open_a_follow_at_most_once(sim: Simulation) -> None:
     ada = await sim.account("ada")
     bob, mallory = Foreigner(sim, "bob", "b.example"), Foreigner(sim, "mallory", "m.example")
@@ -68,7 +68,7 @@ async def test_nothing_that_was_taken_is_lost_when_the_server_dies(sim: Simulati
     await receiving.activities_amid_crashes(sim)
 
 
-@simulation(seeds=10, faults=2, world=with_servers)
+@simulation(seeds=16, faults=2, world=with_servers)
 async def test_replies_find_their_parent_in_every_order(sim: Simulation) -> None:
     ada = await sim.account("ada")
     ada.has_followed(bob := Foreigner(sim, "bob", "b.example"))

@@ -58,7 +58,7 @@ def sweep(sim: Simulation) -> list[int]:
     return [row["id"] for row in sim.run.database.rows(STATUSES)]
 
 
-@simulation(seeds=12, at_most=40, faults=3, world=with_mail)
+@simulation(seeds=20, at_most=40, faults=3, world=with_mail)
 async def test_a_status_that_is_reported_and_deleted_at_once_is_kept_if_the_report_is(sim: Simulation) -> None:
     ada, bob = await sim.people("ada", "bob")
     (mod,) = await moderators(sim, "mod")
@@ -88,7 +88,7 @@ async def test_a_status_that_is_reported_and_deleted_at_once_is_kept_if_the_repo
 
 
 @pytest.mark.parametrize("action", ["suspend", "silence"])
-@simulation(seeds=10, faults=3, pinned=[(9, "random")], world=with_mail)
+@simulation(seeds=16, faults=3, pinned=[(9, "random")], world=with_mail)
 async def test_no_report_from_before_an_action_stays_open(sim: Simulation, action: Action) -> None:
     ada, eve, bob = await sim.people("ada", "eve", "bob")
     (mod,) = await moderators(sim, "mod")
@@ -112,7 +112,7 @@ async def test_no_report_from_before_an_action_stays_open(sim: Simulation, actio
     assert len(told) <= 1 + (acts if action == "silence" else 0), "once before each action, once after the last"
 
 
-@simulation(seeds=12, faults=3, world=with_mail)
+@simulation(seeds=20, faults=3, world=with_mail)
 async def test_of_two_moderators_the_first_resolves_and_each_act_is_logged_once(sim: Simulation) -> None:
     ada, bob = await sim.people("ada", "bob")
     mods = await moderators(sim, "mod", "chief")

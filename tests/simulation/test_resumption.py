@@ -133,7 +133,7 @@ def check(device: Device, ada: Person, cyd: Person, edited: int) -> None:
     assert sum(event == "notification" for event, _ in device.shown) == len(cyd.published)
 
 
-@simulation(seeds=12, faults=0, world=stage)
+@simulation(seeds=16, faults=0, world=stage)
 async def test_a_client_that_was_interrupted_is_shown_everything_once(sim: Simulation) -> None:
     await interrupted_amid_posts(sim, killed=False)
 
@@ -143,7 +143,7 @@ async def test_a_client_of_a_killed_server_is_shown_everything_once(sim: Simulat
     await interrupted_amid_posts(sim, killed=True)
 
 
-@simulation(seeds=12, faults=0, world=stage)
+@simulation(seeds=20, faults=0, world=stage)
 async def test_a_client_whose_stream_was_cut_comes_back_and_is_shown_everything_once(sim: Simulation) -> None:
     """The timeline lets go of its subscribers, as it does with slow ones, also while they resume."""
     ada, bob, cyd = await sim.people("ada", "bob", "cyd")
@@ -176,7 +176,7 @@ async def test_a_client_whose_stream_was_cut_comes_back_and_is_shown_everything_
         listening.cancel_scope.cancel()
 
 
-@simulation(seeds=12, faults=0, world=stage)
+@simulation(seeds=20, faults=0, world=stage)
 async def test_a_client_that_resumes_amid_a_block_is_shown_nothing_after_it(sim: Simulation) -> None:
     """What was missed is read before the block, and sent after it."""
     ada, bob, cyd = await sim.people("ada", "bob", "cyd")

@@ -119,7 +119,8 @@ async def test_what_is_moved_at_its_time_is_published_once(sim: Simulation) -> N
     sim.sometimes(sim.logged("actor.crashed", actor=f"account/{scene.ada.id}") > 0, "the author crashed")
 
 
-@simulation(seeds=12, faults=3, world=stage)
+# The pinned run finds turns that interleave, which others may take more than 24 runs for.
+@simulation(seeds=16, faults=3, pinned=[(9, "random")], world=stage)
 async def test_what_is_cancelled_at_its_time_is_published_once_or_never(sim: Simulation) -> None:
     scene = Scene(sim)
     id = await scene.begin()
