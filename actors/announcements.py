@@ -21,7 +21,7 @@ from ..storage import outbox, stream_log
 from ..storage.engine.database import Doubtful, Unavailable
 from ..storage.outbox import DueEffect
 from .broadcast import Broadcast
-from .effects.registry import ANNOUNCEMENTS, Effect, EffectContext, EffectKind, Finish, Staffed, shown_kinds
+from .effects.registry import ANNOUNCEMENTS, Effect, EffectContext, EffectKind, Finish, QueueWithContext, shown_kinds
 from .kernel import Address, Record
 from .relay import GATHER, Relay
 from .statuses import ShownStatus
@@ -39,7 +39,7 @@ MOST_KEPT = 50
 NOT_SHOWN = 0  # the number of tellings that streams don't show
 
 
-class Told(NamedTuple):
+class ToldPromises(NamedTuple):
     """Promises that were told, and are to be deleted, with the number of the telling."""
 
     promised: tuple[int, ...]
@@ -51,15 +51,20 @@ class AnnouncementRelay(Relay[EffectContext]):
 
     def __init__(self, context: EffectContext, broadcast: Broadcast, tellings: Tellings, record: Record) -> None:
         super().__init__(
-            Staffed(ANNOUNCEMENTS, context), context.database, context.clock, context.ids, record, context.runtime.trail
+            QueueWithContext(ANNOUNCEMENTS, context),
+            context.database,
+            context.clock,
+            context.ids,
+            record,
+            context.runtime.trail,
         )
         self._statuses = context.statuses
         self._broadcast = broadcast
         self._ids = context.ids
         self._tellings = tellings
         self._shown = shown_kinds()
-        self._kept: list[Told] = []
-        self._settling = trio.Lock()
+        self._kept: list[ToldPromises] = []
+        self._logging = trio.Lock()
         self._many = trio.Event()  # are kept
         self._held: set[int] = set()  # of turns that wait for crowded timelines: not for the relay yet
         self._owed: dict[str, set[int]] = {}  # by partition: what such turns have left to the relay
@@ -79,7 +84,7 @@ class AnnouncementRelay(Relay[EffectContext]):
     def _keep(self, promised: Collection[int], number: int) -> None:
         """End a telling when its promises, which are kept, are in the log; at once if there are none."""
         if promised:
-            self._kept.append(Told(tuple(promised), number))
+            self._kept.append(ToldPromises(tuple(promised), number))
             self._tellings.go_on()
             if len(self._kept) >= MOST_KEPT:
                 self._many.set()
@@ -187,22 +192,22 @@ class AnnouncementRelay(Relay[EffectContext]):
             self._look_at = 0.0
             await self._round(lanes)
 
-    async def _settle(self) -> None:
+    async def _release_unclaimed(self) -> None:
         await self._log_kept()
-        await super()._settle()
+        await super()._release_unclaimed()
 
     async def _log_kept(self) -> None:
         """Delete promises that were told, and log what they told."""
-        async with self._settling:
+        async with self._logging:
             if self._kept:
                 await self._log(list(self._kept))
 
-    async def _log(self, kept: Sequence[Told]) -> None:
+    async def _log(self, kept: Sequence[ToldPromises]) -> None:
         """Positions are drawn here, after all of it was told."""
         # What was told twice has the place of the first time.
         promised = dict.fromkeys(id for told in kept for id in told.promised)
         positions = {id: self._ids.next() for id in promised}
-        await self._database.transact_alone(stream_log.settle, positions, self._shown)
+        await self._database.transact_alone(stream_log.log_told, positions, self._shown)
         del self._kept[: len(kept)]
         self._tellings.end((told.number for told in kept), max(positions.values()))
 

@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept(Generic[T]):
+class _ComputedValue(Generic[T]):
     value: T
     until: datetime
 
@@ -27,7 +27,7 @@ class Computed(Generic[T]):
         self._compute = compute
         self._clock = clock
         self._lasts = lasts
-        self._kept: _Kept[T] | None = None
+        self._kept: _ComputedValue[T] | None = None
         self._changes = 0
         self._computing = trio.Lock()
 
@@ -50,5 +50,5 @@ class Computed(Generic[T]):
         changes = self._changes
         value = await self._compute()
         if changes == self._changes:
-            self._kept = _Kept(value, self._clock.now() + self._lasts)
+            self._kept = _ComputedValue(value, self._clock.now() + self._lasts)
         return value

@@ -49,9 +49,9 @@ class Deletions:
             self._woken = trio.Event()
             while self._next:
                 delete = next(iter(self._next))
-                await self._settle(delete, self._next.pop(delete))
+                await self._delete_batch(delete, self._next.pop(delete))
 
-    async def _settle(self, delete: DeleteDone, batch: DeletionBatch) -> None:
+    async def _delete_batch(self, delete: DeleteDone, batch: DeletionBatch) -> None:
         try:
             await self._try(delete, batch.ids)
         except Exception as error:

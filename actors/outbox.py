@@ -21,7 +21,7 @@ from .effects.registry import (
     KINDS,
     NAMES,
     AnyQueue,
-    AnyStaffed,
+    AnyQueueWithContext,
     EffectContext,
     Promise,
     shard_of,
@@ -52,7 +52,7 @@ class Outbox:
         self._relays: dict[AnyQueue, AnyRelay] = {ANNOUNCEMENTS: self._announcements}
         self._noted: dict[int, set[AnyQueue]] = {}  # by the connections whose promises are noted
 
-    def add(self, staffed: AnyStaffed) -> None:
+    def add(self, staffed: AnyQueueWithContext) -> None:
         """Add a queue, with the context that its effects are carried out with. Called before the relays are run."""
         self._relays[staffed.queue] = Relay(
             staffed, self._database, self._clock, self._ids, self._record, self._trail, self.trace

@@ -37,7 +37,7 @@ from .effects.registry import (
     Later,
     NotTried,
     OnGiveUp,
-    Staffed,
+    QueueWithContext,
 )  # fmt: skip
 from .kernel import Clock, Ids, Origin, Record
 from .kernel.errors import describe, place
@@ -76,7 +76,7 @@ class Relay(Generic[C]):
 
     def __init__(
         self,
-        staffed: Staffed[C],
+        queue_with_context: QueueWithContext[C],
         database: Database,
         clock: Clock,
         ids: Ids,
@@ -84,12 +84,12 @@ class Relay(Generic[C]):
         trail: RequestTrail | None = None,
         trace: TraceEffect | None = None,
     ) -> None:
-        self.queue = staffed.queue
+        self.queue = queue_with_context.queue
         self._trail = trail or RequestTrail()
         self._trace = trace  # called for effects of traced requests
         self.done = 0  # effects that were carried out
         self.results = Counter[tuple[str, Result]]()  # of tries, by the kind of the effect
-        self._context = staffed.context
+        self._context = queue_with_context.context
         self._database = database
         self._clock = clock
         self._record = record
@@ -144,7 +144,7 @@ class Relay(Generic[C]):
 
     async def _round(self, lanes: trio.Nursery | None) -> None:
         try:
-            await self._settle()
+            await self._release_unclaimed()
             if lanes is not None and trio.current_time() >= self._look_at:
                 self._look_at = trio.current_time() + self.queue.look_every
                 await self._look(lanes)
@@ -154,7 +154,7 @@ class Relay(Generic[C]):
             self._record("storage.lost", error=describe(self._trouble), decision=f"{self.queue.name} waits")
             self._trouble = None
 
-    async def _settle(self) -> None:
+    async def _release_unclaimed(self) -> None:
         """Give back rows that were claimed and not carried out."""
         if self._unclaimed:
             unclaimed = list(self._unclaimed)
@@ -181,16 +181,16 @@ class Relay(Generic[C]):
         # When there are more rows than one look takes, the next look begins with the groups after these.
         self._after = max(one.group for one in found) if len(found) == limit else ""
         if found:
-            await self._claim(nursery, deal(queue, found, free, taken))
+            await self._claim(nursery, assign_lanes(queue, found, free, taken))
 
     def _excluded(self) -> Collection[int]:
         """Return the ids of rows that are due and not for this relay now."""
         return self._unclaimed
 
-    async def _claim(self, nursery: trio.Nursery, hands: list[list[DueEffect]]) -> None:
+    async def _claim(self, nursery: trio.Nursery, shares: list[list[DueEffect]]) -> None:
         """Claim what the free lanes will carry out, and start them."""
-        ids = [effect.id for hand in hands for effect in hand]
-        untouched = {effect.id for hand in hands for effect in hand if not effect.tried}
+        ids = [effect.id for share in shares for effect in share]
+        untouched = {effect.id for share in shares for effect in share if not effect.tried}
         ends, now = trio.current_time() + LEASE - MARGIN, self._clock.now()
         try:
             claimed = await self._database.transact_alone(
@@ -200,8 +200,8 @@ class Relay(Generic[C]):
             self._unclaimed += ids  # they may be claimed
             self._untouched |= untouched
             raise
-        for hand in hands:
-            if effects := in_order(hand, claimed):
+        for share in shares:
+            if effects := in_order(share, claimed):
                 taken = {one.id for one in effects}
                 scope = trio.CancelScope(deadline=ends)
                 lane = Lane(effects[0].group, effects, scope, taken, taken & untouched)
@@ -351,7 +351,9 @@ class Relay(Generic[C]):
 AnyRelay: TypeAlias = Relay[Any]
 
 
-def deal(queue: AnyQueue, found: Iterable[DueEffect], free: int, taken: Mapping[str, int]) -> list[list[DueEffect]]:
+def assign_lanes(
+    queue: AnyQueue, found: Iterable[DueEffect], free: int, taken: Mapping[str, int]
+) -> list[list[DueEffect]]:
     """Share effects out among free lanes, and return those of each lane.
 
     Groups get a lane in turn, those first that have the fewest at work (`taken`). All effects of a partition are in one
@@ -361,17 +363,17 @@ def deal(queue: AnyQueue, found: Iterable[DueEffect], free: int, taken: Mapping[
     for effect in found:
         partitions.setdefault(effect.group, {}).setdefault(effect.key, []).append(effect)
     groups = sorted(partitions, key=lambda group: taken.get(group, 0))
-    hands: dict[str, list[list[DueEffect]]] = {group: [] for group in groups}
+    shares: dict[str, list[list[DueEffect]]] = {group: [] for group in groups}
     for _ in range(queue.lanes_of_a_group):
         for group in groups:
-            waiting, lanes = partitions[group], hands[group]
+            waiting, lanes = partitions[group], shares[group]
             if free and waiting and taken.get(group, 0) + len(lanes) < queue.lanes_of_a_group:
                 lanes.append(waiting.pop(next(iter(waiting))))
                 free -= 1
-    for group, lanes in hands.items():
+    for group, lanes in shares.items():
         for effects, lane in zip(partitions[group].values(), cycle(lanes), strict=False):
             lane += effects
-    every = (lane for lanes in hands.values() for lane in lanes)
+    every = (lane for lanes in shares.values() for lane in lanes)
     return [sorted(lane, key=lambda effect: effect.id)[: queue.claimed_at_once] for lane in every]
 
 

@@ -64,7 +64,7 @@ async def drop_letters(db: Connection, act: StaffAct, ids: Sequence[int] | None)
     return len(dropped)
 
 
-async def settle_letter(db: Connection, act: StaffAct, letter: DeadLetter) -> Refused | None:
+async def delete_replayed(db: Connection, act: StaffAct, letter: DeadLetter) -> Refused | None:
     """Delete a parked message that was sent again and handled."""
     if not await act.may(db, Permission.VIEW_DEVOPS):
         return NOT_ALLOWED

@@ -31,7 +31,7 @@ STORE = """
 """
 
 # All deliveries to a host that wait for another try are due now.
-HURRY = """
+MAKE_DUE = """
     UPDATE outbox SET due_at = $2
     WHERE queue = $3 AND coalesce(group_key, partition_key) COLLATE "C" = ANY($1::text[]) AND due_at > $2
     AND claimed_until IS NULL
@@ -53,7 +53,7 @@ OVERVIEW = f"""
     ORDER BY waiting DESC, host
 """
 
-FORGIVE = "UPDATE hosts SET failures = 0, failing_since = NULL, closed_until = NULL, error = NULL WHERE host = $1"
+CLOSE_BREAKER = "UPDATE hosts SET failures = 0, failing_since = NULL, closed_until = NULL, error = NULL WHERE host = $1"
 
 DROP = """
     WITH gone AS (
@@ -113,9 +113,9 @@ async def store(db: Connection, host: Host, now: datetime) -> None:
     )  # fmt: skip
 
 
-async def hurry(db: Connection, groups: Sequence[str], queue: str, now: datetime) -> int:
+async def make_due(db: Connection, groups: Sequence[str], queue: str, now: datetime) -> int:
     """Make the waiting effects of some groups due. Return their number."""
-    return len(await db.fetch(HURRY, list(groups), now, queue))
+    return len(await db.fetch(MAKE_DUE, list(groups), now, queue))
 
 
 async def overview(db: Connection, queue: str, host: str | None = None) -> list[HostOverview]:
@@ -123,9 +123,9 @@ async def overview(db: Connection, queue: str, host: str | None = None) -> list[
     return [HostOverview(**row) for row in await db.fetch(OVERVIEW, queue, host)]
 
 
-async def forgive(db: Connection, host: str) -> None:
+async def close_breaker(db: Connection, host: str) -> None:
     """Forget that deliveries to a host failed."""
-    await db.execute(FORGIVE, host)
+    await db.execute(CLOSE_BREAKER, host)
 
 
 async def drop(db: Connection, groups: Sequence[str], queue: str) -> dict[int, int]:

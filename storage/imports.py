@@ -38,7 +38,7 @@ WAITING = """
     SELECT number, target, options FROM import_lines WHERE import_id = $1 AND NOT done ORDER BY number LIMIT $2
 """
 
-SETTLE = "UPDATE import_lines SET done = true, error = left($3, 500) WHERE import_id = $1 AND number = $2"
+MARK_DONE = "UPDATE import_lines SET done = true, error = left($3, 500) WHERE import_id = $1 AND number = $2"
 
 CLEARED = "UPDATE imports SET cleared_at = $2 WHERE id = $1"
 
@@ -164,9 +164,9 @@ async def waiting(db: Connection, id: int, limit: int) -> list[ImportLine]:
     return [ImportLine(**row) for row in await db.fetch(WAITING, id, limit)]
 
 
-async def settle(db: Connection, id: int, number: int, error: str | None) -> None:
+async def mark_done(db: Connection, id: int, number: int, error: str | None) -> None:
     """Note that a line was carried out, or why it had no effect."""
-    await db.execute(SETTLE, id, number, error)
+    await db.execute(MARK_DONE, id, number, error)
 
 
 async def mark_cleared(db: Connection, id: int, now: datetime) -> None:

@@ -23,7 +23,7 @@ HAS_LOCAL_FOLLOWERS = """
 
 ARRIVING = f"""
     SELECT s.id, s.account_id, s.deleted_at IS NOT NULL AS deleted, s.edited_at,
-        ({tombstones.IS_BURIED}) AS is_buried,
+        ({tombstones.IS_DELETED}) AS is_deleted,
         EXISTS (SELECT FROM follows WHERE target_account_id = $2 AND from_domain IS NULL) AS is_followed,
         EXISTS (SELECT FROM statuses reply WHERE reply.in_reply_to_uri = $1) AS has_replies
     FROM (SELECT) AS one LEFT JOIN statuses s ON s.uri = $1
@@ -120,11 +120,11 @@ class KnownStatus:
 class Arrival:
     """The rows that are here when a status comes: the status itself, replies to it, and followers of its author.
 
-    With `is_buried` its author has deleted it already.
+    With `is_deleted` its author has deleted it already.
     """
 
     known: KnownStatus | None
-    is_buried: bool
+    is_deleted: bool
     is_followed: bool
     has_replies: bool
 
@@ -160,8 +160,8 @@ async def find(db: Connection, uri: str) -> KnownStatus | None:
 
 async def arriving(db: Connection, uri: str, author_id: int, now: datetime) -> Arrival:
     """Return what is here when a status comes. Lock its URI before."""
-    *known, is_buried, is_followed, has_replies = (await db.fetchrow(ARRIVING, uri, author_id, now)).values()
-    return Arrival(None if known[0] is None else KnownStatus(*known), is_buried, is_followed, has_replies)
+    *known, is_deleted, is_followed, has_replies = (await db.fetchrow(ARRIVING, uri, author_id, now)).values()
+    return Arrival(None if known[0] is None else KnownStatus(*known), is_deleted, is_followed, has_replies)
 
 
 async def account_ids(db: Connection, uris: Sequence[str]) -> dict[str, int]:

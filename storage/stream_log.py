@@ -14,7 +14,7 @@ from .engine.database import Connection
 from .engine.json_values import JsonObject
 
 # Takes the place of outbox rows that were told. $3 are the kinds that streams show; all others are only deleted.
-SETTLE = """
+LOG_TOLD = """
     WITH told AS (
         DELETE FROM outbox USING unnest($1::bigint[], $2::bigint[]) AS done (id, position) WHERE outbox.id = done.id
         RETURNING done.position, outbox.kind, outbox.payload
@@ -46,9 +46,9 @@ class LoggedChange:
     payload: JsonObject
 
 
-async def settle(db: Connection, positions: Mapping[int, int], kinds: Sequence[str]) -> None:
+async def log_told(db: Connection, positions: Mapping[int, int], kinds: Sequence[str]) -> None:
     """Delete outbox rows that were told, and log those of these kinds. `positions` are by the ids of the rows."""
-    await db.execute(SETTLE, list(positions), list(positions.values()), kinds)
+    await db.execute(LOG_TOLD, list(positions), list(positions.values()), kinds)
 
 
 async def after(db: Connection, position: int, kinds: Sequence[str], now: datetime, limit: int) -> list[LoggedChange]:

@@ -13,14 +13,14 @@ LOCK = """
 """
 
 # One that stays for good does not get an end again.
-BURY = """
+INSERT = """
     INSERT INTO tombstones (uri, by_uri, created_at, expires_at) VALUES ($1, $2, $3, $4)
     ON CONFLICT (uri) DO UPDATE SET
         by_uri = excluded.by_uri,
         expires_at = CASE WHEN tombstones.expires_at IS NULL THEN NULL ELSE excluded.expires_at END
 """
 
-IS_BURIED = """
+IS_DELETED = """
     SELECT EXISTS (
         SELECT FROM tombstones t JOIN accounts a ON a.uri = t.by_uri
         WHERE t.uri = $1 AND a.id = $2 AND (t.expires_at IS NULL OR t.expires_at > $3)
@@ -39,14 +39,14 @@ async def lock(db: Connection, uris: Sequence[str]) -> None:
     await db.execute(LOCK, uris)
 
 
-async def bury(db: Connection, uri: str, by: str, now: datetime, expires_at: datetime | None = None) -> None:
+async def insert(db: Connection, uri: str, by: str, now: datetime, expires_at: datetime | None = None) -> None:
     """Remember that an actor has deleted or undone what a URI names. Lock the URI before."""
-    await db.execute(BURY, uri, by, now, expires_at)
+    await db.execute(INSERT, uri, by, now, expires_at)
 
 
-async def is_buried(db: Connection, uri: str, account_id: int, now: datetime) -> bool:
+async def is_deleted(db: Connection, uri: str, account_id: int, now: datetime) -> bool:
     """True if this account has deleted or undone what a URI names. Lock the URI before."""
-    return await db.fetchval(IS_BURIED, uri, account_id, now)
+    return await db.fetchval(IS_DELETED, uri, account_id, now)
 
 
 async def unused(db: Connection, uri: str | None) -> str | None:

@@ -102,7 +102,7 @@ class ActorSystem:
 
     def children(self) -> list[Child]:
         """The pools, then the housekeeping of all of them."""
-        pools = [Child(name, pool.run, inspect=pool.census) for name, pool in self.pools.items()]
+        pools = [Child(name, pool.run, inspect=pool.summary) for name, pool in self.pools.items()]
         return [*pools, Child("housekeeping", self.runtime.run)]
 
     def slept(self) -> int:

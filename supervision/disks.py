@@ -86,9 +86,9 @@ class Disks:
             self._rooms[name] = (
                 f"{size_text(room.f_bavail * room.f_frsize)} free of {size_text(room.f_blocks * room.f_frsize)}"
             )
-            self._judge(name, room)
+            self._check_room(name, room)
 
-    def _judge(self, name: str, room: os.statvfs_result) -> None:
+    def _check_room(self, name: str, room: os.statvfs_result) -> None:
         free = room.f_bavail * room.f_frsize
         # A file system that makes inodes as needed reports that it has none.
         few_files = room.f_files > 0 and room.f_favail < FEWEST_FILES

@@ -138,7 +138,7 @@ class SupervisionLog:
             if known.level.value < self.level.value:
                 return
             self._close_folds(now)
-            likeness = _likeness(known, told)
+            likeness = _fold_key(known, told)
             if fold := self._folds.get(likeness):
                 fold.add(now, told)
             else:
@@ -174,7 +174,7 @@ class SupervisionLog:
             raise Misuse(f"not in the log's vocabulary: {', '.join(unknown)}")
         if isinstance(error := facts.get("error"), BaseException):
             facts = {"place": place(error), **facts, "error": describe(error)}
-        told = {name: _sayable(name, facts[name]) for name in FACTS if facts.get(name) not in (None, "", [], ())}
+        told = {name: _loggable(name, facts[name]) for name in FACTS if facts.get(name) not in (None, "", [], ())}
         if event not in words:
             return LogEvent.LIBRARY_SAID, told | {"logger": "troupe", "error": f"unknown event {event}"}
         return words[event], told
@@ -239,7 +239,7 @@ def as_json(now: datetime, event: LogEvent, facts: Facts) -> str:
     return escaped(orjson.dumps(head | facts, default=str).decode())
 
 
-def _likeness(event: LogEvent, facts: Facts) -> tuple[object, ...]:
+def _fold_key(event: LogEvent, facts: Facts) -> tuple[object, ...]:
     """Return what equal records have in common."""
     if event is LogEvent.LIBRARY_SAID:
         facts = facts | {"error": NUMBER.sub("#", str(facts.get("error")))}
@@ -265,7 +265,7 @@ def _with_commands(event: LogEvent, facts: Facts) -> Facts:
     return facts | {"commands": commands} if commands else facts
 
 
-def _sayable(name: str, value: object) -> object:
+def _loggable(name: str, value: object) -> object:
     return redacted(str(value)) if name in FREE_TEXTS else value
 
 

@@ -94,7 +94,7 @@ async def _supervise(troupe: Troupe, signals: EndSignals, manager: ServiceManage
             with starting:
                 await running.start(troupe.supervisor.run, stopping)
                 _started(troupe)
-                _settle_memory()
+                _freeze_objects()
                 manager.tell(READY)
         nursery.cancel_scope.cancel()
 
@@ -121,7 +121,7 @@ async def _obey(
                 starting.cancel()
             else:
                 troupe.log.record("shutdown.hurried", decision=name)
-                troupe.supervisor.hurry()
+                troupe.supervisor.end_grace()
 
 
 def _started(troupe: Troupe) -> None:
@@ -138,7 +138,7 @@ def _started(troupe: Troupe) -> None:
     announce(greeting(settings))
 
 
-def _settle_memory() -> None:
+def _freeze_objects() -> None:
     """Freeze the objects made at start, so that the collector never scans them again."""
     gc.collect()
     gc.freeze()

@@ -20,7 +20,7 @@ from ..actors.effects.previews import PREVIEWS, PreviewContext, ReadPage
 from ..actors.effects.push import PUSH
 from ..actors.effects.received_activities import INBOX, ActivityReceiver
 from ..actors.effects.refreshes import REFRESHES, AccountRefresher
-from ..actors.effects.registry import Staffed
+from ..actors.effects.registry import QueueWithContext
 from ..actors.facts import RotatedKey
 from ..actors.federation.federation import Federation
 from ..actors.federation.inbox import Inbox
@@ -40,12 +40,12 @@ from .configuration import Settings
 from .mail_server import smtp_of
 
 
-def mail_queue(settings: Settings, database: Database, clock: Clock) -> Staffed[MailSender]:
+def mail_queue(settings: Settings, database: Database, clock: Clock) -> QueueWithContext[MailSender]:
     """The mails that transactions have promised. Without a mail server they wait in the outbox."""
-    return Staffed(MAIL, _mail_sender(settings, database, clock))
+    return QueueWithContext(MAIL, _mail_sender(settings, database, clock))
 
 
-def push_queue(actors: ActorSystem, record: Record, deliver: Deliver) -> Staffed[PushSender]:
+def push_queue(actors: ActorSystem, record: Record, deliver: Deliver) -> QueueWithContext[PushSender]:
     """The messages to the devices of users."""
 
     async def perspective(account_id: int, origin: Origin) -> Perspective:
@@ -59,12 +59,12 @@ def push_queue(actors: ActorSystem, record: Record, deliver: Deliver) -> Staffed
         shared.database, shared.clock, shared.accounts, shared.statuses, record,
         partial(avatar_url, base_url=shared.base_url), perspective, filters,
     )  # fmt: skip
-    return Staffed(PUSH, PushSender(context, deliver))
+    return QueueWithContext(PUSH, PushSender(context, deliver))
 
 
 def delivery_queue(
     actors: ActorSystem, keys: SigningKeys, post: Post, chance: Chance, first_retry: float, on_gone: OnGone
-) -> Staffed[DeliverySender]:
+) -> QueueWithContext[DeliverySender]:
     """The activities on their way to other servers."""
     shared = actors.actor_context
     context = DeliveryContext(
@@ -72,29 +72,29 @@ def delivery_queue(
         actors.hosts, chance, first_retry, on_gone,
     )  # fmt: skip
     actors.facts.observe(RotatedKey, lambda fact: keys.forget(fact.account_id))
-    return Staffed(DELIVERIES, DeliverySender(context, post))
+    return QueueWithContext(DELIVERIES, DeliverySender(context, post))
 
 
-def preview_queue(actors: ActorSystem, read: ReadPage) -> Staffed[PreviewContext]:
+def preview_queue(actors: ActorSystem, read: ReadPage) -> QueueWithContext[PreviewContext]:
     """The pages that statuses link to."""
     shared = actors.actor_context
     context = PreviewContext(
         shared.database, shared.clock, shared.ids, shared.outbox, shared.base_url, shared.local_domain, read
     )
-    return Staffed(PREVIEWS, context)
+    return QueueWithContext(PREVIEWS, context)
 
 
-def inbox_queue(actors: ActorSystem, federation: Federation) -> Staffed[ActivityReceiver]:
+def inbox_queue(actors: ActorSystem, federation: Federation) -> QueueWithContext[ActivityReceiver]:
     """The activities that other servers have delivered."""
     context = InboxContext(
         actors.actor_context, actors.runtime, federation.names, federation.resolver, federation.fetcher
     )
-    return Staffed(INBOX, Inbox(context, federation.directory))
+    return QueueWithContext(INBOX, Inbox(context, federation.directory))
 
 
-def refresh_queue(actors: ActorSystem, federation: Federation) -> Staffed[AccountRefresher]:
+def refresh_queue(actors: ActorSystem, federation: Federation) -> QueueWithContext[AccountRefresher]:
     """The accounts of other servers that an operator has asked to be fetched again."""
-    return Staffed(REFRESHES, Refresher(actors.actor_context.database, federation.resolver))
+    return QueueWithContext(REFRESHES, Refresher(actors.actor_context.database, federation.resolver))
 
 
 def _mail_sender(settings: Settings, database: Database, clock: Clock) -> MailSender | None:

@@ -52,7 +52,7 @@ class EndSignals:
     def handled(self) -> Generator[None]:
         """Handle the signals in this block. Ignored ones stay ignored, as `nohup` requires."""
         numbers = [number for number in ASKING if signal.getsignal(number) is not signal.SIG_IGN]
-        before = {number: signal.signal(number, self._hear) for number in numbers}
+        before = {number: signal.signal(number, self._note_signal) for number in numbers}
         try:
             yield
         finally:
@@ -94,7 +94,7 @@ class EndSignals:
         finally:
             self._act = None
 
-    def _hear(self, number: int, frame: FrameType | None) -> None:
+    def _note_signal(self, number: int, frame: FrameType | None) -> None:
         """Run by Python between two instructions of the main thread, so no lock may be taken here."""
         if number == signal.SIGHUP and not self._has_terminal:
             self._pass_over()

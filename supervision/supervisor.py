@@ -123,7 +123,7 @@ class Child:
                 await self._stopped.wait()
         return not self._patience.cancelled_caught
 
-    def hurry(self) -> None:
+    def end_grace(self) -> None:
         """Shorten its grace, also if it is stopping already."""
         self.grace = min(self.grace, HURRIED_GRACE)
         self._patience.deadline = min(self._patience.deadline, trio.current_time() + self.grace)
@@ -253,10 +253,10 @@ class Supervisor:
         together = cast("ExceptionGroup[Exception]", error).exceptions
         return next((fatal for one in together if (fatal := self._fatal_in(one)) is not None), None)
 
-    def hurry(self) -> None:
+    def end_grace(self) -> None:
         """Shorten the grace of every child. They still stop in order."""
         for child in self.children:
-            child.hurry()
+            child.end_grace()
 
     def portrait(self) -> dict[str, object]:
         """Return the tree as an operator sees it."""

@@ -109,7 +109,7 @@ class Troupe:
         self._push_key = PushKey(settings.data / "vapid.pem")
         self.database = SupervisedDatabase(
             dsn, size=settings.database_connections, takeover=settings.takeover, ids=ids, clock=clock,
-            record=log.record, on_notice=self._hear, revive=revive, require=self._require_domain,
+            record=log.record, on_notice=self._take_notice, revive=revive, require=self._require_domain,
             prepare=self._prepare, traced=traces.database if traces else None,
         )  # fmt: skip
         self.log_level = LiveLogLevel(self.database, log, settings.log_level)
@@ -262,7 +262,7 @@ class Troupe:
         if event in ("actor.crashed", "actor.quarantined"):
             self.actors.outbox.wake()
 
-    def _hear(self, notice: str | None) -> None:
+    def _take_notice(self, notice: str | None) -> None:
         apply_notice(notice, self.actors, self.http_context, self.log_level)
 
 

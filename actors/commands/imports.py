@@ -77,7 +77,7 @@ async def import_some(account: AccountActor, message: ImportSome) -> bool:
     lines = await account.context.database.read(imports.waiting, found.id, BATCH)
     for line in lines:
         error = await CARRYING_OUT[found.kind](account, line)
-        await account.transact(imports.settle, found.id, line.number, error)
+        await account.transact(imports.mark_done, found.id, line.number, error)
     if not lines:
         await account.transact(imports.finish, found.id, account.now)
     return bool(lines)

@@ -116,7 +116,7 @@ async def _receive(
     here = await remote_statuses.arriving(db, note.uri, account.id, now)
     if (known := here.known) is not None:
         return Received(known_id=None if known.deleted or known.account_id != account.id else known.id)
-    if here.is_buried:
+    if here.is_deleted:
         return Received()
     parent = await _parent(db, note)
     to = await _addressed(db, account, note, message.recipient)

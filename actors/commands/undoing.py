@@ -17,4 +17,4 @@ async def undone(db: Connection, account: AccountActor, uri: str | None, now: da
     if uri is None or account.is_local:
         return False
     await tombstones.lock(db, [uri])
-    return await tombstones.is_buried(db, uri, account.id, now)
+    return await tombstones.is_deleted(db, uri, account.id, now)

@@ -95,7 +95,7 @@ class KnownHosts:
         if known.failures:
             await self._open(known)
 
-    async def heard_from(self, host: str) -> None:
+    async def note_request_from(self, host: str) -> None:
         """The host has sent a request with a valid signature, so it is not away."""
         known, now = await self.find(host), self._clock.now()
         noted = known.heard_at is not None and now < known.heard_at + NOTED_EVERY
@@ -141,7 +141,7 @@ class KnownHosts:
 async def _store_working(db: Connection, known: Host, now: datetime, *, hurried: bool) -> None:
     await hosts.store(db, known, now)
     if hurried:
-        await hosts.hurry(db, groups_of(known.host), QUEUE, now)
+        await hosts.make_due(db, groups_of(known.host), QUEUE, now)
 
 
 def _pause(failures: int) -> timedelta:

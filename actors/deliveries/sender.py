@@ -149,7 +149,7 @@ class DeliverySender:
     async def _deliver(self, activity: StoredActivity, inbox: str, host: str, domain: str, attempt: int) -> None:
         hosts = self._context.hosts
         try:
-            reply, scheme = await self._knock(activity, inbox, host)
+            reply, scheme = await self._send_signed(activity, inbox, host)
         except ForbiddenTarget as error:
             raise DeliveryRefused(str(error)) from error
         except OutgoingFailure as error:
@@ -160,16 +160,18 @@ class DeliverySender:
             return
         if reply.status == 410:
             await self._context.on_gone(inbox, domain)
-        await self._judge(reply, host, attempt)
+        await self._note_reply(reply, host, attempt)
 
-    async def _knock(self, activity: StoredActivity, inbox: str, host: str) -> tuple[DeliveryReply, SignatureScheme]:
+    async def _send_signed(
+        self, activity: StoredActivity, inbox: str, host: str
+    ) -> tuple[DeliveryReply, SignatureScheme]:
         """Send with the key that the account had then. A host that knows the newer one already gets it with that."""
-        reply, scheme = await self._knock_with(activity, inbox, host)
+        reply, scheme = await self._send_with(activity, inbox, host)
         if reply.status in UNSIGNED and activity.private_key is not None:
-            return await self._knock_with(replace(activity, private_key=None), inbox, host)
+            return await self._send_with(replace(activity, private_key=None), inbox, host)
         return reply, scheme
 
-    async def _knock_with(
+    async def _send_with(
         self, activity: StoredActivity, inbox: str, host: str
     ) -> tuple[DeliveryReply, SignatureScheme]:
         """Send with the scheme that worked before, and with the other one if the host does not take that."""
@@ -191,7 +193,7 @@ class DeliverySender:
         headers = sign(key, "POST", inbox, body, self._context.clock.now(), scheme, told)
         return await self._post(inbox, {"Content-Type": CONTENT_TYPE, **headers}, body)
 
-    async def _judge(self, reply: DeliveryReply, host: str, attempt: int) -> None:
+    async def _note_reply(self, reply: DeliveryReply, host: str, attempt: int) -> None:
         """Raise what an answer means that is no success."""
         hosts, status, reason = self._context.hosts, reply.status, f"the host answered {reply.status}"
         if 400 <= status < 500 and status not in PASSING:

@@ -111,7 +111,7 @@ class EffectQueue(Generic[C]):
 
 
 @dataclass(frozen=True, slots=True)
-class Staffed(Generic[C]):
+class QueueWithContext(Generic[C]):
     """A queue with the context that its effects are carried out with. Without one its rows wait."""
 
     queue: EffectQueue[C]
@@ -120,7 +120,7 @@ class Staffed(Generic[C]):
 
 # Queues of all contexts: a relay alone gives a context to the effects of its queue.
 AnyQueue: TypeAlias = EffectQueue[Any]
-AnyStaffed: TypeAlias = Staffed[Any]  # the same
+AnyQueueWithContext: TypeAlias = QueueWithContext[Any]  # the same
 
 # What turns tell after their commit and before their answer. A relay carries out what a crash left of it.
 ANNOUNCEMENTS: EffectQueue[EffectContext] = EffectQueue(

@@ -100,7 +100,7 @@ class Reception:
                 _take_up_in_order, self._outbox, earlier, activity, signer.signed_at, now, origin
             )
         self._outbox.wake(INBOX)
-        await self._hosts.heard_from(host_of(signer.uri) or "")
+        await self._hosts.note_request_from(host_of(signer.uri) or "")
 
     async def _authenticate(self, request: ReceivedRequest) -> AuthenticatedActor:
         with trio.move_on_after(SECONDS_FOR_KEY):

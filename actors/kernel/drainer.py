@@ -43,7 +43,7 @@ class Drainer:
 
     __slots__ = (
         "_activation", "_cells", "_choose", "_crowd", "_current", "_note", "_note_plain", "_observe", "_passivation",
-        "_queue", "_record", "_recovery", "_schedule", "_trace", "_turns", "_work", "began", "condemned",
+        "_queue", "_record", "_recovery", "_schedule", "_trace", "_turns", "_work", "began", "overdue",
     )  # fmt: skip
 
     def __init__(
@@ -72,7 +72,7 @@ class Drainer:
         self._passivation = passivation
         self._current: Cell | None = None  # the cell of the latest plain turn
         self.began = 0.0  # when that turn began, by `perf_counter`
-        self.condemned: Envelope | None = None  # the message of a plain turn that the watchdog found overdue
+        self.overdue: Envelope | None = None  # the message of a plain turn that the watchdog found overdue
 
     async def run(self, nursery: trio.Nursery) -> None:
         """Take turns for ever. Tasks are started in `nursery`."""
@@ -189,7 +189,7 @@ class Drainer:
                 return
             if self._observe is not None:
                 self._observe(cell.address, envelope.message, "after")
-            if self.condemned is envelope:
+            if self.overdue is envelope:
                 raise Overdue
         except BaseException as error:
             self._note(turn_entry(cell, envelope, self.began, type(error).__name__))

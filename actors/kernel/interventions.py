@@ -67,7 +67,7 @@ class Interventions:
         if running is None or running.cell is not cell:
             raise NothingToDo(f"{address} does not keep the server busy.")
         if running.work is None and running.envelope is not None:
-            pool.condemn(running.envelope)  # in case that it ends now
+            pool.mark_overdue(running.envelope)  # in case that it ends now
         ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self._loop), ctypes.py_object(Released))
         return f"The turn of {address} was broken off; the actor restarts from its rows."
 

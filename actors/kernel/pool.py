@@ -166,11 +166,11 @@ class ActorPool:
         """The turn or load that keeps the loop busy at this instant. For the watchdog's thread."""
         return self.drainer.running()
 
-    def condemn(self, envelope: Envelope) -> None:
+    def mark_overdue(self, envelope: Envelope) -> None:
         """Have the actor crash whose plain turn for this message is overdue. For the watchdog's thread."""
-        self.drainer.condemned = envelope
+        self.drainer.overdue = envelope
 
-    def census(self) -> dict[str, object]:
+    def summary(self) -> dict[str, object]:
         """Return the numbers of the pool for an operator."""
         cells = self.cells.values()
         return {

@@ -44,7 +44,7 @@ class Watched(Protocol):
         """The turn or load that keeps the loop busy at this instant."""
         ...
 
-    def condemn(self, envelope: Envelope) -> None:
+    def mark_overdue(self, envelope: Envelope) -> None:
         """Have the actor crash whose plain turn for this message is overdue, as soon as the turn has ended."""
         ...
 
@@ -93,9 +93,9 @@ class Watchdog:
             self._seen, self._since, self._logged = running, min(now, self._looked_at + LOOK_EVERY), False
         self._looked_at = now
         if running is not None and now - self._since >= SLOW_TURN:
-            self._judge(running, loop, now - self._since)
+            self._check_turn(running, loop, now - self._since)
 
-    def _judge(self, running: Running, loop: int, seconds: float) -> None:
+    def _check_turn(self, running: Running, loop: int, seconds: float) -> None:
         cell, envelope, work = running
         if not self._logged and not (work is not None and work.logged):
             self._logged = True
@@ -106,7 +106,7 @@ class Watchdog:
                 work.logged = True
             record_slow(self._record, cell, envelope, seconds, stack)
         if seconds > LONGEST_TURN and work is None and envelope is not None:
-            self._pools[cell.address.kind].condemn(envelope)
+            self._pools[cell.address.kind].mark_overdue(envelope)
 
     def _running(self) -> Running | None:
         for pool in list(self._pools.values()):

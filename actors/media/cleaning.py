@@ -58,7 +58,7 @@ class Cleaning:
     async def run(self) -> None:
         """Clean every hour, without end."""
         while True:
-            await self._tidied(self.settle)
+            await self._tidied(self.remove_unstored)
             await self._tidied(self.clean)
             await trio.sleep(EVERY)
             await self._tidied(self._find, self._clock.now() - LEFT_FOR)
@@ -86,7 +86,7 @@ class Cleaning:
                 self._keys[key] = folder
         self._ids.update(await trio.to_thread.run_sync(self._folder.uploads_waiting, long_ago))
 
-    async def settle(self) -> None:
+    async def remove_unstored(self) -> None:
         """Remove files of uploads that were never stored."""
         published = {key: await self._folder.in_thread(self._folder.published, key) for key in self._keys}
         names = [name for one in published.values() for name in one]

@@ -32,7 +32,7 @@ FILM = Limits(memory=3072 * MIB, seconds=900, file_size=256 * MIB, tasks=256)
 def main() -> None:
     if len(sys.argv) > 1:
         _end_with_server(int(sys.argv[-1]))
-    job = _settle(Job(**json.loads(sys.stdin.read())))
+    job = _finish(Job(**json.loads(sys.stdin.read())))
     # libvips would put large images into temporary files, which a confined process can't make.
     os.environ["VIPS_DISC_THRESHOLD"] = str(IMAGE.memory)
     programs = tuple(Path(program) for program in (job.ffmpeg, job.ffprobe) if program)
@@ -62,7 +62,7 @@ def _end_with_server(pipe: int) -> None:
         sys.exit("the server is gone")
 
 
-def _settle(job: Job) -> Job:
+def _finish(job: Job) -> Job:
     """Enter the job's folder, and create its results as empty files: later none can be made."""
     os.chdir(job.folder)
     if not Path(SOURCE).exists():

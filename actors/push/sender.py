@@ -129,9 +129,9 @@ class PushSender:
         except OutgoingFailure as error:
             self._breaker.failed(subscription.service, self._context.clock.now())
             raise PushFailed(str(error)) from error
-        return self._judge(subscription.service, reply)
+        return self._note_reply(subscription.service, reply)
 
-    def _judge(self, service: str, reply: PushReply) -> bool:
+    def _note_reply(self, service: str, reply: PushReply) -> bool:
         """Return or raise what an answer means."""
         now, status = self._context.clock.now(), reply.status
         retry_at = time_of(reply.retry_after, now)

@@ -163,11 +163,11 @@ def _without_traps(html: str) -> tuple[str, int]:
     """Return HTML with headings made paragraphs, without anything that takes a parser long; and its number of tags."""
     # An opened tag without a `>` is no tag. Looking for its end again for each `<` would take quadratic time.
     tags_end = html.rfind(">") + 1
-    tamed, tags = RAW_TAG.subn(_tame, html[:tags_end])
+    tamed, tags = RAW_TAG.subn(_made_safe, html[:tags_end])
     return tamed + html[tags_end:], tags
 
 
-def _tame(tag: regex.Match[str]) -> str:
+def _made_safe(tag: regex.Match[str]) -> str:
     name = tag["name"].lower()
     if len(tag[0]) > TAG_CHARACTERS:
         return ""

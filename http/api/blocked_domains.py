@@ -25,8 +25,8 @@ async def show_public(context: HttpContext, viewer: Viewer | None) -> Answer:
     commented = context.settings.domain_blocks_comments
     with_comment = commented == "public" or (commented == "users" and viewer is not None)
     shown = [one for one in await context.database.read(blocked_domains.find_all) if one.severity != "noop"]
-    return json([public_domain_fields(one, with_comment=with_comment) for one in sorted(shown, key=_mildness)])
+    return json([public_domain_fields(one, with_comment=with_comment) for one in sorted(shown, key=_mildest_first)])
 
 
-def _mildness(block: BlockedDomain) -> tuple[bool, str]:
+def _mildest_first(block: BlockedDomain) -> tuple[bool, str]:
     return block.severity != "suspend", block.domain

@@ -29,14 +29,14 @@ from ..intake.request import Request
 from ..router import api
 from ..views.statuses import part_of, render_all, without_hidden
 from ..views.stretches import Stretch, read_page
-from .notifications import COUNTED, MOST_COUNTED, ON_A_PAGE, READ, WRITE, Sieve, last_read
+from .notifications import COUNTED, MOST_COUNTED, ON_A_PAGE, READ, WRITE, NotificationTypes, last_read
 
 Statuses = dict[int, ShownStatus]
 
 FULL, PARTIAL = "full", "partial_avatars"
 
 
-class Grouping(Sieve):
+class Grouping(NotificationTypes):
     grouped_types: Texts = GROUPED
 
     def wanted(self) -> notification_groups.NotificationFilter:

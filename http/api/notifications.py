@@ -39,7 +39,7 @@ class Conditions(TypedDict):
     from_account_id: int | None
 
 
-class Sieve(Input):
+class NotificationTypes(Input):
     """The notifications that a request asks for. Unknown names of types match nothing."""
 
     types: Texts = ()
@@ -57,11 +57,11 @@ class Sieve(Input):
         }
 
 
-class NotificationQuery(Paged, Sieve):
+class NotificationQuery(Paged, NotificationTypes):
     include_filtered: Flag = False
 
 
-class Counted(Sieve):
+class Counted(NotificationTypes):
     limit: Count = None
 
 

@@ -74,7 +74,7 @@ async def send_again(context: HttpContext, request: Request, id: int, posted: St
     except KernelError as error:
         why = type(error).__name__
         return _page(me, letter, problem=f"{letter.address} has not handled it, so it stays ({why}).")
-    refused = await context.database.transact(repairs.settle_letter, me.act(), letter)
+    refused = await context.database.transact(repairs.delete_replayed, me.act(), letter)
     return _page(me, letter, problem=sentence_of(refused)) if refused else redirect(with_done(PATH, "replayed"))
 
 

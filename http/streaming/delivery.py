@@ -28,7 +28,7 @@ KERNEL_BUFFER = 64 * 1024
 class DirectStream(ABC):
     """The owner of a stream's socket: what is left of a request when its stream has begun. It has no task."""
 
-    __slots__ = ("_beats_at", "_context", "_ends_by", "_head", "_session", "_socket", "_unread_at", "_wire")
+    __slots__ = ("_context", "_ends_by", "_head", "_keep_alive_at", "_session", "_socket", "_unread_at", "_wire")
 
     def __init__(self, context: HttpContext, session: StreamSession, wire: Wire, head: bytes) -> None:
         self._context = context
@@ -36,20 +36,20 @@ class DirectStream(ABC):
         self._wire = wire
         self._head = head  # of the answer
         self._socket: StreamSocket | None = None
-        self._beats_at = inf
+        self._keep_alive_at = inf
         self._ends_by = inf
         self._unread_at = inf  # when a client that takes nothing until then is cut
 
     @abstractmethod
-    def first_beat(self, now: float) -> float:
-        """Return when `beat` is called for the first time."""
+    def first_keep_alive(self, now: float) -> float:
+        """Return when `keep_alive` is called for the first time."""
 
     @abstractmethod
-    def beat(self, socket: StreamSocket, now: float) -> float:
+    def keep_alive(self, socket: StreamSocket, now: float) -> float:
         """Send a sign of life. Return when to do so again."""
 
     @abstractmethod
-    def farewell(self, why: End) -> bytes:
+    def closing_bytes(self, why: End) -> bytes:
         """Return what is sent last."""
 
     # -- called by the socket
@@ -59,7 +59,7 @@ class DirectStream(ABC):
         socket.limit_buffer(KERNEL_BUFFER)
         socket.send(self._head)
         self._head = b""
-        self._beats_at = self.first_beat(trio.current_time())
+        self._keep_alive_at = self.first_keep_alive(trio.current_time())
         self._session.attach(self, self._context.pump)
 
     def progress(self) -> None:
@@ -79,9 +79,9 @@ class DirectStream(ABC):
             socket.reset()
         elif now >= self._ends_by:
             socket.reset()
-        elif now >= self._beats_at:
-            self._beats_at = self.beat(socket, now)
-        return min(self._unread_at, self._ends_by, self._beats_at)
+        elif now >= self._keep_alive_at:
+            self._keep_alive_at = self.keep_alive(socket, now)
+        return min(self._unread_at, self._ends_by, self._keep_alive_at)
 
     def lost(self) -> None:
         self._socket = None
@@ -104,8 +104,8 @@ class DirectStream(ABC):
 
     def finish(self, why: End) -> None:
         if self._socket is not None:
-            self._ends_by = self._beats_at = inf
-            self._socket.finish(self.farewell(why))
+            self._ends_by = self._keep_alive_at = inf
+            self._socket.finish(self.closing_bytes(why))
 
     def end_by(self, at: float) -> None:
         self._ends_by = at

@@ -56,7 +56,7 @@ READ_AT_ONCE = 16
 LABELS_KEPT = 1_000
 
 
-class Outlet(Protocol):
+class StreamOutput(Protocol):
     """The direct way to a client, without waiting."""
 
     @property
@@ -82,11 +82,11 @@ class TooManyStreams(HttpError):
 
 
 class StreamSession:
-    """The streams of a connection as one queue of frames, for an outlet, or for a task that takes them."""
+    """The streams of a connection as one queue of frames, for an output, or for a task that takes them."""
 
     __slots__ = (
         "_answers", "_filters", "_frames", "_held", "_is_in_pump", "_missed", "_news", "_opened_at", "_origin",
-        "_outlet", "_pump", "_record", "_runtime", "_sender", "_sending", "_subscriptions", "_viewer", "_watch",
+        "_output", "_pump", "_record", "_runtime", "_sender", "_sending", "_subscriptions", "_viewer", "_watch",
         "address", "blocked_since", "ended", "room", "sifts", "token",
     )  # fmt: skip
 
@@ -121,7 +121,7 @@ class StreamSession:
         self._missed: dict[Subscription, deque[Logged]] = {}
         self._held: dict[Subscription, Feed | None] = {}  # those streams, with the feed if it has events to read
         self._sender: trio.lowlevel.Task | None = None  # while it waits for something to send
-        self._outlet: Outlet | None = None
+        self._output: StreamOutput | None = None
         self._pump: Pump | None = None
         self._is_in_pump = False
         self._subscriptions: dict[tuple[str, str], Subscription] = {}
@@ -186,7 +186,7 @@ class StreamSession:
 
     def close(self) -> None:
         """End the session and unsubscribe from every feed: the connection is closed."""
-        self._outlet = None
+        self._output = None
         self.end(End.LOST)
         if self._watch is not None and self.account_id is not None:
             self._runtime.unsubscribe(account_address(self.account_id), self._watch)
@@ -274,31 +274,31 @@ class StreamSession:
             await self._wait_for_news()
         return frames
 
-    def attach(self, outlet: Outlet, pump: Pump) -> None:
-        """From now on the pump sends what is new, by this outlet."""
+    def attach(self, output: StreamOutput, pump: Pump) -> None:
+        """From now on the pump sends what is new, by this output."""
         self.blocked_since = None
-        self._outlet, self._pump = outlet, pump
+        self._output, self._pump = output, pump
         self._wake_sender()
 
     def send_now(self) -> None:
         """Send what the client takes at once, called by the pump."""
-        outlet = self._outlet
-        if outlet is not None and not outlet.is_full:
+        output = self._output
+        if output is not None and not output.is_full:
             try:
                 if frames := self._next_frames():
-                    outlet.send_now(frames)
+                    output.send_now(frames)
             except Exception as error:  # it ends this connection, and not the pump for all others
                 self.fail(End.LOST, describe(error))
         self._is_in_pump = False
-        if outlet is None:
+        if output is None:
             return
-        if outlet.is_full:
+        if output.is_full:
             if self.blocked_since is None:
                 self.made_progress()
         elif self._news or self._missed or self._answers:
             self._wake_sender()  # others have their turn first
         elif self.ended is not None:
-            outlet.finish(self.ended)
+            output.finish(self.ended)
 
     def go_on(self) -> None:
         """The client has taken all that it was sent."""
@@ -311,8 +311,8 @@ class StreamSession:
         await trio.lowlevel.wait_task_rescheduled(self._stop_waiting)
 
     def _wake_sender(self) -> None:
-        if self._outlet is not None and self._pump is not None:
-            if not self._is_in_pump and not self._outlet.is_full:
+        if self._output is not None and self._pump is not None:
+            if not self._is_in_pump and not self._output.is_full:
                 self._is_in_pump = True
                 self._pump.add(self)
         elif self._sender is not None:
@@ -356,8 +356,8 @@ class StreamSession:
         self._news.clear()
         self._missed.clear()
         last = trio.current_time() + FAREWELL
-        if self._outlet is not None:
-            self._outlet.end_by(last)
+        if self._output is not None:
+            self._output.end_by(last)
         elif self._sending is not None:
             self._sending.deadline = last
         self._wake_sender()

@@ -48,15 +48,15 @@ class EventStream(DirectStream):
     def receive(self, data: bytes) -> None:
         """Drop it: no other request is answered on this connection."""
 
-    def first_beat(self, now: float) -> float:
+    def first_keep_alive(self, now: float) -> float:
         return now + HEARTBEAT_SECONDS
 
-    def beat(self, socket: StreamSocket, now: float) -> float:
+    def keep_alive(self, socket: StreamSocket, now: float) -> float:
         if not socket.is_full:
             socket.send(WIRE.of([HEARTBEAT]))
         return now + HEARTBEAT_SECONDS
 
-    def farewell(self, why: End) -> bytes:
+    def closing_bytes(self, why: End) -> bytes:
         return LAST_CHUNK
 
 

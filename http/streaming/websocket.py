@@ -95,11 +95,11 @@ class WebSocketStream(DirectStream):
         self._heard_at, self._pongs = trio.current_time(), 0
         super().progress()
 
-    def first_beat(self, now: float) -> float:
+    def first_keep_alive(self, now: float) -> float:
         self._heard_at, self._pings_at = now, now + deadlines.PING
         return min(self._pings_at, now + READ_TIMEOUT)
 
-    def beat(self, socket: StreamSocket, now: float) -> float:
+    def keep_alive(self, socket: StreamSocket, now: float) -> float:
         if now >= self._heard_at + READ_TIMEOUT:
             socket.close()
         if now >= self._pings_at:
@@ -107,8 +107,8 @@ class WebSocketStream(DirectStream):
             self._pings_at = now + deadlines.PING
         return min(self._pings_at, self._heard_at + READ_TIMEOUT)
 
-    def farewell(self, why: End) -> bytes:
-        return _goodbye(why)
+    def closing_bytes(self, why: End) -> bytes:
+        return _close_frame(why)
 
     def lost(self) -> None:
         if self._commands is None:
@@ -138,7 +138,7 @@ class WebSocketStream(DirectStream):
     def _close(self, code: bytes) -> None:
         """Say goodbye: the client has, or it does not keep to the protocol."""
         if self._socket is not None:
-            self._ends_by = self._beats_at = inf
+            self._ends_by = self._keep_alive_at = inf
             self._socket.finish(control_frame(CLOSE, code))
 
     def _queue(self, socket: StreamSocket, text: str) -> None:
@@ -217,7 +217,7 @@ def _head(request: Request, protocols: list[str]) -> bytes:
     return head_of(HTTPStatus.SWITCHING_PROTOCOLS, headers + chosen)
 
 
-def _goodbye(why: End) -> bytes:
+def _close_frame(why: End) -> bytes:
     return control_frame(CLOSE, why.code.to_bytes(2) + why.reason.encode())
 
 

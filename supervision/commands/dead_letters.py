@@ -70,12 +70,12 @@ def replay(as_json: bool, id: int, data: str | None, node: str | None, config: P
 
     It is deleted when the actor has handled it. If the actor crashes once more, it stays.
     """
-    from .repairing import find_letter, settle_letter
+    from .repairing import delete_replayed, find_letter
 
     settings = settings_from(config, data=data, node=node)
     letter = act(config, find_letter, id, data=data)
     ask_server(settings, "replay", id=id)
-    act(config, settle_letter, letter, data=data)
+    act(config, delete_replayed, letter, data=data)
     if as_json:
         print_json({"id": str(id), "replayed": True})
     else:

@@ -29,8 +29,8 @@ async def shown(db: Connection, host: str, ids: Ids, now: datetime) -> JsonObjec
 
 async def retried(db: Connection, host: str, ids: Ids, now: datetime) -> int:
     """Make all deliveries to a host due. Return the number of those that had to wait."""
-    await hosts.forgive(db, host.lower())
-    number = await hosts.hurry(db, groups_of(host.lower()), QUEUE, now)
+    await hosts.close_breaker(db, host.lower())
+    number = await hosts.make_due(db, groups_of(host.lower()), QUEUE, now)
     await notices.announce(db, "hosts")
     return number
 

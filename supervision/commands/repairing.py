@@ -66,8 +66,8 @@ async def drop_letters(db: Connection, only: Sequence[int] | None, ids: Ids, now
     return allowed(await repairs.drop_letters(db, act_at_command_line(ids, now), only))
 
 
-async def settle_letter(db: Connection, letter: DeadLetter, ids: Ids, now: datetime) -> None:
-    allowed(await repairs.settle_letter(db, act_at_command_line(ids, now), letter))
+async def delete_replayed(db: Connection, letter: DeadLetter, ids: Ids, now: datetime) -> None:
+    allowed(await repairs.delete_replayed(db, act_at_command_line(ids, now), letter))
 
 
 def letter_shown(letter: DeadLetter, *, text: bool) -> JsonObject:

@@ -25,7 +25,7 @@ def check_clock(examination: Examination) -> Iterator[Finding]:
     yield _synchronised()
 
 
-def judge(before: datetime, there: datetime, after: datetime) -> Finding:
+def evaluate(before: datetime, there: datetime, after: datetime) -> Finding:
     """Return what there is to say of the database's time, asked between two times of this machine."""
     apart = max(before - there, there - after, timedelta(0))
     if apart > MOST:
@@ -40,7 +40,7 @@ def _against_database(dsn: str) -> Iterator[Finding]:
     try:
         before = datetime.now(UTC)
         there = transact_once(dsn, server_time)
-        yield judge(before, there, datetime.now(UTC))
+        yield evaluate(before, there, datetime.now(UTC))
     except StorageError:
         return  # the check of the database says so
 

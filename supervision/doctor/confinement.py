@@ -28,16 +28,16 @@ OTHER = "Read the log of the server at its start: confinement.incomplete."
 
 
 def check_confinement(examination: Examination) -> Iterator[Finding]:
-    """Start a media process that confines itself, and judge what it could not do."""
+    """Start a media process that confines itself, and evaluate what it could not do."""
     tools = [shutil.which(tool) for tool in ("ffmpeg", "ffprobe")]
     ffmpeg, ffprobe = tools if all(tools) else (None, None)
     missing: list[str] = trio.run(probe, process.run, ffmpeg, ffprobe)
-    yield from judge(missing)
+    yield from evaluate(missing)
     if ffmpeg is None:
         yield Finding(SUBJECT, "note", "there is no FFmpeg: video and sound are refused", "apt install ffmpeg")
 
 
-def judge(missing: Sequence[str]) -> Iterator[Finding]:
+def evaluate(missing: Sequence[str]) -> Iterator[Finding]:
     """Return a finding for each step that this machine can't do."""
     for step in missing:
         cure = next((cure for begin, cure in CURES.items() if step.startswith(begin)), OTHER)

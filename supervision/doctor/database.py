@@ -26,7 +26,7 @@ LOSES = {
 
 
 def check_database(examination: Examination) -> Iterator[Finding]:
-    """Ask PostgreSQL, and judge its answers."""
+    """Ask PostgreSQL, and evaluate its answers."""
     if examination.dsn is None:
         yield Finding(SUBJECT, "wrong", f"it can't be asked: {examination.no_database}", _reach(examination))
         return
@@ -36,13 +36,13 @@ def check_database(examination: Examination) -> Iterator[Finding]:
         silent = isinstance(error.__cause__, TimeoutError) and not _is_external(examination)
         yield Finding(SUBJECT, "wrong", f"it can't be asked: {error}", LET_GO_ON if silent else _reach(examination))
         return
-    yield from judge(facts, examination.sources.settings.database_connections, own=not _is_external(examination))
+    yield from evaluate(facts, examination.sources.settings.database_connections, own=not _is_external(examination))
     yield from _schema(examination.dsn)
     if _is_external(examination):
         yield Finding(SUBJECT, "note", f"{NOT_SEEN}; the database has {size_text(facts.size)} now")
 
 
-def judge(facts: ServerFacts, pool: int, *, own: bool) -> Iterator[Finding]:
+def evaluate(facts: ServerFacts, pool: int, *, own: bool) -> Iterator[Finding]:
     """Return what is wrong with a server for a pool of this size. `own` is true for the embedded one."""
     wrong = [*_version(facts), *_safety(facts, own), *_connections(facts, pool, own), *_text_and_time(facts)]
     if not wrong:

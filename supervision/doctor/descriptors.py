@@ -18,12 +18,12 @@ def check_descriptors(examination: Examination) -> Iterator[Finding]:
     server = examination.server
     if server is None:
         hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-        yield judge(WANTED if hard == resource.RLIM_INFINITY else min(hard, WANTED), None)
+        yield evaluate(WANTED if hard == resource.RLIM_INFINITY else min(hard, WANTED), None)
         return
-    yield judge(int(server["descriptor_limit"]), int(server["descriptors"]))
+    yield evaluate(int(server["descriptor_limit"]), int(server["descriptors"]))
 
 
-def judge(limit: int, used: int | None) -> Finding:
+def evaluate(limit: int, used: int | None) -> Finding:
     """Return what there is to say of a limit, of which the server uses so many; None without a server."""
     text = f"{limit} for a server that is started from here" if used is None else f"{used} of {limit} in use"
     if limit < FEW:

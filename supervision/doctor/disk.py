@@ -22,10 +22,10 @@ def check_disk(examination: Examination) -> Iterator[Finding]:
         there = _nearest(folder)
         disks.setdefault(there.stat().st_dev, {})[name] = there
     for folders in disks.values():
-        yield judge(settings, folders, os.statvfs(next(iter(folders.values()))))
+        yield evaluate(settings, folders, os.statvfs(next(iter(folders.values()))))
 
 
-def judge(settings: Settings, folders: Mapping[str, Path], room: os.statvfs_result) -> Finding:
+def evaluate(settings: Settings, folders: Mapping[str, Path], room: os.statvfs_result) -> Finding:
     """Return what there is to say of one disk, from the folders on it."""
     free, size = room.f_bavail * room.f_frsize, room.f_blocks * room.f_frsize
     text = f"{', '.join(folders)} ({next(iter(folders.values()))}): {size_text(free)} free of {size_text(size)}"

@@ -48,7 +48,7 @@ def check_proxy(examination: Examination) -> Iterator[Finding]:
             "Let the proxy pass all paths and headers on to Troupe, and keep no answers of /health.",
         )  # fmt: skip
         return
-    yield from judge(seen, settings, address)
+    yield from evaluate(seen, settings, address)
 
 
 def not_asked(examination: Examination) -> str | None:
@@ -60,7 +60,7 @@ def not_asked(examination: Examination) -> str | None:
     return None
 
 
-def judge(seen: Mapping[str, object], settings: Settings, address: PublicAddress) -> Iterator[Finding]:
+def evaluate(seen: Mapping[str, object], settings: Settings, address: PublicAddress) -> Iterator[Finding]:
     """Return what is wrong with a request that arrived with these headers."""
     wrong = [*_host(seen, address)]
     if settings.secure:  # then there is a proxy, because the server itself does not speak TLS

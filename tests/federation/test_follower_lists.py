@@ -9,7 +9,7 @@ import pytest
 
 from troupe.actors.activitypub.follower_lists import HEADER, FollowerList, digest_of
 from troupe.actors.effects.deliveries import DELIVERIES
-from troupe.actors.effects.registry import Staffed
+from troupe.actors.effects.registry import QueueWithContext
 from troupe.actors.federation import follower_lists
 
 from ..clients import Person, Stage
@@ -67,7 +67,7 @@ async def followed_by_request(author: Author) -> None:
 
 @pytest.fixture
 async def author(stage: Stage, peer: ForeignServer, ada: Person, bob: Person) -> Author:
-    stage.outbox.add(Staffed(DELIVERIES, None))  # what is to be delivered stays in the rows
+    stage.outbox.add(QueueWithContext(DELIVERIES, None))  # what is to be delivered stays in the rows
     for person in (ada, bob):  # those without a key can't have followed anybody
         await stage.http_context.federation.keys.public_key_of(person.account.id)
     return Author(stage, peer)

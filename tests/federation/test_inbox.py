@@ -9,7 +9,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
 
 from troupe.actors.effects.deliveries import DELIVERIES
-from troupe.actors.effects.registry import Staffed
+from troupe.actors.effects.registry import QueueWithContext
 from troupe.actors.federation import reception
 
 from ..clients import Person, Stage
@@ -145,7 +145,7 @@ async def test_a_server_that_accepts_what_it_rejected_before_is_told_that_nobody
     stage: Stage, ada: Person, peer: ForeignServer
 ) -> None:
     """It got one Follow twice, because its first answer was lost."""
-    stage.outbox.add(Staffed(DELIVERIES, None))  # what is to be delivered stays in the rows
+    stage.outbox.add(QueueWithContext(DELIVERIES, None))  # what is to be delivered stays in the rows
     eve = peer.person("eve")
     await followed(ada, peer)
     asked = {"type": "Follow", "actor": f"{HOME}/users/ada", "object": eve["id"]}
@@ -161,7 +161,7 @@ async def test_a_follow_that_comes_again_stands_also_if_a_new_one_would_be_refus
     stage: Stage, ada: Person, bob: Person, peer: ForeignServer
 ) -> None:
     """Its answer was lost, and ada has moved since: a rejection would end at one server what stands at the other."""
-    stage.outbox.add(Staffed(DELIVERIES, None))
+    stage.outbox.add(QueueWithContext(DELIVERIES, None))
     eve, dan = peer.person("eve"), peer.person("dan")
     await take(stage, follow(eve, "ada"))
     await stage.sql("UPDATE accounts SET moved_to_id = $1 WHERE id = $2", int(bob.id), int(ada.id))

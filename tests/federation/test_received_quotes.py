@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from troupe.actors.effects.deliveries import DELIVERIES
-from troupe.actors.effects.registry import Staffed
+from troupe.actors.effects.registry import QueueWithContext
 
 from ..clients import Person, Stage
 from .delivering import HOME, PUBLIC, act, create, note, take
@@ -34,7 +34,7 @@ async def test_a_quote_is_shown_if_the_policy_allows_it(stage: Stage, ada: Perso
 
 
 async def test_a_request_to_quote_is_answered_by_the_policy(stage: Stage, ada: Person, peer: ForeignServer) -> None:
-    stage.outbox.add(Staffed(DELIVERIES, None))  # what is to be delivered stays in the rows
+    stage.outbox.add(QueueWithContext(DELIVERIES, None))  # what is to be delivered stays in the rows
     eve = peer.person("eve")
     for number, (policy, kind, state) in enumerate((("public", "Accept", "accepted"), ("nobody", "Reject", None))):
         status = await published(ada, policy)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from troupe.actors.effects.deliveries import DELIVERIES
-from troupe.actors.effects.registry import Staffed
+from troupe.actors.effects.registry import QueueWithContext
 
 from ..clients import Person, Stage
 from ..waiting import until_found
@@ -24,7 +24,7 @@ STANDINGS = """
 
 @pytest.fixture
 async def keeping(stage: Stage) -> Stage:
-    stage.outbox.add(Staffed(DELIVERIES, None))  # what is to be delivered stays in the rows
+    stage.outbox.add(QueueWithContext(DELIVERIES, None))  # what is to be delivered stays in the rows
     return stage
 
 

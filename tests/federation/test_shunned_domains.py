@@ -14,7 +14,7 @@ import pytest
 
 from troupe.actors.activitypub.signatures import SigningKey, sign
 from troupe.actors.effects.deliveries import DELIVERIES
-from troupe.actors.effects.registry import Staffed
+from troupe.actors.effects.registry import QueueWithContext
 from troupe.actors.federation.remote_files import digest_of
 from troupe.storage import activities, blocked_domains
 from troupe.storage.accounts import Account, NewAccount
@@ -245,7 +245,7 @@ async def test_its_pictures_are_not_fetched(world: World) -> None:
 async def test_its_accounts_that_are_known_are_sent_nothing(world: World) -> None:
     """A follower from before the block, and what was already promised."""
     context = world.stage.http_context
-    world.stage.outbox.add(Staffed(DELIVERIES, None))  # what is to be delivered stays in the rows
+    world.stage.outbox.add(QueueWithContext(DELIVERIES, None))  # what is to be delivered stays in the rows
     account = await world.known_mallory()
     await world.stage.sql(
         "INSERT INTO follows (id, account_id, target_account_id, uri, from_domain, created_at)"

@@ -15,7 +15,7 @@ from troupe.actors.deliveries.followers import FollowerDigests
 from troupe.actors.deliveries.hosts import KnownHosts
 from troupe.actors.deliveries.sender import DeliveryContext, DeliveryReply, DeliverySender
 from troupe.actors.effects.deliveries import DELIVERIES, DeliverActivity
-from troupe.actors.effects.registry import Promise, Staffed
+from troupe.actors.effects.registry import Promise, QueueWithContext
 from troupe.actors.media import queue
 from troupe.actors.media.cleaning import Cleaning
 from troupe.actors.outbox import new_effect
@@ -44,7 +44,7 @@ from .peer import ForeignServer
 HOSTS = 20
 LEFT = "SELECT FROM activities"
 # What relays do from time to time, for all that they find, and how the tests wait for it.
-OF_RELAYS = (outbox.DUE, outbox.CLAIM, outbox.RELEASE, stream_log.SETTLE)
+OF_RELAYS = (outbox.DUE, outbox.CLAIM, outbox.RELEASE, stream_log.LOG_TOLD)
 TAKE_UP = [actor_keys.FIND, received_activities.TAKE_UP.text]
 
 
@@ -112,7 +112,9 @@ async def test_deliveries(stage: Stage, asked: list[str]) -> None:
     for times in (1, 2):
         await context.database.transact(partial(_promise, stage))
         asked.clear()
-        relay = Relay(Staffed(DELIVERIES, sender), context.database, context.clock, context.ids, context.record)
+        relay = Relay(
+            QueueWithContext(DELIVERIES, sender), context.database, context.clock, context.ids, context.record
+        )
         async with trio.open_nursery() as nursery:
             await nursery.start(relay.run, trio.Event())
             while relay.done < HOSTS:

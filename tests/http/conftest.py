@@ -12,7 +12,7 @@ from argon2 import PasswordHasher
 
 from troupe.actors import relay
 from troupe.actors.effects.mail import MAIL
-from troupe.actors.effects.registry import Staffed
+from troupe.actors.effects.registry import QueueWithContext
 from troupe.actors.federation.federation import Federation
 from troupe.actors.federation.reception import Reception
 from troupe.actors.kernel import Ids, Runtime, SystemClock
@@ -156,7 +156,7 @@ async def stage(
             folder=folder,
         )  # fmt: skip
         push = WebPush(outgoing, PushEncryption(push_key, clock, settings.push_contact))
-        acting.outbox.add(Staffed(MAIL, post))
+        acting.outbox.add(QueueWithContext(MAIL, post))
         acting.outbox.add(push_queue(acting, record, push))
         media = MediaProcessor(
             pool, runtime, clock, record, acting.outbox, folder,

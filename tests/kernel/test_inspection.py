@@ -211,7 +211,7 @@ async def test_a_look_at_quiet_actors_costs_little_more_than_a_loop_over_them(ke
     inspection = kernel.runtime.inspection
     assert least_cpu(lambda: at_once(inspection.each_kind_and_actor("depth", ActorFilter(), 20))) < 22 * loop
     assert least_cpu(lambda: at_once(inspection.each_kind())) < 9 * loop
-    assert least_cpu(kernel.pool.census) < 6 * loop
+    assert least_cpu(kernel.pool.summary) < 6 * loop
     cells.clear()
 
 

@@ -146,7 +146,7 @@ async def test_a_pool_shows_what_it_does(kernel: Kernel, make_listener: Any) -> 
     await kernel.subscribe("a", make_listener())
     kernel.tell("b", kernel.pause(1))
     await wait_all_tasks_blocked()
-    assert kernel.pool.census() == {"awake": 2, "waiting": 1, "queued": 0, "subscribers": 1, "troubled": []}
+    assert kernel.pool.summary() == {"awake": 2, "waiting": 1, "queued": 0, "subscribers": 1, "troubled": []}
     portrait = kernel.portrait("a")
     assert (portrait.summary.phase, portrait.summary.depth, portrait.summary.subscribers) == ("ready", 0, 1)
     assert (portrait.incarnation, portrait.holds) == (1, "0 done")

@@ -9,7 +9,7 @@ import trio
 import trio.testing
 
 from troupe.actors.effects.mail import MAIL, mail
-from troupe.actors.effects.registry import Attempt, Finish, Staffed
+from troupe.actors.effects.registry import Attempt, Finish, QueueWithContext
 from troupe.actors.effects.strikes import appeal_mail
 from troupe.actors.kernel import Ids, Origin
 from troupe.actors.mail.sender import Carrier, Letterhead, MailSender, NotSent, Undeliverable
@@ -57,7 +57,7 @@ class Office:
 
     def relay(self, carrier: Carrier) -> Relay[MailSender]:
         sender = MailSender(self.pool, self.clock, HEAD, carrier, secret=lambda: next(self._secrets))
-        return Relay(Staffed(MAIL, sender), self.pool, self.clock, self.ids, self._record)
+        return Relay(QueueWithContext(MAIL, sender), self.pool, self.clock, self.ids, self._record)
 
     async def user(self, name: str = "eve", **state: Any) -> int:
         id = self.ids.next()
@@ -246,7 +246,7 @@ async def test_mail_waits_for_the_database(office: Office, monkeypatch: pytest.M
 async def test_without_a_way_out_letters_wait(office: Office) -> None:
     await office.promise(await office.user())
     stopping = trio.Event()
-    nothing: Staffed[MailSender] = Staffed(MAIL, None)
+    nothing: QueueWithContext[MailSender] = QueueWithContext(MAIL, None)
     idle = Relay(nothing, office.pool, office.clock, office.ids, office._record)
     async with trio.open_nursery() as nursery:
         await nursery.start(idle.run, stopping)

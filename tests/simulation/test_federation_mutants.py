@@ -139,11 +139,11 @@ def undone_activities_can_come_later(patch: Patch) -> None:
 
 def tombstones_are_forgotten(patch: Patch) -> None:
     """What comes after its Delete or its Undo is taken: a post, an acceptance."""
-    patch.setattr(tombstones, "is_buried", never)
+    patch.setattr(tombstones, "is_deleted", never)
     arriving = remote_statuses.arriving
 
     async def forgetting(db: Connection, uri: str, author_id: int, now: datetime) -> Arrival:
-        return replace(await arriving(db, uri, author_id, now), is_buried=False)
+        return replace(await arriving(db, uri, author_id, now), is_deleted=False)
 
     patch.setattr(remote_statuses, "arriving", forgetting)
 

@@ -81,7 +81,7 @@ async def test_one_that_hangs_among_fifty_delays_no_other(sim: Simulation) -> No
     assert await slowest(sim, "h7.example") <= 0.5
     assert sim.run.database.rows(WAITING)[0]["number"] == POSTS, "which wait for the one that hangs"
     sim.answers.clear()
-    await sim.actors.hosts.heard_from("h7.example")
+    await sim.actors.hosts.note_request_from("h7.example")
     await all_delivered(sim)
 
 
@@ -103,7 +103,7 @@ async def test_a_server_that_fails_is_left_alone_and_has_everything_when_it_is_b
     assert (host["host"], host["error"]) == ("b.example", "the host answered 503")
     assert host["failures"] == len(asked)
     del sim.answers["b.example"]
-    await sim.actors.hosts.heard_from("b.example")
+    await sim.actors.hosts.note_request_from("b.example")
     back = trio.current_time()
     await all_delivered(sim)
     ids = [int(one.activity["object"]["id"].rpartition("/")[2]) for one in sim.delivered]

@@ -25,13 +25,13 @@ from troupe.actors.effects.registry import (
     Later,
     NotTried,
     Promise,
-    Staffed,
+    QueueWithContext,
     carries_out,
 )  # fmt: skip
 from troupe.actors.kernel import Ids, Origin
 from troupe.actors.mail.templates import APPROVAL, Letter
 from troupe.actors.outbox import new_effect
-from troupe.actors.relay import GATHER, LEASE, Relay, deal, in_order
+from troupe.actors.relay import GATHER, LEASE, Relay, assign_lanes, in_order
 from troupe.storage import outbox
 from troupe.storage.engine.database import Connection
 from troupe.storage.outbox import DueEffect
@@ -118,7 +118,7 @@ class World:
 
     async def start(self, visitor: Visitor) -> trio.CancelScope:
         """Start a relay; cancel the scope, and it has died."""
-        relay = Relay(Staffed(VISITS, visitor), self.run.database, self.run.clock, self.ids, self._record)
+        relay = Relay(QueueWithContext(VISITS, visitor), self.run.database, self.run.clock, self.ids, self._record)
         self.relays.append(relay)
         life = trio.CancelScope()
 
@@ -270,7 +270,7 @@ async def test_a_slow_house_takes_its_share_of_the_lanes_and_no_more(world: Worl
 
 def test_a_house_that_has_a_lane_gets_one_less() -> None:
     doors = [DueEffect(n, "knock", f"a/{n}", {}, None, (), 0, AT, "a") for n in range(3)]
-    assert deal(VISITS, doors, free=3, taken={"a": VISITS.lanes_of_a_group - 1}) == [[doors[0], doors[1]]]
+    assert assign_lanes(VISITS, doors, free=3, taken={"a": VISITS.lanes_of_a_group - 1}) == [[doors[0], doors[1]]]
 
 
 @scenario(seeds=3)

@@ -45,7 +45,7 @@ def test_an_effect_is_due_until_it_is_done(stage: Stage) -> None:
     assert (effect.kind, effect.key, effect.payload, effect.attempts) == ("fan-out", "account/1", {"status": 7}, 0)
     assert (effect.request_id, effect.causes, effect.trace) == ("r1", ("http", "account/1"), "00-1-2-01")
     assert due(stage, new.id) == []
-    stage(stream_log.settle, {new.id: new_id()}, ["fan-out"])
+    stage(stream_log.log_told, {new.id: new_id()}, ["fan-out"])
     [change] = stage(stream_log.after, new.id, [], stage.now, 9)
     assert (change.kind, change.payload) == ("fan-out", {"status": 7})
     assert due(stage) == []

@@ -469,7 +469,7 @@ QUERIES = [
     ("activities of an account", activities.KEEP_KEY, (7, "pem")),
     ("activity to deliver", activities.FIND, (7,)),
     ("follows between servers", follows.REMOTE, ([7, 501], [501, 7])),
-    ("waiting effects of a group", hosts.HURRY, (["account/7"], NOW, "q1")),
+    ("waiting effects of a group", hosts.MAKE_DUE, (["account/7"], NOW, "q1")),
     ("effects of a group to drop", hosts.DROP, (["account/7"], "q1")),
     ("effects to claim", outbox.CLAIM, ([7, 8], 1, NOW, NOW)),
     ("claims to renew", outbox.RENEW, ([7, 8], 1, NOW, NOW)),

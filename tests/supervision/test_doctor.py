@@ -20,7 +20,7 @@ from troupe.storage.engine.data_folder import make_private
 from troupe.supervision.commands import troupe
 from troupe.supervision.doctor import checks, confinement, descriptors, disk, proxy
 from troupe.supervision.doctor.clock import check_clock
-from troupe.supervision.doctor.clock import judge as judge_clock
+from troupe.supervision.doctor.clock import evaluate as judge_clock
 from troupe.supervision.doctor.confinement import check_confinement
 from troupe.supervision.doctor.findings import Check, Examination, Finding
 from troupe.supervision.doctor.permissions import check_permissions
@@ -142,8 +142,8 @@ def test_the_sandbox_holds_here_and_each_missing_step_has_its_cure(
 ) -> None:
     assert wrong(examine(check_confinement)) == []
     missing = [*confinement.CURES]
-    assert [finding.cure for finding in confinement.judge(missing)] == [*confinement.CURES.values()]
-    assert next(confinement.judge(["gravity"])).cure == confinement.OTHER
+    assert [finding.cure for finding in confinement.evaluate(missing)] == [*confinement.CURES.values()]
+    assert next(confinement.evaluate(["gravity"])).cure == confinement.OTHER
     # A program that decodes nothing, and that the confined process can't run either.
     monkeypatch.setattr(confinement.shutil, "which", lambda name: f"/nowhere/{name}")
     assert wrong(examine(check_confinement))[0].startswith("files of strangers are decoded without a way to run")
@@ -307,7 +307,7 @@ def test_what_a_proxy_does_to_the_address_of_a_client_is_judged(
 ) -> None:
     settings = read_sources({}, {"TROUPE_DOMAIN": "a.test"}).settings
     seen = {"host": "a.test", "forwarded_for": forwarded, "peer": peer, "client": ""}
-    found = wrong(list(proxy.judge(seen, settings, public_address(settings))))
+    found = wrong(list(proxy.evaluate(seen, settings, public_address(settings))))
     assert len(found) == (problem is not None)
     assert all(text.startswith(problem or "") for text in found)
 
@@ -315,7 +315,7 @@ def test_what_a_proxy_does_to_the_address_of_a_client_is_judged(
 def test_a_host_that_is_not_passed_on_is_found() -> None:
     settings = read_sources({}, {"TROUPE_DOMAIN": "a.test"}).settings
     seen = {"host": "127.0.0.1:3000", "forwarded_for": "192.0.2.9", "peer": "127.0.0.1", "client": ""}
-    (text,) = wrong(list(proxy.judge(seen, settings, public_address(settings))))
+    (text,) = wrong(list(proxy.evaluate(seen, settings, public_address(settings))))
     assert text.startswith("requests to a.test arrive with Host: 127.0.0.1:3000")
 
 

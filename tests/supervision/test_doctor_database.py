@@ -21,7 +21,7 @@ from troupe.storage.engine.connect import run, transact_once
 from troupe.storage.engine.database import Connection
 from troupe.storage.engine.server_facts import ServerFacts, server_facts
 from troupe.supervision.doctor.clock import check_clock
-from troupe.supervision.doctor.database import LET_GO_ON, check_database, judge
+from troupe.supervision.doctor.database import LET_GO_ON, check_database, evaluate
 from troupe.supervision.doctor.findings import Check, Examination, Finding
 from troupe.supervision.doctor.keys import check_keys
 from troupe.supervision.doctor.proxy import check_proxy
@@ -83,27 +83,27 @@ def test_an_embedded_server_that_is_frozen_has_a_cure_of_its_own(
 
 
 def test_a_good_server_is_told_in_a_line(facts: ServerFacts) -> None:
-    (good,) = judge(facts, 8, own=True)
+    (good,) = evaluate(facts, 8, own=True)
     assert good.state == "good"
     assert good.text.startswith(f"PostgreSQL {facts.version}, ")
 
 
 def test_an_old_version_another_encoding_and_another_timezone_are_found(facts: ServerFacts) -> None:
     old = replace(facts, version="14.9", version_number=140009)
-    assert wrong([*judge(old, 8, own=False)]) == ["PostgreSQL 14.9 is too old"]
-    (latin,) = wrong([*judge(replace(facts, encoding="LATIN1"), 8, own=False)])
+    assert wrong([*evaluate(old, 8, own=False)]) == ["PostgreSQL 14.9 is too old"]
+    (latin,) = wrong([*evaluate(replace(facts, encoding="LATIN1"), 8, own=False)])
     assert "LATIN1" in latin
     elsewhere = replace(facts, settings={**facts.settings, "TimeZone": "Europe/Berlin"})
-    assert "Europe/Berlin" in wrong([*judge(elsewhere, 8, own=False)])[0]
+    assert "Europe/Berlin" in wrong([*evaluate(elsewhere, 8, own=False)])[0]
 
 
 def test_too_few_connections_are_found_and_the_cure_has_the_right_number(facts: ServerFacts) -> None:
     small = replace(facts, max_connections=20, reserved=3, others=5)
-    (found,) = judge(small, 10, own=False)
+    (found,) = evaluate(small, 10, own=False)
     assert found.text.startswith("database_connections is 10, and PostgreSQL has 12 connections for Troupe: 20")
     assert found.cure == "Set database_connections to 9 or less, or max_connections to 21 or more, and restart."
-    assert wrong([*judge(small, 9, own=False)]) == []
-    assert wrong([*judge(replace(small, max_connections=21), 10, own=False)]) == []
+    assert wrong([*evaluate(small, 9, own=False)]) == []
+    assert wrong([*evaluate(replace(small, max_connections=21), 10, own=False)]) == []
 
 
 def test_connections_of_other_programs_are_counted_and_ours_are_not(dsn: str) -> None:

@@ -71,7 +71,7 @@ def deliverer(known: Host, post: Callable[..., Awaitable[DeliveryReply]], closed
     async def knock(*_: object) -> tuple[DeliveryReply, str]:
         return await post(), "cavage"
 
-    sender._knock = knock  # pyright: ignore[reportAttributeAccessIssue]  # no keys and no network
+    sender._send_signed = knock  # pyright: ignore[reportAttributeAccessIssue]  # no keys and no network
     return sender
 
 

@@ -19,7 +19,7 @@ async def accept(inbox: InboxContext, activity: Activity) -> None:
     undone before it came does nothing.
     """
     if activity.id is not None and await inbox.shared.database.read(
-        tombstones.is_buried, activity.id, activity.actor.id, inbox.shared.clock.now()
+        tombstones.is_deleted, activity.id, activity.actor.id, inbox.shared.clock.now()
     ):
         return
     if (waiting := await asking_quote(inbox, activity)) is not None:

@@ -32,12 +32,12 @@ async def delete_status(inbox: InboxContext, activity: Activity, uri: str) -> No
         quoting_id, quoted_id = approved
         await inbox.ask(activity.actor.id, RevokeQuote(quoted_id, quoting_id), activity.origin)
         return
-    known = await inbox.shared.database.transact(_bury, inbox, uri, activity.actor.uri)
+    known = await inbox.shared.database.transact(_note_deletion, inbox, uri, activity.actor.uri)
     if known is not None and known.account_id == activity.actor.id and not known.deleted:
         await inbox.ask(activity.actor.id, DeleteStatus(known.id, delete_media=True), activity.origin)
 
 
-async def _bury(db: Connection, inbox: InboxContext, uri: str, by: str) -> KnownStatus | None:
+async def _note_deletion(db: Connection, inbox: InboxContext, uri: str, by: str) -> KnownStatus | None:
     """Remember the deletion, and return what is here. A Create comes before, and is found, or after, and is dropped.
 
     Anybody can delete what never was: too many such deletions of a domain are remembered for some hours alone.
@@ -46,5 +46,5 @@ async def _bury(db: Connection, inbox: InboxContext, uri: str, by: str) -> Known
     await tombstones.lock(db, [uri])
     known = await remote_statuses.find(db, uri)
     is_for_good = known is not None or inbox.shared.shares.take("tombstones", host_of(uri) or "")
-    await tombstones.bury(db, uri, by, now, None if is_for_good else now + KEPT_FOR)
+    await tombstones.insert(db, uri, by, now, None if is_for_good else now + KEPT_FOR)
     return known

@@ -40,7 +40,7 @@ async def undo(inbox: InboxContext, activity: Activity) -> None:
         return
     if embedded and actor_of(embedded) not in (None, activity.actor.uri):
         return
-    command = await inbox.shared.database.transact(_find_or_bury, inbox, activity, uri, embedded)
+    command = await inbox.shared.database.transact(_find_or_note_deletion, inbox, activity, uri, embedded)
     match command:
         case None:
             pass
@@ -51,7 +51,7 @@ async def undo(inbox: InboxContext, activity: Activity) -> None:
             await inbox.ask(activity.actor.id, message, activity.origin)
 
 
-async def _find_or_bury(
+async def _find_or_note_deletion(
     db: Connection, inbox: InboxContext, activity: Activity, uri: str | None, embedded: JsonObject
 ) -> Undoing | None:
     """Return the command that undoes what was done.
@@ -70,7 +70,7 @@ async def _find_or_bury(
         and not await received_activities.is_known(db, mark_of(activity.actor.uri, uri))
     ):
         now = inbox.shared.clock.now()
-        await tombstones.bury(db, uri, activity.actor.uri, now, now + KEPT_FOR)
+        await tombstones.insert(db, uri, activity.actor.uri, now, now + KEPT_FOR)
     return command
 
 

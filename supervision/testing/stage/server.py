@@ -17,7 +17,7 @@ from ....actors.deliveries.sender import ClientPost, DeliveryReply, OnGone, Post
 from ....actors.effects.mail import MAIL
 from ....actors.effects.previews import PageNotRead
 from ....actors.effects.received_activities import INBOX, ReceivedActivity
-from ....actors.effects.registry import Staffed
+from ....actors.effects.registry import QueueWithContext
 from ....actors.federation.federation import Federation
 from ....actors.federation.inbox import Inbox
 from ....actors.federation.key_directory import KeyDirectory
@@ -153,14 +153,14 @@ class SimulatedServer:
         helpers = [Child("parking", parking.run)]
         add = self.actors.outbox.add
         if self._has_mail:
-            add(Staffed(MAIL, post))
+            add(QueueWithContext(MAIL, post))
         if self._has_push:
             add(push_queue(self.actors, self.record, self._push))
         if self._has_previews:
             add(preview_queue(self.actors, self._read_page))
         if self._has_deliveries:
             self._add_deliveries(self._take_activity, self._note_gone)
-            add(Staffed(INBOX, self._inbox()))
+            add(QueueWithContext(INBOX, self._inbox()))
         if network is not None:
             self._add_deliveries(ClientPost(self.outgoing), self.federation.check_inbox)
             add(inbox_queue(self.actors, self.federation))
