@@ -21,7 +21,7 @@ from ..intake.parameters import Choice
 from ..intake.request import Request
 from ..router import api
 from .accounts import line_of
-from .lists import Done, with_done, words_of
+from .listing import Done, with_done, words_of
 from .member import DangerousForm, Question, StaffForm, StaffMember, staff_member, staff_sender
 
 PERMISSION = Permission.MANAGE_USERS

@@ -16,7 +16,7 @@ from ..entities.account import avatar_url
 from ..intake.request import Request
 from ..router import api
 from ..views.titles import name_of
-from .lists import ON_A_PAGE, Done, around, words_of
+from .listing import ON_A_PAGE, Done, around, words_of
 from .member import staff_member
 
 PERMISSION = Permission.MANAGE_USERS

@@ -18,7 +18,7 @@ from ..intake.paging import Paged
 from ..intake.parameters import Flag, Text
 from ..intake.request import Request
 from ..router import api
-from .lists import Done, around, with_done, words_of
+from .listing import Done, around, with_done, words_of
 from .member import StaffForm, StaffMember, staff_member, staff_sender
 
 PERMISSION = Permission.MANAGE_SETTINGS

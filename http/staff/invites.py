@@ -12,7 +12,7 @@ from ..answers.answer import Answer, redirect
 from ..intake.parameters import Count, Line, Text
 from ..intake.request import Request
 from ..router import api
-from .lists import Done, with_done, words_of
+from .listing import Done, with_done, words_of
 from .member import StaffForm, StaffMember, staff_member, staff_sender
 
 PERMISSION = Permission.MANAGE_INVITES

@@ -18,7 +18,7 @@ from ..intake.input import Input
 from ..intake.parameters import Flag, Text
 from ..intake.request import Request
 from ..router import api
-from .lists import Done, with_done, words_of
+from .listing import Done, with_done, words_of
 from .member import DangerousForm, Question, StaffForm, StaffMember, sentence_of, staff_member, staff_sender
 
 PERMISSION = Permission.VIEW_DEVOPS

@@ -25,7 +25,7 @@ from ..views.reports import check_rules
 from ..web.posts import posts_in
 from .account import ACTS, STATUS_ACTS
 from .accounts import line_of
-from .lists import Done, with_done, words_of
+from .listing import Done, with_done, words_of
 from .member import StaffForm, StaffMember, staff_member, staff_sender
 from .reports import names_in
 

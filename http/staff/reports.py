@@ -13,7 +13,7 @@ from ..admin.reports import ReportQuery
 from ..answers.answer import Answer
 from ..intake.request import Request
 from ..router import api
-from .lists import ON_A_PAGE, around
+from .listing import ON_A_PAGE, around
 from .member import staff_member
 
 PERMISSION = Permission.MANAGE_REPORTS

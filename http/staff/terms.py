@@ -14,7 +14,7 @@ from ..answers.answer import Answer, redirect
 from ..intake.parameters import Flag, Text
 from ..intake.request import Request
 from ..router import api
-from .lists import Done, with_done, words_of
+from .listing import Done, with_done, words_of
 from .member import DangerousForm, Question, StaffForm, StaffMember, staff_member, staff_sender
 from .texts import LARGEST_FORM, as_file, attempt_change, files_of
 

@@ -42,6 +42,21 @@ BORROWED = {
     ("tags", "featured_tags"),  # /tags/:name/feature, beside the paths below /featured_tags
 }
 
+#: Pages for staff that show one of what another page lists, or a part of a noun.
+STAFF_PAGES = {
+    "account": "accounts",
+    "report": "reports",
+    "rules": "policies",
+    "terms": "policies",
+    "texts": "policies",
+}
+
+#: Pages for staff about the running server, which no rows are about.
+RUNNING = {"actor", "actors", "log", "overview", "tree"}
+
+#: What pages for staff share.
+SHARED_PAGES = {"listing", "live", "member", "navigation"}
+
 
 def modules(folder: str) -> list[str]:
     return sorted(path.stem for path in (ROOT / folder).glob("*.py") if path.stem != "__init__")
@@ -66,6 +81,11 @@ def test_endpoints_send_the_commands_of_their_noun(noun: str) -> None:
     assert {command for command in commands - {noun} if (noun, command) not in BORROWED} == set()
 
 
+@pytest.mark.parametrize("page", [name for name in modules("http/staff") if name not in RUNNING | SHARED_PAGES])
+def test_a_page_for_staff_has_the_name_of_the_rows_that_it_shows(page: str) -> None:
+    assert STAFF_PAGES.get(page, page) in modules("storage")
+
+
 @pytest.mark.parametrize("entity", [name for name in modules("http/entities") if name not in SHARED_ENTITIES])
 def test_an_entity_is_one_of_the_files_that_have_its_plural(entity: str) -> None:
     plurals = {entity, f"{entity}s", f"{entity}es", ENTITIES.get(entity, entity)}
@@ -74,6 +94,8 @@ def test_an_entity_is_one_of_the_files_that_have_its_plural(entity: str) -> None
 
 def test_every_exception_is_needed() -> None:
     assert {*SHARED_COMMANDS} <= {*modules("actors/commands")}
+    assert {*STAFF_PAGES, *RUNNING, *SHARED_PAGES} <= {*modules("http/staff")}
+    assert not {*STAFF_PAGES, *RUNNING} & {*modules("storage")}
     assert {*SHARED_ENTITIES, *ENTITIES} <= {*modules("http/entities")}
     for noun, command in BORROWED:
         assert f"actors.commands.{command}" in imports_of(ROOT / "http" / "api" / f"{noun}.py")

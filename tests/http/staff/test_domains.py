@@ -11,7 +11,7 @@ from quart.datastructures import FileStorage
 
 from troupe.actors.blocklists import read_csv
 from troupe.actors.commands.blocked_domains import ListedBlock
-from troupe.http.staff import domains as page
+from troupe.http.staff import blocked_domains as page
 from troupe.storage import blocked_domains
 from troupe.storage.blocked_domains import BlockedDomain
 from troupe.storage.engine.database import Connection, Unavailable

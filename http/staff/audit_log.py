@@ -12,7 +12,7 @@ from ..answers.answer import Answer
 from ..intake.parameters import MaybeText
 from ..intake.request import Request
 from ..router import api
-from .lists import ON_A_PAGE, around
+from .listing import ON_A_PAGE, around
 from .member import staff_member
 
 PERMISSION = Permission.VIEW_AUDIT_LOG

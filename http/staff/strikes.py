@@ -12,7 +12,7 @@ from ..intake.paging import Paged
 from ..intake.parameters import Flag
 from ..intake.request import Request
 from ..router import api
-from .lists import ON_A_PAGE, Done, around, with_done, words_of
+from .listing import ON_A_PAGE, Done, around, with_done, words_of
 from .member import StaffForm, StaffMember, staff_member, staff_sender
 
 PERMISSION = Permission.MANAGE_APPEALS

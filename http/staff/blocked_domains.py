@@ -33,7 +33,7 @@ from ..intake.parameters import Text
 from ..intake.request import Request
 from ..intake.upload import MaybeUpload, Upload
 from ..router import api
-from .lists import ON_A_PAGE, Done, around, with_done, words_of
+from .listing import ON_A_PAGE, Done, around, with_done, words_of
 from .member import DangerousForm, Question, StaffMember, sentence_of, staff_member, staff_sender
 
 PERMISSION = Permission.MANAGE_FEDERATION

@@ -21,7 +21,7 @@ from ..intake.parameters import Choice, Flag, Text
 from ..intake.request import Request
 from ..router import api
 from ..web.posts import PostView, posts_in
-from .lists import Done, words_of
+from .listing import Done, words_of
 from .member import StaffForm, StaffMember, staff_member, staff_sender
 
 PERMISSION = Permission.MANAGE_TAXONOMIES

@@ -17,7 +17,7 @@ from ..entities.blocked_email_domain import DAYS
 from ..intake.paging import Paged
 from ..intake.request import Request
 from ..router import api
-from .lists import ON_A_PAGE, Done, around, with_done, words_of
+from .listing import ON_A_PAGE, Done, around, with_done, words_of
 from .member import StaffForm, StaffMember, sentence_of, staff_member, staff_sender
 
 PERMISSION = Permission.MANAGE_BLOCKS
