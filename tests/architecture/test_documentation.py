@@ -1,5 +1,6 @@
-"""The README tells of every setting, event, fact and command, in the words of the code."""
+"""The README names every setting, event, fact and command, in the words of the code; that of a room names its files."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -8,9 +9,18 @@ import pytest
 
 from troupe.supervision.commands import troupe
 
+from .imports import ROOMS
 from .tables import TABLES
 
-README = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text("utf-8")
+# Folders with a map, and the README that it is in. The files of `storage` have the names of nouns.
+MAPS = {
+    "actors": "actors/README.md",
+    "actors/kernel": "actors/README.md",
+    "http": "http/README.md",
+    "supervision": "supervision/README.md",
+}
 
 
 def commands(group: click.Group, path: str) -> list[tuple[str, click.Command]]:
@@ -46,3 +56,17 @@ def test_every_command_and_option_has_help(words: str, command: click.Command) -
         parameter.name for parameter in command.params if isinstance(parameter, click.Option) and not parameter.help
     ]
     assert without == []
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_the_readme_of_a_room_names_its_folders(room: str) -> None:
+    text = (ROOT / room / "README.md").read_text("utf-8")
+    folders = {path.parent.name for path in (ROOT / room).glob("*/*") if path.parent.name != "__pycache__"}
+    assert {folder for folder in folders if f"{folder}/" not in text} == set()
+
+
+@pytest.mark.parametrize("folder", MAPS)
+def test_the_readme_of_a_room_names_the_files_beside_its_folders(folder: str) -> None:
+    text = (ROOT / MAPS[folder]).read_text("utf-8")
+    files = {path.name for path in (ROOT / folder).glob("*.py")} - {"__init__.py"}
+    assert {name for name in files if not re.search(rf"\b{re.escape(name)}\b", text)} == set()
