@@ -315,7 +315,7 @@ class Broadcast:
             del self._reactions[next(iter(self._reactions))]
         self._runtime.tell_all("home", ReactionTold(event), origin=origin)
 
-    def corresponded(self, told: ShownConversation, origin: Origin, *, news: bool = True) -> None:
+    def conversation_changed(self, told: ShownConversation, origin: Origin, *, news: bool = True) -> None:
         """Tell a home of a conversation with a new last status or, without news, of one that was marked."""
         last = told.conversation.last_status_id
         message = ConversationChanged(

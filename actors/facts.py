@@ -509,7 +509,7 @@ class Facts:
         shown = fact.shown
         if shown.last is not None and shown.last.status.quote_of_id is not None:
             shown = replace(shown, last=await self._statuses.show_latest(shown.last.id))
-        self._broadcast.corresponded(shown, origin, news=fact.news)
+        self._broadcast.conversation_changed(shown, origin, news=fact.news)
 
     def _announce_list(self, fact: ChangedList, origin: Origin) -> None:
         self._broadcast.list_changed(fact.id, fact.owner_id)

@@ -33,7 +33,7 @@ from ..rules.polls import PollTerms
 from ..sending.statuses import send_edit
 from ..statuses import ShownStatus
 from .interacting import NOT_ALLOWED, invalid
-from .statuses import BLANK, NOT_FOUND, Written, correspond, quote_policy, says_nothing, wake_previews, write
+from .statuses import BLANK, NOT_FOUND, Written, add_to_conversations, quote_policy, says_nothing, wake_previews, write
 
 NO_DEADLINE = invalid("Deadline can't be blank")
 SHORTEST = timedelta(milliseconds=1)  # between two states of a status: other servers are told its times so exactly
@@ -87,7 +87,7 @@ class Edited:
     rebloggers: list[int] = field(default_factory=list[int])
     notified: tuple[int, ...] = ()
     told: list[Notification] = field(default_factory=list[Notification])
-    letters: list[ShownConversation] = field(default_factory=list[ShownConversation])
+    in_conversations: list[ShownConversation] = field(default_factory=list[ShownConversation])
     promised: list[int] = field(default_factory=list[int])
     counted: tuple[int, ...] = ()  # other statuses that have other counts now
 
@@ -145,7 +145,7 @@ async def spread_edit(account: AccountActor, id: int, edited: Edited) -> None:
     return await account.publish(
         EditedStatus(id, edited.edit_id, edited.rebloggers, edited.notified),
         AddedNotifications(edited.told),
-        *(ChangedConversation(letter) for letter in edited.letters),
+        *(ChangedConversation(conversation) for conversation in edited.in_conversations),
         *map(ChangedStatus, edited.counted), promised=edited.promised,
     )  # fmt: skip
 
@@ -316,16 +316,16 @@ async def store_revision(
     news += await _news_for_quoting(db, account, status)
     told = await notifications.insert_many(db, news, now)
     notified = await notifications.mentioned(db, [status.id])
-    letters = await _correspond(db, account, status.id, told)
+    in_conversations = await _add_to_conversations(db, account, status.id, told)
     promises = [
         status_edited(status.id, account.id),
         *notifications_added(told),
-        *(conversation_changed(letter.conversation, account.id) for letter in letters),
+        *(conversation_changed(conversation.conversation, account.id) for conversation in in_conversations),
         *await _preview(db, account, replace(status, content=revision.content, media_ids=revision.media_ids)),
         *await send_edit(db, account, status.id),
     ]
     promised = await account.context.outbox.promise(db, promises, origin)
-    return Edited(edit_id, rebloggers, notified.get(status.id, ()), told, letters, promised)
+    return Edited(edit_id, rebloggers, notified.get(status.id, ()), told, in_conversations, promised)
 
 
 async def _news_for_quoting(db: Connection, account: AccountActor, status: Status) -> list[NewNotification]:
@@ -348,7 +348,7 @@ async def _preview(db: Connection, account: AccountActor, status: Status) -> lis
     return list(preview_of(status, base_url)) if account.context.outbox.carries_out(PREVIEWS) else []
 
 
-async def _correspond(
+async def _add_to_conversations(
     db: Connection, account: AccountActor, status_id: int, told: list[Notification]
 ) -> list[ShownConversation]:
     """Give the conversation to accounts that are mentioned only since the edit."""
@@ -356,4 +356,4 @@ async def _correspond(
     if status is None or author is None:
         return []
     named = [notification.account_id for notification in told if notification.type == "mention"]
-    return await correspond(db, account, ShownStatus(status, author), named)
+    return await add_to_conversations(db, account, ShownStatus(status, author), named)

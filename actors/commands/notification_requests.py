@@ -39,7 +39,7 @@ class DismissNotificationRequests(Message[bool]):
 class Accepted:
     """The outcome of the transaction."""
 
-    letters: list[Conversation]
+    changed: list[Conversation]
     promised: list[int]
 
 
@@ -49,8 +49,8 @@ async def accept_requests(account: AccountActor, message: AcceptNotificationRequ
     if accepted is None:
         return False
     context = account.context
-    letters = await shown_conversations(accepted.letters, context.accounts, context.statuses)
-    changed = [ChangedConversation(letter) for letter in letters]
+    shown = await shown_conversations(accepted.changed, context.accounts, context.statuses)
+    changed = [ChangedConversation(conversation) for conversation in shown]
     await account.publish(MergedNotifications(account.id), *changed, promised=accepted.promised)
     return True
 
@@ -61,9 +61,9 @@ async def _accept(db: Connection, account: AccountActor, ids: tuple[int, ...], o
     if not found:
         return None
     fresh = [account.context.ids.next() for _ in status_ids]
-    letters = await conversations.collect(db, account.id, status_ids, fresh) if status_ids else []
-    promises = [notifications_merged(account.id), *(conversation_changed(letter, account.id) for letter in letters)]
-    return Accepted(letters, await account.context.outbox.promise(db, promises, origin))
+    changed = await conversations.collect(db, account.id, status_ids, fresh) if status_ids else []
+    promises = [notifications_merged(account.id), *(conversation_changed(one, account.id) for one in changed)]
+    return Accepted(changed, await account.context.outbox.promise(db, promises, origin))
 
 
 @turn(AccountActor, DismissNotificationRequests)

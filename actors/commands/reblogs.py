@@ -119,9 +119,9 @@ async def _reblog(
 @turn(AccountActor, Unreblog)
 async def unreblog(account: AccountActor, message: Unreblog) -> int:
     original_id = await original_of(account, message.status_id)
-    buried = await account.transact(_unreblog, account, original_id, account.now, account.origin)
-    if buried is not None:
-        deleted, promised = buried
+    done = await account.transact(_unreblog, account, original_id, account.now, account.origin)
+    if done is not None:
+        deleted, promised = done
         await account.publish(DeletedStatus(deleted), promised=promised)
     return original_id
 

@@ -31,7 +31,7 @@ from ..remote_emojis import put_emojis
 from ..statuses import LATE, ShownStatus
 from .edits import Description, Edited, show_again, spread_edit, store_revision
 from .received_quotes import AdmittedQuote, change_quote, received_quote
-from .statuses import Published, correspond, news_of, promise_status, spread, wake_previews
+from .statuses import Published, add_to_conversations, news_of, promise_status, spread, wake_previews
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,10 +184,10 @@ async def _store(
     news = [] if is_old else news_of(account, new, made, quote.quoted if quote else None)
     told = await notifications.insert_many(db, news, now)
     named = [one.account_id for one in told if one.type == "mention"]
-    letters = await correspond(db, account, ShownStatus(status, made.author), named)
-    promised = await promise_status(db, account, status, told, letters, origin)
+    in_conversations = await add_to_conversations(db, account, ShownStatus(status, made.author), named)
+    promised = await promise_status(db, account, status, told, in_conversations, origin)
     promised += await account.context.outbox.promise(db, [counts_changed(id, account.id) for id in joined], origin)
-    return Received(Published(status, made.author, told, letters, promised), joined=joined)
+    return Received(Published(status, made.author, told, in_conversations, promised), joined=joined)
 
 
 async def _parent(db: Connection, note: ReceivedNote) -> Status | None:

@@ -125,7 +125,7 @@ class Published:
     status: Status
     author: accounts.Account
     told: list[Notification] = field(default_factory=list[Notification])
-    letters: list[ShownConversation] = field(default_factory=list[ShownConversation])
+    in_conversations: list[ShownConversation] = field(default_factory=list[ShownConversation])
     promised: list[int] = field(default_factory=list[int])
     concerns_more: bool = False  # followers who asked for every post, or accounts on other servers
 
@@ -365,10 +365,10 @@ async def store(
     status, author = made.status, made.author
     told = await notifications.insert_many(db, news_of(account, new, made, quoted), now)
     concerned = [account.id, *(one.account_id for one in told if one.type == "mention")]
-    letters = await correspond(db, account, ShownStatus(status, author), concerned)
+    in_conversations = await add_to_conversations(db, account, ShownStatus(status, author), concerned)
     sent = await send_status(db, account, made)
-    promised = await promise_status(db, account, status, told, letters, origin, sent)
-    return Published(status, author, told, letters, promised, concerns_more=bool(made.waiting) or made.leaves)
+    promised = await promise_status(db, account, status, told, in_conversations, origin, sent)
+    return Published(status, author, told, in_conversations, promised, concerns_more=bool(made.waiting) or made.leaves)
 
 
 async def refuse_media(db: Connection, account: AccountActor, ids: tuple[int, ...]) -> Refused | None:
@@ -390,7 +390,7 @@ def news_of(
     return news
 
 
-async def correspond(
+async def add_to_conversations(
     db: Connection, account: AccountActor, shown: ShownStatus, concerned: list[int]
 ) -> list[ShownConversation]:
     """Add a direct status to the conversations of its author and of its recipients."""
@@ -407,7 +407,7 @@ async def promise_status(
     account: AccountActor,
     status: Status,
     told: list[Notification],
-    letters: list[ShownConversation],
+    in_conversations: list[ShownConversation],
     origin: Origin,
     sent: Sequence[Promise] = (),
 ) -> list[int]:
@@ -417,7 +417,7 @@ async def promise_status(
         status_changed(status.id, account.id),
         *sent,
         *notifications_added(told),
-        *(conversation_changed(letter.conversation, account.id) for letter in letters),
+        *(conversation_changed(conversation.conversation, account.id) for conversation in in_conversations),
     ]
     promises += [counts_changed(id, account.id) for id in (status.in_reply_to_id, status.quote_of_id) if id is not None]
     if outbox.carries_out(PREVIEWS):
@@ -450,7 +450,7 @@ async def spread(account: AccountActor, published: Published) -> None:
     if status.quote_of_id is not None:
         facts.append(ChangedStatus(status.quote_of_id))
     facts.append(AddedNotifications(published.told))
-    facts += [ChangedConversation(letter) for letter in published.letters]
+    facts += [ChangedConversation(conversation) for conversation in published.in_conversations]
     await account.publish(*facts, promised=published.promised)
     wake_previews(account, status.content)
 
@@ -463,10 +463,10 @@ def wake_previews(account: AccountActor, content: str) -> None:
 
 @turn(AccountActor, DeleteStatus)
 async def delete_status(account: AccountActor, message: DeleteStatus) -> Status | Refused:
-    buried = await account.transact(delete, account, message, account.now, account.origin)
-    if buried is None:
+    done = await account.transact(delete, account, message, account.now, account.origin)
+    if done is None:
         return NOT_FOUND
-    deleted, promised = buried
+    deleted, promised = done
     await account.publish(DeletedStatus(deleted), EndedQuotes(deleted.quotes), promised=promised)
     return deleted.status
 

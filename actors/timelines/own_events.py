@@ -40,7 +40,7 @@ async def own_events(home: Home, effect: Effect) -> list[Keyed]:
         case StreamNotification(id, account_id) if account_id == home.id:
             return await _notified(home, id)
         case StreamConversation(id, account_id) if account_id == home.id:
-            return await _corresponded(home, id)
+            return await _changed_conversation(home, id)
         case StreamMerge(account_id) if account_id == home.id:
             return [("", NotificationsMerged())]
         case TellAnnouncement(id):
@@ -56,7 +56,7 @@ async def _notified(home: Home, id: int) -> list[Keyed]:
     return [(key_of(id), NotificationShown(told)) for told in shown if told.is_for(home.perspective)]
 
 
-async def _corresponded(home: Home, id: int) -> list[Keyed]:
+async def _changed_conversation(home: Home, id: int) -> list[Keyed]:
     context = home.context
     found = await context.database.read(conversations.find, home.id, id)
     shown = await shown_conversations([found] if found else [], context.accounts, context.statuses)

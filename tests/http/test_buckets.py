@@ -78,7 +78,7 @@ async def test_what_was_stored_of_a_failed_upload_is_removed(
         assert len(files(stage)) == 1
     assert BucketStore.remove is remove
     await stage.http_context.media.cleaning.find_left()
-    await stage.http_context.media.cleaning.settle()
+    await stage.http_context.media.cleaning.remove_unstored()
     assert files(stage) == []
 
 

@@ -302,7 +302,7 @@ async def test_what_a_crash_left_is_removed_and_what_waits_is_done(stage: Stage,
     # A file is moved into the local store, and copied into a bucket.
     assert len(left(stage)) == (5 if media_store == "s3" else 4)
     await http_context.media.cleaning.find_left()
-    await http_context.media.cleaning.settle()
+    await http_context.media.cleaning.remove_unstored()
     assert len(left(stage)) == 2
     assert (await fetched(ada, kept["url"])).status == 200
 
@@ -320,7 +320,7 @@ async def test_what_a_killed_command_left_is_removed_after_a_day(stage: Stage) -
         if name != "young":
             os.utime(folder.incoming(key), (0, 0))
     await clean.find_left()
-    await clean.settle()
+    await clean.remove_unstored()
     assert sorted(folder.unfinished()) == [keys["young"]]
     assert {name: len(folder.published(key)) for name, key in keys.items()} == {"left": 0, "young": 2, "kept": 2}
 

@@ -35,7 +35,7 @@ def make_old(path: Path) -> None:
 async def start_cleaning(stage: Stage) -> None:
     """Clean as at the start of the node."""
     await stage.http_context.media.cleaning.find_left()
-    await stage.http_context.media.cleaning.settle()
+    await stage.http_context.media.cleaning.remove_unstored()
 
 
 async def sent_to(stage: Stage, person: Person, node: str) -> str:
