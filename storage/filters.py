@@ -75,9 +75,6 @@ class FilterStatus:
     status_id: int
 
 
-Entry = FilterKeyword | FilterStatus
-
-
 @dataclass(frozen=True, slots=True)
 class Filter:
     """One filter with its keywords and statuses, the oldest first."""

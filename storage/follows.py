@@ -110,10 +110,6 @@ FROM_DOMAIN = """
     JOIN accounts a ON a.id = f.account_id WHERE a.domain = $2 ORDER BY f.account_id LIMIT $3
 """
 
-FOLLOWERS_OF = (
-    "SELECT account_id FROM follows WHERE target_account_id = $1 AND account_id > $2 ORDER BY account_id LIMIT $3"
-)
-
 # Without accounts that the viewer ($5, or none) blocks, is blocked by, or mutes, and without suspended ones.
 PRESENTABLE = """
     NOT EXISTS (SELECT FROM accounts a WHERE a.id = {account} AND a.suspended_at IS NOT NULL)
@@ -247,11 +243,6 @@ async def remote(db: Connection, account_ids: Sequence[int], target_ids: Sequenc
 async def from_domain(db: Connection, target_id: int, domain: str, limit: int) -> list[int]:
     """Return the accounts of a domain that follow an account or ask to."""
     return [row["account_id"] for row in await db.fetch(FROM_DOMAIN, target_id, domain, limit)]
-
-
-async def followers(db: Connection, account_id: int, after: int = 0, limit: int = 1000) -> list[int]:
-    """Return followers by id, in batches: pass the last id of a batch to get the next one."""
-    return [row["account_id"] for row in await db.fetch(FOLLOWERS_OF, account_id, after, limit)]
 
 
 async def followers_page(

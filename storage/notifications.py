@@ -131,11 +131,6 @@ def alive(row: str) -> str:
 
 ALIVE = alive("n")
 
-SINCE = f"""
-    SELECT {COLUMNS} FROM notifications n
-    WHERE n.account_id = $1 AND n.id > $2 AND NOT n.filtered AND {ALIVE} ORDER BY n.id LIMIT $3
-"""
-
 FIND = f"SELECT {COLUMNS} FROM notifications n WHERE n.account_id = $1 AND n.id = $2 AND {ALIVE}"
 
 PAGE = both_ways(f"""
@@ -150,11 +145,6 @@ PAGE = both_ways(f"""
 MENTIONED = """
     SELECT status_id, array_agg(account_id ORDER BY account_id) AS account_ids FROM notifications
     WHERE status_id = ANY($1::bigint[]) AND type = 'mention' AND NOT filtered GROUP BY status_id
-"""
-
-WITHDRAW = """
-    DELETE FROM notifications
-    WHERE account_id = $1 AND from_account_id = $2 AND type = $3 AND status_id IS NOT DISTINCT FROM $4 RETURNING id
 """
 
 WITHDRAW_FROM = "DELETE FROM notifications WHERE from_account_id = $1 AND type = $2 AND status_id = $3"
@@ -241,11 +231,6 @@ async def insert_official(db: Connection, new: Sequence[NewNotification], now: d
     return [_made(**row) for row in await db.fetch(*INSERT_OFFICIAL.bind_many(new, now=now))]
 
 
-async def since(db: Connection, account_id: int, after_id: int, limit: int) -> list[Notification]:
-    """Return the notifications after `after_id`, oldest first, for a stream."""
-    return _notifications(await db.fetch(SINCE, account_id, after_id, limit))
-
-
 async def find(db: Connection, account_id: int, id: int) -> Notification | None:
     row = await db.fetchrow(FIND, account_id, id)
     return Notification(**row) if row is not None else None
@@ -285,14 +270,6 @@ async def mentioned(db: Connection, status_ids: Sequence[int]) -> dict[int, tupl
     """Return the accounts that were notified of a mention, by status. Filtered notifications do not count."""
     rows = await db.fetch(MENTIONED, status_ids)
     return {row["status_id"]: tuple(row["account_ids"]) for row in rows}
-
-
-async def withdraw(
-    db: Connection, *, account_id: int, from_account_id: int, type: str, status_id: int | None = None
-) -> list[int]:
-    """Delete a notification whose cause is gone: unfavourited, unboosted, unfollowed."""
-    rows = await db.fetch(WITHDRAW, account_id, from_account_id, type, status_id)
-    return [row["id"] for row in rows]
 
 
 async def withdraw_from(db: Connection, from_account_id: int, type: str, status_id: int) -> None:

@@ -1,7 +1,6 @@
 """Entries of timelines and threads: the columns of a status that decide which accounts see it."""
 
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,10 +31,6 @@ ENTRY_JOINS = """
     LEFT JOIN statuses r ON r.id = s.reblog_of_id
     LEFT JOIN accounts ra ON ra.id = r.account_id
 """
-
-ENTRIES = (
-    f"SELECT {ENTRY_COLUMNS} FROM statuses s {ENTRY_JOINS} WHERE s.id = ANY($1::bigint[]) AND s.deleted_at IS NULL"
-)
 
 # Climbs through deleted statuses, which are left out at the end: a deleted status does not end the thread.
 ANCESTORS = f"""
@@ -95,10 +90,6 @@ class TimelineEntry:
     silenced: bool = False
     withdrawn: bool = False
     tags: tuple[str, ...] = ()
-
-
-async def entries(db: Connection, ids: Sequence[int]) -> dict[int, TimelineEntry]:
-    return {row["id"]: entry_of(row) for row in await db.fetch(ENTRIES, ids)}
 
 
 async def ancestors(db: Connection, id: int, limit: int) -> list[TimelineEntry]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal, get_args
+from typing import Literal
 
 from ...storage import moderation, reports, sessions
 from ...storage.engine.database import Connection
@@ -32,7 +32,6 @@ from .striking import Struck, publish_strike, strike
 NOT_FOUND = Refused(404, "Record not found")
 
 Action = Literal["none", "disable", "sensitive", "silence", "suspend"]
-ACTIONS: tuple[str, ...] = get_args(Action)
 # The names of the ends of states, in the audit log.
 UNDONE: dict[State, str] = {
     "disable": "enable",

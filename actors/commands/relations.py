@@ -26,6 +26,7 @@ from ..account import AccountActor, expired, relation_of
 from ..effects.registry import Promise
 from ..effects.reminders import MuteEnded, forget_reminder, reminder
 from ..kernel import Message, Origin, Refused, turn
+from ..rules.limits import FOLLOWS
 from ..sending.relations import (
     follow_uri,
     send_acceptances,
@@ -44,8 +45,7 @@ P = ParamSpec("P")
 NOT_FOUND = Refused(404, "Record not found")
 NOT_ALLOWED = Refused(403, "This action is not allowed")
 NOT_ONESELF = Refused(403, "Following your own account is not allowed")
-MOST_FOLLOWS = 7500  # above this, at most a tenth more than the account has followers
-TOO_MANY = Refused(422, f"Validation failed: You cannot follow more than {MOST_FOLLOWS} people")
+TOO_MANY = Refused(422, f"Validation failed: You cannot follow more than {FOLLOWS} people")
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +212,7 @@ async def _refuse_follow(db: Connection, account: AccountActor, target: accounts
 
 
 def _follows_too_many(account: accounts.Account) -> bool:
-    return account.following_count >= max(MOST_FOLLOWS, account.followers_count * 1.1)
+    return account.following_count >= max(FOLLOWS, account.followers_count * 1.1)
 
 
 async def _begin(

@@ -14,11 +14,9 @@ from collections.abc import Generator, Iterable
 from dataclasses import dataclass, field
 from itertools import islice
 from time import perf_counter
-from typing import Literal, TypeAlias, TypeVar
+from typing import Literal, TypeAlias
 
 from .address import Address
-
-T = TypeVar("T")
 
 What = Literal["request", "turn", "transaction", "effect"]
 # What it was; its begin and its end by `perf_counter`; its name, or the class of the message; where it was, mostly an

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -22,7 +21,6 @@ FALSE = frozenset({"false", "f", "0", "no"})
 HEADING = "account address"
 # Mastodon's earlier files name columns with a mark.
 HEADINGS = frozenset({HEADING, "#domain", "domain", "#uri", "list name"})
-ADDRESS = re.compile(r"@?[\w.-]+(?:@[^\s@]+)?")
 
 Row = Mapping[str, str]
 

@@ -7,12 +7,10 @@ from dataclasses import dataclass
 
 from .complaints import Complaint, too_long
 from .languages import language_code
-from .limits import EMAIL_CHARACTERS
+from .limits import EMAIL_CHARACTERS, PASSWORD_CHARACTERS, PASSWORD_CHARACTERS_MIN
 from .mailboxes import mailbox_of
 from .usernames import USERNAME_CHARACTERS, UsernameError, username_errors
 
-PASSWORD_CHARACTERS_MIN = 8
-PASSWORD_CHARACTERS = 72
 REASON_CHARACTERS = 420
 
 TAKEN = "has already been taken"

@@ -82,16 +82,6 @@ def note_visit(context: HttpContext, request: Request, account_id: int) -> None:
     context.visits.note(account_id, request.address(context.settings.trusted_proxies), context.clock.now())
 
 
-async def find_token(context: HttpContext, secret: str) -> Token:
-    """Return the valid token of a secret. Raises Unauthorized."""
-    token = await context.tokens.find(context.database, secret)
-    if token is None:
-        raise Unauthorized(INVALID)
-    if token.revoked_at is not None:
-        raise Unauthorized(REVOKED)
-    return token
-
-
 def viewer_of(
     context: HttpContext, token: Token, origin: Origin, *, waiting: bool = False, moved: bool = False
 ) -> Viewer:

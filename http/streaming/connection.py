@@ -14,7 +14,7 @@ from ..asgi import Scope
 from ..server.stream_sockets import StreamOwner
 
 SHORT, LONG = 125, 0xFFFF
-TEXT, CLOSE, PING, PONG = 0x81, 0x88, 0x89, 0x8A  # whole messages
+CLOSE, PING, PONG = 0x88, 0x89, 0x8A  # whole messages
 
 
 class StreamConnection(Protocol):

@@ -152,5 +152,5 @@ async def test_pictures_of_emoji_are_not_left_overs_of_a_crash(stage: Stage, adm
     names = {made[name].rpartition("/")[2] for name in ("url", "static_url")}
     media.folder.begin(min(names).partition(".")[0].removesuffix("-small"))  # as a crash before its removal leaves it
     await media.cleaning.find_left()
-    await media.cleaning.settle()
+    await media.cleaning.remove_unstored()
     assert files(stage) == names

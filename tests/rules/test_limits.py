@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from troupe.actors.rules.languages import language_code
 from troupe.actors.rules.lengths import counted_length, cut, graphemes, is_too_long
-from troupe.actors.rules.limits import VISIBILITIES
 from troupe.actors.rules.usernames import RESERVED, is_reserved, username_errors
 
 FLAG = "\U0001f1e9\U0001f1ea"
@@ -86,10 +85,6 @@ def test_counting_takes_linear_time(unit: str) -> None:
 )
 def test_cut(text: str, kept: str) -> None:
     assert cut(text, 2) == kept
-
-
-def test_visibilities_go_from_open_to_closed() -> None:
-    assert VISIBILITIES == ("public", "unlisted", "private", "direct")
 
 
 @pytest.mark.parametrize(

@@ -143,5 +143,5 @@ async def test_reminders_of_a_busy_account_delay_no_other_account(sim: Simulatio
         promised = sim.run.database.arrange(relay.promise, [*busy, quiet], Origin("test"))
         await trio.sleep(5)
         assert [at - began < 2 for at in ended] == [True]
-        sim.run.database.arrange(stream_log.settle, dict.fromkeys(promised, 0), [])
+        sim.run.database.arrange(stream_log.log_told, dict.fromkeys(promised, 0), [])
         await trio.sleep(30)
