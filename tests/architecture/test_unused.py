@@ -12,6 +12,11 @@ MODULES = [
     path for room in ("actors", "http", "storage", "supervision") for path in sorted((ROOT / room).rglob("*.py"))
 ]
 
+# `signatures.py` chooses between two modules with the same functions.
+CHOSEN = {("cavage", "claim_of"), ("cavage", "sign"), ("rfc9421", "claim_of"), ("rfc9421", "sign")}
+# A dozen tests store one notification, where the rooms store many; and tests compare the texts of all languages.
+FOR_TESTS = {("notifications", "insert"), ("templates", "languages"), ("messages", "languages")}
+
 # The users of the simulation kit are tests.
 KIT = ROOT / "supervision" / "testing"
 
@@ -50,15 +55,6 @@ def mentioned(node: ast.AST) -> str | None:
             return None
 
 
-def read(node: ast.AST) -> str | None:
-    """The name that is read or imported. Texts do not count: a constant is not found by its name."""
-    match node:
-        case ast.Name(id=name, ctx=ast.Load()) | ast.Attribute(attr=name) | ast.alias(name=name):
-            return name
-        case _:
-            return None
-
-
 def values(tree: ast.Module) -> Iterator[tuple[int, str]]:
     """The line and the name of each class, constant and alias of a type that stands directly in a module."""
     for node in tree.body:
@@ -69,32 +65,57 @@ def values(tree: ast.Module) -> Iterator[tuple[int, str]]:
                 yield from ((node.lineno, one.id) for one in ast.walk(target) if isinstance(one, ast.Name))
 
 
+def top_level(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """The line and the name of what stands directly in a module, and is not registered by a decorator."""
+    yield from values(tree)
+    yield from ((node.lineno, node.name) for node in tree.body if is_found_by_name(node))
+
+
 @dataclass
 class Sources:
     """What modules define, and the names that they use."""
 
-    functions: list[tuple[Path, int, str]] = field(default_factory=list[tuple[Path, int, str]])
-    values: list[tuple[Path, int, str]] = field(default_factory=list[tuple[Path, int, str]])
+    methods: list[tuple[Path, int, str]] = field(default_factory=list[tuple[Path, int, str]])
+    top_level: list[tuple[Path, int, str]] = field(default_factory=list[tuple[Path, int, str]])
     mentioned: set[str | None] = field(default_factory=set[str | None])
-    read: set[str | None] = field(default_factory=set[str | None])
+    # Modules with what is used of them. Another module may have the same name, and something of it the same too.
+    used: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
 
     def add(self, path: Path, tree: ast.Module) -> None:
-        self.values += [(path, line, name) for line, name in values(tree)]
+        own = [*top_level(tree)]
+        self.top_level += [(path, line, name) for line, name in own]
+        modules: dict[str, str] = {}  # by the names under which they are imported here
+        of_modules: list[tuple[str, str]] = []
         for node in ast.walk(tree):
             self.mentioned.add(mentioned(node))
-            self.read.add(read(node))
-            if is_found_by_name(node):
-                self.functions.append((path, node.lineno, node.name))
+            match node:
+                case ast.ImportFrom(module=module, names=names):
+                    self.used |= {((module or "").rpartition(".")[2], one.name) for one in names}
+                    modules |= {one.asname or one.name: one.name for one in names}
+                case ast.Attribute(value=ast.Name(id=name) | ast.Attribute(attr=name), attr=attribute):
+                    of_modules.append((name, attribute))
+                case ast.Name(id=name, ctx=ast.Load()):
+                    self.used.add((module_name(path), name))
+                case ast.FunctionDef() | ast.AsyncFunctionDef() if (node.lineno, node.name) not in own:
+                    self.methods += [(path, node.lineno, node.name)] if is_found_by_name(node) else []
+                case _:
+                    pass
+        self.used |= {(modules.get(name, name), attribute) for name, attribute in of_modules}
 
     def unused(self, elsewhere: set[str], templates: str) -> list[str]:
         """The definitions that nothing uses. A library uses the names `elsewhere`."""
-        functions = [one for one in self.functions if one[2] not in self.mentioned | elsewhere]
-        found = functions + [one for one in self.values if one[2] not in self.read]
+        found = [one for one in self.methods if one[2] not in self.mentioned | elsewhere]
+        used = self.used | CHOSEN | FOR_TESTS
+        found += [one for one in self.top_level if (module_name(one[0]), one[2]) not in used]
         return [
             f"{path.relative_to(ROOT)}:{line} {name}"
             for path, line, name in found
             if KIT not in path.parents and not name.startswith("__") and name not in templates
         ]
+
+
+def module_name(path: Path) -> str:
+    return path.parent.name if path.stem == "__init__" else path.stem
 
 
 def test_nothing_is_there_for_tests_alone() -> None:
@@ -109,4 +130,4 @@ def test_a_function_a_constant_and_a_class_that_nothing_uses_are_found() -> None
     sources = Sources()
     source = "ONE, TWO = 1, 2\nThree = int\nclass Four: pass\ndef five(x=TWO): return 'Three'\n"
     sources.add(ROOT / "one.py", ast.parse(source))
-    assert sources.unused(set(), "") == ["one.py:4 five", "one.py:1 ONE", "one.py:2 Three", "one.py:3 Four"]
+    assert sources.unused(set(), "") == ["one.py:1 ONE", "one.py:2 Three", "one.py:3 Four", "one.py:4 five"]
