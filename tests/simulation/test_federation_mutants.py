@@ -222,7 +222,7 @@ MUTANTS: list[tuple[Callable[[Patch], None], Series]] = [
 
 
 # Few runs find these. The search begins with one that does, and goes on with all others.
-KNOWN = {
+KNOWN: dict[Callable[[Patch], None], list[tuple[int, str]]] = {
     no_answer_counts_as_delivered: [(1, "random")],
     answers_to_earlier_follows_count: [(31, "random")],
     activities_put_aside_lose_their_place: [(52, "pct")],
