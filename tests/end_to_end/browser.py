@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import parse_qs, urljoin, urlsplit
 
 import httpx
 import pytest
+from selenium.common.exceptions import InvalidArgumentException
 from selenium.webdriver import Chrome, ChromeOptions
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
@@ -30,6 +31,7 @@ FLAGS = (
     "--lang=en",
 )
 PATIENCE = 20
+POLL = 0.02  # seconds between two looks at a page
 JAVASCRIPT = "profile.managed_default_content_settings.javascript"
 OFF = 2
 
@@ -58,13 +60,32 @@ def chromium(profile: Path, *, javascript: bool = True, logging: bool = False) -
         chrome.quit()
 
 
-@contextmanager
-def screen(window: Chrome, width: int, height: int, scheme: str = "light") -> Generator[None]:
-    """A page of this size. (The driver can't make a window narrower than 500 pixels.)"""
-    size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+def clear(chrome: Chrome) -> None:
+    """Leave the page, and forget cookies, cached files, the size of the screen, and what the console has said."""
+    chrome.get("about:blank")
+    for command in ("Network.clearBrowserCookies", "Network.clearBrowserCache", "Emulation.clearDeviceMetricsOverride"):
+        chrome.execute_cdp_cmd(command, {})
+    chrome.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+    chrome.set_window_size(*DESK)
+    for kind in ("browser", "performance"):
+        with suppress(InvalidArgumentException):  # a browser that keeps none
+            chrome.get_log(kind)  # type: ignore[no-untyped-call]
+
+
+def show(window: Chrome, width: int, height: int, scheme: str = "light", *, mobile: bool = False) -> None:
+    """Give the page this size. (The driver can't make a window narrower than 500 pixels.)"""
+    size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": mobile}
     window.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
     feature = {"name": "prefers-color-scheme", "value": scheme}
     window.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
+    seen = WebDriverWait(window, PATIENCE, POLL)
+    seen.until(lambda _: window.execute_script(SHOWN, width, scheme), f"the page is not {width} pixels wide")
+
+
+@contextmanager
+def screen(window: Chrome, width: int, height: int, scheme: str = "light") -> Generator[None]:
+    """A page of this size for a while."""
+    show(window, width, height, scheme)
     yield
     window.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
     window.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
@@ -74,7 +95,7 @@ def press(chrome: Chrome, words: str) -> None:
     """Press the button with these words and wait for the page that follows."""
     button = chrome.find_element(By.XPATH, f"//button[normalize-space()='{words}']")
     button.click()
-    WebDriverWait(chrome, PATIENCE).until(lambda _: _is_gone(button))
+    WebDriverWait(chrome, PATIENCE, POLL).until(lambda _: _is_gone(button))
 
 
 def sign_in(chrome: Chrome, name: str, password: str) -> None:
@@ -162,5 +183,9 @@ def _is_gone(element: WebElement) -> bool:
 
 
 PHONE, DESK = (360, 740), (1280, 900)
+SHOWN = (
+    "return ['(width: ' + arguments[0] + 'px)', '(prefers-color-scheme: ' + arguments[1] + ')']"
+    ".every(one => matchMedia(one).matches)"
+)
 # The page is as wide as the window, and nothing sticks out of it.
 FITS = "return document.documentElement.scrollWidth <= document.documentElement.clientWidth"

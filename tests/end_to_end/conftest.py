@@ -9,7 +9,7 @@ from selenium.webdriver import Chrome
 
 from ..data_folders import copy_data, passable_folder
 from ..mail.mailserver import MailServer, mail_server
-from .browser import chromium
+from .browser import chromium, clear
 from .server import Server
 
 
@@ -45,11 +45,32 @@ def post() -> Iterator[MailServer]:
         yield running
 
 
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chrome]:
+    """A browser that runs scripts and keeps what its console says, for all tests."""
+    with chromium(tmp_path_factory.mktemp("profile"), logging=True) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def plain_browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chrome]:
+    """A browser that runs no JavaScript, for all tests."""
+    with chromium(tmp_path_factory.mktemp("profile"), javascript=False) as running:
+        yield running
+
+
 @pytest.fixture(scope="module")
-def window(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chrome]:
-    """A browser that runs no JavaScript, with a profile of its own."""
-    with chromium(tmp_path_factory.mktemp("profile"), javascript=False) as browser:
-        yield browser
+def chrome(browser: Chrome) -> Chrome:
+    """A browser that runs scripts and knows nothing of other files' tests."""
+    clear(browser)
+    return browser
+
+
+@pytest.fixture(scope="module")
+def window(plain_browser: Chrome) -> Chrome:
+    """A browser that runs no JavaScript and knows nothing of other files' tests."""
+    clear(plain_browser)
+    return plain_browser
 
 
 @contextmanager

@@ -1,7 +1,6 @@
 """The sign-in and consent pages as people meet them: in Chromium, on phones and desks, without JavaScript too."""
 
-from collections.abc import Iterator
-from pathlib import Path
+from itertools import product
 from urllib.parse import urlencode, urlsplit
 
 import pytest
@@ -11,7 +10,7 @@ from selenium.webdriver.common.by import By
 
 from troupe.http.access import scopes
 
-from .browser import DESK, FITS, PHONE, Visitor, chromium, press, query_of, screen, sign_in, text_of
+from .browser import DESK, FITS, PHONE, Visitor, clear, press, query_of, screen, show, sign_in, text_of
 from .server import PASSWORD, Person, Server
 
 OUT_OF_BAND = "urn:ietf:wg:oauth:2.0:oob"
@@ -23,17 +22,10 @@ def ada(server: Server) -> Person:
     return server.people("ada")[0]
 
 
-@pytest.fixture(scope="module")
-def chrome(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chrome]:
-    with chromium(tmp_path_factory.mktemp("profile")) as browser:
-        yield browser
-
-
 @pytest.fixture
 def window(chrome: Chrome) -> Chrome:
     """The shared browser, reset to its first state."""
-    chrome.delete_all_cookies()
-    chrome.set_window_size(*DESK)
+    clear(chrome)
     return chrome
 
 
@@ -54,16 +46,13 @@ def asked(
 
 
 def test_a_person_signs_in_reads_what_the_app_wants_and_gets_a_code(
-    server: Server, ada: Person, window: Chrome, tmp_path: Path
+    server: Server, ada: Person, window: Chrome
 ) -> None:
     window.get(asked(server))
     assert "Elk & Friends" in text_of(window)
-    window.save_screenshot(str(tmp_path / "sign_in.png"))
     sign_in(window, ada.name, PASSWORD)
-    window.save_screenshot(str(tmp_path / "consent.png"))
     assert f"@{ada.name}" in text_of(window)
     press(window, "Allow")
-    window.save_screenshot(str(tmp_path / "code.png"))
     code = query_of(window.current_url)["code"]
     assert urlsplit(window.current_url).path == "/oauth/authorize/native"
     assert window.find_element(By.ID, "code").text == code
@@ -99,31 +88,20 @@ OUTSIDE = """
 SCROLLS = "return document.documentElement.scrollHeight > document.documentElement.clientHeight"
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("size", [(500, 600), (360, 600), (1280, 900)])
 @pytest.mark.parametrize(("wanted", "name"), [(USUAL, "Elk & Friends"), (USUAL, LONG_NAME), (MANY, LONG_NAME)])
 def test_both_buttons_of_the_consent_page_are_in_view(
-    server: Server,
-    ada: Person,
-    window: Chrome,
-    tmp_path: Path,
-    scheme: str,
-    size: tuple[int, int],
-    wanted: str,
-    name: str,
+    server: Server, ada: Person, window: Chrome, wanted: str, name: str
 ) -> None:
-    width, height = size
-    with screen(window, width, height, scheme):
-        window.get(asked(server, scopes=wanted, name=name, website=f"https://{'w' * 1900}.example"))
-        sign_in(window, ada.name, PASSWORD)
-        window.save_screenshot(str(tmp_path / "consent.png"))
-        buttons = [button.text for button in window.find_elements(By.CSS_SELECTOR, "form button")]
-        assert sorted(buttons) == ["Allow", "Deny"]
-        assert window.execute_script(OUTSIDE) <= 0
-        assert window.execute_script(FITS)
-        window.execute_script("window.scrollTo(0, document.body.scrollHeight)")
-        assert window.execute_script(OUTSIDE) <= 0
-        window.save_screenshot(str(tmp_path / "end.png"))
+    window.get(asked(server, scopes=wanted, name=name, website=f"https://{'w' * 1900}.example"))
+    sign_in(window, ada.name, PASSWORD)
+    for size, scheme in product(((500, 600), (360, 600), (1280, 900)), ("light", "dark")):
+        with screen(window, *size, scheme):
+            buttons = [button.text for button in window.find_elements(By.CSS_SELECTOR, "form button")]
+            assert sorted(buttons) == ["Allow", "Deny"]
+            assert window.execute_script(FITS), size
+            for end in ("0", "document.body.scrollHeight"):
+                window.execute_script(f"window.scrollTo(0, {end})")
+                assert window.execute_script(OUTSIDE) <= 0, (size, scheme, end)
 
 
 def test_the_consent_page_of_a_usual_app_needs_no_scrolling(server: Server, ada: Person, window: Chrome) -> None:
@@ -144,21 +122,17 @@ def test_another_user_can_sign_in_for_the_same_app(server: Server, ada: Person, 
     assert query_of(window.current_url)["state"] == "s & t"
 
 
-def test_a_wrong_password_is_told_plainly_and_the_name_stays(
-    server: Server, ada: Person, window: Chrome, tmp_path: Path
-) -> None:
+def test_a_wrong_password_is_told_plainly_and_the_name_stays(server: Server, ada: Person, window: Chrome) -> None:
     window.get(asked(server))
     sign_in(window, ada.name, "a wrong one")
-    window.save_screenshot(str(tmp_path / "wrong.png"))
     assert window.find_element(By.CSS_SELECTOR, "[role=alert]").text == "That name and password do not belong together."
     assert window.find_element(By.NAME, "username").get_attribute("value") == ada.name
     sign_in(window, ada.name, PASSWORD)
     assert "Allow Elk & Friends?" in text_of(window)
 
 
-def test_an_app_that_is_not_known_is_refused_on_a_page(server: Server, window: Chrome, tmp_path: Path) -> None:
+def test_an_app_that_is_not_known_is_refused_on_a_page(server: Server, window: Chrome) -> None:
     window.get(f"{server.url}/oauth/authorize?response_type=code&client_id=none&redirect_uri={OUT_OF_BAND}")
-    window.save_screenshot(str(tmp_path / "refused.png"))
     assert "not known here" in window.find_element(By.CSS_SELECTOR, "[role=alert]").text
 
 
@@ -204,29 +178,22 @@ def test_who_allowed_an_app_is_not_asked_again_unless_the_app_insists(
     assert window.find_elements(By.NAME, "password")
 
 
-def test_all_of_it_works_without_javascript(server: Server, ada: Person, tmp_path: Path) -> None:
-    with chromium(tmp_path / "profile", javascript=False) as window:
-        window.get("data:text/html,<script>document.title='on'</script>")
-        assert window.title != "on"
-        window.get(asked(server))
-        sign_in(window, ada.name, PASSWORD)
-        press(window, "Allow")
-        assert window.find_element(By.ID, "code").text == query_of(window.current_url)["code"]
+def test_all_of_it_works_without_javascript(server: Server, ada: Person, plain_browser: Chrome) -> None:
+    clear(plain_browser)
+    plain_browser.get("data:text/html,<script>document.title='on'</script>")
+    assert plain_browser.title != "on"
+    plain_browser.get(asked(server))
+    sign_in(plain_browser, ada.name, PASSWORD)
+    press(plain_browser, "Allow")
+    assert plain_browser.find_element(By.ID, "code").text == query_of(plain_browser.current_url)["code"]
 
 
-@pytest.mark.parametrize(("size", "name"), [(PHONE, "phone"), (DESK, "desk")])
-def test_no_page_is_wider_than_its_window(
-    server: Server, ada: Person, window: Chrome, tmp_path: Path, size: tuple[int, int], name: str
-) -> None:
-    # The driver can't make a window narrower than 500 pixels; the page can be told that it is on a phone.
-    width, height = size
-    screen = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": size == PHONE}
-    window.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
+def test_no_page_is_wider_than_its_window(server: Server, ada: Person, window: Chrome) -> None:
     window.get(asked(server, scopes="read write follow push admin:read:accounts admin:write:email_domain_blocks"))
     steps = [lambda: sign_in(window, ada.name, "wrong"), lambda: sign_in(window, ada.name, PASSWORD)]
     steps.append(lambda: press(window, "Allow"))
-    for number, step in enumerate([lambda: None, *steps]):
+    for step in [lambda: None, *steps]:
         step()
-        window.save_screenshot(str(tmp_path / f"{name}-{number}.png"))
-        assert window.execute_script(FITS), text_of(window)
-    window.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+        for size in (DESK, PHONE):  # the next step is made on a phone
+            show(window, *size, mobile=size == PHONE)
+            assert window.execute_script(FITS), text_of(window)

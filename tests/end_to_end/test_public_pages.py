@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from pathlib import Path
+from itertools import product
 from typing import Any
 
 import httpx
@@ -19,7 +19,7 @@ from troupe.storage.engine.embedded import embedded
 from troupe.storage.preview_cards import CardFacts
 
 from ..http.uploading import animation
-from .browser import DESK, FITS, PATIENCE, PHONE, chromium, screen, text_of
+from .browser import DESK, FITS, PATIENCE, PHONE, POLL, screen, text_of
 from .server import Person, Server
 
 LONG = "Pneumonoultramicroscopicsilicovolcanoconiosis" * 8
@@ -62,12 +62,6 @@ FAINT = """
     return found;
 """
 BROKEN = "return [...document.images].filter(one => one.complete && !one.naturalWidth).map(one => one.src)"
-
-
-@pytest.fixture(scope="module")
-def chrome(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chrome]:
-    with chromium(tmp_path_factory.mktemp("profile"), logging=True) as browser:
-        yield browser
 
 
 @pytest.fixture(scope="module")
@@ -154,8 +148,6 @@ def asked_for(chrome: Chrome) -> list[str]:
     return [one["request"]["url"] for one in sent if one["documentURL"].startswith("http")]
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("size", [PHONE, DESK])
 @pytest.mark.parametrize(
     "name",
     [
@@ -174,17 +166,15 @@ def asked_for(chrome: Chrome) -> list[str]:
         "embedded",
     ],
 )
-def test_pages_are_whole_in_every_window(
-    server: Server, paths: dict[str, str], chrome: Chrome, tmp_path: Path, name: str, size: tuple[int, int], scheme: str
-) -> None:
+def test_pages_are_whole_in_every_window(server: Server, paths: dict[str, str], chrome: Chrome, name: str) -> None:
     asked_for(chrome)
-    with screen(chrome, *size, scheme):
-        chrome.get(server.url + paths[name])
-        chrome.save_screenshot(str(tmp_path / "page.png"))
-        assert chrome.execute_script(FITS)
-        assert chrome.execute_script(COMPLAINTS) == []
-        assert chrome.execute_script(FAINT) == []
-        assert chrome.execute_script(BROKEN) == []
+    chrome.get(server.url + paths[name])
+    for size, scheme in product((PHONE, DESK), ("light", "dark")):
+        with screen(chrome, *size, scheme):
+            assert chrome.execute_script(FITS), (size, scheme)
+            assert chrome.execute_script(COMPLAINTS) == []
+            assert chrome.execute_script(FAINT) == [], (size, scheme)
+            assert chrome.execute_script(BROKEN) == []
     # The console has refusals of the content security policy and failed requests too. A missing page is one.
     said = [entry["message"] for entry in chrome.get_log("browser")]
     assert [one for one in said if name != "missing" or "404" not in one] == []
@@ -206,7 +196,7 @@ def test_another_site_shows_a_post_in_a_frame(server: Server, paths: dict[str, s
     chrome.execute_script("document.body.innerHTML = arguments[0]", html)
     chrome.switch_to.frame(chrome.find_element(By.TAG_NAME, "iframe"))
     seen = "return document.readyState == 'complete' && !!document.querySelector('article')"
-    WebDriverWait(chrome, PATIENCE).until(lambda _: chrome.execute_script(seen))
+    WebDriverWait(chrome, PATIENCE, POLL).until(lambda _: chrome.execute_script(seen))
     assert "many pictures" in text_of(chrome)
     assert chrome.execute_script(BROKEN) == []
     assert chrome.execute_script("return document.querySelector('.face').naturalWidth") > 0
@@ -236,9 +226,8 @@ def test_a_visitor_walks_from_the_front_page_to_a_thread_and_its_author(
     assert chrome.find_element(By.TAG_NAME, "h1").text == "About Troupe"
 
 
-def test_the_first_page_of_a_new_server_says_how_to_sign_in(new_server: Server, chrome: Chrome, tmp_path: Path) -> None:
-    new_server.start()
-    chrome.get(new_server.url)
-    chrome.save_screenshot(str(tmp_path / "new.png"))
-    assert f"localhost:{new_server.port}" in text_of(chrome)
+def test_the_first_page_of_a_new_server_says_how_to_sign_in(own_server: Server, chrome: Chrome) -> None:
+    own_server.start()
+    chrome.get(own_server.url)
+    assert f"localhost:{own_server.port}" in text_of(chrome)
     assert "There are no posts to see here" in text_of(chrome)

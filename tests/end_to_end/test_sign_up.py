@@ -15,7 +15,7 @@ from selenium.webdriver.common.by import By
 
 from ..mail.mailserver import MailServer
 from ..waiting import PATIENCE
-from .browser import DESK, FITS, PHONE, fill, press, text_of
+from .browser import DESK, FITS, PHONE, fill, press, show, text_of
 from .server import PASSWORD, Server
 from .signing_up import signing_up
 
@@ -88,46 +88,41 @@ def test_who_is_rejected_is_gone_and_the_name_is_free(open_server: Server, post:
         assert httpx.get(link, trust_env=False).status_code == 404, number
 
 
-def test_a_person_signs_up_on_the_page(open_server: Server, post: MailServer, window: Chrome, tmp_path: Path) -> None:
+def test_a_person_signs_up_on_the_page(open_server: Server, post: MailServer, window: Chrome) -> None:
     """Without JavaScript, on a phone and at a desk: nothing is wider than its window."""
-    for size, name in ((PHONE, "phone"), (DESK, "desk")):
-        width, height = size
-        screen = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": size == PHONE}
-        window.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
-        pages = iter(range(10))
 
-        def look(name: str = name, pages: Iterator[int] = pages) -> str:
-            window.save_screenshot(str(tmp_path / f"{name}-{next(pages)}.png"))
+    def look() -> str:
+        for size in (DESK, PHONE):  # the next step is made on a phone
+            show(window, *size, mobile=size == PHONE)
             assert window.execute_script(FITS), text_of(window)
-            return text_of(window)
+        return text_of(window)
 
-        window.get(f"{open_server.url}/about")
-        look()
-        window.find_element(By.LINK_TEXT, "Create an account").click()
-        assert "Create an account on The Stage" in look()
-        fill(window, "username", "adm1n")
-        fill(window, "email", f"{name}@example.org")
-        fill(window, "password", PASSWORD)
-        fill(window, "reason", "To see and be seen")
-        window.find_element(By.NAME, "agreement").click()
-        press(window, "Create account")
-        assert "The name is reserved." in look()
-        assert window.find_element(By.NAME, "email").get_attribute("value") == f"{name}@example.org"
-        fill(window, "username", f"page_{name}")
-        fill(window, "password", PASSWORD)
-        press(window, "Create account")
-        assert "Look into your mail" in look()
-        assert urlsplit(window.current_url).path == "/auth/confirmation/sent"
-        link = link_to(post, f"{name}@example.org")
-        window.get(link)
-        assert "Your address is confirmed" in look()
-        window.get(link)
-        assert "It was already" in look()
-        window.get(f"{link}x")
-        look()
-        window.find_element(By.LINK_TEXT, "Get a new mail").click()
-        assert "Get a new mail" in look()
-    window.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    window.get(f"{open_server.url}/about")
+    look()
+    window.find_element(By.LINK_TEXT, "Create an account").click()
+    assert "Create an account on The Stage" in look()
+    fill(window, "username", "adm1n")
+    fill(window, "email", "page@example.org")
+    fill(window, "password", PASSWORD)
+    fill(window, "reason", "To see and be seen")
+    window.find_element(By.NAME, "agreement").click()
+    press(window, "Create account")
+    assert "The name is reserved." in look()
+    assert window.find_element(By.NAME, "email").get_attribute("value") == "page@example.org"
+    fill(window, "username", "page")
+    fill(window, "password", PASSWORD)
+    press(window, "Create account")
+    assert "Look into your mail" in look()
+    assert urlsplit(window.current_url).path == "/auth/confirmation/sent"
+    link = link_to(post, "page@example.org")
+    window.get(link)
+    assert "Your address is confirmed" in look()
+    window.get(link)
+    assert "It was already" in look()
+    window.get(f"{link}x")
+    look()
+    window.find_element(By.LINK_TEXT, "Get a new mail").click()
+    assert "Get a new mail" in look()
 
 
 def test_a_choice_of_registrations_holds_on_the_running_server(open_server: Server) -> None:

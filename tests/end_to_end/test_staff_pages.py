@@ -1,14 +1,12 @@
 """A member of staff handles a report in Chromium with the keyboard alone; the pages fit narrow and wide windows."""
 
-from collections.abc import Iterator
-
 import httpx
 import pytest
 from selenium.webdriver import Chrome
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.wait import WebDriverWait
 
-from .browser import DESK, FITS, PATIENCE, PHONE, chromium, screen, sign_in, text_of
+from .browser import DESK, FITS, PATIENCE, PHONE, POLL, screen, sign_in, text_of
 from .server import PASSWORD, Server
 
 PAGES = (
@@ -63,13 +61,6 @@ FOCUSED = "return document.activeElement.name || document.activeElement.textCont
 
 
 @pytest.fixture(scope="module")
-def scripted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chrome]:
-    """A browser that runs scripts and keeps what its console says."""
-    with chromium(tmp_path_factory.mktemp("profile"), logging=True) as browser:
-        yield browser
-
-
-@pytest.fixture(scope="module")
 def owner(server: Server) -> str:
     (person,) = server.people("kowner", role="owner")
     return person.name
@@ -95,7 +86,7 @@ def follow(browser: Chrome, words: str) -> None:
     tab_to(browser, words)
     before = browser.current_url, text_of(browser)
     browser.switch_to.active_element.send_keys(Keys.ENTER)
-    WebDriverWait(browser, PATIENCE).until(lambda _: (browser.current_url, text_of(browser)) != before)
+    WebDriverWait(browser, PATIENCE, POLL).until(lambda _: (browser.current_url, text_of(browser)) != before)
 
 
 def report(server: Server) -> str:
@@ -108,47 +99,47 @@ def report(server: Server) -> str:
     return made.json()["id"]
 
 
-def test_a_report_is_handled_with_the_keyboard(server: Server, scripted: Chrome, owner: str) -> None:
+def test_a_report_is_handled_with_the_keyboard(server: Server, chrome: Chrome, owner: str) -> None:
     id = report(server)
-    enter(server, scripted, owner)
-    assert "open reports" in text_of(scripted)
-    WebDriverWait(scripted, PATIENCE).until(lambda _: "Live" in text_of(scripted))
-    follow(scripted, "Reports")
-    follow(scripted, id)
-    follow(scripted, "Take it on")
-    assert "The report is yours." in text_of(scripted)
-    tab_to(scripted, "content")
-    scripted.switch_to.active_element.send_keys("It is spam.")
-    follow(scripted, "Add the note")
-    assert "It is spam." in text_of(scripted)
-    tab_to(scripted, "status_ids[]")
-    scripted.switch_to.active_element.send_keys(Keys.SPACE)
-    tab_to(scripted, "type")
-    scripted.switch_to.active_element.send_keys("Delete the chosen")
-    follow(scripted, "Act")
-    assert "Nothing brings them back" in text_of(scripted)
-    assert scripted.switch_to.active_element.get_attribute("name") == "password"
-    scripted.switch_to.active_element.send_keys(PASSWORD)
-    follow(scripted, "Do it")
-    assert "Done. The audit log has it." in text_of(scripted)
-    assert "resolved" in text_of(scripted)
+    enter(server, chrome, owner)
+    assert "open reports" in text_of(chrome)
+    WebDriverWait(chrome, PATIENCE, POLL).until(lambda _: "Live" in text_of(chrome))
+    follow(chrome, "Reports")
+    follow(chrome, id)
+    follow(chrome, "Take it on")
+    assert "The report is yours." in text_of(chrome)
+    tab_to(chrome, "content")
+    chrome.switch_to.active_element.send_keys("It is spam.")
+    follow(chrome, "Add the note")
+    assert "It is spam." in text_of(chrome)
+    tab_to(chrome, "status_ids[]")
+    chrome.switch_to.active_element.send_keys(Keys.SPACE)
+    tab_to(chrome, "type")
+    chrome.switch_to.active_element.send_keys("Delete the chosen")
+    follow(chrome, "Act")
+    assert "Nothing brings them back" in text_of(chrome)
+    assert chrome.switch_to.active_element.get_attribute("name") == "password"
+    chrome.switch_to.active_element.send_keys(PASSWORD)
+    follow(chrome, "Do it")
+    assert "Done. The audit log has it." in text_of(chrome)
+    assert "resolved" in text_of(chrome)
 
 
 def test_every_page_fits_can_be_read_and_asks_for_nothing_from_elsewhere(
-    server: Server, scripted: Chrome, owner: str
+    server: Server, chrome: Chrome, owner: str
 ) -> None:
-    enter(server, scripted, owner)
-    scripted.get_log("browser")
+    enter(server, chrome, owner)
+    chrome.get_log("browser")
     faint: list[str] = []
-    for width, height, scheme in ((*PHONE, "dark"), (*DESK, "light")):
-        with screen(scripted, width, height, scheme):
-            for path in PAGES:
-                scripted.get(f"{server.url}{path}")
-                assert scripted.execute_script(FITS), (path, width)
-                faint += [f"{path}, {scheme}: {one}" for one in scripted.execute_script(FAINT)]
-                loaded = scripted.execute_script("return performance.getEntriesByType('resource').map(one => one.name)")
-                assert [one for one in loaded if not one.startswith(server.url)] == []
-    said = [one["message"] for one in scripted.get_log("browser") if one["level"] == "SEVERE"]
+    for path in PAGES:
+        chrome.get(f"{server.url}{path}")
+        for width, height, scheme in ((*PHONE, "dark"), (*DESK, "light")):
+            with screen(chrome, width, height, scheme):
+                assert chrome.execute_script(FITS), (path, width)
+                faint += [f"{path}, {scheme}: {one}" for one in chrome.execute_script(FAINT)]
+        loaded = chrome.execute_script("return performance.getEntriesByType('resource').map(one => one.name)")
+        assert [one for one in loaded if not one.startswith(server.url)] == []
+    said = [one["message"] for one in chrome.get_log("browser") if one["level"] == "SEVERE"]
     assert said == []
     assert faint == []
 

@@ -5,14 +5,14 @@ import hashlib
 import queue
 import threading
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 from mastodon import Mastodon, MastodonAPIError, MastodonNotFoundError, MastodonUnauthorizedError, StreamListener
+from selenium.webdriver import Chrome
 
-from .browser import Visitor, chromium, press, query_of, sign_in
+from .browser import Visitor, press, query_of, sign_in
 from .server import PASSWORD, Person, Server, follow
 
 SCOPES = ["read", "write", "follow"]
@@ -44,13 +44,12 @@ def test_an_app_registers_signs_in_by_the_page_and_knows_who_it_is(server: Serve
     assert app.app_verify_credentials().name == "Walker"
 
 
-def test_the_same_in_chromium_by_typing(server: Server, app: Mastodon, tmp_path: Path) -> None:
+def test_the_same_in_chromium_by_typing(server: Server, app: Mastodon, chrome: Chrome) -> None:
     (ada,) = server.people("ada")
-    with chromium(tmp_path / "profile") as chrome:
-        chrome.get(app.auth_request_url(scopes=SCOPES, allow_http=True))
-        sign_in(chrome, ada.name, PASSWORD)
-        press(chrome, "Allow")
-        code = query_of(chrome.current_url)["code"]
+    chrome.get(app.auth_request_url(scopes=SCOPES, allow_http=True))
+    sign_in(chrome, ada.name, PASSWORD)
+    press(chrome, "Allow")
+    code = query_of(chrome.current_url)["code"]
     app.log_in(code=code, scopes=SCOPES, allow_http=True)
     assert app.account_verify_credentials().username == ada.name
 

@@ -6,13 +6,12 @@ import json
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import Any
 
 import pytest
 from selenium.webdriver import Chrome
 
-from .browser import chromium
+from .browser import clear
 from .patience import eventually
 from .server import Person, Server, free_port
 
@@ -76,12 +75,13 @@ class AppPage(BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def app(tmp_path: Path) -> Iterator[Chrome]:
+def app(chrome: Chrome) -> Iterator[Chrome]:
     """A browser that shows the app."""
-    with ThreadingHTTPServer(("127.0.0.1", free_port()), AppPage) as page, chromium(tmp_path) as browser:
+    with ThreadingHTTPServer(("127.0.0.1", free_port()), AppPage) as page:
         threading.Thread(target=page.serve_forever, daemon=True).start()
-        browser.get(f"http://127.0.0.1:{page.server_port}/")
-        yield browser
+        chrome.get(f"http://127.0.0.1:{page.server_port}/")
+        yield chrome
+        clear(chrome)
         page.shutdown()
 
 
