@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Generator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from functools import partial
 from typing import Any
 
 import httpx
@@ -29,6 +30,7 @@ class Site:
         self.server = server
         self._up = trio.Event()
         self._news = trio.Event()
+        self._connecting: set[trio.CancelScope] = set()
 
     async def start(self) -> None:
         await trio.to_thread.run_sync(self.server.start)
@@ -38,6 +40,21 @@ class Site:
         """End the process at any moment of its work."""
         self._up = trio.Event()
         await trio.to_thread.run_sync(self.server.kill)
+        for attempt in list(self._connecting):
+            attempt.cancel()
+
+    @contextmanager
+    def connecting(self) -> Generator[Callable[[], None]]:
+        """A client's try to connect, which a kill ends. It yields what the client calls once it is connected.
+
+        The library of the clients does not see that a server was killed amid the handshake, and would wait for long.
+        """
+        with trio.CancelScope() as attempt:
+            self._connecting.add(attempt)
+            try:
+                yield partial(self._connecting.discard, attempt)
+            finally:
+                self._connecting.discard(attempt)
 
     async def reachable(self) -> None:
         """Wait until the server listens, as far as is known."""
@@ -126,15 +143,18 @@ class Reader:
         """Until cancelled."""
         async with self.person.http() as http:
             while True:
-                try:
+                with (
+                    suppress(ConnectionClosed, HandshakeError, OSError, httpx.TransportError),
+                    self.site.connecting() as connected,
+                ):
                     async with home_stream(self.person) as stream:
+                        connected()
                         await self.catch_up(http)
                         self.connections += 1
                         task_status.started()
                         task_status = trio.TASK_STATUS_IGNORED
                         await self._listen(stream)
-                except (ConnectionClosed, HandshakeError, OSError, httpx.TransportError):
-                    await self.site.reachable()
+                await self.site.reachable()
 
     async def catch_up(self, http: httpx.AsyncClient) -> None:
         """Page forward from what it knew for sure."""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 PATIENCE = 30  # seconds: more than any of it takes
-PAUSE = 0.05
+PAUSE = 0.02  # seconds
 
 T = TypeVar("T")
 

@@ -1,4 +1,4 @@
-"""Health of a real server in each state, as it is told beside the public address."""
+"""Health of a real server in each state, as it is told beside the public address, and there without its database."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ import http.client
 import os
 import signal
 import socket
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import httpx
 
-from ..data_folders import passable_folder
+from ..data_folders import copy_data, passable_folder
 from ..small_disks import fill, resize, small_disk
 from .crowds import FEW, MOST_CLIENTS, crowd, postgres
 from .patience import eventually
@@ -70,8 +72,9 @@ def test_a_server_that_stops_is_alive_and_not_ready(own_server: Server) -> None:
 
 
 def test_a_server_without_its_database_is_alive_and_not_ready(own_server: Server) -> None:
-    address = with_metrics(own_server)
+    address, public = with_metrics(own_server), own_server.url
     own_server.start()
+    assert obstacles(public) == []
     processes = postgres(own_server)
     for pid in processes:
         os.kill(pid, signal.SIGSTOP)
@@ -82,15 +85,21 @@ def test_a_server_without_its_database_is_alive_and_not_ready(own_server: Server
         assert is_alive(address)
         seen = scrape(address)
         assert (seen.of("troupe_ready"), "troupe_outbox_effects" in seen.names) == (0, False)
+        began = time.monotonic()
+        assert obstacles(public) == ["database"]
+        assert time.monotonic() - began < 5
+        assert httpx.get(f"{public}/health", trust_env=False, timeout=30).status_code == 200
     finally:
         for pid in processes:
             os.kill(pid, signal.SIGCONT)
     eventually(lambda: obstacles(address) == [])
+    assert obstacles(public) == []
     own_server.stop()
 
 
-def test_a_server_on_a_full_disk_is_not_ready() -> None:
+def test_a_server_on_a_full_disk_is_not_ready(prepared: Path) -> None:
     with passable_folder() as folder, small_disk(folder / "disk", "400m", mode="0777") as disk:
+        copy_data(prepared, disk / "data")
         server = Server(disk / "data")
         try:
             address = with_metrics(server)
@@ -107,7 +116,8 @@ def test_a_server_on_a_full_disk_is_not_ready() -> None:
 
 def test_a_server_without_descriptors_for_clients_is_not_ready(own_server: Server) -> None:
     address = with_metrics(own_server)
-    own_server.start(*FEW)
+    own_server.descriptors = FEW
+    own_server.start()
     with crowd(own_server, MOST_CLIENTS):
         assert eventually(lambda: obstacles(address)) == ["descriptors"]
         assert scrape(address).of("process_open_fds") > 90

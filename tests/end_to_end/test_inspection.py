@@ -6,18 +6,16 @@ import json
 import sys
 from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
-from threading import Event
 from typing import Any
 
 import httpx
 import pytest
 
 from troupe.storage.engine.connect import transact_once
-from troupe.storage.engine.database import Connection
 
 from ..mail.mailserver import MailServer
+from .locking import statuses_locked
 from .patience import PATIENCE, eventually
 from .poisoning import BREAK, REPAIR, database, forget_password, run
 from .server import Server
@@ -47,26 +45,6 @@ def answer(server: Server, *words: str) -> Any:
     done = server.troupe(*words, "--json")
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
-
-
-@contextmanager
-def statuses_locked(server: Server) -> Generator[None]:
-    """The table is locked by a session that somebody has forgotten."""
-    locked, over = Event(), Event()
-
-    async def hold(db: Connection) -> None:
-        await db.execute("LOCK TABLE statuses")
-        locked.set()
-        while not over.is_set():
-            await db.execute("SELECT pg_sleep(0.05)")
-
-    with ThreadPoolExecutor(1) as threads:
-        threads.submit(transact_once, database(server), hold)
-        assert locked.wait(PATIENCE)
-        try:
-            yield
-        finally:
-            over.set()
 
 
 def test_an_actor_that_waits_for_a_lock_is_found_with_its_stack_and_released(server: Server) -> None:

@@ -10,7 +10,6 @@ from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
-from threading import Event
 
 import httpx
 import pytest
@@ -18,14 +17,17 @@ import pytest
 from troupe.storage.engine.cluster import Cluster, locked
 from troupe.storage.engine.connect import transact_once
 from troupe.storage.engine.database import Connection
-from troupe.storage.engine.embedded import embedded
 from troupe.supervision.signals import ECHO_SECONDS
 
+from ..data_folders import copy_data
 from ..processes import processes_of, until_gone
+from .conftest import made
+from .locking import statuses_locked
+from .poisoning import database
 from .server import Server
 
 PATIENCE = 60.0
-GRACE = 60.0  # longer than any of these tests: a server that waits it out fails
+GRACE = 300.0  # longer than any of these tests: a server that waits it out fails
 POLL = 0.002  # the shortest of the awaited moments takes some 0.1
 PAUSE = 2 * ECHO_SECONDS  # between two signals that are not to be taken for one
 CODE_WHEN_FORCED = 70
@@ -64,6 +66,15 @@ def ended(server: Server) -> int:
     code = server.wait()
     until_gone(server.data)
     return code
+
+
+@pytest.fixture
+def starting(moment: Moment, made_cluster: Path) -> Generator[Server]:
+    """A server whose schema is yet to be made. Its PostgreSQL is there, unless the moment is the one of initdb."""
+    with made() as one:
+        if moment is not initdb_runs:
+            copy_data(made_cluster, one.data)
+        yield one
 
 
 @pytest.fixture
@@ -129,30 +140,30 @@ def test_after_an_abrupt_end_nothing_is_left_and_the_next_start_says_so(
         (postgresql_starts, signal.SIGHUP),
     ],
 )
-def test_a_signal_while_it_starts_ends_it_in_order(new_server: Server, moment: Moment, number: signal.Signals) -> None:
-    with a_terminal(new_server):
-        new_server.fork()
-        until(moment, new_server)
-        new_server.send(number)
-        assert ended(new_server) == 0, new_server.log
-    assert new_server.events("shutdown.begun")[0]["decision"] == number.name
-    assert new_server.record_words()[-1] == "shutdown.done"
-    new_server.start()
-    assert new_server.stop() == 0
+def test_a_signal_while_it_starts_ends_it_in_order(starting: Server, moment: Moment, number: signal.Signals) -> None:
+    with a_terminal(starting):
+        starting.fork()
+        until(moment, starting)
+        starting.send(number)
+        assert ended(starting) == 0, starting.log
+    assert starting.events("shutdown.begun")[0]["decision"] == number.name
+    assert starting.record_words()[-1] == "shutdown.done"
+    starting.start()
+    assert starting.stop() == 0
 
 
 @pytest.mark.parametrize(
     ("moment", "number"), [*((moment, signal.SIGKILL) for moment in MOMENTS), (postgresql_starts, signal.SIGQUIT)]
 )
 def test_an_abrupt_end_while_it_starts_leaves_nothing_in_the_way(
-    new_server: Server, moment: Moment, number: signal.Signals
+    starting: Server, moment: Moment, number: signal.Signals
 ) -> None:
-    new_server.fork()
-    until(moment, new_server)
-    new_server.send(number)
-    assert ended(new_server) == -number
-    new_server.start()
-    assert new_server.stop() == 0
+    starting.fork()
+    until(moment, starting)
+    starting.send(number)
+    assert ended(starting) == -number
+    starting.start()
+    assert starting.stop() == 0
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
@@ -177,13 +188,15 @@ def in_make(command: list[str]) -> list[str]:
 
 
 def test_a_second_signal_cuts_the_grace_and_everything_still_ends_in_order(own_server: Server) -> None:
-    with a_request_that_hangs(own_server):
+    with a_request_that_hangs(own_server) as release:
         send_and_see(own_server, signal.SIGTERM, "shutdown.begun")
         send_and_see(own_server, signal.SIGTERM, "shutdown.hurried")
+        until(lambda _: stopped(own_server)[:1] == ["http"], own_server)
+        # It would end when the pool cuts its call, after ten seconds.
+        release()
         assert ended(own_server) == 0
-    stopped = [str(record["child"]) for record in own_server.events("child.stopped")]
-    assert stopped[0] == "http"
-    assert stopped[-1] == "storage"
+    assert stopped(own_server)[0] == "http"
+    assert stopped(own_server)[-1] == "storage"
     assert own_server.record_words()[-1] == "shutdown.done"
 
 
@@ -200,6 +213,11 @@ def test_a_third_signal_ends_it_at_once_and_leaves_no_process(own_server: Server
     assert own_server.stop() == 0
 
 
+def stopped(server: Server) -> list[str]:
+    """The children that have stopped, in order."""
+    return [str(record["child"]) for record in server.events("child.stopped")]
+
+
 def send_and_see(server: Server, number: signal.Signals, event: str) -> None:
     """Send a signal, wait until the server has recorded what it does about it, and let the time for an echo pass."""
     server.send(number)
@@ -213,28 +231,17 @@ def a_postgresql_that_cannot_be_stopped(server: Server) -> AbstractContextManage
 
 
 @contextmanager
-def a_request_that_hangs(server: Server) -> Generator[None]:
-    """A running server with a long grace, and a post that waits for a lock in the database."""
+def a_request_that_hangs(server: Server) -> Generator[Callable[[], None]]:
+    """A running server with a long grace, and a post that waits for a lock. It yields what ends the lock."""
     server.settings["TROUPE_SHUTDOWN_GRACE"] = str(GRACE)
     server.start()
     (ada,) = server.people("ada")
-    with ThreadPoolExecutor(2) as threads:
-        with embedded(server.data) as postgres:
-            dsn = postgres.dsn
-        is_locked = Event()
-        threads.submit(transact_once, dsn, hold_the_statuses, is_locked)
-        assert is_locked.wait(PATIENCE)
+    with ThreadPoolExecutor(1) as threads, statuses_locked(server) as release:
+        dsn = database(server)
         posted = threads.submit(httpx.post, f"{server.url}/api/v1/statuses", data={"status": "x"}, headers=ada.headers)
         until(lambda _: transact_once(dsn, waits_for_a_lock), server)
         assert not posted.done()
-        yield
-
-
-async def hold_the_statuses(db: Connection, is_locked: Event) -> None:
-    """Lock the table until PostgreSQL is stopped."""
-    await db.execute("LOCK TABLE statuses")
-    is_locked.set()
-    await db.execute("SELECT pg_sleep(60)")
+        yield release
 
 
 async def waits_for_a_lock(db: Connection) -> bool:

@@ -57,7 +57,7 @@ def whole(collected: Collector) -> list[Span]:
 
 
 def test_a_collector_that_is_away_disturbs_nobody(own_server: Server) -> None:
-    own_server.settings |= sent_to(Collector(port=1))
+    own_server.settings |= sent_to(Collector(port=1)) | {"OTEL_EXPORTER_OTLP_TIMEOUT": "0.5"}
     own_server.start()
     (ada,) = own_server.people("ada")
     assert ada.app.status_post("Hello").content == "<p>Hello</p>"

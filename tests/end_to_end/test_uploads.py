@@ -7,6 +7,7 @@ import signal
 import subprocess
 from collections.abc import Callable
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -17,18 +18,23 @@ import trio
 import trio.testing
 from mastodon import MastodonServiceUnavailableError
 
-from troupe.storage.engine.connect import connect
+from troupe.storage.engine.connect import connect, transact_once
+from troupe.storage.engine.database import Connection
 from troupe.storage.engine.embedded import embedded
 
 from ..small_disks import fill, small_disk
+from .patience import eventually
 from .server import Person, Server
 
 DEADLINE = 240
 LONG = ("-f", "lavfi", "-i", "testsrc2=d=20:s=320x240:r=20")  # takes a media process most of a second
+SHORT = ("-f", "lavfi", "-i", "testsrc=d=1:s=64x48:r=10")
+DUE = "UPDATE media_attachments SET retry_at = now() WHERE retry_at IS NOT NULL RETURNING id"
 
 pytestmark = pytest.mark.timeout(DEADLINE + 30)
 
 
+@cache
 def film(*source: str) -> bytes:
     """An MP4 that takes little time to make and more to make anew."""
     with TemporaryDirectory() as folder:
@@ -86,6 +92,8 @@ async def test_a_film_whose_process_is_killed_gets_ready_and_the_log_says_what_h
             retry = await until(lambda: own_server.events("media.retry"))
             assert "killed by signal 9" in str(retry[0]["error"])
             assert (await client.get(f"/api/v1/media/{id}")).status_code == 206
+            await trio.to_thread.run_sync(end_the_pause, own_server)
+            await sent(client, await trio.to_thread.run_sync(film, *SHORT))  # which has the server look again
             assert (await ready(client, id)).json()["type"] == "gifv"
     assert own_server.stop() == 0
 
@@ -116,7 +124,7 @@ async def test_an_upload_that_cannot_be_read_does_not_end_the_server(own_server:
             upload.mkdir()
             await trio.to_thread.run_sync(own_server.start)
             await until(lambda: own_server.events("media.retry"))
-            good = await sent(client, film("-f", "lavfi", "-i", "testsrc=d=1:s=64x48:r=10"))
+            good = await sent(client, film(*SHORT))
             assert (await ready(client, good)).status_code == 200
             assert own_server.events("child.crashed") == []
     assert own_server.stop() == 0
@@ -176,3 +184,13 @@ def move_statuses(server: Server, disk: Path) -> None:
 
     with embedded(server.data) as postgres, asyncio.Runner(loop_factory=asyncio.SelectorEventLoop) as runner:
         runner.run(move(postgres.dsn))
+
+
+def end_the_pause(server: Server) -> None:
+    """Have an upload be due that is tried again later. The server sees it when it looks again."""
+
+    async def shorten(db: Connection) -> bool:
+        return bool(await db.fetch(DUE))
+
+    with embedded(server.data) as postgres:
+        eventually(lambda: transact_once(postgres.dsn, shorten))
