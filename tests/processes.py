@@ -23,7 +23,7 @@ def until_gone(data: Path) -> None:
     give_up_at = time.monotonic() + GONE
     while left := processes_of(data):
         assert time.monotonic() < give_up_at, [_command_line(Path("/proc") / str(pid)) for pid in left]
-        time.sleep(0.05)
+        time.sleep(0.01)
 
 
 def _command_line(process: Path) -> str:

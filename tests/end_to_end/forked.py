@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -47,10 +48,12 @@ class ForkedProcess:
         stdout: int,
         stderr: int,
         terminal: str = "",
+        descriptors: tuple[int, int] | None = None,
     ) -> None:
         streams = [_Descriptor(number) for number in (stdin, stdout, stderr)]
         # A daemon: if a test has left it running, it is ended with the process of the tests, and not waited for.
-        self._process = FORKS.Process(target=_run, args=(list(words), cwd, env, streams, terminal), daemon=True)
+        args = (list(words), cwd, env, streams, terminal, descriptors)
+        self._process = FORKS.Process(target=_run, args=args, daemon=True)
         self._process.start()
         assert self._process.pid is not None
         self.pid = self._process.pid
@@ -73,13 +76,21 @@ class ForkedProcess:
         self.send_signal(signal.SIGKILL)
 
 
-def started(words: Sequence[str], cwd: Path, env: dict[str, str], terminal: str = "") -> tuple[ForkedProcess, IO[str]]:
-    """Start a command, in a terminal if one is named. Return it, and what it writes to both of its streams."""
+def started(
+    words: Sequence[str], cwd: Path, env: dict[str, str], terminal: str = "",
+    descriptors: tuple[int, int] | None = None,
+) -> tuple[ForkedProcess, IO[str]]:  # fmt: skip
+    """Start a command, in a terminal if one is named, and with these soft and hard limits of descriptors.
+
+    Return it, and what it writes to both of its streams.
+    """
     reading, writing = os.pipe()
     try:
         with open(os.devnull, "rb") as nothing:
-            streams = {"stdin": nothing.fileno(), "stdout": writing, "stderr": writing}
-            process = ForkedProcess(words, cwd=cwd, env=env, **streams, terminal=terminal)
+            process = ForkedProcess(
+                words, cwd=cwd, env=env, stdin=nothing.fileno(), stdout=writing, stderr=writing,
+                terminal=terminal, descriptors=descriptors,
+            )  # fmt: skip
     finally:
         os.close(writing)
     return process, os.fdopen(reading, "r")
@@ -116,10 +127,15 @@ def _received(sent: Any) -> int:
     return sent.detach()
 
 
-def _run(words: list[str], cwd: Path, env: dict[str, str], streams: list[int], terminal: str) -> None:
+def _run(
+    words: list[str], cwd: Path, env: dict[str, str], streams: list[int], terminal: str,
+    descriptors: tuple[int, int] | None,
+) -> None:  # fmt: skip
     """Become the process of a command."""
     from troupe.supervision.commands import main
 
+    if descriptors is not None:
+        resource.setrlimit(resource.RLIMIT_NOFILE, descriptors)
     os.setsid()  # no terminal that the tests may have been started in
     if terminal:
         os.open(terminal, os.O_RDWR)  # the first one that the leader of a session opens is its own

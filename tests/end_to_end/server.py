@@ -11,6 +11,7 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -19,8 +20,9 @@ from typing import IO
 import httpx
 from mastodon import Mastodon
 
-from troupe.storage.engine.embedded import embedded
+from troupe.storage.engine.cluster import Cluster
 
+from ..processes import until_gone
 from . import forked
 
 PASSWORD = "correct horse battery"
@@ -78,6 +80,7 @@ class Server:
         self.process: subprocess.Popen[str] | forked.ForkedProcess | None = None
         self.listening = LISTENING  # what it says when it listens
         self.terminal = ""  # the path of the one that it is started in
+        self.descriptors: tuple[int, int] | None = None  # its soft and its hard limit, if it is forked
         self._log: deque[str] = deque(maxlen=2000)
         self._listens = False
 
@@ -127,7 +130,9 @@ class Server:
 
     def fork(self) -> threading.Event:
         """As `launch`, without the time in which a server imports what it is made of."""
-        self.process, output = forked.started(self._serve(), self.data.parent, self.environment(), self.terminal)
+        self.process, output = forked.started(
+            self._serve(), self.data.parent, self.environment(), self.terminal, self.descriptors
+        )
         return self._follow(output)
 
     def _serve(self) -> tuple[str, ...]:
@@ -169,12 +174,13 @@ class Server:
         self.process = None
 
     def end(self) -> None:
-        """After a test: nothing may be left, neither the server nor its PostgreSQL."""
+        """After a test: nothing may be left, neither the server nor its PostgreSQL. Nobody reads its data any more."""
         if self.process is not None and self.process.poll() is None:
             self.kill()
-        if (self.data / "postgres" / "postmaster.pid").exists():
-            with embedded(self.data):
-                pass  # The last one to leave stops it.
+        if self.data.is_dir() and (pid := Cluster(self.data).running()) is not None:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGQUIT)  # PostgreSQL's immediate shutdown
+        until_gone(self.data)
 
     def troupe(self, *words: str | Path, text: str = "", **settings: str) -> subprocess.CompletedProcess[str]:
         """A command on this data folder, run to its end. It is forked, and so needs no time to import itself."""

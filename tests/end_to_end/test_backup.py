@@ -1,7 +1,6 @@
 """Backup, loss and restore on a real server that is busy meanwhile: every row and every file is there again."""
 
 import json
-import shutil
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -92,16 +91,15 @@ async def test_a_busy_server_is_lost_and_restored(own_server: Server, tmp_path: 
     assert meanwhile > WARM, "they worked while the backups were made"
     assert 0 < second["new_files"] < second["files"]
     last_id = max(map(int, work.written))
-    for name in (first["name"], second["name"]):
-        await trio.to_thread.run_sync(check_restored, own_server, backups, name)
+    copy = Server(own_server.data.parent / "copy")
+    await trio.to_thread.run_sync(check_restored, copy, own_server.data, backups, first["name"])
     async with people[0].http() as http:
         pictures = {url: (await http.get(url)).content for url in before.values()}
     # The last one in the place of the lost server.
     own_server.kill()
     own_server.end()
-    shutil.rmtree(own_server.data)
-    restored = own_server.troupe("restore", backups)
-    assert restored.returncode == 0, restored.stderr
+    lost = own_server.data.rename(own_server.data.parent / "lost")
+    await trio.to_thread.run_sync(check_restored, own_server, lost, backups)
     await trio.to_thread.run_sync(own_server.start)
     async with people[0].http() as http:
         for id, url in before.items():
@@ -112,10 +110,9 @@ async def test_a_busy_server_is_lost_and_restored(own_server: Server, tmp_path: 
     assert own_server.stop() == 0, own_server.log
 
 
-def check_restored(server: Server, backups: Path, name: str) -> None:
-    """Each file that a restored row names is there, whole."""
-    copy = Server(server.data.parent / f"copy-{name}")
-    done = copy.troupe("restore", backups, "--backup", name)
+def check_restored(copy: Server, lost: Path, backups: Path, name: str = "") -> None:
+    """Restore the last backup, or the one with this name: each file that a restored row names is there, whole."""
+    done = copy.troupe("restore", backups, *(("--backup", name) if name else ()))
     assert done.returncode == 0, done.stderr
     with embedded(copy.data, durable=False) as postgres, LoneConnection(postgres.dsn) as session:
         named = session(copies.named_files)
@@ -126,7 +123,7 @@ def check_restored(server: Server, backups: Path, name: str) -> None:
     for path in paths:
         assert kind_of((restored := path.read_bytes())[:HEAD]) in IMAGES
         with suppress(FileNotFoundError):  # deleted by now
-            assert restored == (server.data / path.relative_to(copy.data)).read_bytes()
+            assert restored == (lost / path.relative_to(copy.data)).read_bytes()
 
 
 def test_a_server_at_rest_is_restored_row_by_row_and_file_by_file(own_server: Server, tmp_path: Path) -> None:

@@ -88,15 +88,15 @@ def test_a_mail_that_was_under_way_when_the_server_was_killed_is_sent_again(own_
     assert own_server.stop() == 0
 
 
-async def test_a_server_starts_its_dead_postgresql_again_and_works_on_by_itself(new_server: Server) -> None:
-    site = Site(new_server)
+async def test_a_server_starts_its_dead_postgresql_again_and_works_on_by_itself(own_server: Server) -> None:
+    site = Site(own_server)
     await site.start()
-    ada, eve, bob, carol = await people(new_server)
-    with trio.fail_after(DEADLINE), embedded(new_server.data) as postgres:
+    ada, eve, bob, carol = await people(own_server)
+    with trio.fail_after(DEADLINE), embedded(own_server.data) as postgres:
         async with load(site, [ada, eve]) as (ledger, writers):
-            for take_down in (Embedded.stop, kill_postgresql(new_server.data)):
+            for take_down in (Embedded.stop, kill_postgresql(own_server.data)):
                 await ledger.more(MOST)
-                with kept_down(new_server.data):
+                with kept_down(own_server.data):
                     await trio.to_thread.run_sync(take_down, postgres)
                     for writer in writers:
                         writer.refused = 0
@@ -106,12 +106,12 @@ async def test_a_server_starts_its_dead_postgresql_again_and_works_on_by_itself(
         for person in (bob, carol):
             await check_home(person, ledger.acknowledged)
     for unwanted in ("child.crashed", "request.failed", "actor.quarantined", "message.parked"):
-        assert new_server.events(unwanted) == []
-    assert all(record["error"] for record in new_server.events("storage.lost"))
-    assert all(record["error"] for record in new_server.events("connection.lost"))
+        assert own_server.events(unwanted) == []
+    assert all(record["error"] for record in own_server.events("storage.lost"))
+    assert all(record["error"] for record in own_server.events("connection.lost"))
     for wanted in ("storage.lost", "connection.lost", "storage.restarted", "storage.back"):
-        assert new_server.events(wanted), wanted
-    assert new_server.stop() == 0
+        assert own_server.events(wanted), wanted
+    assert own_server.stop() == 0
 
 
 async def prolong_claims(db: Connection) -> int:

@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -13,7 +12,8 @@ import httpx
 import pytest
 
 from ..pipes import full_pipe
-from .server import START, STOP, TROUPE, Server
+from .forked import ForkedProcess
+from .server import START, STOP, Server
 
 
 @pytest.fixture
@@ -25,10 +25,14 @@ def pipe() -> Iterator[tuple[int, int]]:
 
 
 @pytest.fixture
-def unread(own_server: Server, pipe: tuple[int, int]) -> Iterator[subprocess.Popen[bytes]]:
+def unread(own_server: Server, pipe: tuple[int, int]) -> Iterator[ForkedProcess]:
     """A server that answers, whose standard output and standard error are a pipe that takes no more."""
-    command = (*TROUPE, "serve", "--data", str(own_server.data), "--port", str(own_server.port))
-    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=pipe[1], stderr=pipe[1])
+    words = ("serve", "--data", str(own_server.data), "--port", str(own_server.port))
+    with open(os.devnull, "rb") as nothing:
+        process = ForkedProcess(
+            words, cwd=own_server.data.parent, env=own_server.environment(),
+            stdin=nothing.fileno(), stdout=pipe[1], stderr=pipe[1],
+        )  # fmt: skip
     os.close(pipe[1])
     try:
         transport = httpx.HTTPTransport(retries=0)
@@ -40,26 +44,26 @@ def unread(own_server: Server, pipe: tuple[int, int]) -> Iterator[subprocess.Pop
         process.wait()
 
 
-def wait_until_it_answers(client: httpx.Client, process: subprocess.Popen[bytes]) -> None:
+def wait_until_it_answers(client: httpx.Client, process: ForkedProcess) -> None:
     pause = threading.Event()
-    for _ in range(START * 10):
+    for _ in range(START * 50):
         try:
             assert client.get("/health").status_code == 200
         except httpx.TransportError:
             assert process.poll() is None
-            pause.wait(0.1)
+            pause.wait(0.02)
         else:
             return
     raise AssertionError("the server does not answer")
 
 
-def test_a_server_whose_log_is_not_read_answers_and_stops(unread: subprocess.Popen[bytes]) -> None:
+def test_a_server_whose_log_is_not_read_answers_and_stops(unread: ForkedProcess) -> None:
     unread.send_signal(signal.SIGTERM)
     assert unread.wait(STOP) == 0
 
 
 def test_records_that_waited_for_the_reader_are_written_when_it_is_back(
-    unread: subprocess.Popen[bytes], pipe: tuple[int, int]
+    unread: ForkedProcess, pipe: tuple[int, int]
 ) -> None:
     lines: list[bytes] = []
     with os.fdopen(os.dup(pipe[0]), "rb") as file:

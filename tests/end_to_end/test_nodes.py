@@ -1,7 +1,7 @@
 """Where the server runs: its addresses, an external database, and a second server on the same one."""
 
 import socket
-import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -9,7 +9,7 @@ from troupe.storage.engine.connect import transact_once
 from troupe.storage.engine.database import Connection
 from troupe.storage.engine.embedded import embedded
 
-from .server import STOP, TROUPE, Server, free_port
+from .server import Server, free_port
 
 GAVE_UP = 70
 NOT_STARTED = 1
@@ -23,8 +23,8 @@ def test_it_listens_on_both_loopback_addresses(server: Server, address: str) -> 
             assert answer.readline().startswith(b"HTTP/1.1 200")
 
 
-def test_it_serves_from_an_outer_database(new_server: Server) -> None:
-    with embedded(new_server.data.parent / "outer", durable=False) as outer:
+def test_it_serves_from_an_outer_database(new_server: Server, cluster_data: Path) -> None:
+    with embedded(cluster_data, durable=False) as outer:
         new_server.settings["TROUPE_DATABASE_URL"] = outer.dsn
         new_server.start()
         (ada,) = new_server.people("ada")
@@ -38,10 +38,10 @@ def test_a_second_server_on_the_same_data_is_refused_unless_it_takes_over(own_se
     first = own_server.process
     assert first is not None
     (ada,) = own_server.people("ada")
-    refused = second_server(own_server)
-    told = refused.communicate(timeout=STOP)[1]
-    assert f"another server runs on this database (process {first.pid} on {socket.gethostname()}, since " in told
-    assert len(told.splitlines()) == 1
+    refused = own_server.troupe("serve", "--port", str(free_port()))
+    told = f"another server runs on this database (process {first.pid} on {socket.gethostname()}, since "
+    assert told in refused.stderr
+    assert len(refused.stderr.splitlines()) == 1
     assert refused.returncode == NOT_STARTED
     assert ada.app.status_post("Still the first").id
     second = Server(own_server.data)
@@ -70,14 +70,6 @@ def test_the_tree_is_that_of_the_node_with_the_name(own_server: Server) -> None:
     assert own_server.troupe("tree", "--node", "second", TROUPE_NODE="main").returncode == 0
     assert own_server.stop() == 0
     assert not list(own_server.data.glob("*second*"))
-
-
-def second_server(server: Server, *options: str) -> subprocess.Popen[str]:
-    """Another process on the same data, with a port of its own."""
-    words = ("serve", "--data", str(server.data), "--port", str(free_port()), *options)
-    return subprocess.Popen(
-        (*TROUPE, *words), cwd=server.data.parent, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
-    )
 
 
 def test_a_refused_server_has_changed_nothing(own_server: Server) -> None:

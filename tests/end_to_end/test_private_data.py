@@ -31,13 +31,12 @@ def test_everything_that_a_server_keeps_is_closed_to_others(new_server: Server, 
     assert new_server.stop() == 0
 
 
-def test_the_push_key_of_an_earlier_version_moves_out_of_the_data_folder(new_server: Server) -> None:
+def test_the_push_key_of_an_earlier_version_moves_out_of_the_data_folder(own_server: Server) -> None:
     """Clients see the same key as before, so that their subscriptions stay valid."""
-    key, file = ec.generate_private_key(ec.SECP256R1()), new_server.data / "vapid.pem"
-    new_server.data.mkdir(0o700)
+    key, file = ec.generate_private_key(ec.SECP256R1()), own_server.data / "vapid.pem"
     file.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
-    new_server.start()
-    shown = httpx.get(f"{new_server.url}/api/v2/instance", trust_env=False).json()["configuration"]["vapid"]
+    own_server.start()
+    shown = httpx.get(f"{own_server.url}/api/v2/instance", trust_env=False).json()["configuration"]["vapid"]
     point = key.public_key().public_bytes(Encoding.X962, PublicFormat.UncompressedPoint)
     assert shown["public_key"] == base64.urlsafe_b64encode(point).decode().rstrip("=")
     assert not file.exists()
