@@ -21,6 +21,11 @@ from .staff import NOT_ALLOWED, StaffAct, Target
 
 DROPPED = GivenUp("dropped by staff")
 NO_RELAY = 0  # has claimed what staff drop
+MOST_NAMED = 5  # effects that an error names
+
+
+class NotDropped(Exception):
+    """Raised when effects are still there after their deletion. The text names them, and nothing was changed."""
 
 
 async def retry_effects(db: Connection, act: StaffAct, chosen: ChosenEffects) -> int | Refused:
@@ -37,7 +42,7 @@ async def retry_effects(db: Connection, act: StaffAct, chosen: ChosenEffects) ->
 async def drop_effects(db: Connection, act: StaffAct, chosen: ChosenEffects, most: int) -> int | Refused:
     """Give up the first `most` effects that no relay carries out just now. Return how many.
 
-    What follows from giving up is done as if the relay had given them up.
+    What follows from giving up is done as if the relay had given them up. Raises NotDropped.
     """
     if not await act.may(db, Permission.VIEW_DEVOPS):
         return NOT_ALLOWED
@@ -50,6 +55,10 @@ async def drop_effects(db: Connection, act: StaffAct, chosen: ChosenEffects, mos
         for kind in kinds:
             delete = KINDS[kind].delete if kind in KINDS else outbox.delete_claimed
             await delete(db, [one.id for one in found if one.kind == kind], NO_RELAY)
+        # They are locked, so that nobody else keeps them. Callers drop batch after batch until none is left.
+        if kept := await outbox_upkeep.kept(db, ids):
+            shown = ", ".join(map(str, kept[:MOST_NAMED]))
+            raise NotDropped(f"{len(kept)} of {len(ids)} effects are still there after their deletion, first {shown}.")
         await act.log(db, "drop_effects", _target("effect", ids), "", count=len(ids), kinds=kinds)
     return len(found)
 

@@ -31,6 +31,7 @@ LOCK = f"""
     SELECT {COLUMNS} FROM outbox WHERE {CHOSEN} AND (claimed_until IS NULL OR claimed_until <= $5)
     ORDER BY id LIMIT $6 FOR UPDATE SKIP LOCKED
 """
+KEPT = "SELECT id FROM outbox WHERE id = ANY($1::bigint[]) ORDER BY id"
 UNCLAIM = "UPDATE outbox SET claimed_by = NULL, claimed_until = NULL WHERE id = ANY($1::bigint[])"
 
 
@@ -78,6 +79,11 @@ async def lock(db: Connection, chosen: ChosenEffects, now: datetime, limit: int)
     if gone := [one.id for one in found if one.claimed_until is not None]:
         await db.execute(UNCLAIM, gone)
     return found
+
+
+async def kept(db: Connection, ids: Sequence[int]) -> list[int]:
+    """Return those of these effects that are still there, the oldest first."""
+    return [row["id"] for row in await db.fetch(KEPT, list(ids))]
 
 
 async def retry(db: Connection, chosen: ChosenEffects, now: datetime) -> list[int]:

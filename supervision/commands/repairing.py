@@ -46,7 +46,10 @@ def drop_effects(run: Transact, chosen: ChosenEffects, *, dry_run: bool) -> int:
 
 
 async def _drop_some(db: Connection, chosen: ChosenEffects, most: int, ids: Ids, now: datetime) -> int:
-    return allowed(await repairs.drop_effects(db, act_at_command_line(ids, now), chosen, most))
+    try:
+        return allowed(await repairs.drop_effects(db, act_at_command_line(ids, now), chosen, most))
+    except repairs.NotDropped as error:
+        raise NotDone(str(error)) from error
 
 
 async def list_letters(db: Connection, limit: int, text: bool, ids: Ids, now: datetime) -> list[JsonObject]:

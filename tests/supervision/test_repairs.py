@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -15,6 +15,7 @@ from click.testing import CliRunner, Result
 from troupe.actors import commands
 from troupe.actors.account import AccountActor
 from troupe.actors.dead_letters import masked, parked_message
+from troupe.actors.effects.registry import KINDS
 from troupe.actors.effects.reminders import MuteEnded
 from troupe.actors.facts import ChangedFollowedTags, LearnFact, RevokedToken
 from troupe.actors.kernel import Runtime
@@ -23,6 +24,7 @@ from troupe.actors.kernel.message import LabelledMessage
 from troupe.storage import dead_letters
 from troupe.storage.dead_letters import DeadLetter
 from troupe.storage.engine.connect import transact_once
+from troupe.storage.engine.database import Connection
 from troupe.supervision.commands import repairing, troupe
 from troupe.supervision.parking import contents
 
@@ -125,6 +127,24 @@ def test_what_is_dropped_never_happens_and_what_it_leaves_is_removed(rows: Rows,
     assert json.loads(run("outbox", "drop", "--all", "--yes", "--json").stdout) == {"dropped": 2, "dry_run": False}
     assert [row[0] for row in rows.run("SELECT id FROM outbox")] == [13]
     assert audit(rows) == [("drop_effects", "11"), ("drop_effects", "12"), ("drop_effects", "14")]
+
+
+def test_effects_that_their_deletion_leaves_end_the_command(
+    rows: Rows, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They would be found by every further batch."""
+    deletions: list[list[int]] = []
+
+    async def delete_nothing(db: Connection, ids: Sequence[int], relay: int) -> None:
+        deletions.append(list(ids))
+        if len(deletions) > 1:
+            raise AssertionError("dropped again")
+
+    monkeypatch.setitem(KINDS, "poll", replace(KINDS["poll"], delete=delete_nothing))
+    refused = run("outbox", "drop", "--kind", "poll", "--yes")
+    assert refused.stderr == "Error: 1 of 1 effects are still there after their deletion, first 12.\n"
+    assert (refused.exit_code, deletions) == (1, [[12]])
+    assert audit(rows) == []
 
 
 @pytest.mark.parametrize("words", [("outbox", "drop", "--yes"), ("outbox", "retry"), ("dead-letters", "drop", "--yes")])
