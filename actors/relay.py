@@ -102,6 +102,8 @@ class Relay(Generic[C]):
         self._trouble: Exception | None = None  # what kept a lane from reaching the database
         self._woken = trio.Event()
         self._look_at = 0.0  # when to look for rows, unless woken before
+        self._gathering = trio.CancelScope()  # the pause after a round
+        self._is_behind = False  # there are more rows than the lanes could claim, probably
 
     def wake(self) -> None:
         """Look for rows at once: some were committed, or a crash has left some."""
@@ -126,10 +128,11 @@ class Relay(Generic[C]):
                 while not stopping.is_set():
                     with trio.move_on_at(self._look_at):
                         await self._woken.wait()
-                    woken, self._woken = self._woken.is_set(), trio.Event()
+                    woken, self._woken, self._is_behind = self._woken.is_set(), trio.Event(), False
                     await self._round(None if stopping.is_set() else lanes)
-                    if woken:  # more commits may follow; an idle relay has none to gather
-                        with trio.move_on_after(GATHER):
+                    # More commits may follow; an idle relay has none to gather, and one that is behind enough of them.
+                    if woken and not self._is_behind:
+                        with trio.move_on_after(GATHER) as self._gathering:
                             await stopping.wait()
             await self._end()
             beside.cancel_scope.cancel()
@@ -249,6 +252,9 @@ class Relay(Generic[C]):
             self._trouble = error
         else:
             self._look_at = 0.0  # a lane is free, and there may be more
+            if len(lane.effects) >= self.queue.claimed_at_once > 1:
+                self._is_behind = True
+                self._gathering.cancel()
         finally:
             self._lanes.discard(lane)
             self._unclaimed += lane.waiting

@@ -218,6 +218,17 @@ async def test_one_look_finds_the_rows_of_many_commits(world: World) -> None:
     assert world.looks() - before == 10
 
 
+@scenario(seeds=3)
+async def test_a_busy_door_has_no_pause_between_full_lanes(world: World) -> None:
+    visitor = Visitor(at_once)
+    world.promise(*(Knock("a", 1, n) for n in range(40)))
+    await world.start(visitor)
+    world.relays[0].wake()
+    await world.empty(GATHER)
+    assert [one.number for one in visitor.done] == list(range(40))
+    assert world.looks() <= 40 / VISITS.claimed_at_once + 2
+
+
 @scenario(seeds=5)
 async def test_the_rows_of_a_relay_that_died_are_free_when_its_lease_ends(world: World) -> None:
     async def hang(knock: Knock, attempt: Attempt) -> None:
