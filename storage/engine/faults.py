@@ -46,6 +46,18 @@ class BucketFailed(OSError):
     """Raised when the store of media files can't be reached, or refuses. The text has its answer."""
 
 
+class CallTooLong(TimeoutError):
+    """The cause of a call that was ended at its deadline."""
+
+    fault = "a call took too long"
+
+
+class HeldUp(CallTooLong):
+    """The same for a call that waited for a lock. The text says who holds it."""
+
+    fault = "a lock of the database holds calls up"
+
+
 def machine_fault(error: BaseException) -> str | None:
     """Return the cause of an error in a few words, the same for each cause. None if it is no fault of the machine.
 
@@ -54,6 +66,8 @@ def machine_fault(error: BaseException) -> str | None:
     if isinstance(error, StorageError):
         causes = (machine_fault(inner) or _unreachable(inner) for inner in [error.__cause__] if inner is not None)
         return next(causes, None) or str(error) or type(error).__name__
+    if isinstance(error, CallTooLong):
+        return error.fault
     if isinstance(error, BucketFailed):
         return "the store of media files fails"
     for kind, cause in _OF_POSTGRESQL:

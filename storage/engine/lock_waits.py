@@ -6,7 +6,7 @@
 import asyncio
 import sys
 import threading
-from collections.abc import AsyncGenerator, Generator, Mapping
+from collections.abc import AsyncGenerator, Collection, Generator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any
 
@@ -54,24 +54,47 @@ async def _watch(dsn: str, process: int) -> None:
         seconds = LOOK_EVERY
 
 
+async def holders(dsn: str, processes: Collection[int]) -> Mapping[int, str]:
+    """Return who holds the lock that these processes of PostgreSQL wait for, by process. On the asyncio side.
+
+    Those that wait for no lock, and all if PostgreSQL can't be asked, are left out.
+    """
+    with suppress(OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
+        async with _looking(dsn) as connection:
+            found = [(process, await connection.fetchrow(BLOCKER, process)) for process in processes]
+            return {process: f"{_name(by)} ({_process(by)})" for process, by in found if by is not None}
+    return {}
+
+
 async def _blocker(dsn: str, process: int) -> Mapping[str, Any] | None:
     """Return the connection that a process of PostgreSQL waits for."""
+    async with _looking(dsn) as connection:
+        return await connection.fetchrow(BLOCKER, process)
+
+
+@asynccontextmanager
+async def _looking(dsn: str) -> AsyncGenerator[Any]:
     looking = await asyncpg.connect(
         dsn, timeout=PATIENCE, command_timeout=PATIENCE, server_settings={"timezone": "UTC"}
     )
     try:
-        return await looking.fetchrow(BLOCKER, process)
+        yield looking
     finally:
         looking.terminate()
 
 
 def _described(blocker: Mapping[str, Any]) -> str:
+    return f"Waiting for {_name(blocker)}, which holds a lock of the database ({_process(blocker)})."
+
+
+def _name(blocker: Mapping[str, Any]) -> str:
     name = blocker["application_name"]
     holder = next((words for start, words in HOLDERS.items() if name.startswith(start)), None)
-    return (
-        f"Waiting for {holder or name or 'a session without a name'}, which holds a lock of the database"
-        f" (process {blocker['pid']} of PostgreSQL, in a transaction since {blocker['since']} UTC)."
-    )
+    return holder or name or "a session without a name"
+
+
+def _process(blocker: Mapping[str, Any]) -> str:
+    return f"process {blocker['pid']} of PostgreSQL, in a transaction since {blocker['since']} UTC"
 
 
 @contextmanager

@@ -10,7 +10,7 @@ also when the caller is cancelled; the call's own deadline limits it.
 import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Concatenate, Literal, ParamSpec, TypeVar, cast
 
@@ -19,8 +19,10 @@ import outcome
 import trio
 import trio_asyncio
 
+from . import lock_waits
 from .connect import UNAVAILABLE, Asyncpg, connect
 from .database import Connection, Doubtful, Fenced, Unavailable, lone_exception
+from .faults import CallTooLong, HeldUp
 from .pool_numbers import PoolNumbers
 from .prompt import PromptLoop, open_loop
 
@@ -41,6 +43,9 @@ TRIES = 3
 
 #: Seconds between attempts to connect.
 BACK_OFF = (0.05, 0.1, 0.2, 0.5, 1.0)
+
+# Seconds to find out who holds the lock that a call waits for, before it is refused.
+LOOK_FOR_LOCK = 1.0
 
 # PostgreSQL's refusals because of a lack of disk or memory, or because its files fail.
 REFUSED = (asyncpg.InsufficientResourcesError, asyncpg.PostgresSystemError)
@@ -81,6 +86,7 @@ class Worker:
     connection: Asyncpg | None = None
     call: PoolCall | None = None
     busy_since: float = 0.0
+    cut_because: CallTooLong | None = None  # why the connection is closed, and its call refused
 
 
 @dataclass(eq=False)
@@ -105,6 +111,8 @@ class ConnectionPool:
     _first: trio.Event = field(default_factory=trio.Event)
     _error: BaseException | None = None
     _cause: BaseException | None = None  # losses of a connection, since one was opened
+    _held_up: CallTooLong | None = None  # calls, while others wait for a connection
+    _cutting: "asyncio.Task[None] | None" = None  # ends calls that take too long
     _untold: bool = False  # set when the last connection was lost: the cause may be known only after the next attempt
     _fence: Fenced | None = None
     _closed: bool = False
@@ -270,10 +278,10 @@ class ConnectionPool:
                 call = self._calls.popleft()
                 call.started = True
                 worker.call, worker.busy_since = call, trio.current_time()
-                result = await self._outcome(call, connection)
+                result = await self._outcome(call, worker, connection)
                 self._note_times(call, worker.busy_since)
                 call.answer(result)
-                worker.call = None
+                worker.call = worker.cut_because = None
             else:
                 sleeper: asyncio.Future[None] = asyncio.get_running_loop().create_future()
                 self._idle.append(sleeper)
@@ -286,7 +294,9 @@ class ConnectionPool:
         times.waited.observe(began - call.asked_at)
         times.took.observe(trio.current_time() - began)
 
-    async def _outcome(self, call: PoolCall, connection: Asyncpg) -> "outcome.Value[Any] | outcome.Error":
+    async def _outcome(
+        self, call: PoolCall, worker: Worker, connection: Asyncpg
+    ) -> "outcome.Value[Any] | outcome.Error":
         try:
             if call.kind == "read":
                 return outcome.Value(await call.work(cast(Connection, connection)))
@@ -301,7 +311,7 @@ class ConnectionPool:
             if not isinstance(error, asyncpg.InternalClientError):
                 self._cause = self._cause or error
             connection.terminate()
-            return outcome.Error(self._fence or _meaning(call, error))
+            return outcome.Error(self._fence or _meaning(call, worker.cut_because or error))
 
     async def _sweep(self) -> None:
         """Refuse calls that waited too long, and close connections whose call is past its deadline."""
@@ -311,25 +321,52 @@ class ConnectionPool:
             while self._calls and now - self._calls[0].asked_at > PATIENCE:
                 self.numbers.refused += 1
                 self._calls.popleft().answer(outcome.Error(self._none_free()))
-            for worker in self._workers:
-                if (
-                    worker.call is not None
-                    and worker.connection is not None
-                    and now - worker.busy_since > self.deadline
-                ):
-                    self._cause = TimeoutError(f"a call took longer than {self.deadline:g} s")
+            if not self._calls:
+                self._held_up = None
+            if self._cutting is None and self._overdue():
+                self._cutting = asyncio.create_task(self._cut())
+
+    def _overdue(self) -> list[Worker]:
+        """Return the workers whose calls take too long."""
+        before = trio.current_time() - self.deadline
+        return [one for one in self._workers if one.call is not None and one.busy_since < before]
+
+    async def _cut(self) -> None:
+        """Close the connections of calls that take too long. Each is told if it waited for a lock, and who holds it."""
+        try:
+            slow = {one.connection.get_server_pid(): one for one in self._overdue() if one.connection is not None}
+            calls = {process: worker.call for process, worker in slow.items()}
+            held = dict[int, str]()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(LOOK_FOR_LOCK):
+                    held = dict(await lock_waits.holders(self.dsn, list(slow)))
+            for process, worker in slow.items():
+                if worker.call is calls[process] and worker.connection is not None:
+                    self._cause = self._held_up = worker.cut_because = self._too_long(held.get(process))
                     worker.connection.terminate()
+        finally:
+            self._cutting = None
+
+    def _too_long(self, holder: str | None) -> CallTooLong:
+        if holder is not None:
+            return HeldUp(f"a call waited for a lock of {holder}")
+        return CallTooLong(f"a call took longer than {self.deadline:g} s")
 
     def _none_free(self) -> Unavailable:
-        """Return the refusal of a call that waited too long. If no connection is open, it names the cause."""
+        """Return the refusal of a call that waited too long. It names the cause if no connection is open.
+
+        It does so too if calls that were cut had kept the connections.
+        """
         refusal = Unavailable("no connection to PostgreSQL was free")
-        refusal.__cause__ = None if self._connected else self._error
+        refusal.__cause__ = self._held_up if self._connected else self._error
         return refusal
 
     def _close_down(self) -> None:
         # Workers are told as well as cancelled: asyncio may lose a cancellation that arrives when the awaited call
         # ends.
         self._closed = True
+        if self._cutting is not None:
+            self._cutting.cancel()
         self._wake_all()
         self._refuse_waiting(Unavailable("the connection pool is closed"))
 

@@ -9,8 +9,10 @@ import pytest
 import trio
 import trio.testing
 
+from troupe.storage.engine import pool as pool_module
 from troupe.storage.engine.database import Connection, Doubtful, Fenced, Unavailable
 from troupe.storage.engine.embedded import enter
+from troupe.storage.engine.faults import machine_fault
 from troupe.storage.engine.pool import ConnectionPool, open_pool
 
 KILL = "SELECT pg_terminate_backend($1)"
@@ -200,9 +202,37 @@ async def test_an_asker_cancelled_in_the_queue_leaves_it(pool: ConnectionPool) -
 
 async def test_a_call_over_its_deadline_is_cut(dsn: str) -> None:
     async with open_pool(dsn, size=1, deadline=0.3) as pool:
-        with pytest.raises(Unavailable):
+        with pytest.raises(Unavailable) as refused:
             await value(pool, "SELECT pg_sleep(20)")
+        assert machine_fault(refused.value) == "a call took too long"
         assert await value(pool, "SELECT 1") == 1
+
+
+async def test_calls_that_a_lock_holds_up_say_so(
+    pool: ConnectionPool, dsn: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also those that find no connection, because calls that wait for the lock have them all."""
+    monkeypatch.setattr(pool_module, "PATIENCE", 1.0)
+    refused: list[Unavailable] = []
+
+    async def count() -> None:
+        with pytest.raises(Unavailable) as raised:
+            await value(held_up, "SELECT count(*) FROM log")
+        refused.append(raised.value)
+
+    async with (
+        open_pool(dsn, size=1, application_name="psql") as holder, open_pool(dsn, size=1, deadline=0.3) as held_up
+    ):  # fmt: skip
+        await value(holder, "BEGIN")
+        await value(holder, "LOCK TABLE log")
+        async with trio.open_nursery() as nursery:
+            for _ in range(6):
+                nursery.start_soon(count)
+        await value(holder, "ROLLBACK")
+        assert await value(held_up, "SELECT count(*) FROM log") == 0
+    assert {machine_fault(error) for error in refused} == {"a lock of the database holds calls up"}
+    assert all(str(error.__cause__).startswith("a call waited for a lock of psql (process ") for error in refused)
+    assert "no connection to PostgreSQL was free" in map(str, refused)
 
 
 async def test_a_call_that_finds_no_connection_in_time_is_told_to_come_back(dsn: str) -> None:
