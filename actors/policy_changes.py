@@ -10,6 +10,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import date
+from hashlib import sha256
 from pathlib import Path
 from typing import Literal
 
@@ -27,6 +28,16 @@ TextName = Literal["description", "privacy"]
 # Given the rules and the highest id that a rule ever had, it returns the new rules and the one that it is about.
 Change = Callable[[Sequence[Rule], int], tuple[list[Rule], Rule]]
 
+CHANGED_MEANWHILE = (
+    "Somebody has changed this text since you opened the page, and yours is not stored. Open the page again in another"
+    " window to see theirs. To replace theirs by yours, send it once more."
+)
+
+
+def version_of(*texts: str) -> str:
+    """Return a short name of texts as they are. Other texts have other names."""
+    return sha256("\0".join(texts).encode()).hexdigest()[:16]
+
 
 async def add_rule(db: Connection, act: StaffAct, folder: Path, text: RuleText) -> int:
     """Add a rule behind the others, in a transaction. Return its id. Raises Refused."""
@@ -41,16 +52,18 @@ async def add_rule(db: Connection, act: StaffAct, folder: Path, text: RuleText) 
 
 
 async def change_rule(
-    db: Connection, act: StaffAct, folder: Path, id: int, text: str | None, hint: str | None, language: str | None
-) -> None:
+    db: Connection, act: StaffAct, folder: Path, id: int, text: str | None, hint: str | None, language: str | None,
+    *, read: str | None = None,
+) -> None:  # fmt: skip
     """Change the original of a rule or a translation, in a transaction. None leaves a text as it is.
 
-    A translation of which both texts are empty is removed. Raises Refused.
+    A translation of which both texts are empty is removed. `read` is the version that was changed. Raises Refused.
     """
 
     def changed(rules: Sequence[Rule], _: int) -> tuple[list[Rule], Rule]:
         before = _named(rules, id)
         old = before.original if language is None else before.translations.get(language, RuleText(""))
+        _check_version(read, old.text, old.hint)
         new = RuleText(old.text if text is None else text, old.hint if hint is None else hint)
         if language is None:
             rule = replace(before, original=new)
@@ -71,14 +84,19 @@ async def remove_rule(db: Connection, act: StaffAct, folder: Path, id: int) -> N
 
 
 async def publish_terms(
-    db: Connection, act: StaffAct, folder: Path, effective: date, raw: bytes, *, change: bool
+    db: Connection, act: StaffAct, folder: Path, effective: date, raw: bytes, *, change: bool, read: str | None = None
 ) -> None:
-    """Publish terms of service from a day on, or change those of this day, in a transaction. Raises Refused."""
+    """Publish terms of service from a day on, or change those of this day, in a transaction.
+
+    `read` is the version that was changed. Raises Refused.
+    """
     await _begin(db, act, Permission.MANAGE_SETTINGS)
     with _reading():
-        exists = effective in {day for day, _ in await in_thread(read_terms, folder)}
+        before = dict(await in_thread(read_terms, folder))
+    exists = effective in before
     if exists and not change:
         raise Refused(409, f"There are terms of {effective} already.")
+    _check_version(read, before[effective].markdown if exists else "")
     await act.log(db, "replace_terms" if exists else "publish_terms", _terms(effective))
     with _writing(folder):
         await in_thread(policies.write_terms, folder, effective, raw)
@@ -93,9 +111,17 @@ async def remove_terms(db: Connection, act: StaffAct, folder: Path, effective: d
             raise Refused(404, f"There are no terms of {effective}.")
 
 
-async def write_text(db: Connection, act: StaffAct, folder: Path, name: TextName, raw: bytes) -> None:
-    """Write the description or the privacy policy, in a transaction; empty, it is removed. Raises Refused."""
+async def write_text(
+    db: Connection, act: StaffAct, folder: Path, name: TextName, raw: bytes, *, read: str | None = None
+) -> None:
+    """Write the description or the privacy policy, in a transaction; empty, it is removed.
+
+    `read` is the version that was changed. Raises Refused.
+    """
     await _begin(db, act, Permission.MANAGE_SETTINGS)
+    with _reading():
+        before = await in_thread(policies.find_text, folder, f"{name}.md")
+    _check_version(read, before.markdown if before else "")
     await act.log(db, "change_text", Target("text", None, name))
     with _writing(folder):
         await in_thread(policies.write_text, folder, f"{name}.md", raw)
@@ -119,6 +145,12 @@ async def _begin(db: Connection, act: StaffAct, permission: Permission) -> None:
         raise Refused(NOT_ALLOWED.status, NOT_ALLOWED.text)
     await policies.lock(db)
     await notices.announce(db, NOTICE)
+
+
+def _check_version(read: str | None, *texts: str) -> None:
+    """Refuse to change texts that are not those any more that were read. The command line has not read them."""
+    if read is not None and read != version_of(*texts):
+        raise Refused(409, CHANGED_MEANWHILE)
 
 
 @contextmanager

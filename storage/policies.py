@@ -78,14 +78,15 @@ class PolicyFiles:
 def read_policies(folder: Path) -> PolicyFiles:
     """Return the texts of a folder, which need not exist. Raises UnusablePolicies."""
     return PolicyFiles(
-        description=_find_text(folder, "description.md"),
-        privacy=_find_text(folder, "privacy.md"),
+        description=find_text(folder, "description.md"),
+        privacy=find_text(folder, "privacy.md"),
         terms=read_terms(folder),
         rules=read_rules(folder),
     )
 
 
-def _find_text(folder: Path, name: str) -> SourceText | None:
+def find_text(folder: Path, name: str) -> SourceText | None:
+    """Return a file such as `privacy.md`, or None if there is none. Raises UnusablePolicies."""
     path = folder / name
     try:
         if not path.is_file():
@@ -118,7 +119,7 @@ def read_terms(folder: Path) -> tuple[tuple[date, SourceText], ...]:
         raise UnusablePolicies(f"terms: {error.strerror}") from error
     if len(names) > MOST_TERMS:
         raise UnusablePolicies(f"terms: there are more than {MOST_TERMS} files")
-    found = ((_date_of(name), _find_text(folder, f"terms/{name}")) for name in names)
+    found = ((_date_of(name), find_text(folder, f"terms/{name}")) for name in names)
     return tuple((effective, text) for effective, text in found if text is not None)
 
 
@@ -173,7 +174,7 @@ def _date_of(name: str) -> date:
 
 def read_rules(folder: Path) -> tuple[Rule, ...]:
     """Return the rules of a folder, which need not exist. Raises UnusablePolicies."""
-    source = _find_text(folder, RULES)
+    source = find_text(folder, RULES)
     return () if source is None else _rules_of(source.markdown)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ...actors.policy_changes import add_rule, change_rule, remove_rule
+from ...actors.policy_changes import add_rule, change_rule, remove_rule, version_of
 from ...actors.rules.roles import Permission
 from ...storage.policies import HINT_CHARACTERS, RULE_CHARACTERS, RuleText
 from ..access.context import HttpContext
@@ -15,8 +15,8 @@ from ..intake.parameters import Prose, Text
 from ..intake.request import Request
 from ..router import api
 from .listing import Done, with_done, words_of
-from .member import DangerousForm, Question, StaffForm, StaffMember, staff_member, staff_sender
-from .texts import attempt_change, files_of
+from .member import DangerousForm, Question, StaffMember, staff_member, staff_sender
+from .texts import TextChangeForm, attempt_change, files_of
 
 PERMISSION = Permission.MANAGE_RULES
 PATH = "/admin/rules"
@@ -24,7 +24,7 @@ LANGUAGE = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")
 DONE = {"added": "The rule was added.", "changed": "The rule was changed.", "removed": "The rule was removed."}
 
 
-class RuleForm(StaffForm):
+class RuleForm(TextChangeForm):
     text: Prose = ""
     hint: Prose = ""
     language: Text = ""  # of the translation; empty for the original
@@ -59,7 +59,7 @@ async def change(context: HttpContext, request: Request, id: int, posted: RuleFo
     language = posted.language.strip() or None
     if language is not None and not LANGUAGE.fullmatch(language):
         return await _page_of(me, id, problem="Name a language by its code, such as de or pt-BR.", typed=posted)
-    problem = await attempt_change(me, change_rule, id, posted.text, posted.hint, language)
+    problem = await attempt_change(me, change_rule, id, posted.text, posted.hint, language, read=posted.opened or None)
     if problem is not None:
         return await _page_of(me, id, problem=problem, typed=posted)
     return redirect(with_done(f"{PATH}/{id}", "changed"))
@@ -91,7 +91,8 @@ async def _page_of(
         raise NotFound
     return me.page(
         "rule.html", status=422 if problem else 200, problem=problem or trouble, rule=rule,
-        typed=typed or RuleForm(), most_text=RULE_CHARACTERS, most_hint=HINT_CHARACTERS, **facts,
+        typed=typed or RuleForm(), version_of=version_of, most_text=RULE_CHARACTERS, most_hint=HINT_CHARACTERS,
+        **facts,
     )  # fmt: skip
 
 

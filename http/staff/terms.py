@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, date
 from typing import Any
 
-from ...actors.policy_changes import publish_terms, remove_terms
+from ...actors.policy_changes import publish_terms, remove_terms, version_of
 from ...actors.rules.documents import terms_on
 from ...actors.rules.roles import Permission
 from ...storage.policies import LARGEST_FILE
@@ -15,8 +15,8 @@ from ..intake.parameters import Flag, Text
 from ..intake.request import Request
 from ..router import api
 from .listing import Done, with_done, words_of
-from .member import DangerousForm, Question, StaffForm, StaffMember, staff_member, staff_sender
-from .texts import LARGEST_FORM, as_file, attempt_change, files_of
+from .member import DangerousForm, Question, StaffMember, staff_member, staff_sender
+from .texts import LARGEST_FORM, TextChangeForm, as_file, attempt_change, files_of
 
 PERMISSION = Permission.MANAGE_SETTINGS
 PATH = "/admin/terms"
@@ -34,7 +34,7 @@ class TermsQuery(Done):
     day: Text = ""
 
 
-class TermsForm(StaffForm):
+class TermsForm(TextChangeForm):
     day: Text = ""
     text: Text = ""
     change: Flag = False
@@ -58,7 +58,9 @@ async def publish(context: HttpContext, request: Request, posted: TermsForm) -> 
     day = _day(posted.day)
     problem = NO_DAY
     if day is not None:
-        problem = await attempt_change(me, publish_terms, day, as_file(posted.text), change=posted.change)
+        problem = await attempt_change(
+            me, publish_terms, day, as_file(posted.text), change=posted.change, read=posted.opened or None
+        )
     if problem is not None:
         return await _page(me, day if posted.change else None, problem=problem, typed=posted)
     return redirect(with_done(PATH, "changed" if posted.change else "published"))
@@ -109,6 +111,7 @@ async def _page(
             for one, text in reversed(texts.items())
         ],
         changed=changed,
+        version=version_of(texts[changed]) if changed else "",
         typed=form,
         most=LARGEST_FILE,
         **facts,

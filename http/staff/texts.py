@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import trio
 
 from ...actors.kernel import Refused
-from ...actors.policy_changes import write_text
+from ...actors.policy_changes import version_of, write_text
 from ...actors.rules.roles import Permission
 from ...storage.policies import LARGEST_FILE, PolicyFiles, UnusablePolicies, read_policies
 from ..access.context import HttpContext
@@ -26,7 +26,13 @@ LARGEST_FORM = 4 * LARGEST_FILE  # a character of two bytes takes six in a form
 DONE = {"changed": "The text is changed. Visitors see it from now on."}
 
 
-class TextForm(StaffForm):
+class TextChangeForm(StaffForm):
+    """A form with a text to change. `opened` is the version of it that the page was opened with."""
+
+    opened: Text = ""
+
+
+class TextForm(TextChangeForm):
     """A text in Markdown. An empty one takes the file away."""
 
     name: Annotated[Literal["description", "privacy"], Choice]
@@ -43,7 +49,7 @@ async def show(context: HttpContext, request: Request, after: Done) -> Answer:
 async def change(context: HttpContext, request: Request, posted: TextForm) -> Answer:
     """Change one of the texts."""
     me = await staff_sender(context, request, posted, PERMISSION)
-    problem = await attempt_change(me, write_text, posted.name, as_file(posted.text))
+    problem = await attempt_change(me, write_text, posted.name, as_file(posted.text), read=posted.opened or None)
     if problem is not None:
         return await _page(me, problem=problem, typed={posted.name: posted.text})
     return redirect(with_done(PATH, "changed"))
@@ -96,6 +102,7 @@ async def _page(
         status=422 if problem else 200,
         problem=problem or trouble,
         texts=stored | (typed or {}),
+        versions={name: version_of(text) for name, text in stored.items()},
         most=LARGEST_FILE,
         **facts,
     )

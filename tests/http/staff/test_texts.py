@@ -1,5 +1,6 @@
 """Rules, terms, the description and the privacy policy on the pages for staff. Visitors see changes at once."""
 
+import re
 from collections.abc import Awaitable, Callable
 from datetime import date, timedelta
 from pathlib import Path
@@ -8,6 +9,7 @@ import pytest
 
 from troupe.actors import policies, policy_changes
 from troupe.actors.kernel import Refused
+from troupe.actors.policy_changes import version_of
 from troupe.actors.staff import Staff, act_in_rows
 from troupe.storage.engine.database import Connection
 from troupe.storage.policies import LARGEST_FILE, Rule, RuleText, read_rules
@@ -118,6 +120,42 @@ async def test_the_description_and_the_policy_are_changed_and_taken_away(stage: 
         await admin.send(TEXTS, name=name, text="")
         assert (await stage.anybody().get(address)).json["content"] == before
     assert await log(stage) == [("adm", "change_text", name) for name in ("description",) * 2 + ("privacy",) * 2]
+
+
+@pytest.mark.parametrize(
+    ("path", "page", "form", "others"),
+    [
+        (TEXTS, TEXTS, {"name": "privacy"}, {"name": "privacy", "text": "Theirs."}),
+        (TERMS, f"{TERMS}?day=2026-01-01", {"day": "2026-01-01", "change": "true"},
+            {"day": "2026-01-01", "change": "true", "text": "Theirs."}),
+        (f"{RULES}/1", f"{RULES}/1", {"hint": ""}, {"text": "Theirs.", "hint": ""}),
+        (f"{RULES}/1", f"{RULES}/1", {"hint": "", "language": "de"}, {"text": "Theirs.", "hint": "", "language": "de"}),
+    ],
+)  # fmt: skip
+async def test_a_text_that_somebody_else_has_changed_is_not_replaced_unknowingly(
+    stage: Stage, path: str, page: str, form: dict[str, str], others: dict[str, str]
+) -> None:
+    admin, other = await member(stage, "admin"), await member(stage, "admin", "other")
+    await admin.send(RULES, text="Be kind.")
+    await admin.send(TERMS, day="2026-01-01", text="# Terms")
+    # Of the pages with several forms, the last one is meant: the policy, and another translation.
+    last = "language" in form or path == TEXTS
+
+    def version(html: str) -> str:
+        found = re.findall(r'name="opened" value="(\w+)"', html)
+        return found[-1 if last else 0]
+
+    opened = version((await admin.get(page)).text)
+    await other.send(path, page, **others)
+    refused = await admin.send(path, page, **form, text="Mine.", opened=opened)
+    assert (refused.status, "Somebody has changed this text" in refused.text) == (422, True), refused.text
+    assert "Mine." in refused.text
+    assert "Theirs." in (await admin.get(page)).text
+    now = version_of("Theirs.", "") if path.startswith(RULES) else version_of("Theirs.")
+    assert f'value="{now}"' in refused.text
+    done = await admin.send(path, page, **form, text="Mine.", opened=now)
+    assert "Somebody has changed" not in done.text
+    assert "Mine." in (await admin.get(page)).text
 
 
 async def test_a_file_that_can_not_be_read_is_named_and_stays(stage: Stage) -> None:
