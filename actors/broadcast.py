@@ -39,7 +39,10 @@ class StatusPublished(Message[None]):
     can_wait = True
 
     entry: TimelineEntry
-    event: StatusAppeared
+    event: StatusAppeared | None  # for subscribers; it holds the status, so it is no part of what is put off
+
+    def put_off(self) -> StatusPublished:
+        return StatusPublished(self.entry, None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,16 +57,19 @@ class Delivery:
         queue = self._queue
         take_in_turn = queue.cells.append
         waits = envelope.can_wait and not envelope.origin.trace
+        kept = envelope.put_off() if waits else envelope
         for place, cell in enumerate(cells):
             if cell.queued or cell.phase is not READY or queue.closed:
                 self.post(cell, envelope)
                 continue
             # as `post` does, without a call
             mailbox = cell.mailbox
-            mailbox.append(envelope)
             # Actors that are always told together do not all have their turns after the same message.
-            if waits and len(mailbox) + place % SPREAD < MOST_PUT_OFF and not cell.listened and self._puts_off(cell):
+            before = len(mailbox) + place % SPREAD
+            if waits and before + 1 < MOST_PUT_OFF and not cell.listened and self._puts_off(cell):
+                mailbox.append(kept)
                 continue
+            mailbox.append(envelope)
             cell.queued = True
             take_in_turn(cell)
         queue.wake()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic
 
 import trio
@@ -100,6 +100,11 @@ class Envelope:
     def can_wait(self) -> bool:
         """True for a hint whose turn may be put off."""
         return self.reply is None and isinstance(self.message, LabelledMessage) and self.message.can_wait
+
+    def put_off(self) -> Envelope:
+        """Return what an actor keeps of a hint while its turn is put off: many actors may keep many."""
+        message = self.message
+        return replace(self, message=message.put_off()) if isinstance(message, LabelledMessage) else self
 
     @property
     def kind(self) -> str:

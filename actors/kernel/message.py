@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Coroutine
-from typing import ClassVar, Generic, TypeAlias, TypeVar
+from typing import ClassVar, Generic, Self, TypeAlias, TypeVar
 
 from .errors import Refused
 
@@ -19,6 +19,10 @@ class LabelledMessage:
     # True if it changes nothing that anybody sees before the actor is asked, or before it has a subscriber: then the
     # turn may be put off until something else happens to the actor.
     can_wait: ClassVar[bool] = False
+
+    def put_off(self) -> Self:
+        """Return what an actor needs of the message for a turn that is put off. It has no subscribers then."""
+        return self
 
     @property
     def label(self) -> str:

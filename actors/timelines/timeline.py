@@ -222,10 +222,11 @@ def take_status(timeline: Timeline, message: StatusPublished) -> None:
     elif feed is None:
         window.add(entry)
     else:
-        if window.repeats(entry):
+        if window.repeats(entry) or message.event is None:
             feed.know(entry.id)
         window.add(entry)
-        feed.announce(entry.id, message.event)
+        if message.event is not None:
+            feed.announce(entry.id, message.event)
 
 
 def _is_late(entry: TimelineEntry, now: int) -> bool:

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from troupe.actors.broadcast import StatusPublished
 from troupe.actors.rules.visibility import Perspective
 
 from ..clients import HOME, Person, Stage, ids, link
@@ -48,6 +49,21 @@ async def test_home_is_what_one_follows(ada: Person, bob: Person) -> None:
     assert ids(await ada.get(HOME)) == [status["id"]]
     await ada.post(f"/api/v1/accounts/{bob.id}/unfollow")
     assert ids(await ada.get(HOME)) == []
+
+
+async def test_a_home_that_no_stream_shows_keeps_of_a_post_what_its_pages_need(
+    stage: Stage, ada: Person, bob: Person
+) -> None:
+    """Thousands of homes may put their turns off, each with other posts."""
+    await ada.post(f"/api/v1/accounts/{bob.id}/follow")
+    assert ids(await ada.get(HOME)) == []
+    published = await bob.publish("hello")
+    cell = stage.http_context.runtime.pools["home"].cells[ada.id]
+    waiting = [envelope.message for envelope in cell.mailbox]
+    assert [(one.entry.id, one.event) for one in waiting if isinstance(one, StatusPublished)] == [
+        (int(published["id"]), None)
+    ]
+    assert ids(await ada.get(HOME)) == [published["id"]]
 
 
 async def test_public_is_public_and_no_reply_to_others(stage: Stage, ada: Person, bob: Person) -> None:

@@ -48,11 +48,15 @@ class Do(Message[Any]):
 
 @dataclass(frozen=True, slots=True)
 class DoLater(Message[None]):
-    """The same, and the turn may be put off."""
+    """The same, and the turn may be put off. Then the function is another one, if there is one."""
 
     can_wait = True
 
     action: Action
+    if_put_off: Action | None = None
+
+    def put_off(self) -> DoLater:
+        return self if self.if_put_off is None else DoLater(self.if_put_off)
 
 
 class Player(Actor):
@@ -197,9 +201,12 @@ class Kernel:
     def tell(self, key: str, action: Action, origin: Origin = NOWHERE) -> None:
         self.runtime.tell(Address("player", key), Do(action), origin=origin)
 
-    def tell_later(self, *keys: str, action: Action, origin: Origin = NOWHERE) -> None:
+    def tell_later(
+        self, *keys: str, action: Action, if_put_off: Action | None = None, origin: Origin = NOWHERE
+    ) -> None:
         """Tell awake players, whose turns may be put off."""
-        self.runtime.tell_cells("player", [self.cell(key) for key in keys], DoLater(action), origin=origin)
+        message = DoLater(action, if_put_off)
+        self.runtime.tell_cells("player", [self.cell(key) for key in keys], message, origin=origin)
 
     async def ask(self, key: str, action: Action, **options: Any) -> Any:
         return await self.runtime.ask(Address("player", key), Do(action), **options)

@@ -60,6 +60,16 @@ async def test_nor_is_it_when_the_turns_that_were_put_off_are_about_to_begin(ker
     assert listener.words == ["after"]
 
 
+async def test_what_is_put_off_is_what_the_message_keeps_for_it(kernel: Kernel) -> None:
+    """A subscriber is shown all that a message brings; others need less, and many of them may keep many messages."""
+    for key in ("listened to", "alone"):
+        await kernel.wake(key)
+    await kernel.subscribe("listened to", Listener())
+    kernel.tell_later("listened to", "alone", action=noting("all"), if_put_off=noting("a part"))
+    done = [await kernel.ask(key, lambda player: list(player.done)) for key in ("listened to", "alone")]
+    assert done == [["all"], ["a part"]]
+
+
 async def test_an_actor_that_is_to_read_its_rows_again_forgets_what_it_has_put_off(kernel: Kernel) -> None:
     await kernel.wake("a")
     kernel.tell_later("a", action=noting("in the rows"))
