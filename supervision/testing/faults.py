@@ -8,7 +8,6 @@ with fewer faults, and `sweep` makes every point fail, one after the other.
 from __future__ import annotations
 
 import random
-from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import Enum
@@ -28,6 +27,9 @@ class Fault(Enum):
     SLOW = "is a subscriber too slow"
     DEAD = "is a subscriber that dies"
     REPEATED = "arrives twice"
+
+    # Each passed point asks for it; that of Enum is a function of Python and hashes the name.
+    __hash__ = object.__hash__
 
 
 class Injected(Exception):
@@ -99,12 +101,13 @@ class Faults:
         self.struck: list[Point] = []
         self._plan = plan
         self._note = note
-        self._counts: Counter[tuple[Fault, str]] = Counter()
+        self._counts: dict[Fault, dict[str, int]] = {fault: {} for fault in Fault}
 
     def strikes(self, fault: Fault, place: str) -> bool:
         """True if the fault happens here, this time. The caller then makes it happen."""
-        self._counts[fault, place] += 1
-        point = Point(fault, place, self._counts[fault, place])
+        counts = self._counts[fault]
+        nth = counts[place] = counts.get(place, 0) + 1
+        point = Point(fault, place, nth)
         self.passed.append(point)
         if not self._plan(point):
             return False

@@ -14,7 +14,7 @@ from .checks import Eventually, Predicate, Sometimes, asserting, name_of
 from .clock import VirtualClock
 from .faults import Faults, Plan
 from .lockstep import Lockstep, LockstepDatabase
-from .scheduler import Scheduler, outside
+from .scheduler import Outside, Scheduler
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
@@ -64,7 +64,7 @@ class Run:
 
     def open_database(self, postgres: Callable[[], Lockstep], label: str = "") -> LockstepDatabase:
         """Return a database of its own, for a world with several. `label` begins its names in traces and faults."""
-        with outside():
+        with Outside():
             lockstep = postgres()
         self._open.enter_context(lockstep.run())
         return LockstepDatabase(lockstep, self.faults, self._scheduler.note, label)

@@ -14,6 +14,7 @@ import gc
 from collections import Counter
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from math import inf
 from typing import Any, NamedTuple
 
@@ -53,6 +54,9 @@ class Scheduler(trio.abc.Instrument):
         self, strategy: Strategy, clock: MockClock, *, time_is_a_choice: bool = False, step_limit: int = 100_000
     ) -> None:
         self.clock = clock
+        # The same with less work: Trio's mock clock also asks the real clock, and makes statistics for each jump.
+        self._now = clock.current_time = partial(getattr, clock, "_virtual_base")
+        clock._autojump = self._jump  # pyright: ignore[reportPrivateUsage]
         self.decisions: list[Decision] = []
         self.trace: list[Line] = []
         self.checks: list[Callable[[], None]] = []
@@ -72,7 +76,7 @@ class Scheduler(trio.abc.Instrument):
 
     def note(self, what: str, who: str | None = None) -> None:
         """Put a line into the trace. Traces of two runs are compared, so it must have no id() and no real time."""
-        self.trace.append(Line(self.clock.current_time(), who or self._running, what))
+        self.trace.append(Line(self._now(), who or self._running, what))
 
     def choose(self, names: Sequence[str], pause: str) -> int:
         """Return the index of the actor that has the next turn, or of `pause`: then other tasks may run first."""
@@ -128,18 +132,23 @@ class Scheduler(trio.abc.Instrument):
 
     def _next_task(self, batch: list[trio.lowlevel.Task]) -> trio.lowlevel.Task | None:
         """Return the task that runs next. None if time passes instead."""
-        options = [self._name(task) for task in batch]
+        names = self._names
+        try:
+            options = [names[task] for task in batch]
+        except KeyError:
+            options = [self._name(task) for task in batch]
         if "" in options:
             return batch[options.index("")]  # Trio's own tasks go first and are not explored
         stay = move_first(batch, options, self._running)
         if self._time_is_a_choice and self._next_deadline() < inf:
             options.append(CLOCK)
         index = self._decide(options, stay=stay)
-        if options[index] == CLOCK:
+        chosen = options[index]
+        if chosen == CLOCK:
             self._let_time_pass()
             return None
-        self._running = options[index]
-        self.trace.append(Line(self.clock.current_time(), self._running, ""))
+        self._running = chosen
+        self.trace.append(Line(self._now(), chosen, ""))
         return batch[index]
 
     def _decide(self, options: Sequence[str], *, stay: bool) -> int:
@@ -148,6 +157,11 @@ class Scheduler(trio.abc.Instrument):
         index = self._strategy.choose(options)
         self.decisions.append(Decision(index, len(options), stay))
         return index
+
+    def _jump(self) -> None:
+        """Go to the next deadline, because all tasks wait."""
+        if 0 < (jump := self._next_deadline() - self._now()) < inf:
+            self.clock.jump(jump)
 
     def _let_time_pass(self) -> None:
         self.clock.jump(max(0.0, self._next_deadline() - self.clock.current_time()))
@@ -185,8 +199,8 @@ class Scheduler(trio.abc.Instrument):
             self._break_shields()
 
     def _look_for_deadlock(self) -> None:
-        now = trio.lowlevel.current_statistics()
-        if now.tasks_runnable or now.seconds_to_next_deadline < inf or now.run_sync_soon_queue_size:
+        runner = run_loop.GLOBAL_RUN_CONTEXT.runner
+        if runner.runq or self._next_deadline() < inf or runner.entry_queue.size():
             return
         waiting = [f"{name} at {place(task)}" for task, name in self._names.items() if name and task.coro.cr_await]
         if self.error is None:
@@ -208,10 +222,11 @@ class Scheduler(trio.abc.Instrument):
 
 
 class QuietIo(IoManager):
-    """Asks the kernel for events only when no task can run: a simulated run has none, and asking is expensive."""
+    """Asks the kernel for events only when Trio was told from outside to wake: a simulated run has no other events."""
 
     def get_events(self, timeout: float) -> Sequence[object]:
-        return () if run_loop.GLOBAL_RUN_CONTEXT.runner.runq else IoManager.get_events(self, timeout)
+        runner = run_loop.GLOBAL_RUN_CONTEXT.runner
+        return () if runner.runq or not runner.entry_queue.size() else IoManager.get_events(self, timeout)
 
 
 @contextmanager
@@ -234,23 +249,27 @@ def move_first(items: list[Any], names: list[str], current: str) -> bool:
     """Move the task called `current` to the front of both lists, which may be one. True if it was there."""
     if current not in names:
         return False
-    index = names.index(current)
-    items.insert(0, items.pop(index))
-    if names is not items:
-        names.insert(0, names.pop(index))
+    if index := names.index(current):
+        items.insert(0, items.pop(index))
+        if names is not items:
+            names.insert(0, names.pop(index))
     return True
 
 
-@contextmanager
-def outside() -> Generator[None]:
-    """Run blocking work on another loop: trio-asyncio, once imported, asks Trio's current task for asyncio's loop."""
-    context = run_loop.GLOBAL_RUN_CONTEXT
-    task = context.__dict__.pop("task", None)
-    try:
-        yield
-    finally:
-        if task is not None:
-            context.task = task
+class Outside:
+    """Run blocking work on another loop: trio-asyncio, once imported, asks Trio's current task for asyncio's loop.
+
+    A class, because it is entered for each transaction: a generator costs three times as much.
+    """
+
+    __slots__ = ("_task",)
+
+    def __enter__(self) -> None:
+        self._task = run_loop.GLOBAL_RUN_CONTEXT.__dict__.pop("task", None)
+
+    def __exit__(self, *error: object) -> None:
+        if self._task is not None:
+            run_loop.GLOBAL_RUN_CONTEXT.task = self._task
 
 
 def is_ours(task: trio.lowlevel.Task) -> bool:

@@ -46,8 +46,18 @@ async def test_what_the_scheduler_reads_of_a_running_loop_is_there() -> None:
     hold(hasattr(runner.runq, "extend"), "the run queue")
     hold(hasattr(runner.deadlines, "next_deadline"), "the deadlines")
     hold(hasattr(runner, "main_task"), "the main task")
+    hold(runner.entry_queue.size() == 0, "the queue of what wakes the loop from outside")
     hold(hasattr(task._cancel_status, "_parent"), "the chain of cancel scopes")
     hold(hasattr(task._cancel_status._scope, "shield"), "the scope of a cancel status")
+
+
+def test_the_mock_clock_is_what_the_scheduler_makes_of_it() -> None:
+    clock: Any = MockClock(autojump_threshold=0)
+    hold("runner.clock._autojump()" in inspect.getsource(run_loop.unrolled_run), "how time jumps when all tasks wait")
+    hold(callable(clock._autojump), "the jump of the mock clock")
+    hold(not clock.rate, "the mock clock follows the real one by itself")
+    clock.jump(3.5)
+    hold(clock._virtual_base == clock.current_time() == 3.5, "the time of the mock clock")
 
 
 def test_the_loop_runs_the_task_that_shuffle_leaves() -> None:
