@@ -159,6 +159,8 @@ class LockstepDatabase:
         self._note = note
         self._label = label
         self._back_at = 0.0
+        self._remembered: dict[tuple[str, str], list[Any]] = {}
+        self._remembered_after = 0  # transactions
 
     @property
     def transactions(self) -> int:
@@ -208,8 +210,18 @@ class LockstepDatabase:
         return value
 
     def rows(self, query: str, *args: object) -> list[Any]:
-        """Return rows at this instant, for the claims of a scenario: no step, no fault."""
-        return self._lockstep.read(lambda db: db.fetch(query, *args))
+        """Return rows at this instant, for the claims of a scenario: no step, no fault.
+
+        Claims are often looked at again before anything was written: the rows are then those of the last time.
+        """
+        if self._remembered_after != self.transactions:
+            self._remembered.clear()
+            self._remembered_after = self.transactions
+        question = query, repr(args)
+        found = self._remembered.get(question)
+        if found is None:
+            found = self._remembered[question] = self._lockstep.read(lambda db: db.fetch(query, *args))
+        return [*found]
 
     def arrange(
         self, work: Callable[Concatenate[SqlConnection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
