@@ -2,7 +2,7 @@
 
 A transaction blocks the whole Trio loop until it is done, with a checkpoint before and one after it. For Trio it is one
 atomic step without duration: the network's timing cannot change the schedule, and the SQL is the SQL of production.
-asyncpg runs on a private asyncio loop in the same thread, and its bytes go through a blocking socket (`wire.py`).
+asyncpg runs on a private asyncio loop in the same thread. Its bytes go through `blocking_socket.py`.
 
 A simulated run is one outer transaction that is rolled back at its end, and each of its transactions is a savepoint, so
 starting from the same rows costs nothing. The price: transactions never overlap, so lock waits and serialization
@@ -19,9 +19,9 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 import trio
 
+from .blocking_socket import BlockingSocket, Statements
 from .faults import Fault, Faults
 from .scheduler import Outside
-from .wire import Statements, Wire
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -62,7 +62,7 @@ class Lockstep:
         self._loop = asyncio.SelectorEventLoop()
         self._connection: Any = self.block(connecting)
         self._prepared = self.block(self._prepare())
-        self._wire = Wire(self._connection)
+        self._socket = BlockingSocket(self._connection)
         self._runs = 0
         self.transactions = 0  # so far, those included that were rolled back
 
@@ -94,7 +94,7 @@ class Lockstep:
                     # A future that is awaited without a task: the task would have reset this mark.
                     awaited._asyncio_future_blocking = False
                     while not awaited.done():
-                        self._wire.receive()
+                        self._socket.receive()
                     while loop._ready:  # asyncpg stops the clock of the statement
                         loop._ready.popleft()._run()
             except StopIteration as end:
@@ -126,7 +126,7 @@ class Lockstep:
             await self._connection.execute(UNDO)
             raise
         if commit:
-            self._wire.owe(COMMIT)
+            self._socket.owe(COMMIT)
         else:
             await self._connection.execute(UNDO)
         return value

@@ -56,7 +56,7 @@ class Scheduler(trio.abc.Instrument):
         self.clock = clock
         # The same with less work: Trio's mock clock also asks the real clock, and makes statistics for each jump.
         self._now = clock.current_time = partial(getattr, clock, "_virtual_base")
-        clock._autojump = self._jump  # pyright: ignore[reportPrivateUsage]
+        clock._autojump = self._jump  # pyright: ignore[reportPrivateUsage]  # it has no public name
         self.decisions: list[Decision] = []
         self.trace: list[Line] = []
         self.checks: list[Callable[[], None]] = []
@@ -215,7 +215,7 @@ class Scheduler(trio.abc.Instrument):
         self._shields_broken = True
         for task in self._names:
             # Trio has no public way to see that a task waits for its cancellation.
-            status: Any = task._cancel_status  # pyright: ignore[reportPrivateUsage]
+            status: Any = task._cancel_status  # pyright: ignore[reportPrivateUsage]  # it has no public name
             while status is not None:
                 status._scope.shield = False
                 status = status._parent

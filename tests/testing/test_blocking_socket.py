@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from troupe.supervision.testing.wire import Statements, Wire
+from troupe.supervision.testing.blocking_socket import BlockingSocket, Statements
 
 COMMIT = Statements(("release", "RELEASE"))
 REQUEST = b"B\0\0\0\x13\0release\0\0\0\0\0\0\0" + b"E\0\0\0\x09\0\0\0\0\0"
@@ -44,8 +44,8 @@ class Asyncpg:
 
 
 def test_what_is_owed_goes_before_the_next_message_once() -> None:
-    wire = Wire(asyncpg := Asyncpg())
-    wire.owe(COMMIT)
+    blocking = BlockingSocket(asyncpg := Asyncpg())
+    blocking.owe(COMMIT)
     asyncpg.ask(b"Q1")
     asyncpg.ask(b"Q2")
     assert asyncpg.sent == [REQUEST + b"Q1", b"Q2"]
@@ -54,26 +54,26 @@ def test_what_is_owed_goes_before_the_next_message_once() -> None:
 @pytest.mark.parametrize("cut", [1, len(ANSWER) - 1, len(ANSWER), len(ANSWER) + 1])
 def test_its_answer_is_kept_from_asyncpg(cut: int) -> None:
     answer = ANSWER + b"first"
-    wire = Wire(asyncpg := Asyncpg(answer[:cut], answer[cut:], b"second"))
-    wire.owe(COMMIT)
+    blocking = BlockingSocket(asyncpg := Asyncpg(answer[:cut], answer[cut:], b"second"))
+    blocking.owe(COMMIT)
     asyncpg.ask(b"Q1")
     while b"".join(asyncpg.given) != b"first":
-        wire.receive()
-    wire.receive()
+        blocking.receive()
+    blocking.receive()
     assert b"".join(asyncpg.given) == b"firstsecond"
 
 
 @pytest.mark.parametrize("answer", [b"E" + ANSWER, ANSWER[:-1]])
 def test_another_answer_is_an_error(answer: bytes) -> None:
-    wire = Wire(asyncpg := Asyncpg(answer))
-    wire.owe(COMMIT)
+    blocking = BlockingSocket(asyncpg := Asyncpg(answer))
+    blocking.owe(COMMIT)
     asyncpg.ask(b"Q1")
     with pytest.raises(ConnectionError, match="PostgreSQL has answered"):
-        wire.receive()
+        blocking.receive()
 
 
 def test_asyncpg_is_told_of_a_lost_connection() -> None:
-    wire = Wire(asyncpg := Asyncpg())
-    wire.receive()
+    blocking = BlockingSocket(asyncpg := Asyncpg())
+    blocking.receive()
     assert asyncpg.lost
     assert not asyncpg.given

@@ -13,7 +13,7 @@ from typing import Any
 MOST_BYTES = 1 << 18  # of an answer, that are received at once
 
 
-class Wire:
+class BlockingSocket:
     """The socket of one connection, after asyncio has opened it."""
 
     # Any: the parts of asyncpg's connection are not public.
