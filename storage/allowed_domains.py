@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from .engine.database import Connection
-from .paging import Page, both_ways
+from .paging import Page, both_ways, rows_of
 
 FIND_ALL = "SELECT id, domain, created_at FROM allowed_domains ORDER BY domain"
 
@@ -50,8 +50,7 @@ async def find_by_domain(db: Connection, domain: str) -> AllowedDomain | None:
 
 async def page(db: Connection, page: Page) -> list[AllowedDomain]:
     """Return allowed domains, newest first."""
-    rows = [AllowedDomain(**row) for row in await db.fetch(PAGE[page.oldest_first], *page.bounds)]
-    return rows[::-1] if page.oldest_first else rows
+    return [AllowedDomain(**row) for row in await rows_of(db, PAGE, page)]
 
 
 async def insert(db: Connection, allowed: AllowedDomain) -> bool:

@@ -12,7 +12,7 @@ from typing import Literal
 
 from .engine.database import Connection
 from .engine.sql import Statement, assigned, insert_into
-from .paging import Page, both_ways
+from .paging import Page, both_ways, rows_of
 
 Severity = Literal["noop", "silence", "suspend"]
 
@@ -79,8 +79,7 @@ async def find(db: Connection, id: int) -> BlockedDomain | None:
 
 async def page(db: Connection, page: Page) -> list[BlockedDomain]:
     """Return blocks, newest first."""
-    rows = [BlockedDomain(**row) for row in await db.fetch(PAGE[page.oldest_first], *page.bounds)]
-    return rows[::-1] if page.oldest_first else rows
+    return [BlockedDomain(**row) for row in await rows_of(db, PAGE, page)]
 
 
 async def insert(db: Connection, block: BlockedDomain) -> None:

@@ -6,7 +6,7 @@ from datetime import date, datetime
 
 from .engine.database import Connection
 from .engine.sql import Statement, insert_into
-from .paging import Page, both_ways
+from .paging import Page, both_ways, rows_of
 
 COLUMNS = "id, domain, allow_with_approval, created_at"
 
@@ -68,8 +68,7 @@ async def find_among(db: Connection, domains: Sequence[str]) -> list[BlockedEmai
 
 async def page(db: Connection, page: Page) -> list[BlockedEmailDomain]:
     """Return blocks, newest first."""
-    rows = [BlockedEmailDomain(**row) for row in await db.fetch(PAGE[page.oldest_first], *page.bounds)]
-    return rows[::-1] if page.oldest_first else rows
+    return [BlockedEmailDomain(**row) for row in await rows_of(db, PAGE, page)]
 
 
 async def insert(db: Connection, block: BlockedEmailDomain) -> bool:

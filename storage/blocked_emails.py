@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from .engine.database import Connection
-from .paging import Page, both_ways
+from .paging import Page, both_ways, rows_of
 
 FIND_BY_HASH = "SELECT id, email_hash, created_at FROM blocked_emails WHERE email_hash = $1"
 
@@ -43,8 +43,7 @@ async def find_by_hash(db: Connection, email_hash: bytes) -> BlockedEmail | None
 
 async def page(db: Connection, page: Page) -> list[BlockedEmail]:
     """Return blocks, newest first."""
-    rows = [BlockedEmail(**row) for row in await db.fetch(PAGE[page.oldest_first], *page.bounds)]
-    return rows[::-1] if page.oldest_first else rows
+    return [BlockedEmail(**row) for row in await rows_of(db, PAGE, page)]
 
 
 async def insert(db: Connection, block: BlockedEmail) -> bool:

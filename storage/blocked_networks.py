@@ -8,7 +8,7 @@ from asyncpg import UniqueViolationError  # pyright: ignore[reportMissingTypeStu
 
 from .engine.database import Connection
 from .engine.sql import Statement, insert_into
-from .paging import Page, both_ways
+from .paging import Page, both_ways, rows_of
 
 NetworkSeverity = Literal["sign_up_requires_approval", "sign_up_block", "no_access"]
 
@@ -71,8 +71,7 @@ async def lock(db: Connection, id: int) -> BlockedNetwork | None:
 
 async def page(db: Connection, page: Page) -> list[BlockedNetwork]:
     """Return blocks, newest first."""
-    rows = [BlockedNetwork(**row) for row in await db.fetch(PAGE[page.oldest_first], *page.bounds)]
-    return rows[::-1] if page.oldest_first else rows
+    return [BlockedNetwork(**row) for row in await rows_of(db, PAGE, page)]
 
 
 async def insert(db: Connection, block: BlockedNetwork) -> None:

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from .engine.database import Connection, Row
 from .engine.sql import Statement, assigned
-from .paging import Page, both_ways
+from .paging import Page, both_ways, rows_of
 
 # In the order of CustomEmoji's fields.
 COLUMNS = "id, shortcode, file, static_file, category, visible_in_picker, disabled, updated_at"
@@ -131,8 +131,7 @@ async def find_local(db: Connection) -> list[CustomEmoji]:
 
 async def page(db: Connection, page: Page) -> list[CustomEmoji]:
     """Return emoji of this server, newest first."""
-    found = [_custom_emoji(row) for row in await db.fetch(PAGE[page.oldest_first], *page.bounds)]
-    return found[::-1] if page.oldest_first else found
+    return [_custom_emoji(row) for row in await rows_of(db, PAGE, page)]
 
 
 async def find(db: Connection, id: int) -> CustomEmoji | None:

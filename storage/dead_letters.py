@@ -7,7 +7,7 @@ from datetime import datetime
 from .engine.database import Connection, Row, replaced
 from .engine.json_values import JsonObject
 from .engine.sql import Statement, insert_into
-from .paging import Page, both_ways
+from .paging import Page, both_ways, rows_of
 
 COLUMNS = "id, address, kind, message, error, request_id, causes, created_at"
 
@@ -43,12 +43,8 @@ async def insert(db: Connection, letter: DeadLetter) -> None:
     await db.execute(*INSERT.bind(letter))
 
 
-async def page(
-    db: Connection,
-    page: Page,
-) -> list[DeadLetter]:
-    rows = await db.fetch(PAGE[page.oldest_first], *page.bounds)
-    return sorted((_letter(row) for row in rows), key=lambda letter: letter.id, reverse=True)
+async def page(db: Connection, page: Page) -> list[DeadLetter]:
+    return [_letter(row) for row in await rows_of(db, PAGE, page)]
 
 
 async def find(db: Connection, id: int) -> DeadLetter | None:

@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from .engine.database import Connection
-from .paging import Page, both_ways
+from .paging import Page, both_ways, rows_of
 
 INSERT = """
     INSERT INTO account_domain_blocks (id, account_id, domain, created_at) VALUES ($1, $2, lower($3), $4)
@@ -38,5 +38,4 @@ async def delete(db: Connection, account_id: int, domain: str) -> bool:
 
 async def page(db: Connection, account_id: int, page: Page) -> list[tuple[int, str]]:
     """Return the blocked domains, the latest first, as (paging id, domain)."""
-    rows = await db.fetch(PAGE[page.oldest_first], account_id, *page.bounds)
-    return sorted(((row["id"], row["domain"]) for row in rows), reverse=True)
+    return [(row["id"], row["domain"]) for row in await rows_of(db, PAGE, page, account_id)]

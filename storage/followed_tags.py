@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from .engine.database import Connection
-from .paging import Page, both_ways
+from .paging import Page, both_ways, rows_of
 from .statuses import StatusTag
 
 INSERT = """
@@ -42,6 +42,5 @@ async def of_account(db: Connection, account_id: int) -> dict[str, int]:
 
 async def page(db: Connection, account_id: int, page: Page) -> list[tuple[int, StatusTag]]:
     """Return the hashtags that an account follows, the latest first, as (paging id, hashtag)."""
-    rows = await db.fetch(PAGE[page.oldest_first], account_id, *page.bounds)
-    found = [(row["page_id"], StatusTag(row["id"], row["name"], row["display_name"])) for row in rows]
-    return sorted(found, key=lambda one: one[0], reverse=True)
+    rows = await rows_of(db, PAGE, page, account_id)
+    return [(row["page_id"], StatusTag(row["id"], row["name"], row["display_name"])) for row in rows]

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from .engine.database import Connection, Row
 from .engine.sql import Statement
-from .paging import Page, both_ways
+from .paging import Page, both_ways, rows_of
 from .timeline_entries import ENTRY_COLUMNS, ENTRY_JOINS, TimelineEntry, entry_of
 
 # In the order of List's fields.
@@ -147,14 +147,9 @@ async def members(db: Connection, id: int) -> dict[int, int]:
     return {row["account_id"]: row["id"] for row in await db.fetch(MEMBERS, id)}
 
 
-async def members_page(
-    db: Connection,
-    id: int,
-    page: Page,
-) -> list[int]:
+async def members_page(db: Connection, id: int, page: Page) -> list[int]:
     """Return members of a list by their ids, the highest first; all of them for a limit of 0."""
-    rows = await db.fetch(PAGE[page.oldest_first], id, *page.bounds)
-    return sorted((row["account_id"] for row in rows), reverse=True)
+    return [row["account_id"] for row in await rows_of(db, PAGE, page, id)]
 
 
 async def exclusive_members(db: Connection, owner: int) -> set[int]:

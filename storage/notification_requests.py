@@ -11,7 +11,7 @@ from datetime import datetime
 from . import notification_policy
 from .engine.database import Connection
 from .notifications import ALIVE, ASKING
-from .paging import Page, both_ways
+from .paging import Page, both_ways, rows_of
 
 COUNTED = 100  # counts end here
 
@@ -77,8 +77,7 @@ class Pending:
 
 async def page(db: Connection, account_id: int, page: Page) -> list[NotificationRequest]:
     """Return the open requests, the latest first."""
-    rows = await db.fetch(PAGE[page.oldest_first], account_id, *page.bounds)
-    return sorted((NotificationRequest(**row) for row in rows), key=lambda request: request.id, reverse=True)
+    return [NotificationRequest(**row) for row in await rows_of(db, PAGE, page, account_id)]
 
 
 async def find(db: Connection, account_id: int, id: int) -> NotificationRequest | None:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from .engine.database import Connection
+from .engine.database import Connection, Row
 
 # Above every id: the value for a missing `max_id`.
 NO_LIMIT = 2**63 - 1
@@ -43,3 +43,9 @@ async def page_of(
     """Return a page of (paging id, item), newest first. `query` takes the key, the bounds, the limit, and `then`."""
     rows = await db.fetch(query[page.oldest_first], key, *page.bounds, *then)
     return sorted((tuple(row.values()) for row in rows), reverse=True)
+
+
+async def rows_of(db: Connection, query: tuple[str, str], page: Page, *key: object) -> list[Row]:
+    """Return the rows of a page, newest first. `query` takes the key, if there is one, the bounds and the limit."""
+    rows = await db.fetch(query[page.oldest_first], *key, *page.bounds)
+    return rows[::-1] if page.oldest_first else rows

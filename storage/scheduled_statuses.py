@@ -7,7 +7,7 @@ from . import media
 from .engine.database import Connection, Row, replaced
 from .engine.json_values import JsonObject
 from .engine.sql import Statement, insert_into
-from .paging import Page, both_ways
+from .paging import Page, both_ways, rows_of
 
 # In the order of ScheduledStatus's fields.
 COLUMNS = f"""
@@ -80,14 +80,9 @@ async def find(db: Connection, id: int, account_id: int) -> ScheduledStatus | No
     return _scheduled(row) if row is not None else None
 
 
-async def page(
-    db: Connection,
-    account_id: int,
-    page: Page,
-) -> list[ScheduledStatus]:
+async def page(db: Connection, account_id: int, page: Page) -> list[ScheduledStatus]:
     """Return an account's scheduled statuses, the newest first."""
-    rows = await db.fetch(PAGE[page.oldest_first], account_id, *page.bounds)
-    return sorted(map(_scheduled, rows), key=lambda one: one.id, reverse=True)
+    return [_scheduled(row) for row in await rows_of(db, PAGE, page, account_id)]
 
 
 async def count(db: Connection, account_id: int, at: datetime, *, but: int = 0) -> tuple[int, int]:

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from .engine.database import Connection, Row, replaced
 from .engine.sql import Statement, insert_into
-from .paging import Page, both_ways
+from .paging import Page, both_ways, rows_of
 
 INSERT = Statement(
     insert_into("strikes", "id, target_account_id, account_id, action, text, report_id, status_ids, created_at")
@@ -155,8 +155,7 @@ async def insert_appeal(db: Connection, id: int, strike: Strike, text: str, now:
 
 async def open_appeals(db: Connection, page: Page) -> list[Strike]:
     """Return the strikes with appeals that wait for a decision, by the appeals' ids, newest first."""
-    rows = [_strike(row) for row in await db.fetch(APPEALS[page.oldest_first], *page.bounds)]
-    return rows[::-1] if page.oldest_first else rows
+    return [_strike(row) for row in await rows_of(db, APPEALS, page)]
 
 
 async def find_appealed(db: Connection, appeal_id: int) -> Strike | None:

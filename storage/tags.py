@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from .engine.database import Connection, Row
-from .paging import Page, both_ways
+from .paging import Page, both_ways, rows_of
 from .statuses import StatusTag
 from .timeline_entries import ENTRY_COLUMNS, ENTRY_JOINS, TimelineEntry, entry_of
 
@@ -148,8 +148,7 @@ async def reviewed(db: Connection, ids: Sequence[int]) -> dict[int, ReviewedTag]
 
 async def all_reviewed(db: Connection, page: Page) -> list[ReviewedTag]:
     """Return all hashtags, the newest first."""
-    rows = [_reviewed(row) for row in await db.fetch(ALL[page.oldest_first], *page.bounds)]
-    return rows[::-1] if page.oldest_first else rows
+    return [_reviewed(row) for row in await rows_of(db, ALL, page)]
 
 
 def _reviewed(row: Row) -> ReviewedTag:
