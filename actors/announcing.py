@@ -18,14 +18,14 @@ from ..storage.engine.database import Connection
 from .effects.announcements import announcement_changed, announcement_removed
 from .effects.registry import Promise
 from .kernel import Refused
+from .refusals import NOT_FOUND
 from .rules import instants
 from .rules.limits import ANNOUNCEMENT_CHARACTERS
 from .rules.roles import Permission
 from .rules.text import FoundLink, FoundMention, Hashtag, MentionTarget, Scan, render, scan, tag_url, trimmed
-from .staff import NOT_ALLOWED, StaffAct, Target
+from .staff import StaffAct, Target, needs
 
 NOTICE = "announcements"
-NOT_FOUND = Refused(404, "Record not found")
 
 
 class InvalidAnnouncement(Exception):
@@ -69,12 +69,11 @@ def instant_of(text: str) -> datetime:
     return instant
 
 
+@needs(Permission.MANAGE_ANNOUNCEMENTS)
 async def add(
     db: Connection, act: StaffAct, wanted: NewAnnouncement, base_url: str, local_domain: str
 ) -> Announcement | Refused:
     """Make an announcement, and show it unless it is a draft."""
-    if not await act.may(db, Permission.MANAGE_ANNOUNCEMENTS):
-        return NOT_ALLOWED
     found = scan(wanted.text)
     mentioned = await _mentioned(db, found, local_domain)
     announcement = Announcement(
@@ -111,19 +110,17 @@ async def withdraw(db: Connection, act: StaffAct, id: int) -> Announcement | Ref
     return await _show(db, act, "unpublish_announcement", id, None)
 
 
+@needs(Permission.MANAGE_ANNOUNCEMENTS)
 async def remove(db: Connection, act: StaffAct, id: int) -> Refused | None:
     """Delete an announcement with its reactions."""
-    if not await act.may(db, Permission.MANAGE_ANNOUNCEMENTS):
-        return NOT_ALLOWED
     if not await announcements.delete(db, id):
         return NOT_FOUND
     await _done(db, act, "remove_announcement", id, [announcement_removed(id)])
     return None
 
 
+@needs(Permission.MANAGE_ANNOUNCEMENTS)
 async def _show(db: Connection, act: StaffAct, action: str, id: int, at: datetime | None) -> Announcement | Refused:
-    if not await act.may(db, Permission.MANAGE_ANNOUNCEMENTS):
-        return NOT_ALLOWED
     changed = await announcements.publish(db, id, at, act.now)
     if changed is None:
         return NOT_FOUND

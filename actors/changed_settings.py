@@ -11,13 +11,14 @@ from ..storage.engine.database import Connection
 from .kernel import Refused
 from .rules.live_settings import LiveSetting
 from .rules.roles import Permission
-from .staff import NOT_ALLOWED, StaffAct, Target
+from .staff import StaffAct, Target, needs
 
 NOTICE = "settings"
 # What the running servers read again. All other settings are read by one loader.
 NOTICES = {REGISTRATIONS: "sign_ups", LOG_LEVEL: "log_level"}
 
 
+@needs(Permission.MANAGE_SETTINGS)
 async def change_setting(
     db: Connection, act: StaffAct, setting: LiveSetting, value: str | None, configured: str
 ) -> Refused | None:
@@ -25,8 +26,6 @@ async def change_setting(
 
     The audit log has both values as they hold before and after. A change to the same value is no act.
     """
-    if not await act.may(db, Permission.MANAGE_SETTINGS):
-        return NOT_ALLOWED
     before = await changed_settings.find(db, setting.name)
     if before == value:
         return None
@@ -42,10 +41,9 @@ async def change_setting(
     return None
 
 
+@needs(Permission.MANAGE_SETTINGS)
 async def change_media_budget(db: Connection, act: StaffAct, value: int | None) -> Refused | None:
     """Choose how many bytes files may take that could be fetched again, in a transaction. With None the default."""
-    if not await act.may(db, Permission.MANAGE_SETTINGS):
-        return NOT_ALLOWED
     before = await changed_settings.find_media_budget(db)
     if value is None:
         await changed_settings.forget(db, MEDIA_BUDGET)

@@ -21,8 +21,9 @@ from ..storage.engine.threads import in_thread
 from ..storage.policies import LARGEST_ID, Rule, RuleText, UnusablePolicies, read_rules, read_terms, write_rules
 from .kernel import Refused
 from .policies import NOTICE
+from .refusals import NOT_ALLOWED
 from .rules.roles import Permission
-from .staff import NOT_ALLOWED, StaffAct, Target
+from .staff import StaffAct, Target
 
 TextName = Literal["description", "privacy"]
 # Given the rules and the highest id that a rule ever had, it returns the new rules and the one that it is about.

@@ -17,7 +17,7 @@ from .effects.registry import KINDS, GivenUp
 from .kernel import Refused
 from .kernel.codec import Unreadable
 from .rules.roles import Permission
-from .staff import NOT_ALLOWED, StaffAct, Target
+from .staff import StaffAct, Target, needs
 
 DROPPED = GivenUp("dropped by staff")
 NO_RELAY = 0  # has claimed what staff drop
@@ -28,10 +28,9 @@ class NotDropped(Exception):
     """Raised when effects are still there after their deletion. The text names them, and nothing was changed."""
 
 
+@needs(Permission.VIEW_DEVOPS)
 async def retry_effects(db: Connection, act: StaffAct, chosen: ChosenEffects) -> int | Refused:
     """Have effects tried now that failed and wait for another try. Return how many."""
-    if not await act.may(db, Permission.VIEW_DEVOPS):
-        return NOT_ALLOWED
     retried = await outbox_upkeep.retry(db, chosen, act.now)
     if retried:
         await act.log(db, "retry_effects", _target("effect", retried), "", count=len(retried))
@@ -39,13 +38,12 @@ async def retry_effects(db: Connection, act: StaffAct, chosen: ChosenEffects) ->
     return len(retried)
 
 
+@needs(Permission.VIEW_DEVOPS)
 async def drop_effects(db: Connection, act: StaffAct, chosen: ChosenEffects, most: int) -> int | Refused:
     """Give up the first `most` effects that no relay carries out just now. Return how many.
 
     What follows from giving up is done as if the relay had given them up. Raises NotDropped.
     """
-    if not await act.may(db, Permission.VIEW_DEVOPS):
-        return NOT_ALLOWED
     found = await outbox_upkeep.lock(db, chosen, act.now, most)
     for one in found:
         await _give_up(db, one)
@@ -63,20 +61,18 @@ async def drop_effects(db: Connection, act: StaffAct, chosen: ChosenEffects, mos
     return len(found)
 
 
+@needs(Permission.VIEW_DEVOPS)
 async def drop_letters(db: Connection, act: StaffAct, ids: Sequence[int] | None) -> int | Refused:
     """Delete parked messages, or all of them. Return how many."""
-    if not await act.may(db, Permission.VIEW_DEVOPS):
-        return NOT_ALLOWED
     dropped = await dead_letters.delete_all(db) if ids is None else await dead_letters.delete(db, ids)
     if dropped:
         await act.log(db, "drop_dead_letters", _target("dead_letter", dropped), "", count=len(dropped))
     return len(dropped)
 
 
+@needs(Permission.VIEW_DEVOPS)
 async def delete_replayed(db: Connection, act: StaffAct, letter: DeadLetter) -> Refused | None:
     """Delete a parked message that was sent again and handled."""
-    if not await act.may(db, Permission.VIEW_DEVOPS):
-        return NOT_ALLOWED
     await dead_letters.delete(db, [letter.id])
     target = Target("dead_letter", letter.id, f"{letter.kind} to {letter.address}")
     await act.log(db, "replay_dead_letter", target)

@@ -6,9 +6,11 @@ function, each in a transaction of its own. What the act promises is then told b
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import wraps
+from typing import Concatenate, ParamSpec, TypeVar
 
 from ..storage import audit_log, moderation, outbox
 from ..storage.audit_log import AuditEntry
@@ -18,9 +20,12 @@ from .account import AccountActor
 from .effects.registry import Promise
 from .kernel import Ids, Refused
 from .outbox import new_effect
+from .refusals import NOT_ALLOWED
 from .rules.roles import Permission, may, outranks
 
-NOT_ALLOWED = Refused(403, "This action is not allowed")
+P = ParamSpec("P")
+R = TypeVar("R")
+
 # Without an owner, roles could be given at the command line alone.
 LAST_OWNER = Refused(403, "This is the last owner of the server, who must stay able to sign in")
 
@@ -79,6 +84,26 @@ class StaffAct:
 
     async def _role(self, db: Connection) -> str | None:
         return None if self.staff.account_id is None else await moderation.role_of(db, self.staff.account_id)
+
+
+def needs(
+    permission: Permission,
+) -> Callable[
+    [Callable[Concatenate[Connection, StaffAct, P], Awaitable[R]]],
+    Callable[Concatenate[Connection, StaffAct, P], Coroutine[object, object, R | Refused]],
+]:
+    """Have an act refused, in its transaction, if the role does not allow it."""
+
+    def checked(
+        do: Callable[Concatenate[Connection, StaffAct, P], Awaitable[R]],
+    ) -> Callable[Concatenate[Connection, StaffAct, P], Coroutine[object, object, R | Refused]]:
+        @wraps(do)
+        async def do_if_allowed(db: Connection, act: StaffAct, *args: P.args, **kwargs: P.kwargs) -> R | Refused:
+            return await do(db, act, *args, **kwargs) if await act.may(db, permission) else NOT_ALLOWED
+
+        return do_if_allowed
+
+    return checked
 
 
 def act_in_turn(account: AccountActor, staff: Staff) -> StaffAct:

@@ -1,7 +1,9 @@
 """The deletion of an account. Its row stays, so that the name stays taken; everything else goes, in batches."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Literal
 
 from . import sessions
 from .engine.database import Connection
@@ -23,26 +25,25 @@ MARK = """
 # Rows by which the user signs in, or that have the address or the password. Recovery codes go with `two_factor`.
 PRIVATE = ("users", "confirmations", "password_resets", "two_factor", "sign_in_challenges", "scheduled_statuses")
 
-STATUSES = "SELECT id FROM statuses WHERE account_id = $1 AND deleted_at IS NULL ORDER BY id DESC LIMIT $2"
+Kind = Literal["statuses", "followed", "followers", "blocked", "muted", "favourites", "media"]
 
-FOLLOWED = """
-    SELECT target_account_id AS id FROM follows WHERE account_id = $1
-    UNION SELECT target_account_id FROM follow_requests WHERE account_id = $1 ORDER BY id LIMIT $2
-"""
-
-FOLLOWERS = """
-    SELECT account_id AS id FROM follows WHERE target_account_id = $1
-    UNION SELECT account_id FROM follow_requests WHERE target_account_id = $1 ORDER BY id LIMIT $2
-"""
-
-BLOCKED = "SELECT target_account_id AS id FROM blocks WHERE account_id = $1 ORDER BY id LIMIT $2"
-
-MUTED = "SELECT target_account_id AS id FROM mutes WHERE account_id = $1 ORDER BY id LIMIT $2"
-
-FAVOURITES = "SELECT status_id AS id FROM favourites WHERE account_id = $1 ORDER BY id LIMIT $2"
-
-# What an open report is about stays until it is resolved, and is then deleted as media in no status are.
-MEDIA = f"SELECT m.id FROM media_attachments m WHERE m.account_id = $1 AND NOT {REPORTED} ORDER BY m.id LIMIT $2"
+# The ids of what an account still has of each kind. Requests to follow count as follows.
+LEFT: Mapping[Kind, str] = {
+    "statuses": "SELECT id FROM statuses WHERE account_id = $1 AND deleted_at IS NULL ORDER BY id DESC LIMIT $2",
+    "followed": """
+        SELECT target_account_id AS id FROM follows WHERE account_id = $1
+        UNION SELECT target_account_id FROM follow_requests WHERE account_id = $1 ORDER BY id LIMIT $2
+    """,
+    "followers": """
+        SELECT account_id AS id FROM follows WHERE target_account_id = $1
+        UNION SELECT account_id FROM follow_requests WHERE target_account_id = $1 ORDER BY id LIMIT $2
+    """,
+    "blocked": "SELECT target_account_id AS id FROM blocks WHERE account_id = $1 ORDER BY id LIMIT $2",
+    "muted": "SELECT target_account_id AS id FROM mutes WHERE account_id = $1 ORDER BY id LIMIT $2",
+    "favourites": "SELECT status_id AS id FROM favourites WHERE account_id = $1 ORDER BY id LIMIT $2",
+    # What an open report is about stays until it is resolved, and is then deleted as media in no status are.
+    "media": f"SELECT m.id FROM media_attachments m WHERE m.account_id = $1 AND NOT {REPORTED} ORDER BY m.id LIMIT $2",
+}
 
 # What is kept of deleted accounts goes with the rows of purged ones: posts for some weeks, and all that reports name.
 IS_ERASABLE = """
@@ -112,37 +113,9 @@ async def mark(db: Connection, account_id: int, now: datetime) -> DeletedAccount
     return DeletedAccount(row["files"], revoked)
 
 
-async def statuses(db: Connection, account_id: int, limit: int) -> list[int]:
-    """Return statuses that are not deleted yet."""
-    return await _ids(db, STATUSES, account_id, limit)
-
-
-async def followed(db: Connection, account_id: int, limit: int) -> list[int]:
-    """Return accounts that the account follows, or has asked to follow."""
-    return await _ids(db, FOLLOWED, account_id, limit)
-
-
-async def followers(db: Connection, account_id: int, limit: int) -> list[int]:
-    """Return accounts that follow the account, or have asked to."""
-    return await _ids(db, FOLLOWERS, account_id, limit)
-
-
-async def blocked(db: Connection, account_id: int, limit: int) -> list[int]:
-    return await _ids(db, BLOCKED, account_id, limit)
-
-
-async def muted(db: Connection, account_id: int, limit: int) -> list[int]:
-    return await _ids(db, MUTED, account_id, limit)
-
-
-async def favourites(db: Connection, account_id: int, limit: int) -> list[int]:
-    """Return statuses that the account has among its favourites."""
-    return await _ids(db, FAVOURITES, account_id, limit)
-
-
-async def media(db: Connection, account_id: int, limit: int) -> list[int]:
-    """Return attachments that are left."""
-    return await _ids(db, MEDIA, account_id, limit)
+async def left(db: Connection, kind: Kind, account_id: int, limit: int) -> list[int]:
+    """Return ids of what the account still has of a kind."""
+    return await _ids(db, LEFT[kind], account_id, limit)
 
 
 def batch(table: str, column: str) -> str:

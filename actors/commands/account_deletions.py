@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TypeAlias
 
 from ...storage import account_deletions, accounts, media, moderation, users
-from ...storage.account_deletions import DeletedAccount
+from ...storage.account_deletions import DeletedAccount, Kind
 from ...storage.engine.database import Connection
 from ..account import AccountActor
 from ..effects.access import access_ended
@@ -21,7 +22,7 @@ from ..effects.mail import MAIL, notice
 from ..effects.registry import Promise
 from ..effects.sending import account_changed
 from ..facts import ChangedAccount, ChangedUser, RevokedToken
-from ..kernel import Message, Origin, Refused, finished, turn
+from ..kernel import Answer, Message, Origin, Refused, finished, turn
 from ..mail.templates import ACCOUNT_DELETED
 from ..staff import LAST_OWNER
 from .favourites import Unfavourite, unfavourite
@@ -34,6 +35,9 @@ from .statuses import DeleteStatus, delete_status
 STATUSES_AT_ONCE = 20
 ROWS_AT_ONCE = 50
 PLAIN_ROWS_AT_ONCE = 1000
+
+# False if nothing of its kind was left.
+Eraser: TypeAlias = Callable[[AccountActor], Awaitable[bool]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,46 +151,30 @@ async def _delete_row(db: Connection, account: AccountActor, origin: Origin) -> 
 
 
 async def _erase_statuses(account: AccountActor) -> bool:
-    ids = await account.context.database.read(account_deletions.statuses, account.id, STATUSES_AT_ONCE)
+    ids = await account.context.database.read(account_deletions.left, "statuses", account.id, STATUSES_AT_ONCE)
     for id in ids:
         await finished(delete_status(account, DeleteStatus(id, delete_media=True)))
     account.context.outbox.wake()  # files
     return bool(ids)
 
 
-async def _erase_followed(account: AccountActor) -> bool:
-    ids = await account.context.database.read(account_deletions.followed, account.id, ROWS_AT_ONCE)
-    for id in ids:
-        await finished(unfollow(account, Unfollow(id)))
-    return bool(ids)
-
-
 async def _erase_followers(account: AccountActor) -> bool:
-    ids = await account.context.database.read(account_deletions.followers, account.id, ROWS_AT_ONCE)
+    ids = await account.context.database.read(account_deletions.left, "followers", account.id, ROWS_AT_ONCE)
     if ids:
         await publish_changes(account, await account.transact(remove_followers, account, ids, account.origin))
     return bool(ids)
 
 
-async def _erase_blocks(account: AccountActor) -> bool:
-    ids = await account.context.database.read(account_deletions.blocked, account.id, ROWS_AT_ONCE)
-    for id in ids:
-        await finished(unblock(account, Unblock(id)))
-    return bool(ids)
+def _eraser(kind: Kind, erase: Callable[[AccountActor, int], Answer[None]]) -> Eraser:
+    """Return what erases a batch of a kind: `erase` does it for the id of one."""
 
+    async def erase_some_of(account: AccountActor) -> bool:
+        ids = await account.context.database.read(account_deletions.left, kind, account.id, ROWS_AT_ONCE)
+        for id in ids:
+            await finished(erase(account, id))
+        return bool(ids)
 
-async def _erase_mutes(account: AccountActor) -> bool:
-    ids = await account.context.database.read(account_deletions.muted, account.id, ROWS_AT_ONCE)
-    for id in ids:
-        await finished(unmute(account, Unmute(id)))
-    return bool(ids)
-
-
-async def _erase_favourites(account: AccountActor) -> bool:
-    ids = await account.context.database.read(account_deletions.favourites, account.id, ROWS_AT_ONCE)
-    for id in ids:
-        await finished(unfavourite(account, Unfavourite(id)))
-    return bool(ids)
+    return erase_some_of
 
 
 async def _erase_media(account: AccountActor) -> bool:
@@ -197,7 +185,7 @@ async def _erase_media(account: AccountActor) -> bool:
 
 
 async def _delete_media(db: Connection, account: AccountActor, origin: Origin) -> bool:
-    ids = await account_deletions.media(db, account.id, ROWS_AT_ONCE)
+    ids = await account_deletions.left(db, "media", account.id, ROWS_AT_ONCE)
     gone = await media.delete_many(db, ids) if ids else []
     files = [file for medium in gone for file in medium.files]
     if files:
@@ -205,12 +193,12 @@ async def _delete_media(db: Connection, account: AccountActor, origin: Origin) -
     return bool(ids)
 
 
-ERASERS: Sequence[Callable[[AccountActor], Awaitable[bool]]] = (
+ERASERS: Sequence[Eraser] = (
     _erase_statuses,
-    _erase_followed,
+    _eraser("followed", lambda account, id: unfollow(account, Unfollow(id))),
     _erase_followers,
-    _erase_blocks,
-    _erase_mutes,
-    _erase_favourites,
+    _eraser("blocked", lambda account, id: unblock(account, Unblock(id))),
+    _eraser("muted", lambda account, id: unmute(account, Unmute(id))),
+    _eraser("favourites", lambda account, id: unfavourite(account, Unfavourite(id))),
     _erase_media,
 )

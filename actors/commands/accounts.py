@@ -15,10 +15,11 @@ from ..effects.mail import MAIL, mail
 from ..effects.moderation import account_moderated
 from ..kernel import Message, Refused, turn
 from ..mail.templates import APPROVAL
+from ..refusals import NOT_ALLOWED, NOT_FOUND
 from ..rules.roles import Permission
-from ..staff import LAST_OWNER, NOT_ALLOWED, Staff, StaffAct, act_in_turn
+from ..staff import LAST_OWNER, Staff, StaffAct, act_in_turn
 from .account_deletions import mark_deleted, publish_deletion
-from .moderation import NOT_FOUND, named, permitted, publish_moderation
+from .moderation import named, permitted, publish_moderation
 
 
 @dataclass(frozen=True, slots=True)

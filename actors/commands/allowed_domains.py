@@ -16,12 +16,11 @@ from ..account import AccountActor
 from ..effects.blocked_domains import domain_moderated
 from ..facts import ModeratedDomain
 from ..kernel import Message, Refused, turn
+from ..refusals import NOT_FOUND
 from ..rules.domains import DomainRules
 from ..rules.roles import Permission
 from ..server_blocks import announce_change
-from ..staff import NOT_ALLOWED, Staff, StaffAct, Target, act_in_turn
-
-NOT_FOUND = Refused(404, "Record not found")
+from ..staff import Staff, StaffAct, Target, act_in_turn, needs
 
 # What holds for domains that are not allowed. Its time is the stamp of the accounts that it has suspended.
 NOT_ALLOWED_DOMAIN = BlockedDomain(
@@ -72,10 +71,9 @@ async def _publish(account: AccountActor, domain: str) -> None:
     account.context.outbox.wake()
 
 
+@needs(Permission.MANAGE_FEDERATION)
 async def allow(db: Connection, act: StaffAct, domain: str, *, limited: bool) -> AllowedDomain | Refused:
     """Allow a domain, in a transaction. `limited` says if the server has limited federation."""
-    if not await act.may(db, Permission.MANAGE_FEDERATION):
-        return NOT_ALLOWED
     allowed = AllowedDomain(act.next_id(), domain, act.now)
     if not await allowed_domains.insert(db, allowed):
         return await allowed_domains.find_by_domain(db, domain) or NOT_FOUND
@@ -85,10 +83,9 @@ async def allow(db: Connection, act: StaffAct, domain: str, *, limited: bool) ->
     return allowed
 
 
+@needs(Permission.MANAGE_FEDERATION)
 async def disallow(db: Connection, act: StaffAct, id: int, *, limited: bool) -> AllowedDomain | Refused:
     """Allow a domain no more, in a transaction. `limited` says if the server has limited federation."""
-    if not await act.may(db, Permission.MANAGE_FEDERATION):
-        return NOT_ALLOWED
     gone = await allowed_domains.delete(db, id)
     if gone is None:
         return NOT_FOUND

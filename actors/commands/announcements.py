@@ -16,11 +16,11 @@ from ..announcing import NewAnnouncement, add, publish, remove, withdraw
 from ..effects.announcements import reaction_counted
 from ..facts import CountedReaction
 from ..kernel import Message, Refused, turn
+from ..refusals import NOT_FOUND
 from ..rules.emojis import SHORTCODE, is_unicode_emoji
 from ..rules.limits import REACTION_KINDS
 from ..staff import Staff, act_in_turn
 
-NOT_FOUND = Refused(404, "Record not found")
 NO_EMOJI = Refused(422, "Validation failed: Name is not a recognized emoji")
 TOO_MANY_KINDS = Refused(422, "Validation failed: Limit of different reactions reached")
 

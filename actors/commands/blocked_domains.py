@@ -13,12 +13,11 @@ from ..account import AccountActor
 from ..effects.blocked_domains import domain_moderated
 from ..facts import ModeratedDomain
 from ..kernel import Message, Refused, turn
+from ..refusals import NOT_FOUND
 from ..rules.domains import DomainRules, is_stricter, with_parents
 from ..rules.roles import Permission
 from ..server_blocks import announce_change
-from ..staff import NOT_ALLOWED, Staff, StaffAct, Target, act_in_turn
-
-NOT_FOUND = Refused(404, "Record not found")
+from ..staff import Staff, StaffAct, Target, act_in_turn, needs
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,10 +138,9 @@ async def _publish(account: AccountActor, domain: str) -> None:
     account.context.outbox.wake()
 
 
+@needs(Permission.MANAGE_FEDERATION)
 async def impose(db: Connection, act: StaffAct, domain: str, terms: DomainTerms) -> ImposedBlock | Refused:
     """Block a domain, in a transaction. A block that is there and forbids more stays as it is."""
-    if not await act.may(db, Permission.MANAGE_FEDERATION):
-        return NOT_ALLOWED
     before = await blocked_domains.lock(db)
     block = _new(act, domain, terms)
     existing = DomainRules(before).block_of(domain)
@@ -154,13 +152,12 @@ async def impose(db: Connection, act: StaffAct, domain: str, terms: DomainTerms)
     return ImposedBlock(block, is_new=True)
 
 
+@needs(Permission.MANAGE_FEDERATION)
 async def impose_listed(db: Connection, act: StaffAct, lines: Sequence[ListedBlock]) -> tuple[str, ...] | Refused:
     """Block the domains of a list, in a transaction, and return those that were not blocked as strictly before.
 
     Of several lines with one domain the last counts. The servers that are known are looked at once for all lines.
     """
-    if not await act.may(db, Permission.MANAGE_FEDERATION):
-        return NOT_ALLOWED
     before = await blocked_domains.lock(db)
     known, made = {one.domain: one for one in before}, list[BlockedDomain]()
     for line in {one.domain: one for one in lines}.values():
@@ -176,10 +173,9 @@ async def impose_listed(db: Connection, act: StaffAct, lines: Sequence[ListedBlo
     return tuple(block.domain for block in made)
 
 
+@needs(Permission.MANAGE_FEDERATION)
 async def change(db: Connection, act: StaffAct, id: int, terms: DomainTerms) -> BlockedDomain | Refused:
     """Change a block, in a transaction."""
-    if not await act.may(db, Permission.MANAGE_FEDERATION):
-        return NOT_ALLOWED
     before = await blocked_domains.lock(db)
     block = next((one for one in before if one.id == id), None)
     if block is None:
@@ -191,10 +187,9 @@ async def change(db: Connection, act: StaffAct, id: int, terms: DomainTerms) -> 
     return changed
 
 
+@needs(Permission.MANAGE_FEDERATION)
 async def lift(db: Connection, act: StaffAct, id: int) -> BlockedDomain | Refused:
     """End a block, in a transaction."""
-    if not await act.may(db, Permission.MANAGE_FEDERATION):
-        return NOT_ALLOWED
     before = await blocked_domains.lock(db)
     block = next((one for one in before if one.id == id), None)
     if block is None:

@@ -9,10 +9,10 @@ from ...storage.blocked_email_domains import BlockedEmailDomain
 from ...storage.engine.database import Connection
 from ..account import AccountActor
 from ..kernel import Message, Refused, turn
+from ..refusals import NOT_FOUND
 from ..rules.roles import Permission
-from ..staff import NOT_ALLOWED, Staff, StaffAct, Target, act_in_turn
+from ..staff import Staff, StaffAct, Target, act_in_turn, needs
 
-NOT_FOUND = Refused(404, "Record not found")
 TAKEN = Refused(422, "Validation failed: Domain has already been taken")
 
 
@@ -45,10 +45,9 @@ async def unblock_email_domain(account: AccountActor, message: UnblockEmailDomai
     return ended if isinstance(ended, Refused) else None
 
 
+@needs(Permission.MANAGE_BLOCKS)
 async def block(db: Connection, act: StaffAct, domain: str, allow_with_approval: bool) -> BlockedEmailDomain | Refused:
     """Block a domain, in a transaction."""
-    if not await act.may(db, Permission.MANAGE_BLOCKS):
-        return NOT_ALLOWED
     made = BlockedEmailDomain(act.next_id(), domain, allow_with_approval, act.now)
     if not await blocked_email_domains.insert(db, made):
         return TAKEN
@@ -56,10 +55,9 @@ async def block(db: Connection, act: StaffAct, domain: str, allow_with_approval:
     return made
 
 
+@needs(Permission.MANAGE_BLOCKS)
 async def unblock(db: Connection, act: StaffAct, id: int) -> BlockedEmailDomain | Refused:
     """End a block, in a transaction."""
-    if not await act.may(db, Permission.MANAGE_BLOCKS):
-        return NOT_ALLOWED
     gone = await blocked_email_domains.delete(db, id)
     if gone is None:
         return NOT_FOUND

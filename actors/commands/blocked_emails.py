@@ -9,10 +9,10 @@ from ...storage.blocked_emails import BlockedEmail
 from ...storage.engine.database import Connection
 from ..account import AccountActor
 from ..kernel import Message, Refused, turn
+from ..refusals import NOT_FOUND
 from ..rules.roles import Permission
-from ..staff import NOT_ALLOWED, Staff, StaffAct, Target, act_in_turn
+from ..staff import Staff, StaffAct, Target, act_in_turn, needs
 
-NOT_FOUND = Refused(404, "Record not found")
 TAKEN = Refused(422, "Validation failed: Canonical email hash has already been taken")
 
 
@@ -43,10 +43,9 @@ async def unblock_email(account: AccountActor, message: UnblockEmail) -> Refused
     return ended if isinstance(ended, Refused) else None
 
 
+@needs(Permission.MANAGE_BLOCKS)
 async def block(db: Connection, act: StaffAct, email_hash: bytes) -> BlockedEmail | Refused:
     """Block an address, in a transaction."""
-    if not await act.may(db, Permission.MANAGE_BLOCKS):
-        return NOT_ALLOWED
     made = BlockedEmail(act.next_id(), email_hash, act.now)
     if not await blocked_emails.insert(db, made):
         return TAKEN
@@ -54,10 +53,9 @@ async def block(db: Connection, act: StaffAct, email_hash: bytes) -> BlockedEmai
     return made
 
 
+@needs(Permission.MANAGE_BLOCKS)
 async def unblock(db: Connection, act: StaffAct, id: int) -> BlockedEmail | Refused:
     """End a block, in a transaction."""
-    if not await act.may(db, Permission.MANAGE_BLOCKS):
-        return NOT_ALLOWED
     gone = await blocked_emails.delete(db, id)
     if gone is None:
         return NOT_FOUND

@@ -11,11 +11,11 @@ from ...storage.blocked_networks import BlockedNetwork, NetworkSeverity, Network
 from ...storage.engine.database import Connection
 from ..account import AccountActor
 from ..kernel import Message, Refused, turn
+from ..refusals import NOT_FOUND
 from ..rules.roles import Permission
 from ..server_blocks import announce_change
-from ..staff import NOT_ALLOWED, Staff, StaffAct, Target, act_in_turn
+from ..staff import Staff, StaffAct, Target, act_in_turn, needs
 
-NOT_FOUND = Refused(404, "Record not found")
 TAKEN = Refused(422, "Validation failed: Ip has already been taken")
 NO_SEVERITY = Refused(422, "Validation failed: Severity can't be blank")
 
@@ -94,10 +94,9 @@ async def _done(
         return TAKEN
 
 
+@needs(Permission.MANAGE_BLOCKS)
 async def block(db: Connection, act: StaffAct, network: str, terms: NetworkTerms) -> BlockedNetwork | Refused:
     """Block a network, in a transaction. Raises NetworkTaken."""
-    if not await act.may(db, Permission.MANAGE_BLOCKS):
-        return NOT_ALLOWED
     if terms.severity is None:
         return NO_SEVERITY
     made = terms.of(BlockedNetwork(act.next_id(), network, terms.severity, "", act.now, None), act.now)
@@ -106,10 +105,9 @@ async def block(db: Connection, act: StaffAct, network: str, terms: NetworkTerms
     return made
 
 
+@needs(Permission.MANAGE_BLOCKS)
 async def change(db: Connection, act: StaffAct, id: int, terms: NetworkTerms) -> BlockedNetwork | Refused:
     """Change a block, in a transaction. Raises NetworkTaken."""
-    if not await act.may(db, Permission.MANAGE_BLOCKS):
-        return NOT_ALLOWED
     found = await blocked_networks.lock(db, id)
     if found is None:
         return NOT_FOUND
@@ -119,10 +117,9 @@ async def change(db: Connection, act: StaffAct, id: int, terms: NetworkTerms) ->
     return changed
 
 
+@needs(Permission.MANAGE_BLOCKS)
 async def unblock(db: Connection, act: StaffAct, id: int) -> BlockedNetwork | Refused:
     """End a block, in a transaction."""
-    if not await act.may(db, Permission.MANAGE_BLOCKS):
-        return NOT_ALLOWED
     found = await blocked_networks.lock(db, id)
     if found is None:
         return NOT_FOUND

@@ -9,8 +9,9 @@ from ...storage.engine.database import Connection
 from ..account import AccountActor
 from ..facts import MarkedStatus
 from ..kernel import Message, Refused, turn
+from ..refusals import NOT_FOUND
 from .interacting import original_of
-from .statuses import NOT_FOUND, find_original
+from .statuses import find_original
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from ...storage.engine.database import Connection
 from ..account import AccountActor
 from ..facts import ChangedConversationMutes
 from ..kernel import Message, Refused, turn
-from .interacting import NOT_ALLOWED
-from .statuses import NOT_FOUND, find_original
+from ..refusals import NOT_ALLOWED, NOT_FOUND
+from .statuses import find_original
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,7 @@ from ..account import AccountActor
 from ..conversations import ShownConversation, shown_conversations
 from ..facts import ChangedConversation, ChangedOwnRows
 from ..kernel import Answer, Message, Refused, SystemMessage, turn
-
-NOT_FOUND = Refused(404, "Record not found")
+from ..refusals import NOT_FOUND
 
 
 @dataclass(frozen=True, slots=True)

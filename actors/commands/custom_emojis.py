@@ -13,10 +13,10 @@ from ..account import AccountActor
 from ..custom_emojis import NOTICE
 from ..effects.files import files_unused
 from ..kernel import Message, Refused, turn
+from ..refusals import NOT_FOUND
 from ..rules.roles import Permission
-from ..staff import NOT_ALLOWED, Staff, StaffAct, Target, act_in_turn
+from ..staff import Staff, StaffAct, Target, act_in_turn, needs
 
-NOT_FOUND = Refused(404, "Record not found")
 TAKEN = Refused(422, "Validation failed: Shortcode has already been taken")
 
 
@@ -110,12 +110,11 @@ async def _show(account: AccountActor) -> None:
     account.context.outbox.wake()
 
 
+@needs(Permission.MANAGE_CUSTOM_EMOJIS)
 async def add(
     db: Connection, act: StaffAct, wanted: Sequence[NewEmoji], *, replacing: bool = False
 ) -> list[CustomEmoji] | Refused:
     """Add emoji, in a transaction: all or none. With `replacing` they take the place of those with the same names."""
-    if not await act.may(db, Permission.MANAGE_CUSTOM_EMOJIS):
-        return NOT_ALLOWED
     names = {one.shortcode for one in wanted}
     taken = [one for one in await custom_emojis.lock(db) if one.shortcode in names]
     if taken and not replacing:
@@ -132,12 +131,11 @@ async def add(
     return added
 
 
+@needs(Permission.MANAGE_CUSTOM_EMOJIS)
 async def change(
     db: Connection, act: StaffAct, id: int, changes: EmojiChanges, files: EmojiFiles | None = None
 ) -> CustomEmoji | Refused:
     """Change an emoji, in a transaction."""
-    if not await act.may(db, Permission.MANAGE_CUSTOM_EMOJIS):
-        return NOT_ALLOWED
     before = await _find(db, id)
     if before is None:
         return NOT_FOUND
@@ -151,10 +149,9 @@ async def change(
     return changed
 
 
+@needs(Permission.MANAGE_CUSTOM_EMOJIS)
 async def remove(db: Connection, act: StaffAct, id: int) -> Refused | None:
     """Remove an emoji, in a transaction."""
-    if not await act.may(db, Permission.MANAGE_CUSTOM_EMOJIS):
-        return NOT_ALLOWED
     found = await _find(db, id)
     if found is None:
         return NOT_FOUND

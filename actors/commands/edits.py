@@ -25,6 +25,7 @@ from ..effects.registry import Promise
 from ..effects.statuses import status_edited
 from ..facts import AddedNotifications, ChangedConversation, ChangedStatus, EditedStatus
 from ..kernel import Message, Origin, Refused, turn
+from ..refusals import NOT_ALLOWED, NOT_FOUND
 from ..rules import text
 from ..rules.attachments import BESIDE_A_QUOTE, complaint
 from ..rules.languages import language_code
@@ -32,8 +33,8 @@ from ..rules.links import link_of
 from ..rules.polls import PollTerms
 from ..sending.statuses import send_edit
 from ..statuses import ShownStatus
-from .interacting import NOT_ALLOWED, invalid
-from .statuses import BLANK, NOT_FOUND, Written, add_to_conversations, quote_policy, says_nothing, wake_previews, write
+from .interacting import invalid
+from .statuses import BLANK, Written, add_to_conversations, quote_policy, says_nothing, wake_previews, write
 
 NO_DEADLINE = invalid("Deadline can't be blank")
 SHORTEST = timedelta(milliseconds=1)  # between two states of a status: other servers are told its times so exactly

@@ -9,7 +9,8 @@ from ...storage import endorsements, relations
 from ...storage.engine.database import Connection
 from ..account import AccountActor
 from ..kernel import Message, Refused, turn
-from .relations import NOT_FOUND, find_present
+from ..refusals import NOT_FOUND
+from .relations import find_present
 
 NOT_FOLLOWED = Refused(422, "Validation failed: You must be already following the person you want to endorse")
 

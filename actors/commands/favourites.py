@@ -12,9 +12,10 @@ from ...storage.statuses import Status
 from ..account import AccountActor
 from ..facts import MarkedStatus
 from ..kernel import Message, Origin, Refused, turn
+from ..refusals import NOT_FOUND
 from ..sending.interactions import send_like, send_unlike
 from .interacting import Interaction, admit, original_of, promise
-from .statuses import NOT_FOUND, find_original
+from .statuses import find_original
 from .undoing import undone
 
 

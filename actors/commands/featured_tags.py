@@ -11,11 +11,11 @@ from ...storage.featured_tags import FeaturedTag
 from ...storage.statuses import StatusTag
 from ..account import AccountActor
 from ..kernel import Message, Origin, Refused, turn
+from ..refusals import NOT_FOUND
 from ..rules.limits import FEATURED_TAGS
 from ..rules.text import Hashtag
 from ..sending.interactions import send_featured_tag
 from .interacting import invalid
-from .statuses import NOT_FOUND
 
 TOO_MANY = invalid("You have already featured the maximum number of hashtags")
 

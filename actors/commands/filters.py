@@ -16,6 +16,7 @@ from ...storage.filters import Filter, FilterAction, FilterKeyword, FilterStatus
 from ..account import AccountActor
 from ..facts import ChangedFilters
 from ..kernel import Message, Refused, turn
+from ..refusals import NOT_FOUND
 from ..rules.limits import (
     FILTER_KEYWORDS,
     FILTER_KEYWORDS_CHARACTERS,
@@ -24,7 +25,7 @@ from ..rules.limits import (
     FILTERS,
 )
 from .interacting import invalid
-from .statuses import NOT_FOUND, find_visible
+from .statuses import find_visible
 
 TOO_MANY = invalid("You have reached the maximum number of filters")
 TOO_MANY_KEYWORDS = invalid("You have reached the maximum number of filter keywords")

@@ -12,10 +12,10 @@ from ...storage.notifications import NewNotification
 from ..account import AccountActor
 from ..effects.reminders import Unlocked
 from ..kernel import Message, Origin, Refused, turn
+from ..refusals import NOT_FOUND
 from ..sending.relations import send_acceptances, send_rejections
 from .pairs import PairChanges, promise_follower_changes, publish_changes
 
-NOT_FOUND = Refused(404, "Record not found")
 AT_ONCE = 100  # requests in one transaction: each takes a lock in PostgreSQL, and a place in a mailbox of 256
 
 

@@ -18,7 +18,7 @@ from ..account import AccountActor
 from ..effects.imports import ImportSome, import_waits
 from ..effects.lists import list_changed
 from ..facts import ChangedList
-from ..kernel import Message, Origin, Refused, finished, turn
+from ..kernel import Answer, Message, Origin, Refused, finished, turn
 from ..rules.identity import domain_of
 from ..rules.limits import LISTS
 from .bookmarks import Bookmark, Unbookmark, bookmark, unbookmark
@@ -190,32 +190,16 @@ async def _surplus(account: AccountActor, found: Import) -> list[int]:
     return await account.context.database.read(imports.surplus, found, BATCH)
 
 
-async def _clear_following(account: AccountActor, found: Import) -> bool:
-    surplus = await _surplus(account, found)
-    for id in surplus:
-        await finished(unfollow(account, Unfollow(id)))
-    return bool(surplus)
+def _ends_with(undo: Callable[[AccountActor, int], Answer[None]]) -> Callable[[AccountActor, Import], Awaitable[bool]]:
+    """Return what removes a batch of rows: `undo` does it for the id of one."""
 
+    async def clear(account: AccountActor, found: Import) -> bool:
+        surplus = await _surplus(account, found)
+        for id in surplus:
+            await finished(undo(account, id))
+        return bool(surplus)
 
-async def _clear_blocks(account: AccountActor, found: Import) -> bool:
-    surplus = await _surplus(account, found)
-    for id in surplus:
-        await finished(unblock(account, Unblock(id)))
-    return bool(surplus)
-
-
-async def _clear_mutes(account: AccountActor, found: Import) -> bool:
-    surplus = await _surplus(account, found)
-    for id in surplus:
-        await finished(unmute(account, Unmute(id)))
-    return bool(surplus)
-
-
-async def _clear_bookmarks(account: AccountActor, found: Import) -> bool:
-    surplus = await _surplus(account, found)
-    for id in surplus:
-        await finished(unbookmark(account, Unbookmark(id)))
-    return bool(surplus)
+    return clear
 
 
 async def _clear_domain_blocks(account: AccountActor, found: Import) -> bool:
@@ -248,10 +232,10 @@ async def _delete(db: Connection, account: AccountActor, list_id: int, origin: O
 
 
 CLEARING: Mapping[str, Callable[[AccountActor, Import], Awaitable[bool]]] = {
-    "following": _clear_following,
-    "blocks": _clear_blocks,
-    "mutes": _clear_mutes,
+    "following": _ends_with(lambda account, id: unfollow(account, Unfollow(id))),
+    "blocks": _ends_with(lambda account, id: unblock(account, Unblock(id))),
+    "mutes": _ends_with(lambda account, id: unmute(account, Unmute(id))),
     "lists": _clear_lists,
-    "bookmarks": _clear_bookmarks,
+    "bookmarks": _ends_with(lambda account, id: unbookmark(account, Unbookmark(id))),
     "domain_blocks": _clear_domain_blocks,
 }

@@ -15,9 +15,7 @@ from ..effects.registry import Promise
 from ..effects.statuses import counts_changed
 from ..facts import AddedNotifications, ChangedStatus, Fact
 from ..kernel import Origin, Refused
-from .statuses import NOT_FOUND
-
-NOT_ALLOWED = Refused(403, "This action is not allowed")
+from ..refusals import NOT_ALLOWED, NOT_FOUND
 
 
 @dataclass(frozen=True, slots=True)

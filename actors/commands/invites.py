@@ -11,7 +11,7 @@ from ...storage.invites import Invite
 from ..account import AccountActor
 from ..kernel import Message, Refused, turn
 from ..rules.roles import Permission
-from ..staff import NOT_ALLOWED, Staff, StaffAct, Target, act_in_turn
+from ..staff import Staff, StaffAct, Target, act_in_turn, needs
 
 COMMENT_CHARACTERS = 420
 TOO_LONG = Refused(422, f"The comment has more than {COMMENT_CHARACTERS} characters.")
@@ -56,10 +56,9 @@ async def expire_invite(account: AccountActor, message: ExpireInvite) -> Refused
     return await account.transact(expire, act_in_turn(account, message.staff), message.code)
 
 
+@needs(Permission.MANAGE_INVITES)
 async def create(db: Connection, act: StaffAct, wanted: NewInvite) -> Invite | Refused:
     """Make an invite, in a transaction."""
-    if not await act.may(db, Permission.MANAGE_INVITES):
-        return NOT_ALLOWED
     if len(wanted.comment) > COMMENT_CHARACTERS:
         return TOO_LONG
     ends = act.now + timedelta(days=wanted.days) if wanted.days else None
@@ -71,10 +70,9 @@ async def create(db: Connection, act: StaffAct, wanted: NewInvite) -> Invite | R
     return invite
 
 
+@needs(Permission.MANAGE_INVITES)
 async def expire(db: Connection, act: StaffAct, code: str) -> Refused | None:
     """End an invite, in a transaction. Refused for one that can't be used any more."""
-    if not await act.may(db, Permission.MANAGE_INVITES):
-        return NOT_ALLOWED
     ended = await invites.expire(db, code, act.now)
     if ended is None:
         return NOT_VALID

@@ -13,8 +13,9 @@ from ..effects.lists import list_changed
 from ..entity import EntityActor
 from ..facts import ChangedList
 from ..kernel import Message, Origin, Refused, turn
+from ..refusals import NOT_FOUND
 from ..rules.limits import LISTS
-from ..timelines.list import NOT_FOUND, ListTimeline
+from ..timelines.list import ListTimeline
 
 TOO_MANY = Refused(422, "Validation failed: You have reached the maximum number of lists")
 NOT_FOLLOWED = Refused(422, "Validation failed: Account must be a followed account")

@@ -11,8 +11,8 @@ from ...storage.media import Media, ProcessedMedia
 from ..account import AccountActor
 from ..effects.files import files_placed, files_unused
 from ..kernel import Message, Origin, Refused, SystemMessage, turn
+from ..refusals import NOT_FOUND
 
-NOT_FOUND = Refused(404, "Record not found")
 IN_USE = Refused(422, "Media attachment is currently used by a status")
 FAILED = Refused(422, "Error processing thumbnail for uploaded media")
 # Enough for the drafts of one person. It limits the unprocessed files of one account on the disk.

@@ -24,12 +24,11 @@ from ..effects.moderation import (
 )
 from ..effects.sending import account_changed
 from ..kernel import Message, Refused, turn
+from ..refusals import NOT_ALLOWED, NOT_FOUND
 from ..rules.roles import Permission
-from ..staff import LAST_OWNER, NOT_ALLOWED, Staff, StaffAct, Target, act_in_turn
+from ..staff import LAST_OWNER, Staff, StaffAct, Target, act_in_turn
 from .account_deletions import delete_if_suspended
 from .striking import Struck, publish_strike, strike
-
-NOT_FOUND = Refused(404, "Record not found")
 
 Action = Literal["none", "disable", "sensitive", "silence", "suspend"]
 # The names of the ends of states, in the audit log.

@@ -10,8 +10,7 @@ from ...storage.paging import Page
 from ..account import AccountActor
 from ..facts import ChangedOwnRows
 from ..kernel import Answer, Message, Refused, SystemMessage, turn
-
-NOT_FOUND = Refused(404, "Record not found")
+from ..refusals import NOT_FOUND
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,11 @@ from ...storage.statuses import Status
 from ..account import AccountActor
 from ..facts import MarkedStatus
 from ..kernel import Message, Origin, Refused, turn
+from ..refusals import NOT_FOUND
 from ..rules.limits import PINS, PINS_ELSEWHERE
 from ..sending.interactions import send_pin
 from .interacting import invalid
-from .statuses import NOT_FOUND, find_visible
+from .statuses import find_visible
 
 TOO_MANY = invalid("You have already pinned the maximum number of posts")
 

@@ -14,9 +14,10 @@ from ..account import AccountActor
 from ..effects.sending import tallies_changed
 from ..facts import ChangedStatus, MarkedStatus
 from ..kernel import Message, Origin, Refused, turn
+from ..refusals import NOT_FOUND
 from ..sending.interactions import send_votes
 from .interacting import admit, invalid, promise
-from .statuses import NOT_FOUND, find_original
+from .statuses import find_original
 
 OWN = invalid("You cannot vote in your own polls")
 ENDED = invalid("The poll has already ended")

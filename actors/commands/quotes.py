@@ -11,10 +11,10 @@ from ..account import AccountActor
 from ..effects.statuses import counts_changed, quotes_ended, status_edited
 from ..facts import ChangedStatus, EditedStatus, EndedQuotes
 from ..kernel import Message, Origin, Refused, SystemMessage, turn
+from ..refusals import NOT_ALLOWED, NOT_FOUND
 from ..sending.quotes import send_quote_answer
 from ..sending.revocations import send_revocations
-from .interacting import NOT_ALLOWED
-from .statuses import NOT_FOUND, find_original, find_visible
+from .statuses import find_original, find_visible
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from ...storage.engine.database import Connection
 from ...storage.statuses import Status
 from ..account import relation_of
 from ..kernel import Refused
+from ..refusals import NOT_ALLOWED
 from ..rules.visibility import Perspective, Quotable, approval_for
-from .relations import NOT_ALLOWED
 
 NO_QUOTED = Refused(404, "The post you are trying to quote does not appear to exist.")
 

@@ -23,9 +23,10 @@ from ..facts import (
     UnmarkedStatus,
 )
 from ..kernel import Message, Origin, Refused, turn
+from ..refusals import NOT_ALLOWED, NOT_FOUND
 from ..sending.statuses import send_boost
-from .interacting import NOT_ALLOWED, admit, original_of
-from .statuses import NOT_FOUND, DeleteStatus, choose_visibility, delete, find_original
+from .interacting import admit, original_of
+from .statuses import DeleteStatus, choose_visibility, delete, find_original
 from .undoing import undone
 
 

@@ -26,6 +26,7 @@ from ..account import AccountActor, expired, relation_of
 from ..effects.registry import Promise
 from ..effects.reminders import MuteEnded, forget_reminder, reminder
 from ..kernel import Message, Origin, Refused, turn
+from ..refusals import NOT_ALLOWED, NOT_FOUND
 from ..rules.limits import FOLLOWS
 from ..sending.relations import (
     follow_uri,
@@ -42,8 +43,6 @@ from .undoing import undone
 
 P = ParamSpec("P")
 
-NOT_FOUND = Refused(404, "Record not found")
-NOT_ALLOWED = Refused(403, "This action is not allowed")
 NOT_ONESELF = Refused(403, "Following your own account is not allowed")
 TOO_MANY = Refused(422, f"Validation failed: You cannot follow more than {FOLLOWS} people")
 

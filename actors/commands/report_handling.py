@@ -14,11 +14,11 @@ from ...storage.engine.database import Connection
 from ...storage.reports import Category, Report, ReportNote
 from ..account import AccountActor
 from ..kernel import Message, Refused, turn
+from ..refusals import NOT_FOUND
 from ..rules.limits import REPORT_NOTE_CHARACTERS
 from ..rules.roles import Permission, may
-from ..staff import NOT_ALLOWED, Staff, StaffAct, Target, act_in_turn
+from ..staff import Staff, StaffAct, Target, act_in_turn, needs
 
-NOT_FOUND = Refused(404, "Record not found")
 NO_RULES = Refused(422, "Validation failed: Rule ids must be blank")
 NO_STAFF = Refused(422, "Validation failed: Assigned account may not handle reports")
 BLANK = Refused(422, "Validation failed: Content can't be blank")
@@ -157,9 +157,8 @@ async def add_note(db: Connection, act: StaffAct, id: int, content: str) -> Repo
     return report
 
 
+@needs(Permission.MANAGE_REPORTS)
 async def _lock(db: Connection, act: StaffAct, id: int) -> Report | Refused:
-    if not await act.may(db, Permission.MANAGE_REPORTS):
-        return NOT_ALLOWED
     return await reports.lock(db, id) or NOT_FOUND
 
 

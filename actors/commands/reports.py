@@ -15,11 +15,11 @@ from ..effects.notifications import notifications_added
 from ..effects.reports import report_mail
 from ..facts import AddedNotifications
 from ..kernel import Message, Origin, Refused, first_id_at, turn
+from ..refusals import NOT_FOUND
 from ..rules.roles import Permission, roles_with
 from ..sending.accounts import send_report
 from ..statuses import ShownStatus, may_see
 
-NOT_FOUND = Refused(404, "Record not found")
 A_DAY = timedelta(days=1)
 MOST_A_DAY = 400  # by one account of another server, which is often its server's own for all its users
 

@@ -21,6 +21,7 @@ from ...storage.statuses import NewStatus, Status
 from ..account import AccountActor
 from ..effects.reminders import StatusDue, forget_reminder, reminder
 from ..kernel import Message, Origin, Refused, turn
+from ..refusals import NOT_FOUND
 from ..rules import text
 from ..rules.languages import language_code
 from ..rules.limits import SCHEDULED_STATUSES, SCHEDULED_STATUSES_A_DAY
@@ -30,7 +31,6 @@ from .quoting import NO_QUOTED, refuse_quote
 from .statuses import (
     KEY_LIFETIME,
     NO_PARENT,
-    NOT_FOUND,
     Published,
     PublishStatus,
     UnexpectedMentions,

@@ -47,6 +47,7 @@ from ..facts import (
 )
 from ..kernel import Message, Origin, Refused, turn
 from ..outbox import told_by_turns
+from ..refusals import NOT_FOUND
 from ..rules import text
 from ..rules.attachments import complaint
 from ..rules.languages import language_code
@@ -58,7 +59,6 @@ from .quoting import NO_QUOTED, admit_quote
 
 KEY_LIFETIME = timedelta(hours=1)  # of an Idempotency-Key, from the success on
 NO_PARENT = Refused(404, "The post you are trying to reply to does not appear to exist.")
-NOT_FOUND = Refused(404, "Record not found")
 BLANK = Refused(422, "Validation failed: Text can't be blank")
 
 

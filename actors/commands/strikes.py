@@ -14,11 +14,12 @@ from ..account import AccountActor
 from ..effects.mail import MAIL
 from ..effects.strikes import ActOnStatuses, appeal_mail, strike_carried_out
 from ..kernel import Message, Origin, Refused, SystemMessage, finished, turn
+from ..refusals import NOT_ALLOWED, NOT_FOUND
 from ..rules.roles import Permission, roles_with
-from ..staff import NOT_ALLOWED, Staff, StaffAct, Target, act_in_turn
+from ..staff import Staff, StaffAct, Target, act_in_turn
 from .edits import mark_sensitive
 from .interacting import invalid
-from .moderation import NOT_FOUND, leave, named, publish_moderation
+from .moderation import leave, named, publish_moderation
 from .statuses import DeleteStatus, delete_status
 from .striking import Struck, publish_strike, strike
 

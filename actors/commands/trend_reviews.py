@@ -10,10 +10,9 @@ from ...storage.engine.database import Connection
 from ..account import AccountActor
 from ..facts import ChangedTrends
 from ..kernel import Message, Refused, turn
+from ..refusals import NOT_FOUND
 from ..rules.roles import Permission
-from ..staff import NOT_ALLOWED, Staff, StaffAct, Target, act_in_turn
-
-NOT_FOUND = Refused(404, "Record not found")
+from ..staff import Staff, StaffAct, Target, act_in_turn, needs
 
 # A tag is named by its name, a publisher by its domain, a link by the id of its card, the others by their ids.
 Kind = Literal["tag", "link", "publisher", "status", "author"]
@@ -57,10 +56,9 @@ async def change_tag(account: AccountActor, message: ChangeTag) -> Refused | Non
     return refused or await account.publish(ChangedTrends())
 
 
+@needs(Permission.MANAGE_TAXONOMIES)
 async def review(db: Connection, act: StaffAct, kind: Kind, key: int | str, *, trendable: bool) -> Refused | None:
     """Decide whether something may trend, in a transaction."""
-    if not await act.may(db, Permission.MANAGE_TAXONOMIES):
-        return NOT_ALLOWED
     if not await _store(db, act, kind, key, trendable=trendable):
         return NOT_FOUND
     named = Target(kind, key if isinstance(key, int) else None, str(key))
@@ -68,10 +66,9 @@ async def review(db: Connection, act: StaffAct, kind: Kind, key: int | str, *, t
     return None
 
 
+@needs(Permission.MANAGE_TAXONOMIES)
 async def change(db: Connection, act: StaffAct, wanted: ChangeTag) -> Refused | None:
     """Change what a hashtag may do, in a transaction."""
-    if not await act.may(db, Permission.MANAGE_TAXONOMIES):
-        return NOT_ALLOWED
     changes = {"usable": wanted.usable, "listable": wanted.listable, "trendable": wanted.trendable}
     name = await tags.change(db, wanted.id, act.now, display_name=wanted.display_name, **changes)
     if name is None:

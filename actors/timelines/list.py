@@ -14,11 +14,10 @@ from ...storage.paging import Page
 from ...storage.timeline_entries import TimelineEntry
 from ..account import perspective_of
 from ..context import ActorContext
-from ..kernel import Answer, Cell, Message, Refused, Runtime, turn
+from ..kernel import Answer, Cell, Message, Runtime, turn
+from ..refusals import NOT_FOUND
 from ..rules.visibility import ANONYMOUS, belongs_in_list
 from .timeline import Timeline
-
-NOT_FOUND = Refused(404, "Record not found")
 
 
 @dataclass(frozen=True, slots=True)

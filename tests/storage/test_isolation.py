@@ -15,7 +15,8 @@ from troupe.actors.commands.moderation import ModerateAccount, moderate, undo
 from troupe.actors.commands.quoting import admit_quote
 from troupe.actors.commands.strikes import ModerateStatuses, strike_statuses
 from troupe.actors.kernel import Refused
-from troupe.actors.staff import NOT_ALLOWED, Staff, StaffAct
+from troupe.actors.refusals import NOT_ALLOWED
+from troupe.actors.staff import Staff, StaffAct
 from troupe.http.oauth.token import TokenRequest, exchange
 from troupe.storage import (
     accounts,

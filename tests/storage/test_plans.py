@@ -510,18 +510,7 @@ QUERIES = [
     ("link to a new address", email_changes.FIND, (b"x" * 32, NOW)),
     ("two-factor", two_factor.FIND, (7,)),
     ("challenge", two_factor.FIND_CHALLENGE, (b"x" * 32, NOW, 5)),
-    *(
-        (f"left of a deleted account: {name}", query, (7, 20))
-        for name, query in {
-            "statuses": account_deletions.STATUSES,
-            "followed": account_deletions.FOLLOWED,
-            "followers": account_deletions.FOLLOWERS,
-            "blocked": account_deletions.BLOCKED,
-            "muted": account_deletions.MUTED,
-            "favourites": account_deletions.FAVOURITES,
-            "media": account_deletions.MEDIA,
-        }.items()
-    ),
+    *((f"left of a deleted account: {name}", query, (7, 20)) for name, query in account_deletions.LEFT.items()),
     *(
         (f"left of a deleted account: {table}, {column}", account_deletions.batch(table, column), (7, 1000))
         for table, column in account_deletions.PLAIN
