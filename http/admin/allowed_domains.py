@@ -7,8 +7,8 @@ from ...actors.rules.roles import Permission
 from ...storage import allowed_domains
 from ..access.authentication import Viewer
 from ..access.context import HttpContext
+from ..access.rows import find_row
 from ..answers.answer import Answer, json
-from ..answers.errors import NotFound
 from ..entities.allowed_domain import allowed_domain_fields
 from ..intake.domains import Domain
 from ..intake.paging import Paged
@@ -28,9 +28,7 @@ async def show_all(context: HttpContext, request: Request, paged: Paged) -> Answ
 
 @api.get("/api/v1/admin/domain_allows/<id>", auth="user", scopes=READ, permission=PERMISSION)
 async def show(context: HttpContext, id: int) -> Answer:
-    found = await context.database.read(allowed_domains.find, id)
-    if found is None:
-        raise NotFound
+    found = await find_row(context, allowed_domains.find, id)
     return json(allowed_domain_fields(found))
 
 

@@ -12,8 +12,9 @@ from ...storage import blocked_domains
 from ...storage.blocked_domains import BlockedDomain, Severity
 from ..access.authentication import Viewer
 from ..access.context import HttpContext
+from ..access.rows import find_row
 from ..answers.answer import EMPTY, Answer, json
-from ..answers.errors import NotFound, invalid
+from ..answers.errors import invalid
 from ..entities.blocked_domain import blocked_domain_fields
 from ..intake.domains import Domain
 from ..intake.input import Input
@@ -63,9 +64,7 @@ async def show_all(context: HttpContext, request: Request, paged: Paged) -> Answ
 
 @api.get("/api/v1/admin/domain_blocks/<id>", auth="user", scopes=READ, permission=PERMISSION)
 async def show(context: HttpContext, id: int) -> Answer:
-    found = await context.database.read(blocked_domains.find, id)
-    if found is None:
-        raise NotFound
+    found = await find_row(context, blocked_domains.find, id)
     return json(blocked_domain_fields(found))
 
 

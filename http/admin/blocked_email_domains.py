@@ -12,8 +12,9 @@ from ...storage import blocked_email_domains
 from ...storage.blocked_email_domains import BlockedEmailDomain
 from ..access.authentication import Viewer
 from ..access.context import HttpContext
+from ..access.rows import find_row
 from ..answers.answer import EMPTY, Answer, json
-from ..answers.errors import NotFound, invalid
+from ..answers.errors import invalid
 from ..entities.blocked_email_domain import DAYS, blocked_email_domain_fields
 from ..intake.input import Input
 from ..intake.paging import Paged
@@ -50,9 +51,7 @@ async def show_all(context: HttpContext, request: Request, paged: Paged) -> Answ
 
 @api.get("/api/v1/admin/email_domain_blocks/<id>", auth="user", scopes=READ, permission=PERMISSION)
 async def show(context: HttpContext, id: int) -> Answer:
-    found = await context.database.read(blocked_email_domains.find, id)
-    if found is None:
-        raise NotFound
+    found = await find_row(context, blocked_email_domains.find, id)
     return json((await _shown(context, [found]))[0])
 
 

@@ -11,8 +11,9 @@ from ...actors.rules.roles import Permission
 from ...storage import blocked_emails
 from ..access.authentication import Viewer
 from ..access.context import HttpContext
+from ..access.rows import find_row
 from ..answers.answer import EMPTY, Answer, json
-from ..answers.errors import NotFound, invalid
+from ..answers.errors import invalid
 from ..entities.blocked_email import blocked_email_fields
 from ..intake.input import Input
 from ..intake.paging import Paged
@@ -60,9 +61,7 @@ async def show_all(context: HttpContext, request: Request, paged: Paged) -> Answ
 
 @api.get("/api/v1/admin/canonical_email_blocks/<id>", auth="user", scopes=READ, permission=PERMISSION)
 async def show(context: HttpContext, id: int) -> Answer:
-    found = await context.database.read(blocked_emails.find, id)
-    if found is None:
-        raise NotFound
+    found = await find_row(context, blocked_emails.find, id)
     return json(blocked_email_fields(found))
 
 

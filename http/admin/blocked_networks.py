@@ -10,11 +10,12 @@ from ...actors.rules.limits import BLOCK_COMMENT_CHARACTERS
 from ...actors.rules.networks import address_of, network_of
 from ...actors.rules.roles import Permission
 from ...storage import blocked_networks
-from ...storage.blocked_networks import BlockedNetwork, NetworkSeverity
+from ...storage.blocked_networks import NetworkSeverity
 from ..access.authentication import Viewer
 from ..access.context import HttpContext
+from ..access.rows import find_row
 from ..answers.answer import EMPTY, Answer, json
-from ..answers.errors import NotFound, invalid
+from ..answers.errors import invalid
 from ..entities.blocked_network import blocked_network_fields
 from ..intake.input import Input
 from ..intake.paging import Paged
@@ -66,7 +67,7 @@ async def show_all(context: HttpContext, request: Request, paged: Paged) -> Answ
 
 @api.get("/api/v1/admin/ip_blocks/<id>", auth="user", scopes=READ, permission=PERMISSION)
 async def show(context: HttpContext, id: int) -> Answer:
-    return json(blocked_network_fields(await find_block(context, id)))
+    return json(blocked_network_fields(await find_row(context, blocked_networks.find, id)))
 
 
 @api.post("/api/v1/admin/ip_blocks", auth="user", scopes=WRITE, permission=PERMISSION)
@@ -82,7 +83,7 @@ async def block(context: HttpContext, request: Request, viewer: Viewer, wanted: 
 async def change(
     context: HttpContext, request: Request, viewer: Viewer, id: int, wanted: NetworkBlockParameters
 ) -> Answer:
-    terms, found = wanted.terms(), await find_block(context, id)
+    terms, found = wanted.terms(), await find_row(context, blocked_networks.find, id)
     check_access(context, request, terms.network or found.network, terms.severity or found.severity)
     message = ChangeNetworkBlock(await staff_of(context, viewer), id, terms)
     return json(blocked_network_fields(await viewer.ask(message)))
@@ -92,14 +93,6 @@ async def change(
 async def unblock(context: HttpContext, viewer: Viewer, id: int) -> Answer:
     await viewer.ask(UnblockNetwork(await staff_of(context, viewer), id))
     return EMPTY
-
-
-async def find_block(context: HttpContext, id: int) -> BlockedNetwork:
-    """Return a block. Raises NotFound."""
-    found = await context.database.read(blocked_networks.find, id)
-    if found is None:
-        raise NotFound
-    return found
 
 
 def check_access(context: HttpContext, request: Request, network: str, severity: NetworkSeverity | None) -> None:

@@ -17,8 +17,9 @@ from ...storage.custom_emojis import CustomEmoji
 from ...storage.media import ProcessedMedia
 from ..access.authentication import Viewer
 from ..access.context import HttpContext
+from ..access.rows import find_row
 from ..answers.answer import EMPTY, Answer, json
-from ..answers.errors import NotFound, invalid
+from ..answers.errors import invalid
 from ..entities.custom_emoji import managed_emoji_fields
 from ..intake.input import Input
 from ..intake.paging import Paged
@@ -73,7 +74,7 @@ async def show_all(context: HttpContext, request: Request, paged: Paged) -> Answ
 
 @api.get("/api/v1/admin/custom_emojis/<id>", auth="user", scopes=READ, permission=PERMISSION)
 async def show(context: HttpContext, id: int) -> Answer:
-    return _answer(context, await _find(context, id))
+    return _answer(context, await find_row(context, custom_emojis.find, id))
 
 
 @api.post(
@@ -93,7 +94,7 @@ async def add(context: HttpContext, viewer: Viewer, wanted: UploadedEmoji) -> An
 async def change(context: HttpContext, viewer: Viewer, id: int, wanted: ChangedEmoji) -> Answer:
     """Change an emoji. Its name stays: texts have it."""
     changes, staff = wanted.changes(), await staff_of(context, viewer)
-    await _find(context, id)
+    await find_row(context, custom_emojis.find, id)
     if wanted.image is None:
         return _answer(context, await viewer.ask(ChangeEmoji(staff, id, changes)))
     async with uploads.emoji(context, viewer.account_id, wanted.image) as made:
@@ -104,13 +105,6 @@ async def change(context: HttpContext, viewer: Viewer, id: int, wanted: ChangedE
 async def remove(context: HttpContext, viewer: Viewer, id: int) -> Answer:
     await viewer.ask(RemoveEmoji(await staff_of(context, viewer), id))
     return EMPTY
-
-
-async def _find(context: HttpContext, id: int) -> CustomEmoji:
-    found = await context.database.read(custom_emojis.find, id)
-    if found is None:
-        raise NotFound
-    return found
 
 
 def files_of(made: ProcessedMedia) -> EmojiFiles:

@@ -10,8 +10,8 @@ from ...storage import reports
 from ...storage.reports import Report, ReportFilter
 from ..access.authentication import Viewer
 from ..access.context import HttpContext
+from ..access.rows import find_row
 from ..answers.answer import Answer, array
-from ..answers.errors import NotFound
 from ..intake.ids import AccountId, MaybeIds
 from ..intake.input import Input
 from ..intake.paging import Paged, links
@@ -58,9 +58,7 @@ async def show_all(context: HttpContext, request: Request, viewer: Viewer, wante
 
 @api.get("/api/v1/admin/reports/<id>", **READING)
 async def show(context: HttpContext, viewer: Viewer, id: int) -> Answer:
-    found = await context.database.read(reports.find, id)
-    if found is None:
-        raise NotFound
+    found = await find_row(context, reports.find, id)
     return await _answer(context, viewer, found)
 
 

@@ -9,6 +9,7 @@ from ...storage import strikes
 from ...storage.strikes import Strike
 from ..access.authentication import Viewer
 from ..access.context import HttpContext
+from ..access.rows import find_row
 from ..answers.answer import Answer, array
 from ..answers.errors import NotFound
 from ..entities.strike import appeal_json
@@ -53,10 +54,7 @@ async def _decide(context: HttpContext, viewer: Viewer, id: int, *, approved: bo
 
 
 async def _find(context: HttpContext, id: int) -> Strike:
-    found = await context.database.read(strikes.find_appealed, id)
-    if found is None:
-        raise NotFound
-    return found
+    return await find_row(context, strikes.find_appealed, id)
 
 
 async def _render(context: HttpContext, struck: Strike) -> bytes:

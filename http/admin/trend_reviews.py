@@ -9,6 +9,7 @@ from ...actors.trends import find_links, find_statuses, find_tags, last_days
 from ...storage import preview_cards, tags
 from ..access.authentication import Viewer
 from ..access.context import HttpContext
+from ..access.rows import find_row
 from ..answers.answer import Answer, array, json
 from ..answers.errors import NotFound
 from ..entities.preview_card import card_fields, link_fields
@@ -78,9 +79,7 @@ async def review_status(context: HttpContext, request: Request, viewer: Viewer, 
 @api.post("/api/v1/admin/trends/links/<id>/reject", auth="user", scopes=WRITE, permission=MANAGE)
 async def review_link(context: HttpContext, request: Request, viewer: Viewer, id: int) -> Answer:
     """Let a link trend, or keep it out of the trends."""
-    card = await context.database.read(preview_cards.find_by_id, id)
-    if card is None:
-        raise NotFound
+    card = await find_row(context, preview_cards.find_by_id, id)
     await _review(context, request, viewer, "link", id)
     reviewed: dict[str, object] = {"id": str(id), "requires_review": False, "history": []}
     return json(card_fields(card, context.settings.base_url, None) | reviewed)

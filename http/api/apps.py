@@ -10,8 +10,9 @@ from ...storage.oauth import Application, Token
 from ...storage.secrets import hash_of
 from ..access import rates, scopes
 from ..access.context import HttpContext
+from ..access.rows import find_row
 from ..answers.answer import Answer, json
-from ..answers.errors import NotFound, invalid
+from ..answers.errors import invalid
 from ..entities.application import application_fields, credential_application_fields
 from ..intake.input import Input
 from ..intake.parameters import Line, MaybeLine, Several, Text
@@ -58,9 +59,7 @@ async def register(context: HttpContext, new: NewApplication) -> Answer:
 @api.get("/api/v1/apps/verify_credentials", auth="app")
 async def show_own(context: HttpContext, token: Token) -> Answer:
     """The application that the token belongs to."""
-    application = await context.database.read(oauth.find_application, token.application_id)
-    if application is None:
-        raise NotFound
+    application = await find_row(context, oauth.find_application, token.application_id)
     return json(application_fields(application, context.push_key.public))
 
 

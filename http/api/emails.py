@@ -12,8 +12,9 @@ from ..access.authentication import Viewer
 from ..access.context import HttpContext
 from ..access.emails import verdict_on
 from ..access.registration import count_mail
+from ..access.rows import find_row
 from ..answers.answer import EMPTY, Answer, json
-from ..answers.errors import Forbidden, NotFound
+from ..answers.errors import Forbidden
 from ..intake.input import Input
 from ..intake.parameters import Text
 from ..intake.request import Request
@@ -35,9 +36,7 @@ class NewEmail(Input):
 )
 async def resend_confirmation(context: HttpContext, request: Request, viewer: Viewer, given: NewEmail) -> Answer:
     """Send another confirmation mail, to another address if one is given."""
-    user = await context.database.read(users.find_user, viewer.account_id)
-    if user is None:
-        raise NotFound
+    user = await find_row(context, users.find_user, viewer.account_id)
     if user.created_by_application_id != viewer.token.application_id:
         raise Forbidden(OTHER_APP)
     if user.confirmed_at is not None:

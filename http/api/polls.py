@@ -9,6 +9,7 @@ from ...actors.statuses import ShownStatus
 from ...storage import polls
 from ..access.authentication import Viewer
 from ..access.context import HttpContext
+from ..access.rows import find_row
 from ..answers.answer import Answer, json
 from ..answers.errors import NotFound, missing
 from ..entities.custom_emoji import emojis_of_poll
@@ -51,9 +52,7 @@ async def vote(context: HttpContext, viewer: Viewer, id: int, ballot: Ballot) ->
 
 async def _find_asking(context: HttpContext, viewer: Viewer | None, poll_id: int) -> ShownStatus:
     """The status that a poll belongs to, if the viewer may see it."""
-    status_id = await context.database.read(polls.status_of, poll_id)
-    if status_id is None:
-        raise NotFound
+    status_id = await find_row(context, polls.status_of, poll_id)
     shown = await find_visible(context, viewer, status_id)
     if viewer is None and shown.status.visibility != "public":
         raise NotFound

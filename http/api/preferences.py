@@ -5,15 +5,13 @@ from __future__ import annotations
 from ...storage import users
 from ..access.authentication import Viewer
 from ..access.context import HttpContext
+from ..access.rows import find_row
 from ..answers.answer import Answer, json
-from ..answers.errors import NotFound
 from ..entities.preferences import preferences_fields
 from ..router import api
 
 
 @api.get("/api/v1/preferences", auth="user", scopes=("read:accounts",))
 async def show(context: HttpContext, viewer: Viewer) -> Answer:
-    user = await context.database.read(users.find_user, viewer.account_id)
-    if user is None:
-        raise NotFound
+    user = await find_row(context, users.find_user, viewer.account_id)
     return json(preferences_fields(user))

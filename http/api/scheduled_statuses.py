@@ -9,8 +9,9 @@ from ...actors.rules.instants import instant_of
 from ...storage import scheduled_statuses
 from ..access.authentication import Viewer
 from ..access.context import HttpContext
+from ..access.rows import find_row
 from ..answers.answer import EMPTY, Answer, json
-from ..answers.errors import NotFound, Unprocessable
+from ..answers.errors import Unprocessable
 from ..entities.scheduled_status import scheduled_status_fields
 from ..intake.input import Input
 from ..intake.paging import Paged, links
@@ -72,7 +73,5 @@ async def cancel(viewer: Viewer, id: int) -> Answer:
 
 async def _answer(context: HttpContext, viewer: Viewer, id: int) -> Answer:
     """Answer with a scheduled status of the viewer's. 404 for those of other accounts, as for missing ones."""
-    found = await context.database.read(scheduled_statuses.find, id, viewer.account_id)
-    if found is None:
-        raise NotFound
+    found = await find_row(context, scheduled_statuses.find, id, viewer.account_id)
     return json(scheduled_status_fields(found, context.settings.base_url))

@@ -9,8 +9,9 @@ from ...actors.rules.domains import registrable
 from ...storage import accounts
 from ..access import limits, rates
 from ..access.context import HttpContext
+from ..access.rows import find_row
 from ..answers.answer import Answer
-from ..answers.errors import Forbidden, HttpError, Malformed, NotFound, TooMany
+from ..answers.errors import Forbidden, HttpError, Malformed, TooMany
 from ..intake.request import Request
 from ..router import api
 
@@ -28,9 +29,7 @@ async def receive(context: HttpContext, request: Request) -> Answer:
 
 @api.post("/users/<name>/inbox", body_limit=LARGEST_DOCUMENT)
 async def receive_for(context: HttpContext, request: Request, name: str) -> Answer:
-    account = await context.database.read(accounts.find_by_acct, name, None)
-    if account is None:
-        raise NotFound
+    account = await find_row(context, accounts.find_by_acct, name, None)
     return await _receive(context, request, account.username)
 
 

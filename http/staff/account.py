@@ -148,7 +148,7 @@ def _repeated(posted: ActForm) -> list[tuple[str, str]]:
 
 
 # `Any`: facts of a template.
-async def _page(me: StaffMember, id: int, *, problem: str | None = None, **facts: Any) -> Answer:
+async def _page(me: StaffMember, id: int, **facts: Any) -> Answer:
     context = me.context
     account = await context.accounts.find(id)
     if account is None or account.deleted_at is not None:
@@ -165,8 +165,6 @@ async def _page(me: StaffMember, id: int, *, problem: str | None = None, **facts
     named = [one.account_id for one in found if one.account_id] + ([invited_by] if invited_by else [])
     return me.page(
         "account.html",
-        status=422 if problem else 200,
-        problem=problem,
         line=line_of(account, user),
         account=account,
         account_user=user,

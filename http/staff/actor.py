@@ -97,9 +97,8 @@ def _path(address: Address) -> str:
 
 
 # `Any`: facts of a template.
-def _page(me: StaffMember, address: Address, *, problem: str | None = None, **facts: Any) -> Answer:
-    status, query = 422 if problem else 200, urlencode({"address": str(address)})
-    return me.page("actor.html", status=status, problem=problem, query=query, **_facts(me, address), **facts)
+def _page(me: StaffMember, address: Address, **facts: Any) -> Answer:
+    return me.page("actor.html", query=urlencode({"address": str(address)}), **_facts(me, address), **facts)
 
 
 # `Any`: facts of a template.

@@ -9,8 +9,9 @@ from ...actors.kernel import Refused
 from ...actors.rules.roles import Permission
 from ...storage import allowed_domains
 from ..access.context import HttpContext
+from ..access.rows import find_row
 from ..answers.answer import Answer, redirect
-from ..answers.errors import HttpError, NotFound
+from ..answers.errors import HttpError
 from ..intake.domains import Domain
 from ..intake.paging import Paged
 from ..intake.request import Request
@@ -55,9 +56,7 @@ async def allow(context: HttpContext, request: Request, posted: AllowForm) -> An
 async def disallow(context: HttpContext, request: Request, id: int, posted: DangerousForm) -> Answer:
     """Allow a domain no more."""
     me = await staff_sender(context, request, posted, PERMISSION)
-    found = await context.database.read(allowed_domains.find, id)
-    if found is None:
-        raise NotFound
+    found = await find_row(context, allowed_domains.find, id)
     warning = SUSPENDS if context.settings.limited_federation else HAS_NO_EFFECT
     question = Question(f"Allow {found.domain} no more", warning, "Allow no more", PATH)
     if (asking := await me.confirmed(posted, question)) is not None:
@@ -66,20 +65,12 @@ async def disallow(context: HttpContext, request: Request, id: int, posted: Dang
     return redirect(with_done(PATH, "disallowed")) if problem is None else await _page(me, problem=problem)
 
 
-async def _page(
-    me: StaffMember,
-    wanted: AllowedQuery | None = None,
-    *,
-    problem: str | None = None,
-    typed: str = "",
-    **facts: Any,  # of a template
-) -> Answer:
+# `Any`: facts of a template.
+async def _page(me: StaffMember, wanted: AllowedQuery | None = None, *, typed: str = "", **facts: Any) -> Answer:
     page = (wanted or AllowedQuery()).page(ON_A_PAGE)
     found = await me.context.database.read(allowed_domains.page, page)
     return me.page(
         "allowed_domains.html",
-        status=422 if problem else 200,
-        problem=problem,
         typed=typed,
         domains=found,
         note=None if me.context.settings.limited_federation else HAS_NO_EFFECT,

@@ -85,18 +85,11 @@ async def _done(me: StaffMember, message: Message[None], done: str) -> Answer:
     return redirect(with_done(PATH, done)) if problem is None else await _page(me, problem=problem)
 
 
-async def _page(
-    me: StaffMember,
-    *,
-    problem: str | None = None,
-    typed: AnnouncementForm | None = None,
-    **facts: Any,  # facts of a template
-) -> Answer:
+# `Any`: facts of a template.
+async def _page(me: StaffMember, *, typed: AnnouncementForm | None = None, **facts: Any) -> Answer:
     found, now = await me.context.database.read(announcements.find_all), me.context.clock.now()
     return me.page(
         "announcements.html",
-        status=422 if problem else 200,
-        problem=problem,
         typed=typed or AnnouncementForm(),
         announcements=[(one, state_of(one, now)) for one in reversed(found)],
         most=ANNOUNCEMENT_CHARACTERS,

@@ -25,9 +25,10 @@ from ...actors.rules.limits import BLOCK_COMMENT_CHARACTERS
 from ...actors.rules.roles import Permission
 from ...storage import blocked_domains
 from ..access.context import HttpContext
+from ..access.rows import find_row
 from ..admin.blocked_domains import DomainBlockParameters
 from ..answers.answer import Answer, redirect
-from ..answers.errors import HttpError, NotFound
+from ..answers.errors import HttpError
 from ..intake.paging import Paged
 from ..intake.parameters import Text
 from ..intake.request import Request
@@ -206,26 +207,18 @@ def _text(file: Upload | None) -> str:
 
 
 async def _page_of(me: StaffMember, id: int, problem: str | None = None) -> Answer:
-    found = await me.context.database.read(blocked_domains.find, id)
-    if found is None:
-        raise NotFound
-    return me.page(
-        "domain.html", status=422 if problem else 200, problem=problem, block=found, severities=SEVERITIES,
-        most=BLOCK_COMMENT_CHARACTERS,
-    )  # fmt: skip
+    found = await find_row(me.context, blocked_domains.find, id)
+    return me.page("domain.html", problem=problem, block=found, severities=SEVERITIES, most=BLOCK_COMMENT_CHARACTERS)
 
 
 async def _page(
-    me: StaffMember, wanted: DomainQuery | None = None, *, problem: str | None = None, typed: BlockForm | None = None,
-    # `Any`: facts of a template.
-    **facts: Any,
+    me: StaffMember, wanted: DomainQuery | None = None, *, typed: BlockForm | None = None,
+    **facts: Any,  # of a template
 ) -> Answer:  # fmt: skip
     page = (wanted or DomainQuery()).page(ON_A_PAGE)
     found = await me.context.database.read(blocked_domains.page, page)
     return me.page(
         "domains.html",
-        status=422 if problem else 200,
-        problem=problem,
         typed=typed or BlockForm(),
         severities=SEVERITIES,
         most=BLOCK_COMMENT_CHARACTERS,

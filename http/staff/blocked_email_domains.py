@@ -60,8 +60,7 @@ async def unblock(context: HttpContext, request: Request, id: int, posted: Staff
 
 
 async def _page(
-    me: StaffMember, wanted: EmailDomainQuery | None = None, *, problem: str | None = None,
-    typed: EmailDomainForm | None = None,
+    me: StaffMember, wanted: EmailDomainQuery | None = None, *, typed: EmailDomainForm | None = None,
     **facts: Any,  # of a template
 ) -> Answer:  # fmt: skip
     database, page = me.context.database, (wanted or EmailDomainQuery()).page(ON_A_PAGE)
@@ -72,8 +71,6 @@ async def _page(
     attempts = {id: sum(uses for (block, _), (_, uses) in history.items() if block == id) for id in ids}
     return me.page(
         "email_domains.html",
-        status=422 if problem else 200,
-        problem=problem,
         typed=typed or EmailDomainForm(),
         blocks=[(one, attempts[one.id]) for one in found],
         days=DAYS,

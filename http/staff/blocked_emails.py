@@ -83,7 +83,6 @@ async def _page(
     me: StaffMember,
     wanted: EmailQuery | None = None,
     *,
-    problem: str | None = None,
     typed: str = "",
     tested: str = "",
     marked: BlockedEmail | None = None,
@@ -93,8 +92,6 @@ async def _page(
     found = await me.context.database.read(blocked_emails.page, page)
     return me.page(
         "emails.html",
-        status=422 if problem else 200,
-        problem=problem,
         typed=typed,
         tested=tested,
         marked=marked,

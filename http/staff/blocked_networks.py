@@ -11,7 +11,8 @@ from ...actors.rules.limits import BLOCK_COMMENT_CHARACTERS
 from ...actors.rules.roles import Permission
 from ...storage import blocked_networks
 from ..access.context import HttpContext
-from ..admin.blocked_networks import NetworkBlockParameters, check_access, find_block
+from ..access.rows import find_row
+from ..admin.blocked_networks import NetworkBlockParameters, check_access
 from ..answers.answer import Answer, redirect
 from ..answers.errors import HttpError
 from ..intake.paging import Paged
@@ -91,7 +92,7 @@ async def show_one(context: HttpContext, request: Request, id: int) -> Answer:
 async def change(context: HttpContext, request: Request, id: int, posted: NetworkForm) -> Answer:
     """Change a block."""
     me = await staff_sender(context, request, posted, PERMISSION)
-    found = await find_block(context, id)
+    found = await find_row(context, blocked_networks.find, id)
     try:
         terms = posted.wanted()
         check_access(context, request, terms.network or found.network, terms.severity or found.severity)
@@ -115,14 +116,13 @@ def _sentence(error: HttpError | Refused) -> str:
 
 async def _page_of(me: StaffMember, id: int, problem: str | None = None) -> Answer:
     return me.page(
-        "network.html", status=422 if problem else 200, problem=problem, block=await find_block(me.context, id),
+        "network.html", problem=problem, block=await find_row(me.context, blocked_networks.find, id),
         severities=SEVERITIES, ends=[("kept", "As it is"), *END_WORDS], most=BLOCK_COMMENT_CHARACTERS,
     )  # fmt: skip
 
 
 async def _page(
-    me: StaffMember, wanted: NetworkQuery | None = None, *, problem: str | None = None,
-    typed: NetworkForm | None = None,
+    me: StaffMember, wanted: NetworkQuery | None = None, *, typed: NetworkForm | None = None,
     **facts: Any,  # of a template
 ) -> Answer:  # fmt: skip
     page = (wanted or NetworkQuery()).page(ON_A_PAGE)
@@ -130,8 +130,6 @@ async def _page(
     now = me.context.clock.now()
     return me.page(
         "networks.html",
-        status=422 if problem else 200,
-        problem=problem,
         typed=typed or NetworkForm(),
         severities=SEVERITIES,
         severity_words=dict(SEVERITIES),

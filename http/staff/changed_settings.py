@@ -96,14 +96,12 @@ def _made(me: StaffMember, setting: LiveSetting, stored: str | None) -> ShownSet
 
 
 # `Any`: facts of a template.
-async def _page(me: StaffMember, wanted: SettingsQuery, *, problem: str | None = None, **facts: Any) -> Answer:
+async def _page(me: StaffMember, wanted: SettingsQuery, **facts: Any) -> Answer:
     context, page = me.context, wanted.page(SHOWN_CHANGES)
     stored = await context.database.read(changed_settings.find_all)
     entries = await context.database.read(audit_log.page, AuditFilter(target_type="setting"), page)
     return me.page(
         "settings.html",
-        status=422 if problem else 200,
-        problem=problem,
         typed=facts.pop("typed", {}),
         groups=_by_group([_made(me, one, stored.get(one.name)) for one in LIVE_SETTINGS.values()]),
         without_mail=context.sign_ups.closed_without_mail,

@@ -9,9 +9,10 @@ from ...actors.kernel import Refused
 from ...actors.rules.roles import Permission
 from ...storage import custom_emojis
 from ..access.context import HttpContext
+from ..access.rows import find_row
 from ..admin.custom_emojis import ChangedEmoji, UploadedEmoji, files_of
 from ..answers.answer import Answer, redirect
-from ..answers.errors import HttpError, NotFound
+from ..answers.errors import HttpError
 from ..entities.custom_emoji import emoji_fields
 from ..intake.paging import Paged
 from ..intake.parameters import Flag
@@ -107,9 +108,7 @@ async def able(context: HttpContext, request: Request, id: int, posted: AbleForm
 async def remove(context: HttpContext, request: Request, id: int, posted: DangerousForm) -> Answer:
     """Remove an emoji with its files."""
     me = await staff_sender(context, request, posted, PERMISSION)
-    found = await context.database.read(custom_emojis.find, id)
-    if found is None:
-        raise NotFound
+    found = await find_row(context, custom_emojis.find, id)
     warning = "Its files are deleted. Texts that have its name in colons show the name alone."
     question = Question(f"Remove the emoji {found.shortcode}", warning, "Remove", PATH)
     if (asking := await me.confirmed(posted, question)) is not None:
@@ -119,13 +118,11 @@ async def remove(context: HttpContext, request: Request, id: int, posted: Danger
 
 
 # `Any`: facts of a template.
-async def _page(me: StaffMember, wanted: EmojiQuery, *, problem: str | None = None, **facts: Any) -> Answer:
+async def _page(me: StaffMember, wanted: EmojiQuery, **facts: Any) -> Answer:
     page = wanted.page(ON_A_PAGE)
     found = await me.context.database.read(custom_emojis.page, page)
     return me.page(
         "emoji.html",
-        status=422 if problem else 200,
-        problem=problem,
         emojis=[(one, emoji_fields(one, HERE)["static_url"]) for one in found],
         around=around(me.request, page, [one.id for one in found]),
         **facts,

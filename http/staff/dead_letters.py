@@ -12,8 +12,8 @@ from ...actors.rules.roles import Permission
 from ...storage import dead_letters
 from ...storage.dead_letters import DeadLetter
 from ..access.context import HttpContext
+from ..access.rows import find_row
 from ..answers.answer import Answer, redirect
-from ..answers.errors import NotFound
 from ..intake.paging import Paged
 from ..intake.parameters import Flag
 from ..intake.request import Request
@@ -57,14 +57,14 @@ async def show(context: HttpContext, request: Request, wanted: LetterQuery) -> A
 async def show_one(context: HttpContext, request: Request, id: int, wanted: ShownTexts) -> Answer:
     """Show one, with the texts of people masked unless they are asked for."""
     me = await staff_member(context, request, PERMISSION)
-    return _page(me, await _find(context, id), texts=wanted.texts)
+    return _page(me, await find_row(context, dead_letters.find, id), texts=wanted.texts)
 
 
 @api.post(f"{PATH}/<id>/replay", page=True)
 async def send_again(context: HttpContext, request: Request, id: int, posted: StaffForm) -> Answer:
     """Send the message again, and delete the letter when it is handled."""
     me = await staff_sender(context, request, posted, PERMISSION)
-    letter = await _find(context, id)
+    letter = await find_row(context, dead_letters.find, id)
     try:
         await replay(context.runtime, letter, PATIENCE)
     except Refused:
@@ -82,7 +82,7 @@ async def send_again(context: HttpContext, request: Request, id: int, posted: St
 async def drop(context: HttpContext, request: Request, id: int, posted: DangerousForm) -> Answer:
     """Delete a dead letter."""
     me = await staff_sender(context, request, posted, PERMISSION)
-    letter = await _find(context, id)
+    letter = await find_row(context, dead_letters.find, id)
     warning = "What the message wants is never done."
     question = Question(f"Drop {letter.kind} to {letter.address}", warning, "Drop", f"{PATH}/{id}")
     if (asking := await me.confirmed(posted, question)) is not None:
@@ -93,25 +93,10 @@ async def drop(context: HttpContext, request: Request, id: int, posted: Dangerou
     return redirect(with_done(PATH, "dropped"))
 
 
-async def _find(context: HttpContext, id: int) -> DeadLetter:
-    letter = await context.database.read(dead_letters.find, id)
-    if letter is None:
-        raise NotFound
-    return letter
-
-
-def _page(
-    me: StaffMember,
-    letter: DeadLetter,
-    *,
-    texts: bool = False,
-    problem: str | None = None,
-    **facts: Any,  # of a template
-) -> Answer:
+# `Any`: facts of a template.
+def _page(me: StaffMember, letter: DeadLetter, *, texts: bool = False, **facts: Any) -> Answer:
     return me.page(
         "dead_letter.html",
-        status=422 if problem else 200,
-        problem=problem,
         letter=letter,
         error=letter.error if texts else me.context.operations.without_texts(letter.error),
         contents=letter.message if texts else masked(letter.message),

@@ -64,13 +64,11 @@ def _within(count: int | None, most: int) -> bool:
 
 
 # `Any`: facts of a template.
-async def _page(me: StaffMember, *, problem: str | None = None, **facts: Any) -> Answer:
+async def _page(me: StaffMember, **facts: Any) -> Answer:
     context = me.context
     found, now = await context.database.read(invites.find_all), context.clock.now()
     return me.page(
         "invites.html",
-        status=422 if problem else 200,
-        problem=problem,
         invites=[(one, one.is_valid(now)) for one in reversed(found)],
         names=await context.accounts.find_many([one.account_id for one in found if one.account_id is not None]),
         address=f"{context.settings.base_url}/auth/sign_up?invite=",

@@ -98,11 +98,12 @@ class StaffMember:
         return None
 
     # `Any`: each template has its own facts.
-    def page(self, template: str, *, status: int = 200, **facts: Any) -> Answer:
-        """Return a page for staff."""
+    def page(self, template: str, *, problem: str | None = None, trouble: str | None = None, **facts: Any) -> Answer:
+        """Return a page for staff. It says what was wrong with a form (`problem`), or with the server (`trouble`)."""
         return live_page(
             f"staff/{template}",
-            status=status,
+            status=422 if problem or facts.get("problems") else 200,
+            problem=problem or trouble,
             server=self.context.settings.title,
             user=self.user,
             sections=sections_for(self.user.role, self.request.path),
@@ -125,7 +126,6 @@ class StaffMember:
                 return None
         return self.page(
             "confirm.html",
-            status=422 if problems else 200,
             question=question,
             repeated=repeated,
             action=self.request.path,

@@ -93,13 +93,11 @@ async def _after(me: StaffMember, done: int | Refused, words: str) -> Answer:
 
 
 # `Any`: facts of a template.
-async def _page(me: StaffMember, wanted: EffectQuery, *, problem: str | None = None, **facts: Any) -> Answer:
+async def _page(me: StaffMember, wanted: EffectQuery, **facts: Any) -> Answer:
     context, now = me.context, me.context.clock.now()
     found = await context.database.read(outbox_upkeep.waiting, wanted.chosen(), SHOWN)
     return me.page(
         "outbox.html",
-        status=422 if problem else 200,
-        problem=problem,
         wanted=wanted,
         effects=[(one, _state(one, now), _error(me, one), masked(one.payload)) for one in found],
         most=SHOWN,

@@ -14,9 +14,9 @@ from ...storage.audit_log import AuditEntry, AuditFilter
 from ...storage.paging import Page
 from ...storage.reports import Report
 from ..access.context import HttpContext
+from ..access.rows import find_row
 from ..admin.moderation import MOST_TEXT
 from ..answers.answer import Answer, redirect
-from ..answers.errors import NotFound
 from ..intake.ids import MaybeIds
 from ..intake.parameters import Choice, Prose
 from ..intake.request import Request
@@ -112,11 +112,9 @@ async def _done(me: StaffMember, id: int, message: Message[Report], done: str, w
 
 
 # `Any`: facts of a template.
-async def _page(me: StaffMember, id: int, *, problem: str | None = None, written: str = "", **facts: Any) -> Answer:
+async def _page(me: StaffMember, id: int, *, written: str = "", **facts: Any) -> Answer:
     context = me.context
-    report = await context.database.read(reports.find, id)
-    if report is None:
-        raise NotFound
+    report = await find_row(context, reports.find, id)
     notes = await context.database.read(reports.notes, id, MOST_NOTES)
     names = await names_in(context, [report], [one.account_id for one in notes])
     target = names.get(report.target_account_id)
@@ -126,8 +124,6 @@ async def _page(me: StaffMember, id: int, *, problem: str | None = None, written
     kept = await context.database.read(statuses.find_many, list(report.status_ids)) if report.status_ids else {}
     return me.page(
         "report.html",
-        status=422 if problem else 200,
-        problem=problem,
         written=written,
         report=report,
         names=names,

@@ -77,34 +77,22 @@ async def remove(context: HttpContext, request: Request, id: int, posted: Danger
     return redirect(with_done(PATH, "removed")) if problem is None else await _page_of(me, id, problem=problem)
 
 
-async def _page_of(
-    me: StaffMember,
-    id: int,
-    *,
-    problem: str | None = None,
-    typed: RuleForm | None = None,
-    **facts: Any,  # of a template
-) -> Answer:
+# `Any`: facts of a template.
+async def _page_of(me: StaffMember, id: int, *, typed: RuleForm | None = None, **facts: Any) -> Answer:
     files, trouble = await files_of(me.context)
     rule = next((one for one in files.rules if one.id == id), None)
     if rule is None:
         raise NotFound
     return me.page(
-        "rule.html", status=422 if problem else 200, problem=problem or trouble, rule=rule,
-        typed=typed or RuleForm(), version_of=version_of, most_text=RULE_CHARACTERS, most_hint=HINT_CHARACTERS,
-        **facts,
+        "rule.html", trouble=trouble, rule=rule, typed=typed or RuleForm(), version_of=version_of,
+        most_text=RULE_CHARACTERS, most_hint=HINT_CHARACTERS, **facts,
     )  # fmt: skip
 
 
-async def _page(
-    me: StaffMember,
-    *,
-    problem: str | None = None,
-    typed: RuleForm | None = None,
-    **facts: Any,  # of a template
-) -> Answer:
+# `Any`: facts of a template.
+async def _page(me: StaffMember, *, typed: RuleForm | None = None, **facts: Any) -> Answer:
     files, trouble = await files_of(me.context)
     return me.page(
-        "rules.html", status=422 if problem else 200, problem=problem or trouble, rules=files.rules,
+        "rules.html", trouble=trouble, rules=files.rules,
         typed=typed or RuleForm(), most_text=RULE_CHARACTERS, most_hint=HINT_CHARACTERS, **facts,
     )  # fmt: skip

@@ -6,8 +6,8 @@ from ...actors.commands.strikes import DecideAppeal
 from ...actors.rules.roles import Permission
 from ...storage import strikes
 from ..access.context import HttpContext
+from ..access.rows import find_row
 from ..answers.answer import Answer, redirect
-from ..answers.errors import NotFound
 from ..intake.paging import Paged
 from ..intake.parameters import Flag
 from ..intake.request import Request
@@ -38,9 +38,7 @@ async def show(context: HttpContext, request: Request, wanted: AppealQuery) -> A
 async def decide(context: HttpContext, request: Request, id: int, posted: DecisionForm) -> Answer:
     """End a strike and what it did, or let it stand."""
     me = await staff_sender(context, request, posted, PERMISSION)
-    struck = await context.database.read(strikes.find_appealed, id)
-    if struck is None:
-        raise NotFound
+    struck = await find_row(context, strikes.find_appealed, id)
     problem = await me.attempt(DecideAppeal(me.staff, id, posted.approved), struck.target_account_id)
     if problem is not None:
         return await _page(me, AppealQuery(), problem)
@@ -53,7 +51,6 @@ async def _page(me: StaffMember, wanted: AppealQuery, problem: str | None = None
     named = [id for one in found for id in (one.target_account_id, one.account_id) if id is not None]
     return me.page(
         "appeals.html",
-        status=422 if problem else 200,
         problem=problem,
         done=words_of(wanted, DONE),
         strikes=found,

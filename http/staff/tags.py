@@ -49,7 +49,6 @@ async def show(context: HttpContext, request: Request, wanted: TagQuery) -> Answ
     listed = await context.database.read(tags.all_reviewed, page)
     return me.page(
         "tags.html",
-        status=422 if name else 200,
         problem="No post here has this hashtag." if name else None,
         name=wanted.name,
         tags=listed,
@@ -78,14 +77,12 @@ async def change(context: HttpContext, request: Request, id: int, posted: Change
 
 
 # `Any`: facts of a template.
-async def _page(me: StaffMember, id: int, *, problem: str | None = None, **facts: Any) -> Answer:
+async def _page(me: StaffMember, id: int, **facts: Any) -> Answer:
     context, found = me.context, await find(me.context, id)
     days = last_days(context.clock.now())
     uses = (await context.database.read(tags.uses, [id], [first_id_at(day) for day in days])).get(id, {})
     return me.page(
         "tag.html",
-        status=422 if problem else 200,
-        problem=problem,
         tag=found.tag,
         decided=found,
         days=[(day, *uses.get(number, (0, 0))) for number, day in reversed(list(enumerate(days)))],

@@ -88,14 +88,8 @@ def _day(written: str) -> date | None:
         return None
 
 
-async def _page(
-    me: StaffMember,
-    day: date | None,
-    *,
-    problem: str | None = None,
-    typed: TermsForm | None = None,
-    **facts: Any,  # of a template
-) -> Answer:
+# `Any`: facts of a template.
+async def _page(me: StaffMember, day: date | None, *, typed: TermsForm | None = None, **facts: Any) -> Answer:
     files, trouble = await files_of(me.context)
     texts = {effective: source.markdown for effective, source in files.terms}
     today = me.context.clock.now().astimezone(UTC).date()
@@ -104,8 +98,7 @@ async def _page(
     form = typed or TermsForm(day="" if changed is None else str(changed), text=texts[changed] if changed else "")
     return me.page(
         "terms.html",
-        status=422 if problem else 200,
-        problem=problem or trouble,
+        trouble=trouble,
         terms=[
             (one, "in force" if one == in_force else "past" if one <= today else "future", len(text))
             for one, text in reversed(texts.items())

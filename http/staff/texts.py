@@ -85,13 +85,8 @@ async def files_of(context: HttpContext) -> tuple[PolicyFiles, str | None]:
         return PolicyFiles(), f"The texts can't be read, and visitors see those before: {error}."
 
 
-async def _page(
-    me: StaffMember,
-    *,
-    problem: str | None = None,
-    typed: dict[str, str] | None = None,
-    **facts: Any,  # of a template
-) -> Answer:
+# `Any`: facts of a template.
+async def _page(me: StaffMember, *, typed: dict[str, str] | None = None, **facts: Any) -> Answer:
     files, trouble = await files_of(me.context)
     stored = {
         name: "" if source is None else source.markdown
@@ -99,8 +94,7 @@ async def _page(
     }
     return me.page(
         "texts.html",
-        status=422 if problem else 200,
-        problem=problem or trouble,
+        trouble=trouble,
         texts=stored | (typed or {}),
         versions={name: version_of(text) for name, text in stored.items()},
         most=LARGEST_FILE,

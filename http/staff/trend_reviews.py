@@ -95,12 +95,10 @@ async def review(context: HttpContext, request: Request, posted: ReviewForm) -> 
 
 
 # `Any`: facts of a template.
-async def _page(me: StaffMember, shown: Listed, *, problem: str | None = None, **facts: Any) -> Answer:
+async def _page(me: StaffMember, shown: Listed, **facts: Any) -> Answer:
     find = {"tags": _tags, "links": _links, "posts": _posts}[shown]
     return me.page(
         "trends.html",
-        status=422 if problem else 200,
-        problem=problem,
         tabs=TABS,
         shown=shown,
         candidates=await find(me.context),
