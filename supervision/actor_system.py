@@ -105,6 +105,10 @@ class ActorSystem:
         pools = [Child(name, pool.run, inspect=pool.summary) for name, pool in self.pools.items()]
         return [*pools, Child("housekeeping", self.runtime.run)]
 
+    def loaders(self) -> list[Child]:
+        """What keeps rows in memory for all actors. They start after the pools."""
+        return [Child("emojis", self.custom_emojis.run), Child("blocks", self.blocks.run)]
+
     def slept(self) -> int:
         """Return how many times an actor has gone to sleep."""
         return sum(pool.slept for pool in self.pools.values())

@@ -100,7 +100,7 @@ class SimulatedServer:
 
     def __init__(
         self, run: Run, nursery: trio.Nursery, idle: float, *, mail: bool, push: bool, previews: bool, deliveries: bool,
-        place: ServerPlace | None = None,
+        loaders: bool, place: ServerPlace | None = None,
     ) -> None:  # fmt: skip
         run.postgres = sandbox
         place = place or ServerPlace(DOMAIN, run.database)
@@ -122,6 +122,7 @@ class SimulatedServer:
         self._has_push = push
         self._has_previews = previews
         self._has_deliveries = deliveries
+        self._has_loaders = loaders
         self._nursery = nursery
         self._idle = idle
         self._ids = Ids(run.clock, place.lane)
@@ -167,6 +168,8 @@ class SimulatedServer:
             helpers.append(Child("federation", self.federation.resolver.run))
         self._api: SimulatedApi | None = None
         self._received = 0
+        if self._has_loaders:
+            helpers += self.actors.loaders()
         children = [*self.actors.children(), *helpers, *self.actors.relays()]
         self._supervisor = Supervisor(self.place.domain, children, self.record)
         self._stopping = trio.Event()

@@ -64,14 +64,18 @@ async def stage(
     push: bool = False,
     previews: bool = False,
     deliveries: bool = False,
+    loaders: bool = False,
 ) -> AsyncGenerator[Simulation]:
     """The world of a scenario about the server: every actor, and no accounts yet. Actors sleep after `idle` seconds.
 
     With `mail` the mail sender runs too, with `push` there is a push service, with `previews` there are pages to link
-    to, with `deliveries` there are other servers; other scenarios would only be slower.
+    to, with `deliveries` there are other servers, with `loaders` the blocks and the custom emoji are read again after a
+    read that was lost; other scenarios would only be slower.
     """
     async with trio.open_nursery() as nursery:
-        sim = Simulation(run, nursery, idle, mail=mail, push=push, previews=previews, deliveries=deliveries)
+        sim = Simulation(
+            run, nursery, idle, mail=mail, push=push, previews=previews, deliveries=deliveries, loaders=loaders
+        )
         await sim.start()
         yield sim
         await sim.stop()
@@ -83,11 +87,12 @@ class Simulation(SimulatedServer):
 
     def __init__(
         self, run: Run, nursery: trio.Nursery, idle: float, *, mail: bool = False, push: bool = False,
-        previews: bool = False, deliveries: bool = False, place: ServerPlace | None = None,
+        previews: bool = False, deliveries: bool = False, loaders: bool = False, place: ServerPlace | None = None,
     ) -> None:  # fmt: skip
         super().__init__(
-            run, nursery, idle, mail=mail, push=push, previews=previews, deliveries=deliveries, place=place
-        )
+            run, nursery, idle, mail=mail, push=push, previews=previews, deliveries=deliveries, loaders=loaders,
+            place=place,
+        )  # fmt: skip
         run.always(self._streams_are_right, "streams show no error")
         run.eventually(self._promises_are_kept, "every promise is kept")
         run.eventually(self._counts_are_right, "every count is that of the rows")
