@@ -127,6 +127,8 @@ class AnnouncementRelay(Relay[EffectContext]):
 
     async def _carry_out(self, kind: EffectKind, effect: Effect, due: DueEffect) -> Finish | None:
         """Tell what streams show as a telling, which is kept when it is finished."""
+        if due.id in self._kept_ids():
+            return None  # The relay had looked between a commit and its telling, and the turn has told it since.
         if not kind.shown:
             return await super()._carry_out(kind, effect, due)
         told = False

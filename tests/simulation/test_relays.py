@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import pairwise
@@ -28,6 +28,7 @@ from troupe.actors.effects.registry import (
     QueueWithContext,
     carries_out,
 )  # fmt: skip
+from troupe.actors.effects.statuses import status_changed
 from troupe.actors.kernel import Ids, Origin
 from troupe.actors.mail.templates import APPROVAL, Letter
 from troupe.actors.outbox import new_effect
@@ -423,3 +424,28 @@ async def test_a_mail_server_that_takes_nothing_delays_no_announcement(sim: Simu
     await sim.start()
     await sim.calm()
     assert {letter.to for letter in sim.mails} == {f"{person.name}@troupe.test" for person in people}
+
+
+@simulation(seeds=3, world=stage)
+async def test_what_a_turn_has_told_since_the_relay_looked_is_not_told_again(sim: Simulation) -> None:
+    """The relay may look between the commit of a turn and its telling, and would tell after the turn that follows."""
+    (ada,) = await sim.people("ada")
+    server, told = sim.actors.outbox, list[int]()
+    effects = server.effects_of([status_changed(sim.new_id(), ada.id)], Origin("test"))
+
+    async def note(context: object, effect: Effect, attempt: Attempt) -> None:
+        told.append(attempt.id)
+
+    async def claim(db: Connection, ids: list[int], *terms: Any) -> set[int]:
+        with server.telling(ids):
+            told.extend(ids)
+        return await claimed(db, ids, *terms)
+
+    claimed, kind = outbox.claim, effects[0].kind
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(registry.KINDS, kind, replace(registry.KINDS[kind], carry_out=note))
+        patch.setattr(outbox, "claim", claim)
+        sim.run.database.arrange(outbox.insert_many, effects, sim.run.clock.now())
+        server.wake()
+        await sim.calm()
+    assert told == [effects[0].id]
