@@ -29,9 +29,11 @@ from .http.shapes import check
 from .replies import Reply
 from .rows import create_account, create_user
 from .two_paths import ADDRESS, compared
+from .waiting import until_none
 
 PASSWORD = "correct horse battery"
 SCOPES = ("read", "write", "follow", "push", "profile")
+STAFF = (*SCOPES, "admin:read", "admin:write")
 BASE = "http://localhost:3000"
 PATIENCE = 20  # seconds, for what comes at once
 # Made once: it is slow on purpose.
@@ -91,6 +93,12 @@ class Client:
     async def delete(self, path: str, **how: Any) -> Reply:
         return await self.send("DELETE", path, **how)
 
+    async def done(self, method: str, path: str, form: dict[str, Any] | None = None, **how: Any) -> Any:
+        """Send a request that must succeed, and return the JSON of the answer."""
+        reply = await self.send(method, path, **({"form": form} if form is not None else {}), **how)
+        assert reply.status == 200, reply.text
+        return reply.json
+
 
 class Person(Client):
     """A client with a user's token."""
@@ -101,9 +109,14 @@ class Person(Client):
         self.id = str(account.id)
 
     async def publish(self, text: str = "hello", **more: Any) -> Any:
-        reply = await self.post("/api/v1/statuses", {"status": text, **more})
-        assert reply.status == 200, reply.text
-        return reply.json
+        return await self.done("POST", "/api/v1/statuses", {"status": text, **more})
+
+    async def write(self, text: str, **more: object) -> Any:
+        """Publish a status with JSON in place of a form."""
+        return await self.done("POST", "/api/v1/statuses", json={"status": text, **more})
+
+    async def change_profile(self, **profile: object) -> Any:
+        return await self.done("PATCH", "/api/v1/accounts/update_credentials", json=profile)
 
 
 class Letterbox:
@@ -193,6 +206,10 @@ class Stage:
     async def rows(self, query: str, *args: object) -> list[list[Any]]:
         """What the database holds."""
         return [list(row.values()) for row in await self.http_context.database.read(lambda db: db.fetch(query, *args))]
+
+    async def until_gone(self, query: str, *args: object) -> None:
+        """Wait until the database holds no such rows."""
+        await until_none(lambda: self.rows(query, *args))
 
     async def sql(self, query: str, *args: object) -> None:
         """Change a row outside of the server, and clear its caches."""

@@ -34,13 +34,15 @@ async def test_a_code_becomes_a_bearer_token(stage: Stage, ada: Person, applicat
         assert (await stage.anybody(wrong).get(HOME)).status == 401
 
 
-@rows("S222")
+@rows("S222", "S221")
 async def test_an_app_is_no_user(stage: Stage) -> None:
     app = stage.anybody(await stage.token(None, tuple(sorted(scopes.ALL))))
     for endpoint in ENDPOINTS:
         if endpoint.auth == "user":
             refused = await app.send(endpoint.method, address(endpoint, "103"))
             assert (refused.status, refused.json) == (422, USER_REQUIRED), endpoint.path
+    assert (await app.post("/api/v1/statuses", {"status": "hi"})).status == 422
+    assert await stage.rows("SELECT FROM statuses") == []
 
 
 @rows("S223")

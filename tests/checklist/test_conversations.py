@@ -9,9 +9,7 @@ CONVERSATIONS = "/api/v1/conversations"
 
 
 async def conversations(person: Person, query: str = "") -> list[dict[str, Any]]:
-    reply = await person.get(f"{CONVERSATIONS}{query}")
-    assert reply.status == 200, reply.text
-    return reply.json
+    return await person.done("GET", f"{CONVERSATIONS}{query}")
 
 
 def brief(one: dict[str, Any]) -> tuple[list[str], bool, str | None]:

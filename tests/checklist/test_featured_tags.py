@@ -14,15 +14,11 @@ INVALID = {"error": "Validation failed: Name is invalid"}
 
 
 async def feature(person: Person, name: str) -> Any:
-    answer = await person.post(FEATURED, {"name": name})
-    assert answer.status == 200, answer.text
-    return answer.json
+    return await person.done("POST", FEATURED, {"name": name})
 
 
 async def featured_by(person: Person) -> list[Any]:
-    answer = await person.get(FEATURED)
-    assert answer.status == 200
-    return answer.json
+    return await person.done("GET", FEATURED)
 
 
 def numbers(featured: Any) -> tuple[str, str, bool]:

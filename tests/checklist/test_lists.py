@@ -12,16 +12,13 @@ TIMELINE = "/api/v1/timelines/list"
 
 
 async def make(owner: Person, title: str = "friends", *members: Person, **terms: Any) -> str:
-    made = await owner.post(LISTS, {"title": title, **terms})
-    assert made.status == 200, made.text
+    made = await owner.done("POST", LISTS, {"title": title, **terms})
     for member in members:
         await owner.post(f"/api/v1/accounts/{member.id}/follow")
     if members:
-        added = await owner.post(
-            f"{LISTS}/{made.json['id']}/accounts", json={"account_ids": [one.id for one in members]}
-        )
+        added = await owner.post(f"{LISTS}/{made['id']}/accounts", json={"account_ids": [one.id for one in members]})
         assert (added.status, added.json) == (200, {}), added.text
-    return made.json["id"]
+    return made["id"]
 
 
 @rows("S165", "S166")

@@ -28,12 +28,11 @@ def options() -> dict[str, Any]:
 async def test_an_apps_token_makes_an_unconfirmed_user_and_a_token_of_the_app(stage: Stage) -> None:
     application = await stage.application(name="Tusk", scopes=("read", "write", "push"))
     app = await app_client(stage, application)
-    answer = await app.post(ACCOUNTS, form())
-    assert answer.status == 200
-    assert answer.json.keys() == {"access_token", "token_type", "scope", "created_at"}
-    assert (answer.json["token_type"], answer.json["scope"]) == ("Bearer", "read write push")
+    answer = await app.done("POST", ACCOUNTS, form())
+    assert answer.keys() == {"access_token", "token_type", "scope", "created_at"}
+    assert (answer["token_type"], answer["scope"]) == ("Bearer", "read write push")
     assert await stage.rows(STATE, "eve") == [[False, True]]
-    shown = await stage.anybody(answer.json["access_token"]).get("/api/v1/apps/verify_credentials")
+    shown = await stage.anybody(answer["access_token"]).get("/api/v1/apps/verify_credentials")
     assert (shown.status, shown.json["name"]) == (200, "Tusk")
 
 

@@ -11,9 +11,7 @@ SEARCH = "/api/v2/search"
 
 
 async def found(client: Client, q: str, **more: str) -> dict[str, list[Any]]:
-    answer = await client.get(SEARCH, query_string={"q": q} | more)
-    assert answer.status == 200, answer.text
-    return answer.json
+    return await client.done("GET", SEARCH, query_string={"q": q} | more)
 
 
 def names(result: dict[str, list[Any]]) -> list[str]:

@@ -22,14 +22,16 @@ LARGEST = 9223372036854775807
 ENDPOINTS = [endpoint for endpoint in all_endpoints() if endpoint.path.startswith("/api/v")]
 
 
-@rows("S001", "S002", "S259")
-async def test_paths_are_below_their_version_under_any_name_of_the_host(ada: Person) -> None:
+@rows("S001", "S002", "S259", "S022")
+async def test_paths_are_below_their_version_under_any_name_of_the_host(stage: Stage, ada: Person) -> None:
     for path in (INSTANCE, "/api/v2/search?q=x", "/api/v1/timelines/home"):
         for host in ("localhost:3000", "elsewhere.example"):
             answer = await ada.get(path, headers={"Host": host})
             assert (answer.status, answer.headers["Content-Type"]) == (200, "application/json; charset=utf-8")
     assert {re.match("/api/v[12]/", endpoint.path) is not None for endpoint in ENDPOINTS} == {True}
     assert (await ada.get("/timelines/home")).status == 404
+    assert (await stage.anybody().get(INSTANCE, headers={"Host": "elsewhere.example"})).status == 200
+    assert (await ada.publish())["url"].startswith("http://localhost:3000/")
 
 
 @rows("S022")
@@ -124,3 +126,4 @@ class TestWithoutPreview:
             refused = await stage.anybody().get(f"/api/v1/timelines/{path}")
             assert (refused.status, refused.json) == (401, {"error": "This method requires an authenticated user"})
             assert (await ada.get(f"/api/v1/timelines/{path}")).status == 200
+        assert (await stage.anybody().get(INSTANCE)).status == 200

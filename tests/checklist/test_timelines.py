@@ -32,9 +32,7 @@ async def walk(client: Client, path: str) -> list[str]:
 
 
 async def entry(client: Client, path: str) -> Any:
-    reply = await client.get(path)
-    assert reply.status == 200, reply.text
-    return reply.json
+    return await client.done("GET", path)
 
 
 @rows("S006", "S189")

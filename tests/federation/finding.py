@@ -12,9 +12,8 @@ ACCOUNTS = "SELECT uri FROM accounts WHERE domain IS NOT NULL ORDER BY uri"
 
 
 async def search(person: Person, query: str, **more: Any) -> list[Any]:
-    found = await person.get("/api/v2/search", query_string={"q": query, "resolve": "true", **more})
-    assert found.status == 200, found.text
-    return found.json["accounts"]
+    found = await person.done("GET", "/api/v2/search", query_string={"q": query, "resolve": "true", **more})
+    return found["accounts"]
 
 
 async def followed(person: Person, peer: ForeignServer, username: str = "eve") -> str:

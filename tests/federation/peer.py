@@ -6,9 +6,9 @@ All its hosts are one listener, in plain http: `test_hosts` allows that for name
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 from urllib.parse import quote, urlsplit
 
@@ -16,13 +16,12 @@ import trio
 
 from troupe.actors.activitypub.keys import public_pem
 
-from ..outgoing.peer import Asked, Peer, Respond, always, answer, peer
+from ..outgoing.peer import Asked, Peer, Respond, always, answer, answered_by
 from ..signing import private_key
 
 DOCUMENT = "application/activity+json"
 CONTEXT = ["https://www.w3.org/ns/activitystreams", "https://w3id.org/security/v1"]
 PUBLIC = "https://www.w3.org/ns/activitystreams#Public"
-PATIENCE = 20  # seconds, for what comes at once
 
 
 @dataclass
@@ -33,7 +32,6 @@ class ForeignServer:
     name: str = "peer.test"
     answers: dict[tuple[str, str], Respond] = field(default_factory=dict[tuple[str, str], Respond])
     _held: dict[tuple[str, str], trio.Event] = field(default_factory=dict[tuple[str, str], trio.Event])
-    _news: trio.Event = field(default_factory=trio.Event)
 
     @property
     def domain(self) -> str:
@@ -121,21 +119,13 @@ class ForeignServer:
 
     async def was_asked(self, url: str, times: int = 1) -> None:
         """Wait until an address was asked for so many times."""
-        with trio.fail_after(PATIENCE):
-            while len(self.asked(url)) < times:
-                await self._news.wait()
-
-    async def was_asked_something(self) -> None:
-        """Wait for the next request."""
-        await self._news.wait()
+        await self.peer.until(lambda: len(self.asked(url)) >= times)
 
     def hold(self, url: str) -> trio.Event:
         """Have an address answered only when the event is set."""
         return self._held.setdefault(_place(url), trio.Event())
 
     async def respond(self, stream: trio.abc.Stream, asked: Asked) -> None:
-        self._news.set()
-        self._news = trio.Event()
         place = _place_of(asked)
         if (held := self._held.get(place)) is not None:
             await held.wait()
@@ -152,11 +142,5 @@ def _place_of(asked: Asked) -> tuple[str, str]:
     return asked.headers.get("host", ""), asked.path
 
 
-@asynccontextmanager
-async def foreign_server(name: str = "peer.test") -> AsyncGenerator[ForeignServer]:
-    async def nothing(stream: trio.abc.Stream, asked: Asked) -> None: ...
-
-    async with peer(nothing, None) as served:
-        server = ForeignServer(served, name)
-        served.respond = server.respond
-        yield server
+def foreign_server(name: str = "peer.test") -> AbstractAsyncContextManager[ForeignServer]:
+    return answered_by(partial(ForeignServer, name=name))

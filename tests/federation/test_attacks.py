@@ -178,7 +178,7 @@ async def test_slow_keys_of_one_domain_leave_others_their_places(
             nursery.start_soon(ask, number, key_id)
         with trio.fail_after(8):
             while len(peer.peer.asked) < places.OF_ONE_DOMAIN:
-                await peer.was_asked_something()
+                await peer.peer.was_asked()
         with trio.fail_after(8):
             assert (await deliver(stage, follow(fay, "ada"))).status == 202
         for event in held:

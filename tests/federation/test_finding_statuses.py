@@ -17,9 +17,8 @@ URIS = "SELECT uri FROM statuses WHERE NOT local ORDER BY uri"
 
 
 async def search_status(person: Person, url: str) -> list[Any]:
-    reply = await person.get("/api/v2/search", query_string={"q": url, "resolve": "true"})
-    assert reply.status == 200, reply.text
-    return reply.json["statuses"]
+    reply = await person.done("GET", "/api/v2/search", query_string={"q": url, "resolve": "true"})
+    return reply["statuses"]
 
 
 async def test_a_status_is_found_by_its_address_and_by_its_page(stage: Stage, ada: Person, peer: ForeignServer) -> None:

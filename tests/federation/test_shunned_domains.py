@@ -50,9 +50,8 @@ class World:
     post: dict[str, Any]  # of mallory's
 
     async def search(self, query: str) -> list[Any]:
-        answer = await self.ada.get("/api/v2/search", query_string={"q": query, "resolve": "true"})
-        assert answer.status == 200, answer.text
-        return [*answer.json["accounts"], *answer.json["statuses"]]
+        answer = await self.ada.done("GET", "/api/v2/search", query_string={"q": query, "resolve": "true"})
+        return [*answer["accounts"], *answer["statuses"]]
 
     async def take(self, document: dict[str, Any]) -> None:
         """Take an activity of the good host's."""

@@ -38,11 +38,14 @@ from troupe.supervision.translation import translator_of
 
 from .. import clients
 from ..buckets import new_bucket
-from ..clients import Letterbox, Person, Stage
+from ..clients import STAFF, Client, Letterbox, Person, Stage
 from ..kept_connections import Loan
+from ..previews.site import Site, site
 from ..signing import a_key
 from ..two_paths import watched_paths
+from .registering import app_client
 from .serving import serving
+from .sweeping import Sweeper
 
 # Reading the system's roots takes a third of a test's time. The servers of these tests speak plain HTTP.
 WITHOUT_ROOTS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -224,6 +227,50 @@ async def ada(stage: Stage) -> Person:
 @pytest.fixture
 async def bob(stage: Stage) -> Person:
     return await stage.person("bob")
+
+
+@pytest.fixture
+async def cyd(stage: Stage) -> Person:
+    return await stage.person("cyd")
+
+
+@pytest.fixture
+async def eve(stage: Stage) -> Person:
+    return await stage.person("eve")
+
+
+@pytest.fixture
+async def crowd(stage: Stage) -> list[Person]:
+    """As many people as a trend needs."""
+    return [await stage.person(f"fan{number}") for number in range(5)]
+
+
+@pytest.fixture
+async def mod(stage: Stage) -> Person:
+    return await stage.person("mod", STAFF, role="moderator")
+
+
+@pytest.fixture
+async def adm(stage: Stage) -> Person:
+    return await stage.person("adm", STAFF, role="admin")
+
+
+@pytest.fixture
+async def app(stage: Stage) -> Client:
+    """An app without a user."""
+    return await app_client(stage)
+
+
+@pytest.fixture
+async def web() -> AsyncIterator[Site]:
+    """A site whose pages and files this server fetches."""
+    async with site() as one:
+        yield one
+
+
+@pytest.fixture
+def sweeper(stage: Stage) -> Sweeper:
+    return Sweeper(stage)
 
 
 @pytest.fixture

@@ -2,19 +2,14 @@
 
 from typing import Any
 
-import trio
-import trio.testing
-
 from troupe.actors.broadcast import account_address
 from troupe.actors.commands.moderation import Action, ModerateAccount, UndoModeration
 from troupe.actors.staff import COMMAND_LINE
 from troupe.storage.accounts import Account, NewAccount
 from troupe.storage.moderation import State
 
-from ..clients import SCOPES, Person, Stage
+from ..clients import STAFF, Person, Stage
 from ..rows import create_account
-
-STAFF = (*SCOPES, "admin:read", "admin:write")
 
 
 async def moderator(stage: Stage, name: str = "mod", role: str = "moderator") -> Person:
@@ -36,9 +31,7 @@ async def undo(stage: Stage, target: Account, state: State) -> None:
 
 async def placed(stage: Stage) -> None:
     """Wait until the files of all accounts are where they belong."""
-    with trio.fail_after(20):
-        while await stage.rows("SELECT id FROM outbox WHERE kind = 'place_files'"):
-            await trio.testing.wait_all_tasks_blocked(0.01)
+    await stage.until_gone("SELECT id FROM outbox WHERE kind = 'place_files'")
 
 
 async def remote(stage: Stage, domain: str, name: str = "far") -> str:

@@ -30,9 +30,8 @@ async def app_client(stage: Stage, application: Application | None = None) -> Cl
 
 async def registered(stage: Stage, name: str = "eve", app: Client | None = None, **more: Any) -> Client:
     """A client with the token of a user who has just signed up."""
-    answer = await (app or await app_client(stage)).post(ACCOUNTS, form(name, **more))
-    assert answer.status == 200, answer.text
-    return stage.anybody(answer.json["access_token"])
+    answer = await (app or await app_client(stage)).done("POST", ACCOUNTS, form(name, **more))
+    return stage.anybody(answer["access_token"])
 
 
 def link_in(letter: Letter) -> str:

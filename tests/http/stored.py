@@ -1,13 +1,10 @@
 """What the database holds, in sums."""
 
-import trio
-import trio.testing
-
 from troupe.storage.engine.database import Connection
 
 from ..clients import Stage
+from ..databases import TABLES
 
-TABLES = "SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY tablename"
 SUM = "SELECT coalesce(sum(hashtext(t::text)::bigint), 0) FROM {} t"
 
 
@@ -19,9 +16,7 @@ async def rows(stage: Stage) -> dict[str, int]:
 
 async def promises_forgotten(stage: Stage) -> None:
     """Wait until nothing is left of what was promised for now: promises that were kept go a moment later."""
-    with trio.fail_after(30):
-        while await stage.rows("SELECT id FROM outbox WHERE due_at <= now()"):
-            await trio.testing.wait_all_tasks_blocked(0.01)
+    await stage.until_gone("SELECT id FROM outbox WHERE due_at <= now()")
 
 
 async def add_up(db: Connection) -> dict[str, int]:

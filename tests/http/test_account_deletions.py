@@ -1,14 +1,13 @@
 """Deleting an account: what it asks for, what ends at once, what goes afterwards, and what stays."""
 
 import pytest
-import trio
 
 from troupe.actors.commands import account_deletions
 from troupe.actors.effects.imports import ImportSome
 from troupe.actors.kernel import Address, Origin
 from troupe.storage import registration
 
-from ..clients import PASSWORD, PATIENCE, Person, Stage
+from ..clients import PASSWORD, Person, Stage
 from .settling import Browser, form_token, is_signed_out, problems, signed_in, turned_on
 from .uploading import picture, uploaded
 
@@ -27,9 +26,7 @@ async def delete(stage: Stage, name: str = "ada") -> Browser:
 
 async def erased(stage: Stage) -> None:
     """Wait until the batches are done."""
-    with trio.fail_after(PATIENCE):
-        while await stage.rows("SELECT FROM outbox WHERE kind IN ('erase', 'files')"):
-            pass
+    await stage.until_gone("SELECT FROM outbox WHERE kind IN ('erase', 'files')")
 
 
 async def test_access_ends_at_once(stage: Stage, ada: Person, bob: Person) -> None:

@@ -12,12 +12,11 @@ from troupe.actors.kernel import Origin, Refused
 from troupe.actors.rules.roles import ROLES, Permission, may
 
 from ..checklist.rows import rows
-from ..clients import PATIENCE, SCOPES, Person, Reply, Stage, link
+from ..clients import STAFF, Person, Reply, Stage, link
 
 V1, V2 = "/api/v1/admin/accounts", "/api/v2/admin/accounts"
 OWN = "/api/v1/accounts/verify_credentials"
 NOT_ALLOWED = (403, {"error": "This action is not allowed"})
-STAFF = (*SCOPES, "admin:read", "admin:write")
 
 
 async def staff(stage: Stage, role: str = "moderator", scopes: tuple[str, ...] = STAFF) -> Person:
@@ -218,9 +217,7 @@ async def test_only_a_suspended_account_is_deleted(stage: Stage) -> None:
     assert (await bob.get(f"/api/v1/accounts/{ada.id}")).status == 410
     assert (await bob.get(f"/api/v1/statuses/{status['id']}")).status == 404
     assert (await admin.get(f"{V1}/{ada.id}")).status == 404
-    with trio.fail_after(PATIENCE):
-        while await stage.rows("SELECT FROM outbox WHERE kind = 'erase'"):
-            pass
+    await stage.until_gone("SELECT FROM outbox WHERE kind = 'erase'")
     assert await stage.rows("SELECT count(*) FROM follows") == [[0]]
     assert await logged(stage) == [["admin", "suspend", "ada"], ["admin", "delete", "ada"]], "entries stay"
 
@@ -234,9 +231,7 @@ async def test_a_suspended_account_of_another_server_is_deleted_with_its_posts_a
     await stage.sql("UPDATE accounts SET domain = 'far.test' WHERE id = $1", far.account.id)
     await admin.post(f"{V1}/{far.id}/action", {"type": "suspend"})
     assert (await admin.delete(f"{V1}/{far.id}")).status == 200
-    with trio.fail_after(PATIENCE):
-        while await stage.rows("SELECT FROM outbox WHERE kind = 'erase'"):
-            pass
+    await stage.until_gone("SELECT FROM outbox WHERE kind = 'erase'")
     assert await stage.rows("SELECT count(*) FROM follows") == [[0]]
     assert await stage.rows("SELECT count(*) FROM statuses WHERE deleted_at IS NULL") == [[0]]
     assert (await bob.get(OWN)).json["followers_count"] == 0

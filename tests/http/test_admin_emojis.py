@@ -8,16 +8,10 @@ import pyvips
 from troupe.actors.media import process
 from troupe.actors.media.jobs import Job
 
-from ..clients import SCOPES, Person, Reply, Stage
+from ..clients import Person, Reply, Stage
 from .uploading import animation, fetched, files_removed, film, part, picture
 
 EMOJIS = "/api/v1/admin/custom_emojis"
-STAFF = (*SCOPES, "admin:read", "admin:write")
-
-
-@pytest.fixture
-async def adm(stage: Stage) -> Person:
-    return await stage.person("adm", STAFF, role="admin")
 
 
 async def send(client: Person, data: bytes, shortcode: str = "cat", **more: str) -> Reply:

@@ -2,23 +2,10 @@
 
 from typing import Any
 
-import pytest
-
-from ..clients import SCOPES, Person, Stage, ids
+from ..clients import Person, Stage, ids
 from .stored import change_unnoticed, rows
 
-STAFF = (*SCOPES, "admin:read", "admin:write")
 ADMIN = "/api/v1/admin/trends"
-
-
-@pytest.fixture
-async def mod(stage: Stage) -> Person:
-    return await stage.person("mod", STAFF, role="moderator")
-
-
-@pytest.fixture
-async def crowd(stage: Stage) -> list[Person]:
-    return [await stage.person(f"fan{number}") for number in range(5)]
 
 
 async def names(person: Person) -> list[str]:

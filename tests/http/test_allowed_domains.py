@@ -8,12 +8,11 @@ from troupe.actors.commands.allowed_domains import NOT_ALLOWED_DOMAIN
 from troupe.http.endpoints import all_endpoints
 
 from ..checklist.rows import rows
-from ..clients import SCOPES, Person, Stage, address
+from ..clients import Person, Stage, address
 from .moderating import remote, states
 from .registering import ACCOUNTS, OPEN, app_client, codes, form
 
 ALLOWS = "/api/v1/admin/domain_allows"
-STAFF = (*SCOPES, "admin:read", "admin:write")
 CLOSED = (401, {"error": "This method requires an authenticated user"})
 # All else that is read below these beginnings is closed.
 OPEN_PATHS = {"/api/v1/instance", "/api/v2/instance", "/api/openapi.json", "/api/v1/streaming/health"}
@@ -23,11 +22,6 @@ OF_USERS = ("/api/", "/@", "/users/", "/tags/")
 @pytest.fixture
 def options() -> dict[str, Any]:
     return OPEN | {"limited_federation": True}
-
-
-@pytest.fixture
-async def adm(stage: Stage) -> Person:
-    return await stage.person("adm", STAFF, role="admin")
 
 
 @rows("S184", "S233")

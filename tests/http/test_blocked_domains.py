@@ -5,16 +5,10 @@ from typing import Any
 
 import pytest
 
-from ..clients import SCOPES, Person, Stage
+from ..clients import Person, Stage
 from .moderating import remote, states
 
 BLOCKS = "/api/v1/admin/domain_blocks"
-STAFF = (*SCOPES, "admin:read", "admin:write")
-
-
-@pytest.fixture
-async def adm(stage: Stage) -> Person:
-    return await stage.person("adm", STAFF, role="admin")
 
 
 async def test_a_block_is_made_changed_and_lifted(stage: Stage, adm: Person) -> None:

@@ -12,27 +12,16 @@ import dns.rrset
 import pytest
 import trio
 
-from ..clients import SCOPES, Client, Person, Stage
-from .registering import ACCOUNTS, OPEN, app_client, codes, form, registered
+from ..clients import Client, Person, Stage
+from .registering import ACCOUNTS, OPEN, codes, form, registered
 
 EMAILS = "/api/v1/admin/canonical_email_blocks"
 DOMAINS = "/api/v1/admin/email_domain_blocks"
-STAFF = (*SCOPES, "admin:read", "admin:write")
 
 
 @pytest.fixture
 def options() -> dict[str, Any]:
     return OPEN
-
-
-@pytest.fixture
-async def adm(stage: Stage) -> Person:
-    return await stage.person("adm", STAFF, role="admin")
-
-
-@pytest.fixture
-async def app(stage: Stage) -> Client:
-    return await app_client(stage)
 
 
 async def attempt(app: Client, email: str, name: str = "eve") -> Any:

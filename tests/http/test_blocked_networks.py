@@ -8,12 +8,11 @@ import trio
 
 from troupe.actors.kernel import SystemClock
 
-from ..clients import PATIENCE, SCOPES, Person, Stage
+from ..clients import PATIENCE, Person, Stage
 from .registering import ACCOUNTS, OPEN, app_client, form
 from .serving import request, rest, serving
 
 BLOCKS = "/api/v1/admin/ip_blocks"
-STAFF = (*SCOPES, "admin:read", "admin:write")
 PATHS = (
     "/", "/api/v1/instance", "/api/v1/timelines/public", "/api/v1/streaming/public", "/health", "/auth/sign_in",
     "/style.css", "/nowhere", "/.well-known/webfinger", "//api/v1/instance",
@@ -23,11 +22,6 @@ PATHS = (
 @pytest.fixture
 def options() -> dict[str, Any]:
     return OPEN
-
-
-@pytest.fixture
-async def adm(stage: Stage) -> Person:
-    return await stage.person("adm", STAFF, role="admin")
 
 
 def sent_by(address: str) -> dict[str, Any]:

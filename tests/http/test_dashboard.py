@@ -8,15 +8,9 @@ import pytest
 from troupe.storage import dashboard
 from troupe.storage.engine.database import Connection
 
-from ..clients import SCOPES, Person, Stage
+from ..clients import Person, Stage
 
-STAFF = (*SCOPES, "admin:read", "admin:write")
 YEARS = ("2020-01-01", "2026-01-01")
-
-
-@pytest.fixture
-async def mod(stage: Stage) -> Person:
-    return await stage.person("mod", STAFF, role="moderator")
 
 
 def today(stage: Stage, ago: int = 0) -> str:
@@ -25,9 +19,8 @@ def today(stage: Stage, ago: int = 0) -> str:
 
 async def measures(stage: Stage, mod: Person, *keys: str, days: int = 1, **more: Any) -> dict[str, Any]:
     form = {"keys": list(keys), "start_at": today(stage, days), "end_at": today(stage), **more}
-    reply = await mod.post("/api/v1/admin/measures", json=form)
-    assert reply.status == 200, reply.text
-    return {one["key"]: one for one in reply.json}
+    reply = await mod.done("POST", "/api/v1/admin/measures", json=form)
+    return {one["key"]: one for one in reply}
 
 
 def numbers(measure: Any) -> list[str]:

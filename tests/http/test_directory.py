@@ -37,9 +37,8 @@ async def stranger(stage: Stage) -> str:
 
 
 async def names(client: Client, query: str = "") -> list[str]:
-    answer = await client.get(f"{DIRECTORY}{query}")
-    assert answer.status == 200, answer.text
-    return [account["acct"] for account in answer.json]
+    answer = await client.done("GET", f"{DIRECTORY}{query}")
+    return [account["acct"] for account in answer]
 
 
 @rows("S017")

@@ -9,9 +9,7 @@ from .uploading import attach, fetched, files_removed, uploaded
 
 
 async def edit(person: Person, status: Any, text: str = "", **more: Any) -> Any:
-    reply = await person.send("PUT", f"/api/v1/statuses/{status['id']}", json={"status": text} | more)
-    assert reply.status == 200, reply.text
-    return reply.json
+    return await person.done("PUT", f"/api/v1/statuses/{status['id']}", json={"status": text} | more)
 
 
 async def test_an_edit_replaces_everything_but_language(stage: Stage, ada: Person) -> None:

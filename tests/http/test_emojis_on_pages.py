@@ -1,6 +1,5 @@
 """Custom emoji on public pages."""
 
-from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -12,18 +11,6 @@ from .browsing import Page, page
 TAG = "<script>alert(1)</script>"
 
 
-async def write(person: Person, text: str, **more: object) -> Any:
-    """The status that was published."""
-    reply = await person.send("POST", "/api/v1/statuses", json={"status": text, **more})
-    assert reply.status == 200, reply.text
-    return reply.json
-
-
-async def change(person: Person, **profile: object) -> None:
-    reply = await person.send("PATCH", "/api/v1/accounts/update_credentials", json=profile)
-    assert reply.status == 200, reply.text
-
-
 def names(shown: Page) -> list[str]:
     """The names of the emoji on a page, in their order."""
     return [one["alt"] for one in shown.all("img", **{"class": "emoji"})]
@@ -33,7 +20,7 @@ async def test_an_emoji_is_a_picture_that_stands_still_for_those_who_want_less_m
     stage: Stage, ada: Person
 ) -> None:
     emoji = await add_emoji(stage, "cat")
-    shown = await page(stage, f"/@ada/{(await write(ada, 'a :cat: & a :dog:'))['id']}")
+    shown = await page(stage, f"/@ada/{(await ada.write('a :cat: & a :dog:'))['id']}")
     (image,) = shown.all("img", **{"class": "emoji"})
     assert (image["src"], image["alt"], image["title"]) == (f"/media/{emoji.file}", ":cat:", ":cat:")
     (still,) = shown.all("source")
@@ -45,24 +32,22 @@ async def test_all_texts_of_people_have_emoji(stage: Stage, ada: Person, bob: Pe
     for name in ("name", "note", "label", "value", "warning", "text", "option"):
         await add_emoji(stage, name)
     fields = {"0": {"name": ":label:", "value": "a :value:"}}
-    await change(ada, display_name="Ada :name:", note="likes :note:", fields_attributes=fields)
-    status = await write(
-        ada, ":text:", spoiler_text=":warning:", poll={"options": [":option:", "b"], "expires_in": 600}
-    )
+    await ada.change_profile(display_name="Ada :name:", note="likes :note:", fields_attributes=fields)
+    status = await ada.write(":text:", spoiler_text=":warning:", poll={"options": [":option:", "b"], "expires_in": 600})
     assert names(await page(stage, f"/@ada/{status['id']}")) == [":name:", ":warning:", ":text:", ":option:"]
     assert names(await page(stage, "/@ada"))[:4] == [":name:", ":note:", ":label:", ":value:"]
     await bob.post(f"/api/v1/statuses/{status['id']}/reblog")
     assert names(await page(stage, "/@bob")) == [":name:", ":warning:", ":text:", ":option:"]
-    await change(bob, display_name="Bob :name:")
+    await bob.change_profile(display_name="Bob :name:")
     assert names(await page(stage, "/@bob"))[:3] == [":name:"] * 3
-    quoting = await write(bob, "look", quoted_status_id=(await write(ada, "so :text:"))["id"])
+    quoting = await bob.write("look", quoted_status_id=(await ada.write("so :text:"))["id"])
     assert names(await page(stage, f"/@bob/{quoting['id']}")) == [":name:", ":name:", ":text:"]
 
 
 async def test_attributes_titles_and_links_keep_the_names(stage: Stage, ada: Person) -> None:
     await add_emoji(stage, "cat")
-    await change(ada, display_name=":cat:", note="https://a.example/:cat:/")
-    status = await write(ada, "https://b.example/:cat:/ #cat `x`")
+    await ada.change_profile(display_name=":cat:", note="https://a.example/:cat:/")
+    status = await ada.write("https://b.example/:cat:/ #cat `x`")
     for path in ("/@ada", f"/@ada/{status['id']}"):
         shown = await page(stage, path)
         assert all(one["src"].startswith("/media/") for one in shown.all("img", title=":cat:"))
@@ -75,7 +60,7 @@ async def test_attributes_titles_and_links_keep_the_names(stage: Stage, ada: Per
 @pytest.mark.parametrize("text", ["x:cat:", ":cat:x", "::cat:", ":CAT:", ": cat:", "1:cat:2"])
 async def test_what_is_no_name_of_an_emoji_stays_text(stage: Stage, ada: Person, text: str) -> None:
     await add_emoji(stage, "cat")
-    shown = await page(stage, f"/@ada/{(await write(ada, text))['id']}")
+    shown = await page(stage, f"/@ada/{(await ada.write(text))['id']}")
     assert names(shown) == []
     assert text in shown.text
 
@@ -83,11 +68,11 @@ async def test_what_is_no_name_of_an_emoji_stays_text(stage: Stage, ada: Person,
 async def test_text_beside_an_emoji_stays_text(stage: Stage, ada: Person) -> None:
     await add_emoji(stage, "cat")
     hostile = f"{TAG}:cat:{TAG} &lt;b&gt; :cat:"
-    await change(
-        ada, display_name=f"{TAG}:cat:", note=hostile, fields_attributes={"0": {"name": hostile, "value": hostile}}
+    await ada.change_profile(
+        display_name=f"{TAG}:cat:", note=hostile, fields_attributes={"0": {"name": hostile, "value": hostile}}
     )
     poll = {"options": [f":cat:{TAG}", "b"], "expires_in": 600}
-    status = await write(ada, hostile, spoiler_text=hostile, poll=poll)
+    status = await ada.write(hostile, spoiler_text=hostile, poll=poll)
     for path, times in ((f"/@ada/{status['id']}", 6), ("/@ada", 13)):
         shown = await page(stage, path)
         assert shown.all("script") == []
@@ -98,8 +83,8 @@ async def test_text_beside_an_emoji_stays_text(stage: Stage, ada: Person) -> Non
 
 async def test_texts_of_other_servers_use_no_emoji_of_this_one(stage: Stage, ada: Person, bob: Person) -> None:
     await add_emoji(stage, "cat")
-    await change(ada, display_name="Ada :cat:")
-    status = await write(ada, "a :cat:")
+    await ada.change_profile(display_name="Ada :cat:")
+    status = await ada.write("a :cat:")
     await bob.post(f"/api/v1/statuses/{status['id']}/reblog")
     await stage.sql("UPDATE statuses SET local = false WHERE id = $1", int(status["id"]))
     stage.http_context.statuses.clear()
@@ -110,7 +95,7 @@ async def test_texts_of_other_servers_use_no_emoji_of_this_one(stage: Stage, ada
 
 
 async def test_pages_show_the_emoji_of_today(stage: Stage, ada: Person) -> None:
-    path = f"/@ada/{(await write(ada, 'a :cat:'))['id']}"
+    path = f"/@ada/{(await ada.write('a :cat:'))['id']}"
     tag = (await stage.anybody().get(path)).headers["ETag"]
     await add_emoji(stage, "cat")
     assert 'alt=":cat:"' in (await stage.anybody().get(path, headers={"If-None-Match": tag})).text
@@ -121,7 +106,7 @@ async def test_pages_show_the_emoji_of_today(stage: Stage, ada: Person) -> None:
 
 async def test_feeds_keep_the_names(stage: Stage, ada: Person) -> None:
     await add_emoji(stage, "cat")
-    await write(ada, "a :cat:")
+    await ada.write("a :cat:")
     feed = (await stage.anybody().get("/@ada.rss")).text
     assert "a :cat:" in feed
     assert "emoji" not in "".join(ElementTree.fromstring(feed).itertext())

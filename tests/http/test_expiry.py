@@ -29,11 +29,6 @@ def options() -> dict[str, Any]:
     return OPEN
 
 
-@pytest.fixture
-def sweeper(stage: Stage) -> Sweeper:
-    return Sweeper(stage)
-
-
 async def count(stage: Stage, table: str) -> int:
     return (await stage.rows(f"SELECT count(*) FROM {table}"))[0][0]
 

@@ -27,9 +27,7 @@ def body(*keywords: Any, **more: Any) -> dict[str, Any]:
 
 
 async def create(person: Person, *keywords: str, **more: Any) -> Any:
-    made = await person.post(FILTERS_V2, json=body(*({"keyword": keyword} for keyword in keywords), **more))
-    assert made.status == 200, made.text
-    return made.json
+    return await person.done("POST", FILTERS_V2, json=body(*({"keyword": keyword} for keyword in keywords), **more))
 
 
 async def titles_found(person: Person) -> list[list[str]]:

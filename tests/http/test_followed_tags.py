@@ -21,9 +21,8 @@ async def follow(person: Person, name: str) -> None:
 
 
 async def names(person: Person, query: str = "") -> list[str]:
-    answer = await person.get(f"{FOLLOWED}{query}")
-    assert answer.status == 200
-    return [tag["name"] for tag in answer.json]
+    answer = await person.done("GET", f"{FOLLOWED}{query}")
+    return [tag["name"] for tag in answer]
 
 
 async def test_a_hashtag_is_followed_listed_and_unfollowed(stage: Stage, ada: Person, bob: Person) -> None:

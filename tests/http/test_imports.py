@@ -11,7 +11,7 @@ from troupe.actors.commands import imports as commands
 from troupe.actors.rules import imports as rules
 from troupe.http.settings import exports
 
-from ..clients import PATIENCE, Client, Person, Reply, Stage
+from ..clients import Client, Person, Reply, Stage
 from .settling import SIGN_IN, Browser, form_token, is_signed_out, signed_in
 
 pytestmark = pytest.mark.usefixtures("cheap_passwords")
@@ -31,9 +31,7 @@ async def imported(stage: Stage, browser: Browser, kind: str, text: str, **more:
     """Import a file and return the page of failures, when all lines are carried out."""
     answer = await upload(browser, kind, text, **more)
     assert (answer.status, answer.headers.get("Location")) == (302, PAGE), answer.text
-    with trio.fail_after(PATIENCE):
-        while await stage.rows("SELECT FROM imports WHERE finished_at IS NULL"):
-            pass
+    await stage.until_gone("SELECT FROM imports WHERE finished_at IS NULL")
     ((id,),) = await stage.rows("SELECT max(id) FROM imports")
     return (await browser.get(f"/settings/imports/{id}")).text
 

@@ -10,17 +10,12 @@ from troupe.storage import invites
 from troupe.storage.invites import Invite
 
 from ..clients import Client, Stage
-from .registering import ACCOUNTS, OPEN, app_client, form
+from .registering import ACCOUNTS, OPEN, form
 
 
 @pytest.fixture
 def options() -> dict[str, Any]:
     return OPEN | {"registrations": "closed"}
-
-
-@pytest.fixture
-async def app(stage: Stage) -> Client:
-    return await app_client(stage)
 
 
 async def invite(stage: Stage, code: str = "welcome-7", uses: int | None = None, days: int | None = None) -> str:

@@ -14,12 +14,9 @@ import trio
 from troupe.storage.engine.database import Connection
 
 from ..clients import Person, Reply, Stage
+from ..storage.racing import waiting
 
 HOLD = "LOCK TABLE outbox IN SHARE MODE"
-WAITING = """
-    SELECT count(*) FROM pg_stat_activity
-    WHERE datname = current_database() AND wait_event_type = 'Lock' AND pid <> pg_backend_pid()
-"""
 
 Request = Callable[[], Awaitable[Reply]]
 
@@ -39,8 +36,7 @@ async def race(stage: Stage, first: Request, second: Request) -> tuple[Reply, Re
         await db.execute(HOLD)
         held.set()
         for number in (1, 2):
-            while await db.fetchval(WAITING) < number:
-                pass
+            await waiting(db, number)
             waits.set()
 
     async def ask(name: str, request: Request) -> None:

@@ -8,9 +8,7 @@ GROUPS = "/api/v2/notifications"
 
 
 async def page(person: Person, query: str = "") -> Any:
-    reply = await person.get(f"{GROUPS}{query}")
-    assert reply.status == 200, reply.text
-    return reply.json
+    return await person.done("GET", f"{GROUPS}{query}")
 
 
 def brief(told: Any) -> list[tuple[str, int, list[str]]]:

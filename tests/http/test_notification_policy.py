@@ -26,9 +26,7 @@ NOTHING = {"pending_requests_count": 0, "pending_notifications_count": 0}
 
 
 async def change(person: Person, **actions: str) -> Any:
-    reply = await person.send("PATCH", POLICY, form=actions)
-    assert reply.status == 200, reply.text
-    return reply.json
+    return await person.done("PATCH", POLICY, form=actions)
 
 
 async def types(person: Person, path: str = LIST) -> list[str]:

@@ -21,15 +21,8 @@ async def ada(ada: Person) -> Person:
     return ada
 
 
-@pytest.fixture
-async def eve(stage: Stage) -> Person:
-    return await stage.person("eve")
-
-
 async def requests(person: Person, query: str = "") -> list[dict[str, Any]]:
-    reply = await person.get(f"{REQUESTS}{query}")
-    assert reply.status == 200, reply.text
-    return reply.json
+    return await person.done("GET", f"{REQUESTS}{query}")
 
 
 async def senders(person: Person) -> list[str]:

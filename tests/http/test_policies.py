@@ -32,9 +32,7 @@ def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def told(stage: Stage, what: str) -> Any:
-    answer = await stage.anybody().get(f"/api/v1/instance/{what}")
-    assert answer.status == 200, answer.text
-    return answer.json
+    return await stage.anybody().done("GET", f"/api/v1/instance/{what}")
 
 
 async def test_rules_keep_the_ids_that_the_operator_gave(stage: Stage) -> None:

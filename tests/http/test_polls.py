@@ -9,6 +9,7 @@ from troupe.actors.broadcast import account_address, home_address
 from troupe.actors.events import NotificationShown
 from troupe.actors.kernel import Feed
 
+from ..checklist.rows import rows
 from ..clients import Person, Stage
 
 FORM = "status=%3F&poll[options][]=yes&poll[options][]=no&poll[expires_in]=300&poll[multiple]=true"
@@ -17,9 +18,7 @@ ALREADY, NO_OPTION = "You have already voted on this poll", "The chosen vote opt
 
 
 async def ask(person: Person, text: str = "?", **more: Any) -> Any:
-    reply = await person.send("POST", "/api/v1/statuses", json={"status": text, "poll": poll(**more)})
-    assert reply.status == 200, reply.text
-    return reply.json
+    return await person.done("POST", "/api/v1/statuses", json={"status": text, "poll": poll(**more)})
 
 
 def poll(**more: Any) -> dict[str, Any]:
@@ -49,6 +48,7 @@ async def test_what_can_be_no_poll(ada: Person, terms: dict[str, Any], text: str
     assert (answer.status, answer.json) == (422, {"error": f"Validation failed: {text}"})
 
 
+@rows("S005", "S048", "S200", "S202")
 async def test_a_poll_is_part_of_its_status(stage: Stage, ada: Person) -> None:
     form = {"Content-Type": "application/x-www-form-urlencoded"}
     status = (await ada.send("POST", "/api/v1/statuses", data=FORM, headers=form)).json
@@ -60,6 +60,7 @@ async def test_a_poll_is_part_of_its_status(stage: Stage, ada: Person) -> None:
     anybody = (await stage.anybody().get(f"/api/v1/polls/{asked['id']}")).json
     assert anybody == {key: value for key, value in asked.items() if key not in ("voted", "own_votes")}
     assert (await ada.get(f"/api/v1/polls/{asked['id']}")).json == asked
+    assert (await ada.publish("no poll"))["poll"] is None
     assert (await ada.publish("no poll", poll=""))["poll"] is None
     deleted = (await ada.delete(f"/api/v1/statuses/{status['id']}")).json
     assert (deleted["poll"]["id"], "content" in deleted) == (asked["id"], False)
@@ -71,6 +72,7 @@ async def test_options_are_lines_of_plain_text(ada: Person) -> None:
     assert [option["title"] for option in asked["options"]] == ["<b>one two</b>", "three"]
 
 
+@rows("S054")
 async def test_a_vote_counts_and_shows(ada: Person, bob: Person) -> None:
     status = await ask(ada)
     path = f"/api/v1/polls/{status['poll']['id']}"
@@ -79,6 +81,7 @@ async def test_a_vote_counts_and_shows(ada: Person, bob: Person) -> None:
     assert [option["votes_count"] for option in answer["options"]] == [0, 1]
     seen = (await ada.get(f"/api/v1/statuses/{status['id']}")).json["poll"]
     assert (seen["votes_count"], seen["own_votes"]) == (1, [])
+    assert [option["votes_count"] for option in seen["options"]] == [0, 1]
     assert (await bob.get(f"/api/v1/statuses/{status['id']}")).json["poll"] == answer
 
 
@@ -137,8 +140,10 @@ async def test_votes_across_a_block_are_refused(ada: Person, bob: Person) -> Non
     assert (await bob.post(path, {"choices[]": "0"})).status == 200
 
 
+@rows("S202")
 async def test_totals_stay_hidden_until_the_end(stage: Stage, ada: Person, bob: Person) -> None:
     status = await ask(ada, hide_totals=True)
+    assert [option["votes_count"] for option in status["poll"]["options"]] == [None, None]
     path = f"/api/v1/polls/{status['poll']['id']}"
     await bob.post(f"{path}/votes", {"choices[]": "0"})
     assert [option["votes_count"] for option in (await bob.get(path)).json["options"]] == [None, None]

@@ -26,18 +26,6 @@ async def feed(stage: Stage, path: str) -> ElementTree.Element:
     return channel
 
 
-async def write(person: Person, text: str, **more: object) -> Any:
-    """The status that was published."""
-    reply = await person.send("POST", "/api/v1/statuses", json={"status": text, **more})
-    assert reply.status == 200, reply.text
-    return reply.json
-
-
-async def change(person: Person, **profile: object) -> None:
-    reply = await person.send("PATCH", "/api/v1/accounts/update_credentials", json=profile)
-    assert reply.status == 200, reply.text
-
-
 # -- what is shown
 
 
@@ -65,7 +53,7 @@ async def test_addresses_for_servers_lead_people_to_pages(stage: Stage, ada: Per
 async def test_a_profile_tells_about_the_account(stage: Stage, ada: Person, bob: Person) -> None:
     await bob.post(f"/api/v1/accounts/{ada.id}/follow")
     fields = {"0": {"name": "site", "value": "https://ada.example"}, "1": {"name": "old", "value": "https://b.example"}}
-    await change(ada, display_name="Ada L", note="I like #tea", fields_attributes=fields)
+    await ada.change_profile(display_name="Ada L", note="I like #tea", fields_attributes=fields)
     link = '<a href="https://ada.example" rel="me">x</a>'
     verified = [{"name": "site", "value": link, "verified_at": "2026-11-22T00:00:00.000Z"}]
     await stage.sql("UPDATE accounts SET fields = $2 WHERE id = $1", ada.account.id, verified)
@@ -92,7 +80,7 @@ async def test_tabs_have_replies_and_media(stage: Stage, ada: Person, bob: Perso
     root = await bob.publish("root")
     await ada.publish("my reply", in_reply_to_id=root["id"])
     medium = (await uploaded(ada, description="a dot"))["id"]
-    await write(ada, "my picture", media_ids=[medium])
+    await ada.write("my picture", media_ids=[medium])
     await ada.post(f"/api/v1/statuses/{root['id']}/reblog")
     found = {tab: (await page(stage, f"/@ada{tab}")).text for tab in ("", "/with_replies", "/media")}
     shown = {tab: [word for word in ("my reply", "my picture", "root") if word in text] for tab, text in found.items()}
@@ -142,7 +130,7 @@ async def test_a_boost_leads_to_the_original(stage: Stage, ada: Person, bob: Per
 
 async def test_media_have_their_descriptions_and_hide_where_the_author_wants(stage: Stage, ada: Person) -> None:
     described, bare = (await uploaded(ada, description="a dot"))["id"], (await uploaded(ada))["id"]
-    status = await write(ada, "look", media_ids=[described, bare])
+    status = await ada.write("look", media_ids=[described, bare])
     shown = await page(stage, f"/@ada/{status['id']}")
     pictures = [one["alt"] for one in shown.all("img", loading="lazy") if one.get("class") != "face"]
     assert pictures == ["a dot", "Picture without a description"]
@@ -158,7 +146,7 @@ async def test_media_have_their_descriptions_and_hide_where_the_author_wants(sta
 
 
 async def test_media_of_accounts_that_moderators_marked_are_folded(stage: Stage, ada: Person) -> None:
-    status = await write(ada, "look", media_ids=[(await uploaded(ada))["id"]])
+    status = await ada.write("look", media_ids=[(await uploaded(ada))["id"]])
     await stage.sql("UPDATE accounts SET sensitized_at = now() WHERE id = $1", ada.account.id)
     stage.http_context.statuses.clear()
     shown = await page(stage, f"/@ada/{status['id']}")
@@ -361,11 +349,11 @@ async def test_hostile_addresses_lead_to_the_page_of_what_is_missing(stage: Stag
 
 
 async def test_hostile_text_stays_text_in_every_place(stage: Stage, ada: Person, bob: Person) -> None:
-    await change(
-        bob, display_name=HOSTILE[:30], note=HOSTILE, fields_attributes={"0": {"name": HOSTILE[:30], "value": HOSTILE}}
+    await bob.change_profile(
+        display_name=HOSTILE[:30], note=HOSTILE, fields_attributes={"0": {"name": HOSTILE[:30], "value": HOSTILE}}
     )  # fmt: skip
     medium = (await uploaded(bob, description=HOSTILE))["id"]
-    pictured = await write(bob, f"{HOSTILE} #tea", media_ids=[medium])
+    pictured = await bob.write(f"{HOSTILE} #tea", media_ids=[medium])
     poll = {"options": [HOSTILE[:45], "b"], "expires_in": 600}
     sent = {"status": HOSTILE, "spoiler_text": HOSTILE, "poll": poll}
     asked = (await bob.send("POST", "/api/v1/statuses", json=sent)).json
@@ -393,7 +381,7 @@ def test_templates_show_nothing_as_html_that_is_not_said_to_be_safe() -> None:
 
 
 async def test_pages_describe_themselves_to_other_sites(stage: Stage, ada: Person) -> None:
-    await change(ada, note="I like tea", indexable="true")
+    await ada.change_profile(note="I like tea", indexable="true")
     status = await ada.publish("hello world")
     profile, post = await page(stage, "/@ada"), await page(stage, f"/@ada/{status['id']}")
     assert (profile.meta("og:type"), profile.meta("og:description")) == ("profile", "I like tea")
@@ -406,7 +394,7 @@ async def test_pages_describe_themselves_to_other_sites(stage: Stage, ada: Perso
 
 
 async def test_pages_are_indexed_as_their_authors_want(stage: Stage, ada: Person, bob: Person) -> None:
-    await change(ada, indexable="true")
+    await ada.change_profile(indexable="true")
     status = await ada.publish("hello #tea")
     quiet = await ada.publish("quiet", visibility="unlisted")
     for path, noindex in (
@@ -475,9 +463,9 @@ async def test_other_sites_may_frame_the_embedded_status_alone(stage: Stage, ada
 
 
 async def test_a_feed_has_the_public_posts_of_an_account(stage: Stage, ada: Person, bob: Person) -> None:
-    await change(ada, note="About <tea>")
+    await ada.change_profile(note="About <tea>")
     medium = (await uploaded(ada, description="a dot"))["id"]
-    status = await write(ada, "a <b> & #tea", media_ids=[medium])
+    status = await ada.write("a <b> & #tea", media_ids=[medium])
     await ada.publish("the butler did it", spoiler_text="the end")
     other = await bob.publish("not mine")
     await ada.publish("@bob a reply", in_reply_to_id=other["id"])

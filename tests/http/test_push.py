@@ -34,9 +34,7 @@ async def service() -> AsyncIterator[PushService]:
 
 async def subscribe(client: Client, service: PushService, path: str, *alerts: str, **how: Any) -> Any:
     service.add(path, standard=how.pop("standard", True))
-    made = await client.post(PATH, json=service.wishes(path, *alerts, **how))
-    assert made.status == 200, made.text
-    return made.json
+    return await client.done("POST", PATH, json=service.wishes(path, *alerts, **how))
 
 
 async def subscribed(client: Client) -> bool:

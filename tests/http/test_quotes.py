@@ -45,11 +45,6 @@ async def told(person: Person, *types: str) -> list[tuple[str, str, str]]:
     ]
 
 
-@pytest.fixture
-async def cyd(stage: Stage) -> Person:
-    return await stage.person("cyd")
-
-
 # -- quoting
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from ..checklist.rows import rows
 from ..clients import Person, Stage
 
 
@@ -61,13 +62,14 @@ async def test_what_may_be_boosted(ada: Person, bob: Person, visibility: str, by
     assert (await bob.post(path)).status == by_other
 
 
+@rows("S203")
 async def test_a_boost_takes_a_visibility_or_the_default(stage: Stage, ada: Person, bob: Person) -> None:
-    one, two, three = [(await ada.publish(str(number)))["id"] for number in range(3)]
+    one, two, three, four = [(await ada.publish(str(number)))["id"] for number in range(4)]
     answer = await bob.post(f"/api/v1/statuses/{one}/reblog", {"visibility": "direct"})
     assert (answer.status, answer.json["error"]) == (422, "Validation failed: Visibility is not included in the list")
-    assert (await bob.post(f"/api/v1/statuses/{one}/reblog", {"visibility": "unlisted"})).json[
-        "visibility"
-    ] == "unlisted"
+    for id, chosen in ((one, "unlisted"), (four, "private")):
+        boost = await bob.done("POST", f"/api/v1/statuses/{id}/reblog", {"visibility": chosen})
+        assert (boost["visibility"], boost["reblog"]["visibility"]) == (chosen, "public")
     assert (await bob.post(f"/api/v1/statuses/{two}/reblog")).json["visibility"] == "public"
     cyd = await stage.person("cyd")
     await stage.sql("UPDATE users SET default_privacy = 'private' WHERE account_id = $1", cyd.account.id)

@@ -26,11 +26,6 @@ def options() -> dict[str, Any]:
     return OPEN
 
 
-@pytest.fixture
-async def app(stage: Stage) -> Client:
-    return await app_client(stage)
-
-
 async def test_everything_that_is_wrong_is_told_at_once(app: Client) -> None:
     wrong = {"username": "a b" * 11, "email": "nobody", "password": "short", "agreement": "", "locale": "xx"}
     answer = await app.post(ACCOUNTS, wrong)

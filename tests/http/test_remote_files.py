@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from datetime import timedelta
 from typing import Any
 
@@ -17,7 +16,7 @@ from troupe.actors.media.cleaning import Cleaning
 from troupe.storage.accounts import Account, NewAccount
 
 from ..clients import Person, Reply, Stage
-from ..previews.site import Site, site
+from ..previews.site import Site
 from ..rows import create_account
 from ..waiting import until_none
 from .uploading import picture
@@ -50,12 +49,6 @@ def options() -> dict[str, Any]:
         "rate_limits": False,
         "test_hosts": ("site.test", "moved.test", *(f"host{number}.moved.test" for number in range(8))),
     }
-
-
-@pytest.fixture
-async def web() -> AsyncIterator[Site]:
-    async with site() as one:
-        yield one
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import AsyncIterator, Callable, Collection
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from troupe.storage.files import Folder
 
 from ..clients import Reply, Stage
 from ..outgoing.peer import Asked
-from ..previews.site import Site, site
+from ..previews.site import Site
 from ..rows import create_account
 from ..waiting import until_found, until_none
 from .uploading import film, picture
@@ -42,12 +42,6 @@ BASE = "http://localhost:3000"
 @pytest.fixture
 def options() -> dict[str, Any]:
     return {"rate_limits": False, "test_hosts": ("site.test", "other.test")}
-
-
-@pytest.fixture
-async def web() -> AsyncIterator[Site]:
-    async with site() as one:
-        yield one
 
 
 @pytest.fixture

@@ -10,12 +10,12 @@ from troupe.actors.facts import ModeratedAccount
 from troupe.storage import media
 
 from ..checklist.rows import rows
-from ..clients import SCOPES, Client, Person, Reply, Stage, link
+from ..clients import STAFF, Client, Person, Reply, Stage, ids, link
+from .moderating import moderator
 from .policy_files import write_policy
 from .sweeping import DAY, Sweeper
 from .uploading import attach, fetched, uploaded
 
-STAFF = (*SCOPES, "admin:read", "admin:write")
 REPORTS = "/api/v1/reports"
 ADMIN = "/api/v1/admin/reports"
 MISSING = (404, {"error": "Record not found"})
@@ -29,24 +29,8 @@ text = "No spam."
 """
 
 
-@pytest.fixture
-def sweeper(stage: Stage) -> Sweeper:
-    return Sweeper(stage)
-
-
-async def moderator(stage: Stage, name: str = "mod", role: str = "moderator") -> Person:
-    return await stage.person(name, STAFF, role=role)
-
-
 async def report(by: Client, about: Person, **more: Any) -> Any:
-    reply = await by.post(REPORTS, json={"account_id": about.id, **more})
-    assert reply.status == 200, reply.text
-    return reply.json
-
-
-def told(reply: Reply) -> list[str]:
-    assert reply.status == 200
-    return [one["id"] for one in reply.json]
+    return await by.done("POST", REPORTS, json={"account_id": about.id, **more})
 
 
 def refusal(reply: Reply) -> tuple[int, Any]:
@@ -139,13 +123,13 @@ async def test_moderators_take_resolve_and_reopen_a_report(stage: Stage, ada: Pe
     resolved = (await mod.post(f"{ADMIN}/{id}/resolve")).json
     assert (resolved["action_taken"], resolved["action_taken_by_account"]["id"]) == (True, mod.id)
     assert (await chief.post(f"{ADMIN}/{id}/resolve")).json["action_taken_by_account"]["id"] == mod.id
-    assert told(await mod.get(ADMIN)) == []
-    assert told(await mod.get(f"{ADMIN}?resolved=true")) == [id]
+    assert ids(await mod.get(ADMIN)) == []
+    assert ids(await mod.get(f"{ADMIN}?resolved=true")) == [id]
     reopened = (await chief.post(f"{ADMIN}/{id}/reopen")).json
     assert (reopened["action_taken"], reopened["action_taken_at"]) == (False, None)
     assert reopened["action_taken_by_account"] is None
     assert (await mod.post(f"{ADMIN}/{id}/reopen")).status == 200
-    assert told(await mod.get(ADMIN)) == [id]
+    assert ids(await mod.get(ADMIN)) == [id]
     done = "SELECT actor, action, target_type, target_id::text, target FROM audit_log ORDER BY id"
     assert await stage.rows(done) == [
         ["mod", "assign", "report", id, "bob"],
@@ -180,16 +164,16 @@ async def test_reports_are_listed_by_who_and_about_whom(stage: Stage, ada: Perso
     first, second, third = [
         (await report(by, about))["id"] for by, about in ((ada, bob), (eve, bob), (ada, eve))
     ]  # fmt: skip
-    assert told(await mod.get(ADMIN)) == [third, second, first]
-    assert told(await mod.get(f"{ADMIN}?account_id={ada.id}")) == [third, first]
-    assert told(await mod.get(f"{ADMIN}?target_account_id={bob.id}")) == [second, first]
-    assert told(await mod.get(f"{ADMIN}?account_id={eve.id}&target_account_id={bob.id}")) == [second]
-    assert told(await mod.get(f"{ADMIN}?account_id=x")) == []
+    assert ids(await mod.get(ADMIN)) == [third, second, first]
+    assert ids(await mod.get(f"{ADMIN}?account_id={ada.id}")) == [third, first]
+    assert ids(await mod.get(f"{ADMIN}?target_account_id={bob.id}")) == [second, first]
+    assert ids(await mod.get(f"{ADMIN}?account_id={eve.id}&target_account_id={bob.id}")) == [second]
+    assert ids(await mod.get(f"{ADMIN}?account_id=x")) == []
     page = await mod.get(f"{ADMIN}?limit=2")
-    assert told(page) == [third, second]
+    assert ids(page) == [third, second]
     rest = await mod.get(link(page, "next"))
-    assert told(rest) == [first]
-    assert told(await mod.get(link(rest, "prev"))) == [third, second]
+    assert ids(rest) == [first]
+    assert ids(await mod.get(link(rest, "prev"))) == [third, second]
 
 
 # What staff are told --------------------------------------------------------------------------------------------------
@@ -273,7 +257,7 @@ async def test_no_user_learns_of_a_report(stage: Stage, ada: Person, bob: Person
 
 
 async def open_reports(staff: Person) -> list[str]:
-    return told(await staff.get(ADMIN))
+    return ids(await staff.get(ADMIN))
 
 
 async def act(staff: Person, target: Person, **form: Any) -> Reply:
@@ -386,7 +370,7 @@ async def test_a_reply_to_an_erased_status_is_still_a_reply(
     assert (await ada.get(f"/api/v1/statuses/{reply['id']}")).json["in_reply_to_id"] == parent["id"]
     context = (await ada.get(f"/api/v1/statuses/{reply['id']}/context")).json
     assert context == {"ancestors": [], "descendants": []}
-    assert told(await stage.anybody().get("/api/v1/timelines/public")) == []
+    assert ids(await stage.anybody().get("/api/v1/timelines/public")) == []
 
 
 async def test_a_reported_boost_keeps_what_it_boosts(stage: Stage, sweeper: Sweeper, ada: Person, bob: Person) -> None:

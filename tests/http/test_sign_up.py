@@ -1,6 +1,5 @@
 """The sign-up page and the pages around a confirmation link, as a browser without JavaScript has them."""
 
-import html
 import re
 from datetime import timedelta
 from typing import Any
@@ -13,6 +12,7 @@ from troupe.http.access.rates import CONFIRMATIONS_OF_USER
 
 from ..clients import Client, Reply, Stage
 from .registering import OPEN, app_client, form, newest_link, registered
+from .settling import form_token, problems
 
 PAGE = "/auth/sign_up"
 AGAIN = "/auth/confirmation/new"
@@ -23,18 +23,9 @@ def options() -> dict[str, Any]:
     return OPEN
 
 
-def form_token(page: Reply) -> str:
-    return re.findall(r'name="form_token" value="([^"]*)"', page.text)[0]
-
-
 async def send(browser: Client, path: str = PAGE, **typed: str) -> Reply:
     token = form_token(await browser.get(path))
     return await browser.post(path, {"form_token": token} | typed)
-
-
-def problems(page: Reply) -> dict[str, str]:
-    found = re.findall(r'<p class="problem" role="alert" id="(\w+)-problem">([^<]*)</p>', page.text)
-    return {name: html.unescape(text) for name, text in found}
 
 
 async def test_what_is_wrong_stands_at_its_field_and_what_was_typed_stays(stage: Stage) -> None:

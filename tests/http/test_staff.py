@@ -37,11 +37,10 @@ from troupe.actors.staff import Staff, StaffAct
 from troupe.http.endpoints import all_endpoints
 from troupe.storage.engine.database import Connection
 
-from ..clients import SCOPES, Stage
+from ..clients import SCOPES, STAFF, Stage
 from .stored import rows
 from .strangers import MISSING, OUTSIDE, call, pointing
 
-STAFF = (*SCOPES, "admin:read", "admin:write")
 NOT_ALLOWED = (403, b'{"error":"This action is not allowed"}')
 UNKNOWN = "103"
 

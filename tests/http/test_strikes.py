@@ -6,13 +6,11 @@ from typing import Any
 import pytest
 
 from ..checklist.rows import rows
-from ..clients import SCOPES, Client, Person, Reply, Stage, ids
+from ..clients import STAFF, Client, Person, Reply, Stage, ids
 from .settling import signed_in
 from .signing_in import hidden
 from .stored import change_unnoticed
 from .uploading import attach, fetched, files_removed, uploaded
-
-STAFF = (*SCOPES, "admin:read", "admin:write")
 
 
 async def act(staff: Person, target: Person, type: str, **more: Any) -> Reply:

@@ -77,18 +77,6 @@ async def test_public_is_public_and_no_reply_to_others(stage: Stage, ada: Person
     assert ids(await stage.anybody().get(f"{PUBLIC}?only_media=true")) == []
 
 
-class TestClosed:
-    @pytest.fixture
-    def options(self) -> dict[str, object]:
-        return {"public_preview": False, "rate_limits": False}
-
-    async def test_without_the_preview_a_token_is_needed(self, stage: Stage, ada: Person) -> None:
-        answer = await stage.anybody().get(PUBLIC)
-        assert (answer.status, answer.json) == (401, {"error": "This method requires an authenticated user"})
-        assert (await ada.get(PUBLIC)).status == 200
-        assert (await stage.anybody().get("/api/v1/instance")).status == 200
-
-
 async def test_an_account_and_its_home_hold_one_perspective(stage: Stage, ada: Person, bob: Person) -> None:
     def held(kind: str) -> Perspective:
         actor: Any = stage.http_context.runtime.pools[kind].cells[str(bob.account.id)].actor

@@ -44,15 +44,11 @@ def path(status: Any) -> str:
 
 async def published(person: Person, **fields: Any) -> Any:
     """A new status in English."""
-    reply = await person.post("/api/v1/statuses", json={"language": "en"} | fields)
-    assert reply.status == 200, reply.text
-    return reply.json
+    return await person.done("POST", "/api/v1/statuses", json={"language": "en"} | fields)
 
 
 async def translated(person: Person, status: Any, lang: str = "de") -> Any:
-    reply = await person.post(path(status), {"lang": lang})
-    assert reply.status == 200, reply.text
-    return reply.json
+    return await person.done("POST", path(status), {"lang": lang})
 
 
 async def refused(person: Person, status: Any, lang: str = "de") -> tuple[int, str]:

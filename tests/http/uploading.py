@@ -8,8 +8,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pyvips
-import trio
-import trio.testing
 from quart.datastructures import FileStorage
 
 from ..clients import Client, Person, Reply, Stage
@@ -104,6 +102,4 @@ def store_file(stage: Stage, name: str, content: bytes) -> None:
 
 async def files_removed(stage: Stage) -> None:
     """Wait until no promise to remove files is left."""
-    with trio.fail_after(20):
-        while await stage.rows("SELECT id FROM outbox WHERE kind = 'files'"):
-            await trio.testing.wait_all_tasks_blocked(0.01)
+    await stage.until_gone("SELECT id FROM outbox WHERE kind = 'files'")

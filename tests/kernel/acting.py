@@ -232,3 +232,13 @@ async def busy(kernel: Kernel, key: str, seconds: float = 1) -> Player:
     kernel.tell(key, kernel.pause(seconds))
     await wait_all_tasks_blocked()
     return player
+
+
+async def fail_in_clean_up(player: Player) -> None:
+    """Wait until cancelled, and raise an error then."""
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(trio.sleep_forever)
+        try:
+            await trio.sleep_forever()
+        finally:
+            raise ValueError("in the clean-up")

@@ -12,7 +12,7 @@ from trio.testing import wait_all_tasks_blocked
 
 from troupe.actors.kernel import Address, Crashed, Stopping
 
-from .acting import Kernel, Player, Said
+from .acting import Kernel, Player, Said, fail_in_clean_up
 
 
 def cancelled() -> BaseException:
@@ -144,17 +144,9 @@ async def test_a_turn_that_fails_while_its_pool_is_cancelled_does_not_fail_the_p
     kernel.stopping.set()
     await wait_all_tasks_blocked()
 
-    async def fail(player: Player) -> None:
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(trio.sleep_forever)
-            try:
-                await trio.sleep_forever()
-            finally:
-                raise ValueError("in the clean-up")
-
     async with trio.open_nursery() as life:
         await life.start(kernel.pool.run, trio.Event())
-        kernel.tell("a", fail)
+        kernel.tell("a", fail_in_clean_up)
         await wait_all_tasks_blocked()
         life.cancel_scope.cancel()
     assert kernel.told("actor.crashed")[0]["error"].startswith("ExceptionGroup")

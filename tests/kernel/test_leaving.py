@@ -11,7 +11,7 @@ from trio.testing import wait_all_tasks_blocked
 from troupe.actors.kernel import TimedOut
 from troupe.actors.kernel.mailbox import CAPACITY, KEPT_FOR_HINTS
 
-from .acting import Kernel, Player, busy
+from .acting import Kernel, busy
 
 
 async def test_the_message_of_an_asker_that_hung_up_before_its_turn_is_not_handled(kernel: Kernel) -> None:
@@ -61,19 +61,6 @@ async def test_a_subscriber_that_hung_up_leaves_its_place_in_the_control_lane(
     assert (len(player.cell.mailbox), player.cell.mailbox.urgent) == (1, 0)
     await trio.sleep(5)
     assert player.done == ["told"]
-
-
-async def test_a_turn_that_has_begun_goes_on_without_its_asker(kernel: Kernel) -> None:
-    player = await kernel.wake("a")
-
-    async def slowly(player: Player) -> None:
-        await trio.sleep(5)
-        player.done.append("ended")
-
-    with trio.move_on_after(1):
-        await kernel.ask("a", slowly)
-    await trio.sleep(5)
-    assert player.done == ["ended"]
 
 
 async def test_what_was_told_is_handled_when_its_sender_has_gone(kernel: Kernel) -> None:

@@ -207,12 +207,13 @@ async def test_the_same_hint_crashing_twice_is_parked_and_the_actor_goes_on(kern
     assert len(kernel.told("actor.crashed")) == 2
 
 
-async def test_a_hint_that_crashes_once_is_handled_by_the_next_incarnation(kernel: Kernel) -> None:
-    def crash_at_first(player: Player) -> None:
-        if player.cell.incarnation == 1:
-            raise ValueError
-        player.done.append("handled")
+def crash_at_first(player: Player) -> None:
+    if player.cell.incarnation == 1:
+        raise ValueError
+    player.done.append("handled")
 
+
+async def test_a_hint_that_crashes_once_is_handled_by_the_next_incarnation(kernel: Kernel) -> None:
     kernel.tell("a", crash_at_first)
     await trio.sleep(1)
     assert kernel.player("a").done == ["handled"]
@@ -222,11 +223,6 @@ async def test_a_hint_that_crashes_once_is_handled_by_the_next_incarnation(kerne
 async def test_a_hint_for_many_counts_its_crashes_for_each_of_them(kernel: Kernel) -> None:
     """It is one envelope in all mailboxes, but each actor has its own two tries."""
     cells = [(await kernel.wake(key)).cell for key in "abc"]
-
-    def crash_at_first(player: Player) -> None:
-        if player.cell.incarnation == 1:
-            raise ValueError
-        player.done.append("handled")
 
     kernel.runtime.tell_cells("player", cells, Do(crash_at_first))
     await trio.sleep(1)

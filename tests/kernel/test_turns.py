@@ -345,13 +345,14 @@ async def test_the_next_actor_is_a_choice_when_the_runtime_has_a_chooser(make_ke
 # Asks that are not waited for to the end
 
 
+async def slowly(player: Player) -> None:
+    await trio.sleep(5)
+    player.done.append("ended")
+
+
 async def test_an_ask_ends_at_its_deadline_and_the_turn_goes_on(kernel: Kernel) -> None:
     player = await kernel.wake("a")
     deadline = trio.current_time() + 2
-
-    async def slowly(player: Player) -> None:
-        await trio.sleep(5)
-        player.done.append("ended")
 
     with pytest.raises(TimedOut):
         await kernel.ask("a", slowly, deadline=deadline)
@@ -376,10 +377,6 @@ async def test_the_turn_of_an_ask_that_is_late_is_not_taken(kernel: Kernel) -> N
 
 async def test_an_asker_that_is_cancelled_does_not_cancel_the_turn(kernel: Kernel) -> None:
     player = await kernel.wake("a")
-
-    async def slowly(player: Player) -> None:
-        await trio.sleep(5)
-        player.done.append("ended")
 
     with trio.move_on_after(1):
         await kernel.ask("a", slowly)

@@ -16,7 +16,7 @@ from troupe.actors.kernel import Address, Cell, Crashed
 from troupe.actors.kernel.errors import Superseded
 from troupe.actors.kernel.watchdog import GRACE, LONGEST_TURN, Watchdog
 
-from .acting import Kernel, Player, Said
+from .acting import Kernel, Player, Said, fail_in_clean_up
 
 LATE = LONGEST_TURN + GRACE + 1
 
@@ -64,16 +64,8 @@ async def test_a_turn_of_more_than_thirty_seconds_is_crashed(kernel: Kernel) -> 
 
 
 async def test_an_overdue_turn_that_fails_while_it_is_cancelled_crashes_its_actor_alone(kernel: Kernel) -> None:
-    async def fail(player: Player) -> None:
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(trio.sleep_forever)
-            try:
-                await trio.sleep_forever()
-            finally:
-                raise ValueError("in the clean-up")
-
     with pytest.raises(Crashed):
-        await kernel.ask("a", fail, deadline=trio.current_time() + 60)
+        await kernel.ask("a", fail_in_clean_up, deadline=trio.current_time() + 60)
     assert await kernel.ask("b", lambda player: "well") == "well"
     assert await kernel.ask("a", lambda player: "well") == "well"
 

@@ -7,8 +7,11 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Protocol, TypeVar
 
 import trio
+
+from ..waiting import PATIENCE
 
 Respond = Callable[[trio.abc.Stream, "Asked"], Awaitable[None]]
 
@@ -33,6 +36,7 @@ class Peer:
     connections: int = 0
     at_once: int = 0  # connections
     most_at_once: int = 0
+    _news: trio.Event = field(default_factory=trio.Event)
 
     def url(self, path: str = "/", host: str = "peer.test") -> str:
         return f"https://{host}:{self.port}{path}"
@@ -69,7 +73,19 @@ class Peer:
             asked = Asked(method, path, headers, buffer[:length])
             buffer = buffer[length:]
             self.asked.append(asked)
+            self._news.set()
+            self._news = trio.Event()
             await self.respond(stream, asked)
+
+    async def was_asked(self) -> None:
+        """Wait for the next request."""
+        await self._news.wait()
+
+    async def until(self, holds: Callable[[], bool]) -> None:
+        """Wait for requests until this holds."""
+        with trio.fail_after(PATIENCE):
+            while not holds():
+                await self.was_asked()
 
 
 def answer(status: int, body: bytes = b"", **headers: str) -> bytes:
@@ -96,3 +112,24 @@ async def peer(respond: Respond, tls: ssl.SSLContext | None) -> AsyncGenerator[P
         served.port = listeners[0].socket.getsockname()[1]
         yield served
         nursery.cancel_scope.cancel()
+
+
+class Answering(Protocol):
+    """What answers the requests of a peer."""
+
+    async def respond(self, stream: trio.abc.Stream, asked: Asked) -> None: ...
+
+
+A = TypeVar("A", bound=Answering)
+
+
+@asynccontextmanager
+async def answered_by(make: Callable[[Peer], A]) -> AsyncGenerator[A]:
+    """Run a peer in plain HTTP, whose requests the made object answers."""
+
+    async def nothing(stream: trio.abc.Stream, asked: Asked) -> None: ...
+
+    async with peer(nothing, None) as served:
+        made = make(served)
+        served.respond = made.respond
+        yield made

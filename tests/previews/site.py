@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
+from functools import partial
 
 import trio
 
-from ..outgoing.peer import Asked, Peer, Respond, always, answer, peer
-
-PATIENCE = 20  # seconds, for what comes at once
+from ..outgoing.peer import Asked, Peer, Respond, always, answer, answered_by
 
 
 @dataclass
@@ -21,7 +19,6 @@ class Site:
     peer: Peer
     answers: dict[str, Respond] = field(default_factory=dict[str, Respond])
     _held: dict[str, trio.Event] = field(default_factory=dict[str, trio.Event])
-    _news: trio.Event = field(default_factory=trio.Event)
 
     def url(self, path: str, host: str | None = None) -> str:
         return f"http://{host or self.host}:{self.peer.port}{path}"
@@ -41,28 +38,18 @@ class Site:
 
     async def was_asked(self, path: str, times: int = 1) -> None:
         """Wait until a path was asked for so many times."""
-        with trio.fail_after(PATIENCE):
-            while self.asked(path) < times:
-                await self._news.wait()
+        await self.peer.until(lambda: self.asked(path) >= times)
 
     def hold(self, path: str) -> trio.Event:
         """Have a path answered only when the event is set."""
         return self._held.setdefault(path, trio.Event())
 
     async def respond(self, stream: trio.abc.Stream, asked: Asked) -> None:
-        self._news.set()
-        self._news = trio.Event()
         if (held := self._held.get(asked.path)) is not None:
             await held.wait()
         respond = self.answers.get(asked.path) or always(answer(404, b"nothing here", Content_Type="text/html"))
         await respond(stream, asked)
 
 
-@asynccontextmanager
-async def site(host: str = "site.test") -> AsyncGenerator[Site]:
-    async def nothing(stream: trio.abc.Stream, asked: Asked) -> None: ...
-
-    async with peer(nothing, None) as served:
-        one = Site(host, served)
-        served.respond = one.respond
-        yield one
+def site(host: str = "site.test") -> AbstractAsyncContextManager[Site]:
+    return answered_by(partial(Site, host))

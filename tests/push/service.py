@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import trio
 
-from ..outgoing.peer import Asked, Peer, answer, peer
+from ..outgoing.peer import Asked, Peer, answer, answered_by
 from .device import Device
-
-PATIENCE = 20  # seconds, for what comes at once
 
 
 @dataclass
@@ -24,7 +23,6 @@ class PushService:
     devices: dict[str, Device] = field(default_factory=dict[str, Device])
     replies: dict[str, list[bytes]] = field(default_factory=dict[str, list[bytes]])
     asleep: bool = False  # it takes requests and answers none
-    _news: trio.Event = field(default_factory=trio.Event)
 
     @property
     def origin(self) -> str:
@@ -42,24 +40,18 @@ class PushService:
 
     async def received(self, count: int = 1) -> list[Asked]:
         """All requests, as soon as there are so many."""
-        with trio.fail_after(PATIENCE):
-            while len(self.peer.asked) < count:
-                await self._news.wait()
+        await self.peer.until(lambda: len(self.peer.asked) >= count)
         return self.peer.asked
 
     async def messages(self, path: str, count: int = 1) -> list[dict[str, Any]]:
         """What the device at a path has read, as soon as there is so much."""
-        with trio.fail_after(PATIENCE):
-            while len(self.to(path)) < count:
-                await self._news.wait()
+        await self.peer.until(lambda: len(self.to(path)) >= count)
         return [self.devices[path].read(asked.headers, asked.body) for asked in self.to(path)]
 
     def to(self, path: str) -> list[Asked]:
         return [asked for asked in self.peer.asked if asked.path == path]
 
     async def respond(self, stream: trio.abc.Stream, asked: Asked) -> None:
-        self._news.set()
-        self._news = trio.Event()
         if self.asleep:
             await trio.sleep_forever()
         told = self.replies.get(asked.path) or [answer(201, Location=f"{self.origin}/message")]
@@ -76,11 +68,5 @@ def refusal(status: int, headers: Mapping[str, str] | None = None) -> bytes:
 RESET = b""
 
 
-@asynccontextmanager
-async def push_service(host: str = "push.test") -> AsyncGenerator[PushService]:
-    async def nothing(stream: trio.abc.Stream, asked: Asked) -> None: ...
-
-    async with peer(nothing, None) as served:
-        service = PushService(host, served)
-        served.respond = service.respond
-        yield service
+def push_service(host: str = "push.test") -> AbstractAsyncContextManager[PushService]:
+    return answered_by(partial(PushService, host))

@@ -17,7 +17,7 @@ from troupe.storage.paging import Page
 from troupe.storage.statuses import Status
 
 from .conftest import Stage, new_id, session
-from .racing import race, waiting, whole
+from .racing import Work, race, waiting, whole
 
 COPY = """
     INSERT INTO notifications (id, account_id, from_account_id, type, status_id, filtered, created_at)
@@ -165,16 +165,32 @@ def test_an_accepted_sender_passes_the_policy(stage: Stage, ada: Account, bob: A
     assert tell(stage, ada, stage.account("eve")) == "dropped"
 
 
+def filtered_and_next(stage: Stage, ada: Account, bob: Account) -> tuple[int, NewNotification]:
+    """Filter a mention. Return its request, and the notification of another one."""
+    change(stage, ada, not_following="filter")
+    assert tell(stage, ada, bob, "mention", mention(stage, bob, ada)) == "filtered"
+    return request_of(stage, ada), NewNotification(new_id(), ada.id, bob.id, "mention", mention(stage, bob, ada).id)
+
+
+def inserting(stage: Stage, new: NewNotification) -> Work:
+    return lambda db: notifications.insert(db, new, stage.now)
+
+
+def accepting(ada: Account, request: int) -> Work:
+    return lambda db: notification_requests.accept(db, ada.id, [request], new_id())
+
+
+def dismissing(ada: Account, request: int) -> Work:
+    return lambda db: notification_requests.dismiss(db, ada.id, [request])
+
+
 def test_a_notification_that_waits_for_a_policy_obeys_it(stage: Stage, ada: Account, bob: Account) -> None:
     new = NewNotification(new_id(), ada.id, bob.id, "follow")
 
     async def close(db: Connection) -> None:
         await notification_policy.change(db, ada.id, PolicyChange(not_following="drop"))
 
-    async def notify(db: Connection) -> Any:
-        return await notifications.insert(db, new, stage.now)
-
-    assert race(stage, close, notify) == [None, None]
+    assert race(stage, close, inserting(stage, new)) == [None, None]
     assert stage.sql("SELECT FROM notifications") == []
 
 
@@ -189,43 +205,23 @@ def test_a_policy_waits_for_notifications_that_were_decided_before(stage: Stage,
         await notification_policy.change(db, ada.id, PolicyChange(not_following="drop"))
         seen.extend(row["id"] for row in await db.fetch("SELECT id FROM notifications"))
 
-    race(stage, notify, close)
+    race(stage, inserting(stage, new), close)
     assert seen == [new.id]
 
 
 def test_a_notification_that_waits_for_an_acceptance_is_told(stage: Stage, ada: Account, bob: Account) -> None:
-    change(stage, ada, not_following="filter")
-    assert tell(stage, ada, bob, "mention", mention(stage, bob, ada)) == "filtered"
-    request, status = request_of(stage, ada), mention(stage, bob, ada)
-    new = NewNotification(new_id(), ada.id, bob.id, "mention", status.id)
-
-    async def accept(db: Connection) -> Any:
-        return await notification_requests.accept(db, ada.id, [request], new_id())
-
-    async def notify(db: Connection) -> Any:
-        return await notifications.insert(db, new, stage.now)
-
-    _, told = race(stage, accept, notify)
+    request, new = filtered_and_next(stage, ada, bob)
+    _, told = race(stage, accepting(ada, request), inserting(stage, new))
     assert told is not None
     assert stage.sql("SELECT FROM notifications WHERE filtered") == []
 
 
 def test_an_acceptance_waits_for_what_is_just_filtered(stage: Stage, ada: Account, bob: Account) -> None:
-    change(stage, ada, not_following="filter")
-    assert tell(stage, ada, bob, "mention", mention(stage, bob, ada)) == "filtered"
-    request, status = request_of(stage, ada), mention(stage, bob, ada)
-    new = NewNotification(new_id(), ada.id, bob.id, "mention", status.id)
-
-    async def notify(db: Connection) -> Any:
-        return await notifications.insert(db, new, stage.now)
-
-    async def accept(db: Connection) -> Any:
-        return await notification_requests.accept(db, ada.id, [request], new_id())
-
-    told, (found, statuses) = race(stage, notify, accept)
+    request, new = filtered_and_next(stage, ada, bob)
+    told, (found, statuses) = race(stage, inserting(stage, new), accepting(ada, request))
     assert told is None
     assert found
-    assert status.id in statuses
+    assert new.status_id in statuses
     assert stage.sql("SELECT FROM notifications WHERE filtered") == []
     assert stage.sql("SELECT FROM notification_requests") == []
 
@@ -233,18 +229,8 @@ def test_an_acceptance_waits_for_what_is_just_filtered(stage: Stage, ada: Accoun
 def test_a_dismissal_leaves_no_filtered_notification_without_a_request(
     stage: Stage, ada: Account, bob: Account
 ) -> None:
-    change(stage, ada, not_following="filter")
-    assert tell(stage, ada, bob, "mention", mention(stage, bob, ada)) == "filtered"
-    request, status = request_of(stage, ada), mention(stage, bob, ada)
-    new = NewNotification(new_id(), ada.id, bob.id, "mention", status.id)
-
-    async def notify(db: Connection) -> Any:
-        return await notifications.insert(db, new, stage.now)
-
-    async def dismiss(db: Connection) -> Any:
-        return await notification_requests.dismiss(db, ada.id, [request])
-
-    assert race(stage, notify, dismiss) == [None, True]
+    request, new = filtered_and_next(stage, ada, bob)
+    assert race(stage, inserting(stage, new), dismissing(ada, request)) == [None, True]
     assert stage.sql("SELECT FROM notifications") == []
     assert stage.sql("SELECT FROM notification_requests") == []
 
@@ -255,13 +241,7 @@ def test_a_dismissal_waits_for_what_is_just_filtered(stage: Stage, ada: Account,
     assert tell(stage, ada, bob, "mention", mention(stage, bob, ada)) == "filtered"
     request, new = request_of(stage, ada), NewNotification(new_id(), ada.id, bob.id, "follow")
 
-    async def notify(db: Connection) -> Any:
-        return await notifications.insert(db, new, stage.now)
-
-    async def dismiss(db: Connection) -> Any:
-        return await notification_requests.dismiss(db, ada.id, [request])
-
-    assert race(stage, notify, dismiss) == [None, True]
+    assert race(stage, inserting(stage, new), dismissing(ada, request)) == [None, True]
     assert stage.sql("SELECT FROM notifications") == []
 
 

@@ -4,13 +4,14 @@ import asyncio
 import contextvars
 import inspect
 import socket
-from collections.abc import Callable
 
 import trio
 import trio.testing
 import trio_asyncio
 
 from troupe.storage.engine.prompt import MOST_AT_ONCE, PromptLoop, open_loop
+
+from ..waiting import until
 
 OVERRIDDEN = {
     "_queue_handle": ["self", "handle"],
@@ -136,9 +137,3 @@ async def test_readers_hear_everything_until_they_are_removed() -> None:
             there.send(b"c")
             await trio.testing.wait_all_tasks_blocked()
     assert heard == [b"a", b"b"]
-
-
-async def until(true: Callable[[], bool]) -> None:
-    with trio.fail_after(5):
-        while not true():
-            await trio.lowlevel.checkpoint()

@@ -62,13 +62,6 @@ async def peer(stage: Stage, name: str = "una", domain: str = "peer.example", *,
     return Peer(stage, uri, account)
 
 
-async def write(person: Person, text: str, **more: object) -> Any:
-    """The status that was published."""
-    reply = await person.send("POST", "/api/v1/statuses", json={"status": text, **more})
-    assert reply.status == 200, reply.text
-    return reply.json
-
-
 async def ask(stage: Stage, path: str) -> Reply:
     """Ask for a document without a signature."""
     return await stage.anybody().get(path.removeprefix(BASE), headers={"Accept": DOCUMENT})

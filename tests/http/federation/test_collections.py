@@ -4,7 +4,7 @@ from typing import Any
 
 from ...activitypub.documents_read import undeclared
 from ...clients import BASE, Person, Stage
-from .peers import ask, document, peer, write
+from .peers import ask, document, peer
 
 ADA = f"{BASE}/users/ada"
 
@@ -23,9 +23,9 @@ async def items_of(stage: Stage, path: str) -> list[Any]:
 
 
 async def test_an_outbox_has_public_and_unlisted_posts_and_boosts(stage: Stage, ada: Person, bob: Person) -> None:
-    theirs = await write(bob, "theirs")
+    theirs = await bob.write("theirs")
     boost = (await ada.post(f"/api/v1/statuses/{theirs['id']}/reblog")).json
-    written = {one: await write(ada, one, visibility=one) for one in ("public", "unlisted", "private", "direct")}
+    written = {one: await ada.write(one, visibility=one) for one in ("public", "unlisted", "private", "direct")}
     outbox = await document(stage, "/users/ada/outbox")
     assert (outbox["id"], outbox["type"]) == (f"{ADA}/outbox", "OrderedCollection")
     found = await items_of(stage, "/users/ada/outbox")
@@ -36,13 +36,13 @@ async def test_an_outbox_has_public_and_unlisted_posts_and_boosts(stage: Stage, 
 
 
 async def test_an_outbox_is_paged(stage: Stage, ada: Person) -> None:
-    written = [(await write(ada, str(number)))["uri"] for number in range(23)]
+    written = [(await ada.write(str(number)))["uri"] for number in range(23)]
     found = [one["object"]["id"] for one in await items_of(stage, "/users/ada/outbox")]
     assert found == written[::-1]
 
 
 async def test_a_follower_gets_more_of_the_outbox(stage: Stage, ada: Person) -> None:
-    await write(ada, "psst", visibility="private")
+    await ada.write("psst", visibility="private")
     fay = await peer(stage, "fay")
     await fay.follow(ada)
     page = await fay.get("/users/ada/outbox?page=true")
@@ -78,7 +78,7 @@ async def test_who_is_blocked_gets_nothing_of_the_network(stage: Stage, ada: Per
 
 
 async def test_pinned_posts_are_whole_documents_on_no_pages(stage: Stage, ada: Person) -> None:
-    pinned, hidden = await write(ada, "pinned"), await write(ada, "psst", visibility="private")
+    pinned, hidden = await ada.write("pinned"), await ada.write("psst", visibility="private")
     for one in (pinned, hidden):
         assert (await ada.post(f"/api/v1/statuses/{one['id']}/pin")).status == 200
     featured = await document(stage, "/users/ada/collections/featured")
@@ -100,10 +100,10 @@ async def test_featured_hashtags(stage: Stage, ada: Person) -> None:
 
 
 async def test_replies_of_a_post_are_named_without_the_private_ones(stage: Stage, ada: Person, bob: Person) -> None:
-    root = await write(ada, "tea?")
-    replies = [await write(bob, f"@ada {one}", in_reply_to_id=root["id"], visibility=one)
+    root = await ada.write("tea?")
+    replies = [await bob.write(f"@ada {one}", in_reply_to_id=root["id"], visibility=one)
                for one in ("public", "unlisted", "private", "direct")]  # fmt: skip
-    own = await write(ada, "and cake", in_reply_to_id=root["id"])
+    own = await ada.write("and cake", in_reply_to_id=root["id"])
     note = await document(stage, root["uri"])
     assert (note["replies"]["type"], note["replies"]["id"]) == ("Collection", f"{root['uri']}/replies")
     assert await items_of(stage, note["replies"]["id"]) == [replies[0]["uri"], replies[1]["uri"], own["uri"]]
@@ -111,13 +111,13 @@ async def test_replies_of_a_post_are_named_without_the_private_ones(stage: Stage
 
 
 async def test_many_replies_are_paged(stage: Stage, ada: Person) -> None:
-    root = await write(ada, "0")
-    written = [(await write(ada, str(number), in_reply_to_id=root["id"]))["uri"] for number in range(42)]
+    root = await ada.write("0")
+    written = [(await ada.write(str(number), in_reply_to_id=root["id"]))["uri"] for number in range(42)]
     assert await items_of(stage, f"{root['uri']}/replies") == written
 
 
 async def test_likes_and_shares_are_counted(stage: Stage, ada: Person, bob: Person) -> None:
-    status = await write(ada, "hello")
+    status = await ada.write("hello")
     for act in ("favourite", "reblog"):
         await bob.post(f"/api/v1/statuses/{status['id']}/{act}")
     note = await document(stage, status["uri"])

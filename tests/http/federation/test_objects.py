@@ -11,14 +11,14 @@ from ...activitypub.documents_read import undeclared
 from ...clients import BASE, Person, Stage
 from ...emojis import add_emoji
 from ..uploading import uploaded
-from .peers import Peer, ask, document, peer, write
+from .peers import Peer, ask, document, peer
 
 ADA, BOB = f"{BASE}/users/ada", f"{BASE}/users/bob"
 INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 
 
 async def test_a_note_has_all_that_others_require(stage: Stage, ada: Person) -> None:
-    status = await write(ada, "hello", language="de", spoiler_text="tea")
+    status = await ada.write("hello", language="de", spoiler_text="tea")
     note = await document(stage, status["uri"])
     assert note == note | {
         "id": status["uri"], "type": "Note", "attributedTo": ADA, "url": status["url"], "content": "<p>hello</p>",
@@ -32,7 +32,7 @@ async def test_a_note_has_all_that_others_require(stage: Stage, ada: Person) -> 
 
 async def test_mentions_are_tagged_and_addressed(stage: Stage, ada: Person, bob: Person) -> None:
     una = await peer(stage)
-    note = await document(stage, (await write(ada, "@bob and @una@peer.example"))["uri"])
+    note = await document(stage, (await ada.write("@bob and @una@peer.example"))["uri"])
     assert {(tag["type"], tag["href"], tag["name"]) for tag in note["tag"]} == {
         ("Mention", BOB, "@bob@localhost:3000"), ("Mention", una.uri, "@una@peer.example"),
     }  # fmt: skip
@@ -41,7 +41,7 @@ async def test_mentions_are_tagged_and_addressed(stage: Stage, ada: Person, bob:
 
 async def test_hashtags_and_emoji_are_tagged(stage: Stage, ada: Person) -> None:
     await add_emoji(stage, "blob")
-    note = await document(stage, (await write(ada, "#Tea :blob:"))["uri"])
+    note = await document(stage, (await ada.write("#Tea :blob:"))["uri"])
     hashtag, emoji = note["tag"]
     assert hashtag == {"type": "Hashtag", "href": f"{BASE}/tags/tea", "name": "#Tea"}
     assert (emoji["type"], emoji["name"], emoji["icon"]["type"]) == ("Emoji", ":blob:", "Image")
@@ -50,7 +50,7 @@ async def test_hashtags_and_emoji_are_tagged(stage: Stage, ada: Person) -> None:
 
 async def test_attachments_come_with_their_description_and_size(stage: Stage, ada: Person) -> None:
     medium = await uploaded(ada, description="a dot", focus="0.5,-0.5")
-    note = await document(stage, (await write(ada, "look", media_ids=[medium["id"]]))["uri"])
+    note = await document(stage, (await ada.write("look", media_ids=[medium["id"]]))["uri"])
     (attachment,) = note["attachment"]
     assert (attachment["type"], attachment["url"]) == ("Document", medium["url"])
     assert (attachment["name"], attachment["summary"]) == ("a dot", "a dot")
@@ -63,33 +63,33 @@ async def test_attachments_come_with_their_description_and_size(stage: Stage, ad
 
 
 async def test_a_reply_names_its_parent(stage: Stage, ada: Person, bob: Person) -> None:
-    parent = await write(ada, "tea?")
-    reply = await write(bob, "@ada yes", in_reply_to_id=parent["id"])
+    parent = await ada.write("tea?")
+    reply = await bob.write("@ada yes", in_reply_to_id=parent["id"])
     assert (await document(stage, reply["uri"]))["inReplyTo"] == parent["uri"]
 
 
 async def test_an_edit_has_its_time(stage: Stage, ada: Person) -> None:
-    status = await write(ada, "teh")
+    status = await ada.write("teh")
     edited = await ada.send("PUT", f"/api/v1/statuses/{status['id']}", json={"status": "the"})
     note = await document(stage, status["uri"])
     assert (note["content"], note["updated"]) == ("<p>the</p>", edited.json["edited_at"])
 
 
 async def test_a_poll_is_a_question(stage: Stage, ada: Person, bob: Person) -> None:
-    status = await write(ada, "tea?", poll={"options": ["yes", "no"], "expires_in": 600})
+    status = await ada.write("tea?", poll={"options": ["yes", "no"], "expires_in": 600})
     await bob.send("POST", f"/api/v1/polls/{status['poll']['id']}/votes", json={"choices": [0]})
     question = await document(stage, status["uri"])
     assert question["type"] == "Question"
     assert [(one["name"], one["replies"]["totalItems"]) for one in question["oneOf"]] == [("yes", 1), ("no", 0)]
     assert (question["votersCount"], question["endTime"]) == (1, status["poll"]["expires_at"])
     assert "closed" not in question
-    several = await write(ada, "what?", poll={"options": ["a", "b"], "expires_in": 600, "multiple": True})
+    several = await ada.write("what?", poll={"options": ["a", "b"], "expires_in": 600, "multiple": True})
     assert len((await document(stage, several["uri"]))["anyOf"]) == 2
 
 
 async def test_a_quote_with_the_permission_of_its_author(stage: Stage, ada: Person, bob: Person) -> None:
-    quoted = await write(ada, "needle", quote_approval_policy="public")
-    quoting = await write(bob, "look", quoted_status_id=quoted["id"])
+    quoted = await ada.write("needle", quote_approval_policy="public")
+    quoting = await bob.write("look", quoted_status_id=quoted["id"])
     note = await document(stage, quoting["uri"])
     assert note["quote"] == note["quoteUri"] == note["_misskey_quote"] == quoted["uri"]
     stamp = await document(stage, note["quoteAuthorization"])
@@ -106,9 +106,9 @@ async def test_a_quote_with_the_permission_of_its_author(stage: Stage, ada: Pers
 async def test_a_quote_authorization_is_of_the_quoted_author_and_for_readers_of_both(
     stage: Stage, ada: Person, bob: Person
 ) -> None:
-    quoted = await write(ada, "needle", quote_approval_policy="public")
-    private = await write(bob, "look", quoted_status_id=quoted["id"], visibility="private")
-    public = await write(bob, "look", quoted_status_id=quoted["id"])
+    quoted = await ada.write("needle", quote_approval_policy="public")
+    private = await bob.write("look", quoted_status_id=quoted["id"], visibility="private")
+    public = await bob.write("look", quoted_status_id=quoted["id"])
     assert (await ask(stage, f"/users/ada/quote_authorizations/{private['id']}")).status == 404
     assert (await ask(stage, f"/users/bob/quote_authorizations/{public['id']}")).status == 404
     assert (await ask(stage, f"/users/ada/quote_authorizations/{quoted['id']}")).status == 404
@@ -118,14 +118,14 @@ async def test_a_quote_authorization_is_of_the_quoted_author_and_for_readers_of_
 
 
 async def test_who_may_quote_is_told(stage: Stage, ada: Person) -> None:
-    anyone = await write(ada, "a", quote_approval_policy="public")
-    nobody = await write(ada, "b", visibility="unlisted", quote_approval_policy="nobody")
+    anyone = await ada.write("a", quote_approval_policy="public")
+    nobody = await ada.write("b", visibility="unlisted", quote_approval_policy="nobody")
     policies = [(await document(stage, one["uri"]))["interactionPolicy"]["canQuote"] for one in (anyone, nobody)]
     assert [one["automaticApproval"] for one in policies] == [[PUBLIC], [ADA]]
 
 
 async def test_a_status_is_published_by_a_create_with_an_id_of_its_own(stage: Stage, ada: Person) -> None:
-    status = await write(ada, "hello")
+    status = await ada.write("hello")
     create = await document(stage, f"{status['uri']}/activity")
     assert (create["type"], create["actor"], create["id"]) == ("Create", ADA, f"{status['uri']}/activity")
     note = await document(stage, status["uri"])
@@ -135,7 +135,7 @@ async def test_a_status_is_published_by_a_create_with_an_id_of_its_own(stage: St
 
 
 async def test_a_boost_is_an_announce(stage: Stage, ada: Person, bob: Person) -> None:
-    status = await write(ada, "hello")
+    status = await ada.write("hello")
     boost = (await bob.post(f"/api/v1/statuses/{status['id']}/reblog")).json
     announce = await document(stage, boost["uri"])
     assert announce == announce | {
@@ -148,12 +148,12 @@ async def test_a_boost_is_an_announce(stage: Stage, ada: Person, bob: Person) ->
 
 
 async def test_the_page_of_a_status_gives_its_document_too(stage: Stage, ada: Person) -> None:
-    status = await write(ada, "hello")
+    status = await ada.write("hello")
     assert (await document(stage, status["url"]))["id"] == status["uri"]
 
 
 async def test_a_deleted_status_leaves_a_tombstone(stage: Stage, ada: Person) -> None:
-    status, hidden = await write(ada, "hello"), await write(ada, "psst", visibility="private")
+    status, hidden = await ada.write("hello"), await ada.write("psst", visibility="private")
     for one in (status, hidden):
         await ada.delete(f"/api/v1/statuses/{one['id']}")
     for uri in (status["uri"], f"{status['uri']}/activity", f"{status['uri']}/replies", f"{status['uri']}/likes"):
@@ -187,7 +187,7 @@ async def seen_by(reader: Peer | Stage, statuses: dict[str, Any], part: str = ""
 
 @pytest.fixture
 async def written(ada: Person, una: Peer) -> dict[str, Any]:
-    return {one: await write(ada, "@una@peer.example" if one == "direct" else one, visibility=one)
+    return {one: await ada.write("@una@peer.example" if one == "direct" else one, visibility=one)
             for one in VISIBILITIES}  # fmt: skip
 
 
@@ -210,12 +210,12 @@ async def test_each_reads_what_is_theirs_to_read(
 
 
 async def test_a_status_is_found_below_its_author_alone(stage: Stage, ada: Person, bob: Person) -> None:
-    status = await write(ada, "hello")
+    status = await ada.write("hello")
     assert (await ask(stage, f"/users/bob/statuses/{status['id']}")).status == 404
     assert (await ask(stage, f"/users/ada/statuses/{int(status['id']) + 1}")).status == 404
 
 
 async def test_nothing_is_read_of_a_suspended_author(stage: Stage, ada: Person, una: Peer) -> None:
-    status = await write(ada, "hello")
+    status = await ada.write("hello")
     await stage.sql("UPDATE accounts SET suspended_at = now() WHERE username = 'ada'")
     assert (await una.get(f"/users/ada/statuses/{status['id']}")).status == 404

@@ -9,7 +9,7 @@ from troupe.http.endpoints import all_endpoints
 from ...clients import BASE, Person, Stage, address
 from ..serving import say
 from ..uploading import uploaded
-from .peers import DOCUMENT, Peer, ask, peer, write
+from .peers import DOCUMENT, Peer, ask, peer
 
 OPEN_PATHS = ("/actor", "/actor/outbox", "/.well-known/nodeinfo", "/.well-known/host-meta", "/nodeinfo/2.0",
               "/.well-known/webfinger?resource=acct:ada@localhost:3000")  # fmt: skip
@@ -31,7 +31,7 @@ async def suspend(stage: Stage) -> None:
 
 async def test_a_wrong_signature_counts_as_none(stage: Stage, ada: Person, una: Peer) -> None:
     await una.follow(ada)
-    status = await write(ada, "psst", visibility="private")
+    status = await ada.write("psst", visibility="private")
     path = status["uri"].removeprefix(BASE)
     assert (await una.get(path)).status == 200
     signature = una.signed("/users/ada")["Signature"]  # of another path
@@ -44,7 +44,7 @@ async def test_a_wrong_signature_counts_as_none(stage: Stage, ada: Person, una: 
 async def test_a_signature_is_of_this_host_and_this_path(stage: Stage, ada: Person, una: Peer, port: int) -> None:
     """Over a socket, where the name of the server comes as the client has sent it."""
     await una.follow(ada)
-    status = await write(ada, "psst", visibility="private")
+    status = await ada.write("psst", visibility="private")
     path = status["uri"].removeprefix(BASE)
     for host, expected in (("localhost:3000", b"200"), ("other.example", b"404")):
         headers = una.signed(path) | {"Host": host, "Accept": DOCUMENT, "Connection": "close"}
@@ -54,7 +54,7 @@ async def test_a_signature_is_of_this_host_and_this_path(stage: Stage, ada: Pers
 
 async def test_another_actor_of_the_domain_does_not_read_for_a_follower(stage: Stage, ada: Person, una: Peer) -> None:
     await una.follow(ada)
-    status = await write(ada, "psst", visibility="private")
+    status = await ada.write("psst", visibility="private")
     server = await peer(stage, "server", known=False)
     assert (await server.get(status["uri"].removeprefix(BASE))).status == 404
 
@@ -64,13 +64,13 @@ async def test_a_requested_follow_opens_nothing(stage: Stage, ada: Person, una: 
         "INSERT INTO follow_requests (id, account_id, target_account_id, created_at) VALUES (1, $1, $2, now())",
         una.account.id, ada.account.id,
     )  # fmt: skip
-    status = await write(ada, "psst", visibility="private")
+    status = await ada.write("psst", visibility="private")
     assert (await una.get(status["uri"].removeprefix(BASE))).status == 404
 
 
 async def test_an_end_of_a_follow_is_noticed_at_once(stage: Stage, ada: Person, una: Peer) -> None:
     await una.follow(ada)
-    status = await write(ada, "psst", visibility="private")
+    status = await ada.write("psst", visibility="private")
     assert (await una.get(status["uri"].removeprefix(BASE))).status == 200
     assert (await ada.post(f"/api/v1/accounts/{una.account.id}/remove_from_followers")).status == 200
     assert (await una.get(status["uri"].removeprefix(BASE))).status == 404
@@ -89,7 +89,7 @@ async def test_a_suspended_actor_gets_nothing(stage: Stage, ada: Person, una: Pe
 
 async def test_no_cache_keeps_what_a_signed_request_was_answered(stage: Stage, ada: Person, una: Peer) -> None:
     """What an actor gets is for this actor alone, also an outbox that is empty because the actor is blocked."""
-    status, gone = await write(ada, "hello"), await write(ada, "goodbye")
+    status, gone = await ada.write("hello"), await ada.write("goodbye")
     await ada.post(f"/api/v1/statuses/{status['id']}/pin")
     await ada.delete(f"/api/v1/statuses/{gone['id']}")
     await una.be_blocked_by(ada)
@@ -116,7 +116,7 @@ class TestAuthorizedFetch:
         return {"rate_limits": False, "authorized_fetch": True}
 
     async def test_documents_need_a_signature(self, stage: Stage, ada: Person, una: Peer) -> None:
-        status = await write(ada, "hello")
+        status = await ada.write("hello")
         paths = ("/users/ada", "/@ada", f"/users/ada/statuses/{status['id']}", f"/@ada/{status['id']}",
                  "/users/ada/outbox", "/users/ada/outbox?page=true", "/users/ada/followers",
                  "/users/ada/collections/featured", f"/users/ada/statuses/{status['id']}/replies")  # fmt: skip

@@ -14,11 +14,6 @@ PATH = "/admin/trends"
 TITLE = "<script>alert(1)</script>"
 
 
-@pytest.fixture
-async def crowd(stage: Stage) -> list[Person]:
-    return [await stage.person(f"fan{number}") for number in range(5)]
-
-
 async def decide(browser: Browser, kind: str, key: object, *, trendable: bool) -> None:
     answer = await browser.send(PATH, kind=kind, key=str(key), trendable="true" if trendable else "false")
     assert answer.status == 302, answer.text

@@ -1,24 +1,17 @@
 """The card of a status reaches the streams that show it, once, and is no edit."""
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 
 from ...clients import Person, Stage
-from ...previews.site import Site, site
+from ...previews.site import Site
 from .conftest import Edge
 
 
 @pytest.fixture
 def options() -> dict[str, Any]:
     return {"rate_limits": False, "link_previews": True, "test_hosts": ("site.test",)}
-
-
-@pytest.fixture
-async def web() -> AsyncIterator[Site]:
-    async with site() as one:
-        yield one
 
 
 async def test_streams_show_a_status_again_when_its_card_comes(

@@ -14,11 +14,6 @@ async def frames(*sockets: Socket) -> list[Any]:
     return [await socket.hear() for socket in sockets]
 
 
-@pytest.fixture
-async def cyd(stage: Stage) -> Person:
-    return await stage.person("cyd")
-
-
 async def quote(person: Person, status: Any, text: str = "look") -> Any:
     return await person.publish(text, quoted_status_id=status["id"])
 
