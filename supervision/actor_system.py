@@ -106,7 +106,7 @@ class ActorSystem:
         return [*pools, Child("housekeeping", self.runtime.run)]
 
     def loaders(self) -> list[Child]:
-        """What keeps rows in memory for all actors. They start after the pools."""
+        """Return the children that keep rows in memory for all actors. They start after the pools."""
         return [Child("emojis", self.custom_emojis.run), Child("blocks", self.blocks.run)]
 
     def slept(self) -> int:
