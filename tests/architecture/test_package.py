@@ -31,7 +31,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
     copy, built = tmp_path_factory.mktemp("copy"), tmp_path_factory.mktemp("built")
     for room in ROOMS:
         shutil.copytree(ROOT / room, copy / room, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("pyproject.toml", "README.md", "LICENSE", "__init__.py"):
+    for name in ("pyproject.toml", "README.md", "LICENSE", "__init__.py", "py.typed"):
         shutil.copy(ROOT / name, copy)
     build = [
         sys.executable,
@@ -66,11 +66,12 @@ def test_a_wheel_holds_every_file_of_the_rooms(wheel: set[str]) -> None:
         if path.suffix in DATA | {".py"} or path.parent == ROOT / OPERATIONS
     }
     assert files - wheel == set()
+    assert "troupe/py.typed" in wheel, "type checkers use the types of tests that are written with the kit (PEP 561)"
 
 
 def test_a_wheel_holds_nothing_else(wheel: set[str]) -> None:
     installed = {name for name in wheel if not name.startswith(("troupe_server-", f"troupe/{OPERATIONS}/"))}
-    assert {name for name in installed if Path(name).suffix not in DATA | {".py"}} == set()
+    assert {name for name in installed if Path(name).suffix not in DATA | {".py", ".typed"}} == set()
     assert not any(name.startswith("troupe/tests") for name in installed)
 
 
