@@ -10,7 +10,7 @@ from .abroad import FOLLOWERS, HOSTS, Abroad
 from .bench import Bench
 from .fill import Cast, token
 from .inbox import FIRST, SENDERS, creates, ignored
-from .load import Caller, Load, Outcome, press, request
+from .load import PATIENCE, Caller, Load, Outcome, press, request
 from .posts import request_to_post
 from .reads import HOME
 from .samples import Row
@@ -56,10 +56,19 @@ def received(bench: Bench) -> Row:
         return creates(port, number)
 
     row = _deliver(bench, f"a post from {SENDERS} servers, {len(Cast.FOLLOWERS)} followers", counted)
+    # One that has to be tried again comes seconds after the others.
+    give_up_at = time.monotonic() + PATIENCE
+    while (missed := sent[0] - _stored(bench)) and time.monotonic() < give_up_at:
+        time.sleep(0.1)
+    row.remarks.append(f"{missed} missed")
+    return row
+
+
+def _stored(bench: Bench) -> int:
+    """Return how many posts of the senders are here."""
     paths = (f"/api/v1/accounts/{FIRST + number}" for number in range(SENDERS))
     answers = bench.ask_all([request("GET", path, token(Cast.READER)) for path in paths])
-    row.remarks.append(f"{sent[0] - sum(json.loads(answer)['statuses_count'] for answer in answers)} missed")
-    return row
+    return sum(json.loads(answer)["statuses_count"] for answer in answers)
 
 
 def _deliver(bench: Bench, name: str, made: Callable[[int, int], Iterator[bytes]]) -> Row:

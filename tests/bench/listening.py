@@ -109,11 +109,11 @@ class Audience:
         """
         self._posts += 1
         self._due += len(self)
-        return self._wait()
+        return self._wait(QUIET)
 
-    def _wait(self) -> list[float]:
+    def _wait(self, quiet: float) -> list[float]:
         times: list[float] = []
-        while self._due and (more := self._take(QUIET)) is not None:
+        while self._due and (more := self._take(quiet)) is not None:
             times += more
         return times
 
@@ -132,7 +132,7 @@ class Audience:
 
     def lost(self) -> int:
         """The number of messages until now that are missing, or are there twice. Late ones are waited for."""
-        self._wait()
+        self._wait(PATIENCE)
         return sum(abs(listener.heard - self._posts) for listener in self._listeners)
 
     def close(self) -> None:

@@ -88,6 +88,7 @@ def test_a_message_that_comes_late_is_not_lost(monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize("sent", [0, 2])
 def test_a_message_that_is_missing_or_there_twice_is_counted(sent: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(listening, "QUIET", 0.01)
+    monkeypatch.setattr(listening, "PATIENCE", 0.01)
     with listeners(2) as (audience, (first, second)):
         first.sendall(MESSAGE)
         second.sendall(MESSAGE * sent)

@@ -26,8 +26,8 @@ def test_the_image_gets_all_that_installing_needs() -> None:
     copied = {word for line in instructions("COPY") if "--from" not in line for word in line.split()[:-1]}
     assert all((ROOT / name).exists() for name in copied)
     assert copied == {
-        "requirements.lock", "pyproject.toml", "README.md", "LICENSE", "__init__.py", "actors", "http", "storage",
-        "supervision",
+        "requirements.lock", "pyproject.toml", "README.md", "LICENSE", "__init__.py", "py.typed", "actors", "http",
+        "storage", "supervision",
     }  # fmt: skip
 
 
