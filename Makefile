@@ -21,7 +21,7 @@ help:
 run: .venv/.troupe
 	@exec $(bin)/troupe serve
 
-# Types and style are checked beside the tests: these leave a part of two cores idle, and both are told of in the end.
+# Types and style are checked beside the tests. A failure of either fails the target when both have ended.
 test: .venv/.test .venv/.troupe browser ffmpeg promtool wrk proxies
 	@$(MAKE) --no-print-directory --jobs=2 lint tests
 

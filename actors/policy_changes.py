@@ -30,8 +30,8 @@ TextName = Literal["description", "privacy"]
 Change = Callable[[Sequence[Rule], int], tuple[list[Rule], Rule]]
 
 CHANGED_MEANWHILE = (
-    "Somebody has changed this text since you opened the page, and yours is not stored. Open the page again in another"
-    " window to see theirs. To replace theirs by yours, send it once more."
+    "This text was changed after you opened the page, and your version is not stored. Open the page again in another"
+    " window to see the stored version. To replace it by yours, send yours once more."
 )
 
 

@@ -53,7 +53,7 @@ async def drop_effects(db: Connection, act: StaffAct, chosen: ChosenEffects, mos
         for kind in kinds:
             delete = KINDS[kind].delete if kind in KINDS else outbox.delete_claimed
             await delete(db, [one.id for one in found if one.kind == kind], NO_RELAY)
-        # They are locked, so that nobody else keeps them. Callers drop batch after batch until none is left.
+        # Their rows are locked, so no other transaction can have kept them. Callers drop batches until none is left.
         if kept := await outbox_upkeep.kept(db, ids):
             shown = ", ".join(map(str, kept[:MOST_NAMED]))
             raise NotDropped(f"{len(kept)} of {len(ids)} effects are still there after their deletion, first {shown}.")

@@ -148,13 +148,13 @@ async def test_a_text_that_somebody_else_has_changed_is_not_replaced_unknowingly
     opened = version((await admin.get(page)).text)
     await other.send(path, page, **others)
     refused = await admin.send(path, page, **form, text="Mine.", opened=opened)
-    assert (refused.status, "Somebody has changed this text" in refused.text) == (422, True), refused.text
+    assert (refused.status, "This text was changed after you opened" in refused.text) == (422, True), refused.text
     assert "Mine." in refused.text
     assert "Theirs." in (await admin.get(page)).text
     now = version_of("Theirs.", "") if path.startswith(RULES) else version_of("Theirs.")
     assert f'value="{now}"' in refused.text
     done = await admin.send(path, page, **form, text="Mine.", opened=now)
-    assert "Somebody has changed" not in done.text
+    assert "was changed after you opened" not in done.text
     assert "Mine." in (await admin.get(page)).text
 
 
