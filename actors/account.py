@@ -261,14 +261,14 @@ def perspective_of(account_id: int, rows: relations.Relations) -> Perspective:
     )
 
 
-def relation_of(bond: relations.Bond) -> Relation:
+def relation_of(relation: relations.PairRelation) -> Relation:
     """Return the rows between two accounts as a relation."""
     return Relation(
-        Following(*bond.following) if bond.following else None,
-        bond.requested,
-        bond.blocking,
-        bond.blocked_by,
-        Muting(*bond.muting) if bond.muting else None,
+        Following(*relation.following) if relation.following else None,
+        relation.requested,
+        relation.blocking,
+        relation.blocked_by,
+        Muting(*relation.muting) if relation.muting else None,
     )
 
 

@@ -5,8 +5,9 @@ known, and hands the promise over to be deleted: that costs one DELETE for many 
 over (their turn crashed, or never learnt that its commit took place) are found by looking every second, or at once when
 an actor crashes. Only these are claimed.
 
-When a burst leaves timelines crowded (`kernel/crowd.py`), a turn that has published waits for them for a moment, and
-then leaves what it promised to the relay, which waits longer. What the account publishes next is told after that.
+When a burst leaves timelines crowded (`kernel/crowded_cells.py`), a turn that has published waits for them for a
+moment, and then leaves what it promised to the relay, which waits longer. What the account publishes next is told after
+that.
 """
 
 from __future__ import annotations
@@ -117,7 +118,7 @@ class AnnouncementRelay(Relay[EffectContext]):
             return True
         self._held.update(promised)
         try:
-            if await _comes_true(has_room, PUBLISHER_WAITS):
+            if await _becomes_true(has_room, PUBLISHER_WAITS):
                 return True
         finally:
             self._held.difference_update(promised)
@@ -225,7 +226,7 @@ class AnnouncementRelay(Relay[EffectContext]):
             return
         shown = await self._statuses.show(effect.crowding)
         if shown is not None:
-            await _comes_true(lambda: self._ending or not self._broadcast.is_crowded(shown), RELAY_WAITS)
+            await _becomes_true(lambda: self._ending or not self._broadcast.is_crowded(shown), RELAY_WAITS)
 
     async def _finish(self, due: DueEffect, finish: Finish | None) -> None:
         owed = self._owed.get(due.key, set())
@@ -242,7 +243,7 @@ class AnnouncementRelay(Relay[EffectContext]):
         return await super()._fail(due, effect, error)
 
 
-async def _comes_true(holds: Callable[[], bool], seconds: float) -> bool:
+async def _becomes_true(holds: Callable[[], bool], seconds: float) -> bool:
     """Look again and again, for so many seconds. True if it holds at last."""
     for _ in range(round(seconds / LOOK_FOR_ROOM)):
         if holds():

@@ -10,15 +10,15 @@ from .activitypub.names import LocalNames
 from .audience import Audience
 from .broadcast import Broadcast
 from .custom_emojis import CustomEmojiLoader
-from .daily_shares import DailyShares
+from .daily_quotas import DailyQuotas
 from .deliveries.hosts import KnownHosts
 from .facts import Facts
-from .holdings import Holdings
 from .kernel import Clock, Ids
 from .outbox import Outbox
 from .own_rows import OwnRows
 from .perspectives import SharedPerspectives
 from .server_blocks import ServerBlocks
+from .shared_entries import SharedEntries
 from .statuses import AccountCache, StatusCache
 from .tellings import Tellings
 
@@ -28,7 +28,7 @@ class ActorContext:
     """The context of all actors, one for each process. `base_url` and `local_domain` are the names of this server.
 
     `audience` has the awake homes by author, `tagged` the awake homes by followed hashtag, `listed` the awake lists by
-    author, `owned` the awake lists by owner. `shares` are those of other servers' domains.
+    author, `owned` the awake lists by owner. `quotas` are those of other servers' domains.
     """
 
     database: Database
@@ -47,12 +47,12 @@ class ActorContext:
     blocks: ServerBlocks
     custom_emojis: CustomEmojiLoader
     hosts: KnownHosts
-    shares: DailyShares
+    quotas: DailyQuotas
     tellings: Tellings
     base_url: str
     local_domain: str
     tally_delay: timedelta  # until other servers are told of votes
-    holdings: Holdings  # of all awake timelines
+    shared_entries: SharedEntries  # of all awake timelines
     perspectives: SharedPerspectives = field(default_factory=SharedPerspectives)
 
     @property

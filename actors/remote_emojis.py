@@ -8,7 +8,7 @@ from datetime import datetime
 from ..storage import custom_emojis
 from ..storage.engine.database import Connection
 from .context import ActorContext
-from .daily_shares import MOST_EMOJIS
+from .daily_quotas import MOST_EMOJIS
 from .rules.domains import registrable
 
 
@@ -25,6 +25,6 @@ async def put_emojis(
     fresh = [emoji for emoji in emojis if emoji[0] not in known]
     if fresh:
         room = MOST_EMOJIS - await custom_emojis.count_below(db, registrable(domain), MOST_EMOJIS)
-        fresh = fresh[: context.shares.take("emojis", domain, min(len(fresh), room))]
+        fresh = fresh[: context.quotas.take("emojis", domain, min(len(fresh), room))]
     kept = [emoji for emoji in emojis if emoji[0] in known] + fresh
     return tuple(await custom_emojis.put_remote(db, domain, [(context.ids.next(), *emoji) for emoji in kept], now))

@@ -34,7 +34,7 @@ class RowLoader(ABC):
             self.wake()
 
     async def run(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        await self._load_at_last()
+        await self._load_with_retries()
         task_status.started()
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._keep_current)
@@ -45,9 +45,9 @@ class RowLoader(ABC):
         while True:
             await self._changed.wait()
             self._changed = trio.Event()  # before the rows are read: a change meanwhile is read in the next round
-            await self._load_at_last()
+            await self._load_with_retries()
 
-    async def _load_at_last(self) -> None:
+    async def _load_with_retries(self) -> None:
         while True:
             try:
                 return await self._load()

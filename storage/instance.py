@@ -24,7 +24,7 @@ ACTIVITY = """
         (SELECT count(*) FROM statuses s WHERE s.local AND s.deleted_at IS NULL AND s.id >= low AND s.id < high),
         (SELECT count(DISTINCT t.account_id) FROM access_tokens t WHERE t.id >= low AND t.id < high),
         (SELECT count(*) FROM users u WHERE u.account_id >= low AND u.account_id < high)
-    FROM unnest($1::bigint[], $2::bigint[]) WITH ORDINALITY AS stretch (low, high, place) ORDER BY place
+    FROM unnest($1::bigint[], $2::bigint[]) WITH ORDINALITY AS id_range (low, high, place) ORDER BY place
 """
 
 # The sum over the narrow counts of local users instead of a count over statuses.
@@ -85,9 +85,9 @@ async def peers(db: Connection) -> list[str]:
     return [row["domain"] for row in await db.fetch(PEERS)]
 
 
-async def activity(db: Connection, stretches: Sequence[tuple[int, int]]) -> list[InstanceActivity]:
+async def activity(db: Connection, id_ranges: Sequence[tuple[int, int]]) -> list[InstanceActivity]:
     """Return the activity in ranges of ids, each without its end."""
-    rows = await db.fetch(ACTIVITY, [low for low, _ in stretches], [high for _, high in stretches])
+    rows = await db.fetch(ACTIVITY, [low for low, _ in id_ranges], [high for _, high in id_ranges])
     return [InstanceActivity(*row.values()) for row in rows]
 
 

@@ -44,12 +44,12 @@ PAGE = f"""
             ORDER BY n.id {{order}} LIMIT 1
         ) AS next
         WHERE cardinality(page.keys) < $4
-    ), stretch AS (
+    ), page_range AS (
         SELECT min(id) AS low, max(id) AS high FROM page
     )
     SELECT page.id AS page_id, page.key, n.type, n.status_id, n.report_id, n.strike_id, facts.* FROM page
     JOIN notifications n ON n.id = page.id
-    CROSS JOIN stretch
+    CROSS JOIN page_range
     CROSS JOIN LATERAL (
         SELECT {FACTS},
             min(g.id) FILTER (WHERE g.id BETWEEN low AND high) AS page_min_id,

@@ -54,13 +54,13 @@ STATUSES = "SELECT status_id FROM status_cards WHERE card_id = $1"
 
 # Two statements: a status that takes a card waits for the lock of the first one, and is seen by the second one.
 LOCK_SOME = """
-    WITH stretch AS (SELECT id FROM preview_cards WHERE id > $1 ORDER BY id LIMIT $3)
-    SELECT stretch.id, locked.id IS NOT NULL AS unused FROM stretch LEFT JOIN LATERAL (
+    WITH batch AS (SELECT id FROM preview_cards WHERE id > $1 ORDER BY id LIMIT $3)
+    SELECT batch.id, locked.id IS NOT NULL AS unused FROM batch LEFT JOIN LATERAL (
         SELECT card.id FROM preview_cards card
-        WHERE card.id = stretch.id AND card.fetched_at < $2
+        WHERE card.id = batch.id AND card.fetched_at < $2
         AND NOT EXISTS (SELECT FROM status_cards sc WHERE sc.card_id = card.id)
         FOR UPDATE SKIP LOCKED
-    ) AS locked ON true ORDER BY stretch.id
+    ) AS locked ON true ORDER BY batch.id
 """
 
 DELETE_UNUSED = """

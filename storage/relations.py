@@ -37,7 +37,7 @@ SETS = """
 """
 
 # How the first of each pair stands to the second.
-BONDS = """
+PAIR_RELATIONS = """
     SELECT
         pair.a, pair.b, f.id AS since, f.show_reblogs, f.notify, f.languages,
         EXISTS (SELECT FROM follow_requests WHERE account_id = pair.a AND target_account_id = pair.b) AS requested,
@@ -106,7 +106,7 @@ class Relations:
 
 
 @dataclass(frozen=True, slots=True)
-class Bond:
+class PairRelation:
     """The part of `Relations` about one other account."""
 
     following: tuple[int, bool, bool, tuple[str, ...] | None] | None
@@ -172,18 +172,18 @@ async def relations(db: Connection, account_id: int) -> Relations:
     )
 
 
-async def bonds(db: Connection, pairs: Sequence[tuple[int, int]]) -> dict[tuple[int, int], Bond]:
-    """Return the bonds of pairs of accounts, as the first one sees it.
+async def find_relations(db: Connection, pairs: Sequence[tuple[int, int]]) -> dict[tuple[int, int], PairRelation]:
+    """Return the relations of pairs of accounts, as the first one sees it.
 
     Read after a change, while their locks are held.
     """
-    rows = await db.fetch(BONDS, [a for a, _ in pairs], [b for _, b in pairs])
-    return {(row["a"], row["b"]): _bond(row) for row in rows}
+    rows = await db.fetch(PAIR_RELATIONS, [a for a, _ in pairs], [b for _, b in pairs])
+    return {(row["a"], row["b"]): _pair_relation(row) for row in rows}
 
 
-async def bond(db: Connection, account_id: int, other_id: int) -> Bond:
-    """Return the bond of two accounts as `account_id` sees it."""
-    return (await bonds(db, [(account_id, other_id)]))[account_id, other_id]
+async def find_relation(db: Connection, account_id: int, other_id: int) -> PairRelation:
+    """Return the relation of two accounts as `account_id` sees it."""
+    return (await find_relations(db, [(account_id, other_id)]))[account_id, other_id]
 
 
 async def stamp(db: Connection) -> int:
@@ -203,8 +203,8 @@ async def familiar_followers(db: Connection, viewer: int, ids: Sequence[int], li
     return {row["id"]: tuple(row["account_ids"]) for row in rows}
 
 
-def _bond(row: Row) -> Bond:
-    return Bond(
+def _pair_relation(row: Row) -> PairRelation:
+    return PairRelation(
         following=_terms(row) if row["since"] is not None else None,
         requested=row["requested"],
         blocking=row["blocking"],

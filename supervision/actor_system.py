@@ -16,17 +16,17 @@ from ..actors.audience import Audience
 from ..actors.broadcast import Broadcast
 from ..actors.context import ActorContext
 from ..actors.custom_emojis import CustomEmojiLoader
-from ..actors.daily_shares import DailyShares
+from ..actors.daily_quotas import DailyQuotas
 from ..actors.deliveries.hosts import Chance, KnownHosts
 from ..actors.effects.deliveries import DELIVERIES
 from ..actors.entity import EntityActor
 from ..actors.facts import Facts
-from ..actors.holdings import Holdings
 from ..actors.kernel import IDLE, Cell, Clock, Ids, Record, Runtime, SharedBound
 from ..actors.outbox import Outbox
 from ..actors.own_rows import OwnRows
 from ..actors.relay import AnyRelay
 from ..actors.server_blocks import ServerBlocks
+from ..actors.shared_entries import SharedEntries
 from ..actors.statuses import AccountCache, StatusCache
 from ..actors.tellings import Tellings
 from ..actors.timelines.home import HomeTimeline
@@ -83,11 +83,11 @@ class ActorSystem:
         self.custom_emojis = CustomEmojiLoader(database, self.facts)
         self.actor_context = ActorContext(
             database, clock, ids, self.accounts, self.statuses, self.own_rows, audience, tagged, listed, owned,
-            broadcast, self.facts, self.outbox, self.blocks, self.custom_emojis, self.hosts, DailyShares(), tellings,
-            base_url, local_domain, timedelta(seconds=tally_delay), Holdings(timeline_memory),
+            broadcast, self.facts, self.outbox, self.blocks, self.custom_emojis, self.hosts, DailyQuotas(), tellings,
+            base_url, local_domain, timedelta(seconds=tally_delay), SharedEntries(timeline_memory),
         )  # fmt: skip
         add = partial(runtime.add, idle=idle)
-        bound = SharedBound(self.actor_context.holdings.is_exceeded)
+        bound = SharedBound(self.actor_context.shared_entries.is_exceeded)
         self.pools = {
             "accounts": add("account", AccountActor, self._factory(AccountActor)),
             "homes": add("home", HomeTimeline, self._factory(HomeTimeline), bound=bound),

@@ -67,11 +67,11 @@ class Inspector:
         return at_once(self._runtime.inspection.each_kind_and_actor(*_list(sort, limit, least)))._asdict()
 
     def actor(self, address: str) -> JsonObject:
-        """Return the portrait of one actor."""
-        portrait = self._runtime.inspection.actor(self._address(address))
-        if portrait is None:
+        """Return the snapshot of one actor."""
+        snapshot = self._runtime.inspection.actor(self._address(address))
+        if snapshot is None:
             raise Unanswerable(f"{address} sleeps: nothing of it is in memory. It reads its rows when it wakes up.")
-        return asdict(replace(portrait, holds=redacted(portrait.holds)))
+        return asdict(replace(snapshot, holds=redacted(snapshot.holds)))
 
     async def request(self, id: str) -> JsonObject:
         """Return what a request led to, as far as it is remembered."""
@@ -79,7 +79,7 @@ class Inspector:
 
     async def streams(self, limit: int = 50) -> JsonObject:
         """Return how many streams are open, and those that are furthest behind."""
-        found = await in_slices(self._streams.portraits(trio.current_time(), min(limit, MOST_STREAMS)))
+        found = await in_slices(self._streams.snapshots(trio.current_time(), min(limit, MOST_STREAMS)))
         return {"open": len(self._streams), "streams": found}
 
     async def replay(self, id: int) -> JsonObject:

@@ -47,12 +47,12 @@ Facts = dict[str, object]
 Form = Callable[[datetime, LogEvent, Facts], str]
 
 
-class Misuse(Exception):
+class VocabularyError(Exception):
     """Raised for an event or a fact outside the vocabulary."""
 
 
 @dataclass(slots=True)
-class Fold:
+class RepeatedRecord:
     """Equal records since the first of them was written."""
 
     event: LogEvent
@@ -114,7 +114,7 @@ class SupervisionLog:
         self.level = level  # may be changed while it runs
         self._strict = strict
         self._closed = False
-        self._folds: dict[tuple[object, ...], Fold] = {}
+        self._folds: dict[tuple[object, ...], RepeatedRecord] = {}
         # Returns the trace of the task that writes a record, if there is one; set if traces are on.
         self.trace_id: Callable[[], str] | None = None
         self.counts = Counter[LogEvent]()  # of all records, also those that were folded or not written
@@ -144,7 +144,7 @@ class SupervisionLog:
             else:
                 if len(self._folds) >= MOST_FOLDS:
                     self._close_fold(next(iter(self._folds)))
-                self._folds[likeness] = Fold(known, now)
+                self._folds[likeness] = RepeatedRecord(known, now)
                 self._put(now, known, told)
 
     def flush(self) -> None:
@@ -171,7 +171,7 @@ class SupervisionLog:
         words = {known.word: known for known in LogEvent}
         unknown = [name for name in facts if name not in FACTS] + ([] if event in words else [event])
         if unknown and self._strict:
-            raise Misuse(f"not in the log's vocabulary: {', '.join(unknown)}")
+            raise VocabularyError(f"not in the log's vocabulary: {', '.join(unknown)}")
         if isinstance(error := facts.get("error"), BaseException):
             facts = {"place": place(error), **facts, "error": describe(error)}
         told = {name: _loggable(name, facts[name]) for name in FACTS if facts.get(name) not in (None, "", [], ())}
@@ -253,7 +253,7 @@ def _commands_for(event: LogEvent, facts: Facts) -> list[str]:
     commands = [f"troupe actor show {shlex.quote(str(facts['actor']))}"] if "actor" in facts else []
     if "child" in facts and not commands:
         commands.append("troupe tree")
-    # `Fold.summary` makes the list.
+    # `RepeatedRecord.summary` makes the list.
     first = facts.get("request_id") or next(iter(cast("list[str]", facts.get("request_ids", []))), None)
     if isinstance(first, str):
         commands.append(f"troupe request {shlex.quote(first)}")

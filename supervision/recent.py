@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
-from ..http.access.operations import LogRecord, Portrait
+from ..http.access.operations import LogRecord, TreePart
 from .redaction import redacted
 
 # Some MB at most. A busy day of a healthy server writes fewer.
@@ -33,12 +33,12 @@ class RecentRecords:
 class Operations:
     """The facts about the running server for the pages of staff."""
 
-    def __init__(self, recent: RecentRecords, portrait: Callable[[], Portrait]) -> None:
+    def __init__(self, recent: RecentRecords, snapshot: Callable[[], TreePart]) -> None:
         self._recent = recent
-        self._portrait = portrait
+        self._snapshot = snapshot
 
-    def tree(self) -> Portrait:
-        return self._portrait()
+    def tree(self) -> TreePart:
+        return self._snapshot()
 
     def records(self) -> Sequence[LogRecord]:
         return self._recent.newest()

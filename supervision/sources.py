@@ -109,7 +109,7 @@ def meaning(name: str) -> str:
     return _fields()[name].description or ""
 
 
-def right(name: str) -> str:
+def example_of(name: str) -> str:
     """Return an example of a right value."""
     # Each setting is made by `setting`, which gives it a dict.
     return str(cast("Mapping[str, object]", _fields()[name].json_schema_extra)["right"])
@@ -250,10 +250,10 @@ def _complaints(error: ValidationError, sources: Mapping[str, Sequence[Source]])
 
 def _complaint(name: str, detail: ErrorDetails, sources: Mapping[str, Sequence[Source]]) -> str:
     if not name:
-        return f"{detail['msg'].removeprefix('Value error, ')}. Right is: {right('domain')}."
+        return f"{detail['msg'].removeprefix('Value error, ')}. Right is: {example_of('domain')}."
     if name not in _fields():
         return f"{name} (from {sources[name][-1]}) names no setting{nearest(name)}"
-    return f"{name}{_shown(detail)} (from {sources[name][-1]}) can't be taken. Right is: {right(name)}."
+    return f"{name}{_shown(detail)} (from {sources[name][-1]}) can't be taken. Right is: {example_of(name)}."
 
 
 def _shown(detail: ErrorDetails) -> str:

@@ -62,7 +62,7 @@ class Child:
     name: str
     run: Runnable
     grace: float = 5.0
-    inspect: Callable[[], dict[str, object]] | None = None  # adds to its portrait
+    inspect: Callable[[], dict[str, object]] | None = None  # adds to its snapshot
     phase: ChildPhase = ChildPhase.STOPPED
     starts: int = 0
     ran: bool = False  # since its last start; False if that start failed
@@ -103,7 +103,7 @@ class Child:
             self.phase = ChildPhase.STOPPED
             self._stopped.set()
 
-    def portrait(self) -> dict[str, object]:
+    def snapshot(self) -> dict[str, object]:
         """Return what an operator sees of it."""
         inside = self.inspect() if self.inspect else {}
         return {"name": self.name, "state": self.phase.name.lower(), "starts": self.starts, **inside}
@@ -258,9 +258,9 @@ class Supervisor:
         for child in self.children:
             child.end_grace()
 
-    def portrait(self) -> dict[str, object]:
+    def snapshot(self) -> dict[str, object]:
         """Return the tree as an operator sees it."""
-        return {"name": self.name, "children": [child.portrait() for child in self.children]}
+        return {"name": self.name, "children": [child.snapshot() for child in self.children]}
 
     async def _start(
         self, child: Child, nursery: trio.Nursery, send: trio.MemorySendChannel[tuple[Child, Exception]]

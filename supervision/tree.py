@@ -141,7 +141,7 @@ class Troupe:
             reception=Reception(self.actors.actor_context, self.federation.directory),
             mail_servers=MailServerLookup(settings.dns_servers), translator=self.translator,
             trace=traces.request if traces else None,
-            operations=Operations(log.recent, self.supervisor_portrait),
+            operations=Operations(log.recent, self.supervisor_snapshot),
         )  # fmt: skip
         self.expiry = Expiry(
             self.database, clock, log.record, self.actors.facts, self.http_context.tokens, self.http_context.visits
@@ -172,7 +172,7 @@ class Troupe:
 
     def _children(self) -> list[Child]:
         """All parts in the order in which they start. Each may depend on those before it."""
-        tree = {"tree": self.supervisor_portrait}
+        tree = {"tree": self.supervisor_snapshot}
         inspector = Inspector(self.runtime, self.actors.actor_context, self.http_context.streams)
         http = HttpServer(self.settings, self.http_context, self.actors, self.database, self.listeners)
         control = ControlSocket(
@@ -233,8 +233,8 @@ class Troupe:
         database = {} if self.settings.database_url else {"database": data / "postgres"}
         return {"data": data, "media": data / "media"} | database
 
-    def supervisor_portrait(self) -> dict[str, object]:
-        return self.supervisor.portrait()
+    def supervisor_snapshot(self) -> dict[str, object]:
+        return self.supervisor.snapshot()
 
     def self_report(self) -> dict[str, object]:
         """Return what `troupe doctor` can't see from outside: descriptors, and the token of a probe."""
@@ -269,4 +269,4 @@ def declared() -> dict[str, object]:
     """Return the tree as it would be started."""
     log = SupervisionLog(lambda line: None, SystemClock(), as_json)
     with TemporaryDirectory() as folder:
-        return Troupe(Settings(data=Path(folder)), "", log).supervisor.portrait()
+        return Troupe(Settings(data=Path(folder)), "", log).supervisor.snapshot()

@@ -53,9 +53,9 @@ async def _drop(
 
 async def _end_unknown(db: Connection, account: AccountActor, target_id: int, origin: Origin) -> None:
     await relations.lock_pair(db, account.id, target_id)
-    bond = await relations.bond(db, account.id, target_id)
+    relation = await relations.find_relation(db, account.id, target_id)
     me, target = await accounts.find(db, account.id), await find_present(db, target_id)
-    if me is None or target is None or not me.local or target.local or bond.following or bond.requested:
+    if me is None or target is None or not me.local or target.local or relation.following or relation.requested:
         return
     sent = await send_end_of_unknown_follow(db, account.context, me, target)
     await account.context.outbox.promise(db, sent, origin)

@@ -33,7 +33,7 @@ class MoveMarkers(Message[list[Marker]]):
     moves: tuple[MarkerMove, ...]
 
 
-class Outrun(Exception):
+class MarkerConflict(Exception):
     """Raised to roll back the transaction because another device was first."""
 
 
@@ -41,7 +41,7 @@ class Outrun(Exception):
 async def move_markers(account: AccountActor, message: MoveMarkers) -> list[Marker] | Refused:
     try:
         return await account.transact(_move, account.id, message.moves, account.now)
-    except Outrun:
+    except MarkerConflict:
         return CONFLICT
 
 
@@ -50,6 +50,6 @@ async def _move(db: Connection, account_id: int, moves: tuple[MarkerMove, ...], 
     for move in moves:
         marker = await markers.move(db, account_id, move.timeline, move.last_read_id, move.seen, now)
         if marker is None:
-            raise Outrun
+            raise MarkerConflict
         moved.append(marker)
     return moved

@@ -77,7 +77,7 @@ async def _changes_of(
     ended: Sequence[EndedQuote],
     sent: Sequence[Promise],
 ) -> PairChanges:
-    bonds = await relations.bonds(
+    found = await relations.find_relations(
         db, [*((account.id, other) for other in mine), *((other, account.id) for other in theirs)]
     )
     promises = [
@@ -88,8 +88,8 @@ async def _changes_of(
         *sent,
     ]
     return PairChanges(
-        mine={other: relation_of(bonds[account.id, other]) for other in mine},
-        theirs={other: relation_of(bonds[other, account.id]) for other in theirs},
+        mine={other: relation_of(found[account.id, other]) for other in mine},
+        theirs={other: relation_of(found[other, account.id]) for other in theirs},
         stamp=await relations.stamp(db),
         drawn=account.context.ids.next(),
         promised=await account.context.outbox.promise(db, promises, origin),

@@ -29,7 +29,7 @@ async def admit_quote(db: Connection, account_id: int, quoted: Status) -> str | 
     viewer, author = Perspective(account_id), quoted.account_id
     if author != account_id:
         await relations.lock_pair(db, account_id, author)
-        viewer = viewer.after(author, relation_of(await relations.bond(db, account_id, author)))
+        viewer = viewer.after(author, relation_of(await relations.find_relation(db, account_id, author)))
     current = await quotes.lock_quoted(db, quoted.id)
     if current is None:
         return NO_QUOTED

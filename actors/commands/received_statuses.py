@@ -21,7 +21,7 @@ from ...storage.statuses import NewStatus, Status, StatusTag
 from ..account import AccountActor
 from ..activitypub.notes import ReceivedAttachment, ReceivedNote, ReceivedPoll
 from ..activitypub.vocabulary import host_of
-from ..daily_shares import MOST_REVISIONS
+from ..daily_quotas import MOST_REVISIONS
 from ..effects.notifications import notifications_added
 from ..effects.polls import forget_poll, poll_ends
 from ..effects.statuses import counts_changed
@@ -264,7 +264,7 @@ async def _tags(db: Connection, account: AccountActor, note: ReceivedNote) -> tu
     """Return the hashtags: those that are known here, and as many others as the author's domain may add today."""
     known = await tags.known_of(db, [tag.name for tag in note.hashtags]) if note.hashtags else set[str]()
     fresh = [tag.name for tag in note.hashtags if tag.name not in known]
-    known.update(fresh[: account.context.shares.take("hashtags", host_of(note.uri) or "", len(fresh))])
+    known.update(fresh[: account.context.quotas.take("hashtags", host_of(note.uri) or "", len(fresh))])
     ids = account.context.ids
     return tuple(StatusTag(ids.next(), tag.name, tag.display_name) for tag in note.hashtags if tag.name in known)
 

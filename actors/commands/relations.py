@@ -244,7 +244,7 @@ async def _wants_to_be_asked(db: Connection, me: accounts.Account, target: accou
     """
     if me.silenced_at is not None or not target.local or await follow_requests.wants_to_be_asked(db, target.id):
         return True
-    muting = relation_of(await relations.bond(db, target.id, me.id)).muting
+    muting = relation_of(await relations.find_relation(db, target.id, me.id)).muting
     return muting is not None and not expired(muting, now)
 
 

@@ -89,8 +89,8 @@ class DeliveryContext:
 
 
 @dataclass(slots=True, eq=False)
-class Look:
-    """A look at the row of an activity, for all deliveries that begin meanwhile."""
+class ActivityRead:
+    """A read of the row of an activity, which all deliveries that begin meanwhile wait for."""
 
     ended: trio.Event = field(default_factory=trio.Event)
     succeeded: bool = False
@@ -103,7 +103,7 @@ class DeliverySender:
     def __init__(self, context: DeliveryContext, post: Post) -> None:
         self._context = context
         self._post = post
-        self._looks: dict[int, Look] = {}  # at activities, by id
+        self._reads: dict[int, ActivityRead] = {}  # by the ids of activities
         self.results = Counter[tuple[HostClass, DeliveryResult]]()
 
     async def send(self, activity_id: int, inbox: str, domain: str, attempt: int) -> None:
@@ -132,19 +132,19 @@ class DeliverySender:
             self.results[known, result] += 1
 
     async def _find(self, id: int) -> StoredActivity | None:
-        """Return an activity. Many of its deliveries begin at the same time: one of them looks for all."""
-        while (look := self._looks.get(id)) is not None:
-            await look.ended.wait()
-            if look.succeeded:
-                return look.found
-        look = self._looks[id] = Look()
+        """Return an activity. Many of its deliveries begin at the same time: one of them reads for all."""
+        while (read := self._reads.get(id)) is not None:
+            await read.ended.wait()
+            if read.succeeded:
+                return read.found
+        read = self._reads[id] = ActivityRead()
         try:
-            look.found = await self._context.database.read(activities.find, id)
-            look.succeeded = True
-            return look.found
+            read.found = await self._context.database.read(activities.find, id)
+            read.succeeded = True
+            return read.found
         finally:
-            del self._looks[id]
-            look.ended.set()
+            del self._reads[id]
+            read.ended.set()
 
     async def _deliver(self, activity: StoredActivity, inbox: str, host: str, domain: str, attempt: int) -> None:
         hosts = self._context.hosts

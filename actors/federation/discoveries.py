@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import trio
 from cachetools import TTLCache
 
-from ..daily_shares import DailyShares
+from ..daily_quotas import DailyQuotas
 from ..rules.domains import registrable
 from .errors import DocumentMissing
 
@@ -28,8 +28,8 @@ class _DomainTally:
 class Discoveries:
     """Counts new accounts by the domains that people register: all names below one cost their owner nothing."""
 
-    def __init__(self, shares: DailyShares) -> None:
-        self._shares = shares
+    def __init__(self, quotas: DailyQuotas) -> None:
+        self._quotas = quotas
         self._windows: TTLCache[str, _DomainTally] = TTLCache(DOMAINS, WINDOW, timer=trio.current_time)
 
     def admit(self, host: str) -> None:
@@ -38,7 +38,7 @@ class Discoveries:
         is_new = host not in window.hosts
         if window.accounts >= ACCOUNTS or (is_new and len(window.hosts) >= HOSTS):
             raise DocumentMissing("too many new accounts or servers of one domain")
-        if not self._shares.take("accounts", host):
+        if not self._quotas.take("accounts", host):
             raise DocumentMissing("too many new accounts of one domain today")
         window.accounts += 1
         window.hosts.add(host)

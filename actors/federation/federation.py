@@ -31,9 +31,9 @@ class Federation:
         self.names = LocalNames(context.base_url)
         self.keys = SigningKeys(database, self.names, make_key)
         self.fetcher = DocumentFetcher(
-            outgoing, database, clock, self.names, self._sign, lambda: blocks.domains, context.shares
+            outgoing, database, clock, self.names, self._sign, lambda: blocks.domains, context.quotas
         )  # fmt: skip
-        self.directory = KeyDirectory(database, clock, self.fetcher.fetch, context.shares)
+        self.directory = KeyDirectory(database, clock, self.fetcher.fetch, context.quotas)
         self.resolver = Resolver(context, runtime, self.fetcher, record)
 
     async def check_inbox(self, inbox: str, domain: str) -> None:

@@ -26,15 +26,15 @@ from ..activitypub.vocabulary import (
     same_host,
     uri_of,
 )
-from ..daily_shares import DailyShares
+from ..daily_quotas import DailyQuotas
 from ..kernel import Clock
 from ..outgoing.client import REDIRECTS, OutgoingAnswer, OutgoingClient, OutgoingRequest, RequestLimits
 from ..outgoing.errors import AnswerTooLarge, BadAnswer, ForbiddenTarget, OutgoingFailure
 from ..outgoing.targets import RequestTarget, redirected, written_target
 from ..rules.domains import DomainRules
 from .budgets import spend
+from .domain_limits import DomainLimiter
 from .errors import DocumentGone, DocumentMissing, DocumentUnavailable, DocumentUnknown, UntrustedDocument
-from .places import DomainPlaces
 
 SECONDS = 30.0  # for a document with its redirects
 HOPS = 3
@@ -66,7 +66,7 @@ class DocumentFetcher:
 
     def __init__(
         self, client: OutgoingClient, database: Database, clock: Clock, names: LocalNames, sign: SignGet,
-        rules: Callable[[], DomainRules], shares: DailyShares,
+        rules: Callable[[], DomainRules], quotas: DailyQuotas,
     ) -> None:  # fmt: skip
         self._client = client
         self._database = database
@@ -74,8 +74,8 @@ class DocumentFetcher:
         self._names = names
         self._sign = sign
         self._rules = rules
-        self._shares = shares
-        self._places = DomainPlaces()
+        self._quotas = quotas
+        self._limiter = DomainLimiter()
 
     def may_ask(self, url: str) -> bool:
         """True if the host of a URL may be asked: it is another server's, and not suspended."""
@@ -133,14 +133,14 @@ class DocumentFetcher:
         if answer.status in COULD_BE_THE_SCHEME:
             scheme = "cavage" if scheme == "rfc9421" else "rfc9421"
             answer = await self._within_limits(url, accept, scheme)
-            if answer.status == 200 and self._shares.take("schemes", host):
+            if answer.status == 200 and self._quotas.take("schemes", host):
                 await self._database.transact(hosts.remember_scheme, host, scheme, self._clock.now())
         return _checked(answer)
 
     async def _within_limits(self, url: str, accept: str, scheme: SignatureScheme | None) -> OutgoingAnswer:
         try:
             with trio.move_on_after(SECONDS):
-                async with self._places.at(_host(url)):
+                async with self._limiter.at(_host(url)):
                     return await self._follow(url, accept, scheme)
         except ForbiddenTarget as error:
             raise DocumentMissing(str(error)) from error

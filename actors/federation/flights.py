@@ -65,10 +65,10 @@ class Flights(Generic[T]):
         if self._nursery is None or len(self._flights) >= self._most:
             raise DocumentUnavailable("too many documents are being fetched")
         flight = self._flights[key] = Flight()
-        self._nursery.start_soon(partial(self._fly, key, flight, work))
+        self._nursery.start_soon(partial(self._run, key, flight, work))
         return flight
 
-    async def _fly(self, key: str, flight: Flight[T], work: Callable[[], Awaitable[T | None]]) -> None:
+    async def _run(self, key: str, flight: Flight[T], work: Callable[[], Awaitable[T | None]]) -> None:
         flight.failure = DocumentUnavailable("the work was not done in time")
         try:
             with trio.move_on_after(self._seconds):

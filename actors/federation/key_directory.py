@@ -20,7 +20,7 @@ from ..activitypub.key_documents import keys_of_actor, owner_of_key
 from ..activitypub.requests import ReceivedRequest, SignatureRefused
 from ..activitypub.signatures import SignatureClaim, claim_of, holds
 from ..activitypub.vocabulary import LONGEST_URI, host_of, same_host
-from ..daily_shares import DailyShares
+from ..daily_quotas import DailyQuotas
 from ..kernel import Clock
 from .errors import DocumentMissing, DocumentUnavailable, UntrustedDocument
 
@@ -48,11 +48,11 @@ class KeyDirectory:
     """One for each process. `fetch` returns the document of a URI, proven to be of its host, and limits how many
     it asks for at the same time."""
 
-    def __init__(self, database: Database, clock: Clock, fetch: Fetch, shares: DailyShares) -> None:
+    def __init__(self, database: Database, clock: Clock, fetch: Fetch, quotas: DailyQuotas) -> None:
         self._database = database
         self._clock = clock
         self._fetch = fetch
-        self._shares = shares
+        self._quotas = quotas
         self._fetching: dict[str, trio.Event] = {}
         self._refused: TTLCache[str, str] = TTLCache(REFUSED_KEPT, REFUSED_FOR, timer=trio.current_time)
 
@@ -94,7 +94,7 @@ class KeyDirectory:
                 return stored
         if (reason := self._refused.get(key_id)) is not None:
             raise SignatureRefused(reason)
-        if not is_known and not self._shares.take("keys", host_of(key_id) or ""):
+        if not is_known and not self._quotas.take("keys", host_of(key_id) or ""):
             raise KeyUnavailable("too many new keys of one domain today")
         self._fetching[key_id] = trio.Event()
         try:

@@ -27,9 +27,9 @@ from ..outgoing.errors import ForbiddenTarget, OutgoingFailure
 from ..outgoing.targets import RequestTarget, written_target
 from ..rules import limits
 from ..server_blocks import ServerBlocks
+from .domain_limits import DomainLimiter
 from .errors import CopiedAlready
 from .file_requests import ask_for_file
-from .places import DomainPlaces
 from .remote_films import RemoteFilms
 
 PURPOSES: dict[Kind, Purpose] = {
@@ -64,7 +64,7 @@ class RemoteFiles:
         self._blocks = blocks
         self._domain = domain
         self.films = RemoteFilms(database, clock, client, media, self._place)
-        self._places = DomainPlaces(AT_ONCE)
+        self._limiter = DomainLimiter(AT_ONCE)
         self._fetching: dict[tuple[str, Purpose], trio.Event] = {}
         self._missing: TTLCache[tuple[str, Purpose], bool] = TTLCache(
             NOT_FOUND_KEPT, NOT_FOUND_FOR, timer=trio.current_time
@@ -136,14 +136,14 @@ class RemoteFiles:
         """True if no more pictures can wait, of all servers or of the one of a URL, which may be slow on purpose."""
         if len(self._fetching) >= WAITING:
             return True
-        return self._places.requests_to(written_target(url).authority) >= WAITING_OF_ONE_DOMAIN
+        return self._limiter.requests_to(written_target(url).authority) >= WAITING_OF_ONE_DOMAIN
 
     async def _fetch(self, url: str, made: Purpose) -> None:
         """Fetch a picture and store its copy, or note that there is none."""
         key = (url, made)
         self._fetching[key] = trio.Event()
         try:
-            async with self._places.at(written_target(url).authority):
+            async with self._limiter.at(written_target(url).authority):
                 if not await self._stored(url, made):
                     self._missing[key] = True
         finally:

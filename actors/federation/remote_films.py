@@ -24,10 +24,10 @@ from ..media.processor import Incoming, MediaProcessor, TooManyUploads
 from ..outgoing.client import OutgoingAnswer, OutgoingClient, OutgoingRequest, RequestLimits
 from ..outgoing.errors import OutgoingFailure
 from ..rules import limits
+from .domain_limits import DomainLimiter
 from .errors import CopiedAlready, DocumentUnavailable
 from .file_requests import Place, ask_for_file
 from .flights import Flights
-from .places import DomainPlaces
 
 FETCH_SECONDS = 180.0  # for a film with its redirects
 LIMITS = RequestLimits(FETCH_SECONDS, limits.VIDEO_BYTES)  # of one hop
@@ -60,7 +60,7 @@ class RemoteFilms:
         self._client = client
         self._media = media
         self._place = place
-        self._places = DomainPlaces(AT_ONCE, OF_ONE_DOMAIN)
+        self._limiter = DomainLimiter(AT_ONCE, OF_ONE_DOMAIN)
         self._flights: Flights[bool] = Flights(most=WAITING, seconds=SECONDS)
 
     async def run(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
@@ -83,9 +83,9 @@ class RemoteFilms:
 
     async def _fetched(self, url: str) -> bool:
         host = host_of(url) or ""
-        if self._places.requests_to(host) >= WAITING_OF_ONE_DOMAIN:
+        if self._limiter.requests_to(host) >= WAITING_OF_ONE_DOMAIN:
             raise DocumentUnavailable("too many films of one domain wait")
-        async with self._places.at(host):
+        async with self._limiter.at(host):
             return await self._copied(url)
 
     async def _copied(self, url: str) -> bool:
@@ -105,7 +105,7 @@ class RemoteFilms:
             return False
         except TooManyUploads as error:
             raise DocumentUnavailable("too many files are being made") from error
-        await self._media.cleaning.obey_budget()
+        await self._media.cleaning.apply_budget()
         return True
 
     async def _download(self, url: str, upload: Incoming) -> bool:

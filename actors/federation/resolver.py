@@ -67,7 +67,7 @@ class Resolver:
         self._fetcher = fetcher
         self._webfinger = WebFinger(fetcher)
         self._names = LocalNames(context.base_url)
-        self._discoveries = Discoveries(context.shares)
+        self._discoveries = Discoveries(context.quotas)
         self._flights: Flights[Account] = Flights()
         self._status_flights: Flights[int] = Flights()
         self._jobs = LaterJobs(record)

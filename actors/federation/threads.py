@@ -32,19 +32,19 @@ class Threads:
         """Fetch what is missing around a post."""
         budget = FetchBudget(DOCUMENTS)
         document = await self._fetch(uri, budget)
-        await self._climb(document, budget)
-        await self._descend(document, budget)
+        await self._store_ancestors(document, budget)
+        await self._store_descendants(document, budget)
 
     async def find_parents(self, uri: str) -> None:
         """Fetch the posts above one that is here."""
         budget = FetchBudget(PARENTS + 1)
-        await self._climb(await self._fetch(uri, budget), budget)
+        await self._store_ancestors(await self._fetch(uri, budget), budget)
 
     async def _fetch(self, uri: str, budget: FetchBudget) -> JsonObject:
         budget.spend()
         return await self._fetcher.fetch(uri)
 
-    async def _climb(self, document: JsonObject, budget: FetchBudget) -> None:
+    async def _store_ancestors(self, document: JsonObject, budget: FetchBudget) -> None:
         """Store the posts above, up to one that is here."""
         for _ in range(PARENTS):
             parent = uri_of(document.get("inReplyTo"))
@@ -57,7 +57,7 @@ class Threads:
             if await self._store(document) is None:
                 return
 
-    async def _descend(self, document: JsonObject, budget: FetchBudget) -> None:
+    async def _store_descendants(self, document: JsonObject, budget: FetchBudget) -> None:
         """Store answers that the post's own server knows, as far as they are answers to what is here."""
         for uri in await self._answers(document, budget):
             if await self._is_known(uri):

@@ -11,9 +11,9 @@ from .ids import Ids, first_id_at
 from .message import Answer, Message, SystemMessage
 from .policy import RestartPolicy
 from .pool import IDLE, ActorPool
+from .pool_services import Chooser, Observer, Record
 from .runtime import Runtime
 from .shared_bound import SharedBound
-from .surroundings import Chooser, Observer, Record
 
 __all__ = [
     "IDLE", "NOWHERE", "Actor", "ActorPool", "Address", "Answer", "AskCycle", "Busy", "Cell", "Chooser", "Clock",

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import trio
 
 from .cell import READY, Cell, CellPhase, Incarnation
+from .descriptions import held_state
 from .pool_context import PoolContext
-from .portraits import holdings
 from .recovery import Recovery
 from .retirement import retire
 from .subscribers import wake_subscribers
@@ -26,8 +26,8 @@ class Activation:
         self._make = make
         self._queue = pool.queue
         self._crowd = pool.crowd
-        self._record = pool.around.record
-        self._unavailable = pool.around.unavailable
+        self._record = pool.services.record
+        self._unavailable = pool.services.unavailable
         self._work = work
         self._recovery = recovery
         self.restarts = 0  # incarnations that were made in the place of another one
@@ -45,13 +45,13 @@ class Activation:
     async def _loading(self, cell: Cell) -> None:
         cell.mailbox.resync = False  # before the rows are read: what happens meanwhile asks for another reading
         work = self._work.begin(cell, None)
-        _, error = await work.see_through(self._load(cell))
+        _, error = await work.result_of(self._load(cell))
         if not self._work.end(work):
             return
         if error is None:
             self._loaded(cell)
         elif isinstance(error, self._unavailable):
-            self._recovery.starve(cell, error)
+            self._recovery.handle_unavailable(cell, error)
         else:
             self._recovery.crash(cell, None, error)
         self._work.check_done()
@@ -66,7 +66,7 @@ class Activation:
         if cell.incarnation > 1:
             self._record(
                 "actor.restored", actor=str(cell.address), incarnation=cell.incarnation, depth=len(cell.mailbox),
-                restored=holdings(cell.actor),
+                restored=held_state(cell.actor),
             )  # fmt: skip
         if cell.listened is not None:
             wake_subscribers(cell, cell.listened, self._crowd, self._record)

@@ -11,7 +11,7 @@ from .drainer import BUDGET
 from .envelope import Envelope, Reply
 from .errors import AskCycle, TimedOut
 from .message import R
-from .surroundings import Record
+from .pool_services import Record
 
 ASK_TIMEOUT = 10.0  # seconds, when the asker gives no deadline
 LONGEST_CHAIN = 20  # asks in a row without a checkpoint, in simulation

@@ -9,12 +9,12 @@ from operator import attrgetter
 import trio
 
 from .cell import READY, Cell, CellPhase
+from .descriptions import facts_of
 from .envelope import Envelope
 from .errors import Busy, Quarantined, Stopping
 from .mailbox import CROWDED
 from .pool_context import PoolContext
-from .portraits import facts_of
-from .surroundings import PAUSE
+from .pool_services import PAUSE
 
 # Messages that can wait until an actor takes them all, and of these the number by which actors differ.
 MOST_PUT_OFF = 32
@@ -30,15 +30,15 @@ class Delivery:
         self._queue = pool.queue
         self._schedule = pool.queue.schedule
         self._crowd = pool.crowd
-        self._record = pool.around.record
-        self._choose = pool.around.choose
+        self._record = pool.services.record
+        self._choose = pool.services.choose
 
     def post(self, cell: Cell, envelope: Envelope) -> None:
         """Put a message into a mailbox."""
         if envelope.reply is not None:
             cell.last_used = trio.current_time()
         if self._queue.closed or cell.phase is CellPhase.QUARANTINED:
-            turn_away(cell, envelope, stopping=self._queue.closed)
+            refuse(cell, envelope, stopping=self._queue.closed)
         elif not cell.mailbox.room(envelope):
             self._overflow(cell, envelope)
         else:
@@ -78,7 +78,7 @@ class Delivery:
         """Put a control message before all others."""
         cell.last_used = trio.current_time()
         if self._queue.closed or cell.phase is CellPhase.QUARANTINED:
-            turn_away(cell, envelope, stopping=self._queue.closed)
+            refuse(cell, envelope, stopping=self._queue.closed)
         else:
             mailbox = cell.mailbox
             if cell.phase is READY and not cell.listened and not mailbox.urgent:
@@ -102,7 +102,7 @@ class Delivery:
             cell.mailbox.collapse()
 
 
-def turn_away(cell: Cell, envelope: Envelope, *, stopping: bool) -> None:
+def refuse(cell: Cell, envelope: Envelope, *, stopping: bool) -> None:
     """Refuse a message. A hint is dropped: the pool stops, or the actor in quarantine will read its rows anew."""
     if envelope.reply is not None:
         envelope.reply.give(Stopping() if stopping else Quarantined(str(cell.address)))

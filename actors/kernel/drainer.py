@@ -22,10 +22,10 @@ from .envelope import Envelope
 from .errors import Refused, TimedOut
 from .passivation import Passivation
 from .pool_context import PoolContext
+from .pool_services import PAUSE, Chooser
 from .recovery import Recovery
 from .request_trail import DONE, Entry
 from .subscribers import wake_subscribers
-from .surroundings import PAUSE, Chooser
 from .watchdog import Running
 from .work import Overdue
 from .work_in_progress import WorkInProgress
@@ -60,12 +60,12 @@ class Drainer:
         self._schedule = pool.queue.schedule
         self._cells = pool.cells
         self._crowd = pool.crowd
-        self._record = pool.around.record
-        self._observe = pool.around.observe
-        self._choose = pool.around.choose
-        self._trace = pool.around.trace
-        self._note = pool.around.trail.note
-        self._note_plain = pool.around.trail.note_plain
+        self._record = pool.services.record
+        self._observe = pool.services.observe
+        self._choose = pool.services.choose
+        self._trace = pool.services.trace
+        self._note = pool.services.trail.note
+        self._note_plain = pool.services.trail.note_plain
         self._work = work
         self._recovery = recovery
         self._activation = activation
@@ -214,7 +214,7 @@ class Drainer:
     @protected
     async def _waiting_turn(self, cell: Cell, envelope: Envelope, turn: Coroutine[object, object, object]) -> None:
         work = self._work.begin(cell, envelope)
-        answer, error = await work.see_through(turn, self._observe)
+        answer, error = await work.result_of(turn, self._observe)
         began = perf_counter() - (trio.current_time() - work.started_at)
         if not self._work.end(work):
             return

@@ -7,7 +7,7 @@ incarnations: events that one incarnation logged before it crashed are shown aft
 The log holds the events that some subscriber has not read. A subscriber is cut, never skipped, when its client has
 stopped reading (`STALLED`) and it is further behind than it may be, or when its client is slow and it is `HELD` events
 behind. A subscriber whose client takes everything is never cut: when such a one is behind, the server is slow, and
-those who publish wait (`crowd.py`).
+those who publish wait (`crowded_cells.py`).
 """
 
 from __future__ import annotations

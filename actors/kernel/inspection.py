@@ -25,9 +25,9 @@ import trio
 
 from .address import Address
 from .cell import EMPTY, QUARANTINED, READY, RESTING, Cell
+from .descriptions import held_state
 from .envelope import Envelope
 from .pool import ActorPool
-from .portraits import holdings
 from .recovery import Crash
 from .request_trail import RecentMessages, RequestTrail, Step
 from .watchdog import stack_of_turn
@@ -119,7 +119,7 @@ class SubscriberLag:
 
 
 @dataclass(frozen=True, slots=True)
-class ActorPortrait:
+class ActorSnapshot:
     """One actor in full."""
 
     summary: ActorSummary
@@ -239,7 +239,7 @@ class Inspection:
         """Return each kind, and the first actors of an order: the greatest numbers first."""
         return await in_slices(self.each_kind_and_actor(order, found, limit))
 
-    def actor(self, address: Address) -> ActorPortrait | None:
+    def actor(self, address: Address) -> ActorSnapshot | None:
         """Return one actor. None if it sleeps: then nothing of it is in memory."""
         pool = self._pools.get(address.kind)
         cell = pool.cells.get(address.key) if pool is not None else None
@@ -247,8 +247,8 @@ class Inspection:
             return None
         now = self._now()
         turn = self._turn(pool, cell, now)
-        return ActorPortrait(
-            self._summary(pool, cell, now), cell.incarnation, holdings(cell.actor), now - cell.last_used,
+        return ActorSnapshot(
+            self._summary(pool, cell, now), cell.incarnation, held_state(cell.actor), now - cell.last_used,
             max(cell.release_at - now, 0.0) if cell.phase is QUARANTINED else 0.0,
             turn, waiting_messages(list(cell.mailbox), now), self._trail.of_actor(address),
             pool.recovery.crashes_of(str(address), now), subscribers_of(cell, now),

@@ -10,7 +10,7 @@ from __future__ import annotations
 from .envelope import Envelope
 
 CAPACITY = 256
-CROWDED = CAPACITY // 2  # senders of many messages wait from this length on: see `crowd.py`
+CROWDED = CAPACITY // 2  # senders of many messages wait from this length on: see `crowded_cells.py`
 # Places that asks leave free for hints. In a mailbox full of asks, every hint would cause a reload before the next ask.
 KEPT_FOR_HINTS = 64
 

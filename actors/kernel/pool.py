@@ -23,10 +23,10 @@ from .errors import Stopping
 from .passivation import Passivation
 from .policy import RestartPolicy
 from .pool_context import PoolContext
+from .pool_services import PoolServices
 from .recovery import Recovery
 from .retirement import retire
 from .shared_bound import SharedBound
-from .surroundings import Surroundings
 from .watchdog import Running, look_at_work
 from .work import Work
 from .work_in_progress import WorkInProgress
@@ -47,24 +47,24 @@ class ActorPool:
         kind: str,
         make: Callable[[Cell], Incarnation],
         turns: dict[type, Turn],
-        surroundings: Surroundings,
+        services: PoolServices,
         *,
         policy: RestartPolicy | None = None,
         most_awake: int = 100_000,
         idle: float = IDLE,
         bound: SharedBound | None = None,
     ) -> None:
-        context = PoolContext(surroundings)
+        context = PoolContext(services)
         self.kind = kind
         self.cells = context.cells
         self.crowd = context.crowd
         self._queue = context.queue
-        self._record = surroundings.record
+        self._record = services.record
         self._turns = turns
         self._work = WorkInProgress(context)
         self._passivation = Passivation(
-            self.cells, partial(retire, record=surroundings.record), self._queue.wake,
-            most_awake=most_awake, idle=idle, simulated=surroundings.choose is not None, bound=bound,
+            self.cells, partial(retire, record=services.record), self._queue.wake,
+            most_awake=most_awake, idle=idle, simulated=services.choose is not None, bound=bound,
         )  # fmt: skip
         self.delivery = Delivery(context)
         self.recovery = Recovery(context, policy or RestartPolicy())

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 import trio
 
 from .cell import EMPTY, READY, Cell, CellPhase
-from .delivery import turn_away
+from .delivery import refuse
+from .descriptions import facts_of
 from .envelope import Envelope
 from .errors import Crashed, describe, place
 from .policy import RestartPolicy
 from .pool_context import PoolContext
-from .portraits import facts_of
 from .retirement import retire
 
 STORAGE_REST = 0.5  # seconds until an actor that found no database tries again
@@ -36,11 +36,11 @@ class Crash:
 class Recovery:
     """Recovery for the actors of one pool."""
 
-    __slots__ = ("_around", "_latest", "_policy", "_quarantined", "_queue", "crashes", "parked", "quarantines")
+    __slots__ = ("_latest", "_policy", "_quarantined", "_queue", "_services", "crashes", "parked", "quarantines")
 
     def __init__(self, pool: PoolContext, policy: RestartPolicy) -> None:
         self._queue = pool.queue
-        self._around = pool.around
+        self._services = pool.services
         self._policy = policy
         self._quarantined: dict[Cell, None] = {}
         self._latest: deque[tuple[float, Crash]] = deque(maxlen=CRASHES_KEPT)
@@ -51,17 +51,17 @@ class Recovery:
 
     def fail(self, cell: Cell, envelope: Envelope, error: BaseException) -> None:
         """Handle an error that a turn has raised."""
-        if isinstance(error, self._around.unavailable):
+        if isinstance(error, self._services.unavailable):
             self._postpone(cell, envelope, error)
         else:
             self.crash(cell, envelope, error)
 
-    def starve(self, cell: Cell, error: BaseException) -> None:
+    def handle_unavailable(self, cell: Cell, error: BaseException) -> None:
         """Handle a load that found no database.
 
         Askers are told; hints are dropped, since the rows contain what they were about.
         """
-        retire(cell, self._around.record)
+        retire(cell, self._services.record)
         for waiting in cell.mailbox.empty():
             if waiting.reply is not None:
                 waiting.reply.give(error)
@@ -75,11 +75,11 @@ class Recovery:
         """Discard the actor's memory and decide when the next incarnation begins."""
         now = trio.current_time()
         self.crashes += 1
-        retire(cell, self._around.record)
+        retire(cell, self._services.record)
         cell.crashes = cell.crashes if cell.crashes is not None else deque()
         cell.crashes.append(now)
         crashes = cell.crashes_since(now - self._policy.period)
-        rest = self._policy.rest(crashes, self._around.chance)
+        rest = self._policy.rest(crashes, self._services.chance)
         facts = facts_of(cell, envelope) | {
             "error": describe(error), "place": place(error), "crashes_60s": crashes
         }  # fmt: skip
@@ -89,7 +89,7 @@ class Recovery:
         if rest is None:
             self._quarantine(cell, facts)
         else:
-            self._around.record("actor.crashed", **facts, decision=f"restart in {rest:.2g} s")
+            self._services.record("actor.crashed", **facts, decision=f"restart in {rest:.2g} s")
             self._rest(cell, rest, EMPTY)
 
     def release(self, cell: Cell, decision: str = "") -> None:
@@ -98,7 +98,7 @@ class Recovery:
             cell.crashes = None
             cell.phase = EMPTY
             self._quarantined.pop(cell, None)
-            self._around.record(
+            self._services.record(
                 "actor.released", actor=str(cell.address), incarnation=cell.incarnation, decision=decision
             )
             self._queue.enqueue(cell)
@@ -135,8 +135,8 @@ class Recovery:
             cell.mailbox.put_back(replace(envelope, crashes=envelope.crashes + 1))
         else:
             self.parked += 1
-            self._around.record("message.parked", **facts_of(cell, envelope), error=describe(error))
-            self._around.park(cell.address, envelope, error)
+            self._services.record("message.parked", **facts_of(cell, envelope), error=describe(error))
+            self._services.park(cell.address, envelope, error)
 
     def _quarantine(self, cell: Cell, facts: dict[str, object]) -> None:
         cell.phase = CellPhase.QUARANTINED
@@ -144,8 +144,8 @@ class Recovery:
         self._quarantined[cell] = None
         cell.release_at = trio.current_time() + self._policy.quarantine
         for waiting in cell.mailbox.empty():
-            turn_away(cell, waiting, stopping=self._queue.closed)
-        self._around.record("actor.quarantined", **facts, decision=f"no messages for {self._policy.quarantine:g} s")
+            refuse(cell, waiting, stopping=self._queue.closed)
+        self._services.record("actor.quarantined", **facts, decision=f"no messages for {self._policy.quarantine:g} s")
         cell.feed.cut_all()
 
     def _rest(self, cell: Cell, seconds: float, afterwards: CellPhase) -> None:

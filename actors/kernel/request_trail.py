@@ -114,12 +114,12 @@ def tree_of(steps: Iterable[Step]) -> list[Step]:
     request = next((step for step in in_order if step.what == "request"), None)
     first: list[Step] = []
     for step in in_order:
-        leader = turns.get(_led_by(step), request)
+        leader = turns.get(_turn_before(step), request)
         (first if leader is None or leader is step else leader.steps).append(step)
     return first
 
 
-def _led_by(step: Step) -> tuple[int | None, str]:
+def _turn_before(step: Step) -> tuple[int | None, str]:
     """Return the number of the message whose turn led to a step, and its address."""
     if step.what == "transaction":
         return step.message_id, step.where

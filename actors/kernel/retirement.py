@@ -5,9 +5,9 @@ from __future__ import annotations
 import trio
 
 from .cell import Cell, Incarnation
+from .descriptions import facts_of
 from .errors import describe, place
-from .portraits import facts_of
-from .surroundings import Record
+from .pool_services import Record
 
 
 def retire(cell: Cell, record: Record) -> None:

@@ -11,7 +11,7 @@ from .address import Address
 from .asking import ASK_TIMEOUT, enter_wait, holds_the_loop, wait_for_answer
 from .cell import Asker, Cell
 from .control import Subscribe
-from .crowd import Crowd
+from .crowded_cells import CrowdedCells
 from .envelope import NOWHERE, Envelope, Origin, Reply
 from .feed import Subscriber
 from .inspection import Inspection
@@ -19,9 +19,9 @@ from .interventions import Interventions
 from .message import Control, Message, R
 from .policy import RestartPolicy
 from .pool import IDLE, ActorPool
+from .pool_services import Chooser, Observer, Park, PoolServices, Record, TraceTurn
 from .request_trail import RequestTrail
 from .shared_bound import SharedBound
-from .surroundings import Chooser, Observer, Park, Record, Surroundings, TraceTurn
 
 HOUSEKEEPING = 0.5  # seconds between two rounds
 
@@ -50,7 +50,7 @@ class Runtime:
         self._record = record
         self._messages = 0
         self._simulated = choose is not None
-        self._around = Surroundings(
+        self._services = PoolServices(
             record, on_park or _discard, chance, choose, observe, unavailable, self.trail, trace
         )
 
@@ -67,7 +67,7 @@ class Runtime:
     ) -> ActorPool:
         """Register a kind of actor. Its pool takes messages once it runs. Several pools may have one `bound`."""
         pool = self.pools[kind] = ActorPool(
-            kind, make, actor.turns, self._around, policy=policy, most_awake=most_awake, idle=idle, bound=bound
+            kind, make, actor.turns, self._services, policy=policy, most_awake=most_awake, idle=idle, bound=bound
         )
         return pool
 
@@ -108,7 +108,7 @@ class Runtime:
         found = (self.pools[address.kind].cells.get(address.key) for address in addresses)
         return [cell for cell in found if cell is not None]
 
-    def crowd(self, kind: str) -> Crowd:
+    def crowd(self, kind: str) -> CrowdedCells:
         """Return the crowded actors of one kind: senders of many messages should wait for them."""
         return self.pools[kind].crowd
 

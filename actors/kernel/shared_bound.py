@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 
-class Sleeper(Protocol):
+class PassivatingPool(Protocol):
     """A pool that takes part: its `Passivation`."""
 
     @property
@@ -33,25 +33,25 @@ class SharedBound:
 
     def __init__(self, is_exceeded: Callable[[], bool]) -> None:
         self.is_exceeded = is_exceeded
-        self._sleepers: list[Sleeper] = []
+        self._pools: list[PassivatingPool] = []
 
-    def add(self, sleeper: Sleeper) -> None:
-        self._sleepers.append(sleeper)
+    def add(self, pool: PassivatingPool) -> None:
+        self._pools.append(pool)
 
-    def names(self, sleeper: Sleeper) -> bool:
+    def names(self, pool: PassivatingPool) -> bool:
         """True if this pool has the least recently used actor, and one has to sleep."""
-        return self.is_exceeded() and self._next() is sleeper
+        return self.is_exceeded() and self._next() is pool
 
-    def pass_on(self, sleeper: Sleeper) -> None:
+    def pass_on(self, pool: PassivatingPool) -> None:
         """Wake the pool that has the least recently used actor, if it is another one than this."""
-        if self.is_exceeded() and (following := self._next()) not in (None, sleeper) and not following.is_hopeless:
+        if self.is_exceeded() and (following := self._next()) not in (None, pool) and not following.is_hopeless:
             following.wake()
 
-    def _next(self) -> Sleeper | None:
-        found: Sleeper | None = None
+    def _next(self) -> PassivatingPool | None:
+        found: PassivatingPool | None = None
         least = 0.0
-        for sleeper in self._sleepers:
-            oldest = sleeper.oldest
+        for pool in self._pools:
+            oldest = pool.oldest
             if oldest is not None and (found is None or oldest < least):
-                found, least = sleeper, oldest
+                found, least = pool, oldest
         return found

@@ -17,9 +17,9 @@ from typing import NamedTuple, Protocol
 import trio
 
 from .cell import Cell
+from .descriptions import facts_of
 from .envelope import Envelope
-from .portraits import facts_of
-from .surroundings import Record
+from .pool_services import Record
 from .work import LONGEST_TURN, Work
 
 SLOW_TURN = 1.0  # seconds until a turn is logged

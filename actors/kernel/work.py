@@ -10,7 +10,7 @@ import trio
 
 from .cell import Cell, Incarnation
 from .envelope import Envelope
-from .surroundings import Observer
+from .pool_services import Observer
 
 LONGEST_TURN = 30.0  # seconds until a turn is cancelled and its actor crashed
 
@@ -52,7 +52,7 @@ class Work:
         self._scope = trio.CancelScope(deadline=self.started_at + LONGEST_TURN)
         self.actor: Incarnation | None = None  # the incarnation that was abandoned with it
 
-    async def see_through(
+    async def result_of(
         self, doing: Coroutine[object, object, object], observe: Observer | None = None
     ) -> tuple[object, BaseException | None]:
         """Return the result of the turn or load, or the error that its actor crashes with."""

@@ -22,7 +22,7 @@ class WorkInProgress:
     def __init__(self, pool: PoolContext) -> None:
         self._cells = pool.cells
         self._queue = pool.queue
-        self._record = pool.around.record
+        self._record = pool.services.record
         self._unfinished = 0  # those under way, and those whose task is not yet started
         self._done = trio.Event()
         self.working: dict[Work, None] = {}  # those under way, in the order in which they began

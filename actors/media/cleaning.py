@@ -132,16 +132,16 @@ class Cleaning:
             while gone := await self._database.transact(delete_copies, self._promise, now - COPIES_UNUSED_FOR):
                 counts[COPIES] += gone
                 self._outbox.wake()
-            counts[OVER_BUDGET] += await self._obey_budget()
+            counts[OVER_BUDGET] += await self._apply_budget()
 
-    async def obey_budget(self) -> None:
+    async def apply_budget(self) -> None:
         """Forget files that could be fetched again if all of them take more room than they may."""
         with counted(self._report) as counts:
-            counts[OVER_BUDGET] += await self._obey_budget()
+            counts[OVER_BUDGET] += await self._apply_budget()
 
-    async def _obey_budget(self) -> int:
+    async def _apply_budget(self) -> int:
         count = 0
-        while gone := await self._database.transact(obey_budget, self._promise):
+        while gone := await self._database.transact(apply_budget, self._promise):
             count += gone
             self._outbox.wake()
         return count
@@ -171,7 +171,7 @@ async def delete_copies(db: Connection, promise: Promising, before: datetime) ->
     return len(names)
 
 
-async def obey_budget(db: Connection, promise: Promising) -> int:
+async def apply_budget(db: Connection, promise: Promising) -> int:
     """Forget some files of those that could be fetched again, if all take more room than they may. Return how many.
 
     The cards that lose their pictures are read again.

@@ -76,7 +76,7 @@ def confine(limits: Limits, files: Files) -> list[str]:
         raise RuntimeError("a process with several threads can't be confined")
     _limit(limits)
     _drop_bounds()
-    missing = [*_become_no_one(files), *(alone := _leave_namespaces())]
+    missing = [*_become_unprivileged(files), *(alone := _leave_namespaces())]
     _limit_tasks(limits.tasks, others=bool(alone))
     missing += _drop_capabilities()
     missing += landlock.restrict(_rules(files))
@@ -95,7 +95,7 @@ def _limit(limits: Limits) -> None:
         resource.setrlimit(limit, (value, value))
 
 
-def _become_no_one(files: Files) -> list[str]:
+def _become_unprivileged(files: Files) -> list[str]:
     """Change from root to a user who owns the job's files and no others.
 
     An ordinary user can't change to another one.

@@ -93,7 +93,7 @@ class Queue:
         """Start tasks. Return the seconds until the next check."""
         now = self._clock.now()
         try:
-            accounts, retry_at = await self._database.read(_outlook, self._folder.node, now, list(self._accounts))
+            accounts, retry_at = await self._database.read(_find_waiting, self._folder.node, now, list(self._accounts))
         except (Unavailable, Doubtful):
             return MACHINE_PAUSES[0]  # the lost database is logged elsewhere
         for account_id in accounts[: MOST_ACCOUNTS - len(self._accounts)]:
@@ -261,6 +261,6 @@ def _for_owners(error: Exception) -> str:
     )
 
 
-async def _outlook(db: Connection, node: str, now: datetime, busy: list[int]) -> tuple[list[int], datetime | None]:
+async def _find_waiting(db: Connection, node: str, now: datetime, busy: list[int]) -> tuple[list[int], datetime | None]:
     """Return the accounts with uploads that the node can process now, and when its next retry is due."""
     return await media.accounts_waiting(db, node, now, busy, MOST_ACCOUNTS), await media.next_retry(db, node, now)

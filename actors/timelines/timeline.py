@@ -42,7 +42,7 @@ class Timeline(EntityActor, ABC):
     def __init__(self, cell: Cell, runtime: Runtime, context: ActorContext) -> None:
         super().__init__(cell, runtime, context)
         self.cell = cell  # to register with authors; `detach` does not change it, so `retired` finds the registration
-        self.window = Window(context.holdings)
+        self.window = Window(context.shared_entries)
         self.depth = FIRST  # the number of rows that the window was filled from
 
     async def load(self) -> None:

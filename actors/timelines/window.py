@@ -10,7 +10,7 @@ from operator import attrgetter
 
 from ...storage.paging import Page
 from ...storage.timeline_entries import TimelineEntry
-from ..holdings import Holdings
+from ..shared_entries import SharedEntries
 
 ID = attrgetter("id")
 
@@ -28,10 +28,10 @@ class Window:
     It is a list, with the entries that other windows hold too: a dict by id took five times as much.
     """
 
-    __slots__ = ("_entries", "_holdings", "_shown", "complete")
+    __slots__ = ("_entries", "_shared_entries", "_shown", "complete")
 
-    def __init__(self, holdings: Holdings) -> None:
-        self._holdings: Holdings | None = holdings
+    def __init__(self, shared_entries: SharedEntries) -> None:
+        self._shared_entries: SharedEntries | None = shared_entries
         self._entries: list[TimelineEntry] = []  # sorted by id
         self._shown: list[TimelineEntry] | None = None  # without repeated boosts; computed when needed
         self.complete = False
@@ -66,8 +66,8 @@ class Window:
         place = len(entries) if newest else bisect_left(entries, entry.id, key=ID)
         if not newest and entries[place].id == entry.id:
             return False
-        holdings = self._holdings
-        held = entry if holdings is None else holdings.take(entry)
+        shared_entries = self._shared_entries
+        held = entry if shared_entries is None else shared_entries.take(entry)
         entries.append(held) if newest else entries.insert(place, held)
         self._shown = None
         if len(entries) >= SIZE + SLACK:
@@ -151,9 +151,9 @@ class Window:
 
     def release(self) -> None:
         """The timeline sleeps, or was replaced: this window counts no more, also if its last turn still goes on."""
-        if self._holdings is not None:
+        if self._shared_entries is not None:
             self._give_back(self._entries)
-            self._holdings = None
+            self._shared_entries = None
 
     def page(self, page: Page, admits: Callable[[TimelineEntry], bool] | None = None) -> list[int] | None:
         """Return the ids of one page, newest first; None if the window does not hold all of it."""
@@ -184,11 +184,11 @@ class Window:
         self._shown = None
 
     def _take(self, entry: TimelineEntry) -> TimelineEntry:
-        return entry if self._holdings is None else self._holdings.take(entry)
+        return entry if self._shared_entries is None else self._shared_entries.take(entry)
 
     def _give_back(self, entries: Iterable[TimelineEntry]) -> None:
-        if self._holdings is not None:
-            self._holdings.give_back(entries)
+        if self._shared_entries is not None:
+            self._shared_entries.give_back(entries)
 
     def _trim(self) -> None:
         excess = len(self._entries) - SIZE

@@ -17,7 +17,7 @@ from cachetools import LRUCache
 from ...storage.statuses import Status
 from ..computed import Computed
 from ..kernel.clock import Clock
-from ..kernel.surroundings import Record
+from ..kernel.pool_services import Record
 from ..outgoing.breaker import Breaker
 from .port import AskedTooOften, NotTranslatable, OfferedLanguages, TextsNotTaken, TranslationFailed, Translator
 from .texts import StatusTexts, as_html, from_html, texts_of

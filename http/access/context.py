@@ -23,8 +23,8 @@ from ...actors.federation.reception import Reception
 from ...actors.federation.remote_files import RemoteFiles
 from ...actors.kernel.clock import Clock
 from ...actors.kernel.ids import Ids
+from ...actors.kernel.pool_services import Record
 from ...actors.kernel.runtime import Runtime
-from ...actors.kernel.surroundings import Record
 from ...actors.media.processor import MediaProcessor
 from ...actors.outgoing.client import OutgoingClient
 from ...actors.outgoing.mail_servers import FindMailServers

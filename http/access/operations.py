@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Protocol
 
 # A part of the supervision tree: its name, its state, what else it says, and the parts under it.
-Portrait = Mapping[str, object]
+TreePart = Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class LogRecord:
 class ServerOperations(Protocol):
     """The server from the outside."""
 
-    def tree(self) -> Portrait:
+    def tree(self) -> TreePart:
         """Return the supervision tree."""
         ...
 
@@ -41,7 +41,7 @@ class ServerOperations(Protocol):
 class Unsupervised:
     """A server without supervision: that of a test."""
 
-    def tree(self) -> Portrait:
+    def tree(self) -> TreePart:
         return {"name": "troupe", "children": []}
 
     def records(self) -> Sequence[LogRecord]:

@@ -56,7 +56,7 @@ CLIENT_LEFT = "client_left"
 
 
 @dataclass(frozen=True, slots=True)
-class StreamPortrait:
+class StreamSnapshot:
     """An open stream, as operators see it. Times are seconds."""
 
     account_id: int | None  # None for a visitor who is not signed in
@@ -78,7 +78,7 @@ class OpenStream(Protocol):
 
     def end(self, why: End) -> None: ...
 
-    def portrait(self, now: float) -> StreamPortrait: ...
+    def snapshot(self, now: float) -> StreamSnapshot: ...
 
 
 class Streams:
@@ -102,12 +102,12 @@ class Streams:
     def remove(self, session: OpenStream) -> None:
         self._sessions.discard(session)
 
-    def portraits(self, now: float, most: int) -> Generator[None, None, list[StreamPortrait]]:
+    def snapshots(self, now: float, most: int) -> Generator[None, None, list[StreamSnapshot]]:
         """Return the streams that are furthest behind, at most so many. Pauses after each slice."""
-        first: list[StreamPortrait] = []
+        first: list[StreamSnapshot] = []
         rest = iter(list(self._sessions))
         while some := list(islice(rest, SLICE)):
-            first = nlargest(most, [*first, *(one.portrait(now) for one in some)], key=_trouble)
+            first = nlargest(most, [*first, *(one.snapshot(now) for one in some)], key=_lag_of)
             yield
         return first
 
@@ -137,5 +137,5 @@ class Streams:
             session.end(why)
 
 
-def _trouble(one: StreamPortrait) -> tuple[float, ...]:
+def _lag_of(one: StreamSnapshot) -> tuple[float, ...]:
     return one.behind, one.blocked, one.open

@@ -46,7 +46,7 @@ def _network(text: str | None) -> str | None:
         raise PydanticCustomError("invalid", "is invalid") from None
 
 
-class Sought(Paged):
+class AccountsFilter(Paged):
     """The filters that both versions of the list have. Names and e-mail addresses are sought by their beginning."""
 
     username: MaybeText = None
@@ -66,7 +66,7 @@ class Sought(Paged):
         )
 
 
-class FlaggedAccounts(Sought):
+class FlaggedAccounts(AccountsFilter):
     """The filters of the first version, where each state is a parameter. An account must be in all given states."""
 
     local: Flag = False
@@ -88,7 +88,7 @@ class FlaggedAccounts(Sought):
         )
 
 
-class SoughtAccounts(Sought):
+class AdminAccountsQuery(AccountsFilter):
     """The filters of the second version."""
 
     origin: Annotated[Literal["local", "remote"] | None, Choice] = None
@@ -115,7 +115,7 @@ async def show_flagged(context: HttpContext, request: Request, viewer: Viewer, s
 
 
 @api.get("/api/v2/admin/accounts", auth="user", scopes=READ_ACCOUNTS, permission=Permission.MANAGE_USERS)
-async def show_sought(context: HttpContext, request: Request, viewer: Viewer, sought: SoughtAccounts) -> Answer:
+async def show_sought(context: HttpContext, request: Request, viewer: Viewer, sought: AdminAccountsQuery) -> Answer:
     """Accounts by filters, the newest first."""
     return await _answer(context, request, viewer, sought.wanted(), sought.page(ACCOUNTS))
 

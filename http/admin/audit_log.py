@@ -18,7 +18,7 @@ from ..router import api
 ENTRIES = 100  # on a page, unless the request says how many
 
 
-class SoughtEntries(Paged):
+class AuditLogQuery(Paged):
     """The filters of the list."""
 
     actor_id: AccountId = None
@@ -31,7 +31,7 @@ class SoughtEntries(Paged):
 
 
 @api.get("/api/v1/admin/audit_log", auth="user", scopes=("admin:read",), permission=Permission.VIEW_AUDIT_LOG)
-async def show(context: HttpContext, request: Request, viewer: Viewer, sought: SoughtEntries) -> Answer:
+async def show(context: HttpContext, request: Request, viewer: Viewer, sought: AuditLogQuery) -> Answer:
     """Acts of staff, the latest first."""
     page = sought.page(ENTRIES)
     found = await context.database.read(audit_log.page, sought.wanted(), page)

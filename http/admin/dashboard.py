@@ -162,7 +162,7 @@ async def show_retention(context: HttpContext, wanted: RetentionQuery) -> Answer
         return json([])
     monthly = wanted.frequency == "month"
     following = figures.next_month if monthly else figures.next_day
-    begins = figures.stretch(
+    begins = figures.beginnings(
         figures.beginning(wanted.start_at, monthly=monthly), wanted.end_at, following, MOST_COHORTS
     )
     periods = figures.periods(begins, following)

@@ -27,7 +27,7 @@ ON_A_PAGE = 20
 @api.get("/api/v1/admin/trends/tags", auth="user", scopes=READ, permission=MANAGE)
 async def show_tags(context: HttpContext, paged: PagedByOffset) -> Answer:
     """The hashtags that trend or wait for a decision, the first one most."""
-    limit, offset = paged.stretch(ON_A_PAGE)
+    limit, offset = paged.limit_and_offset(ON_A_PAGE)
     found = await context.database.read(find_tags, context.clock.now())
     ids = [one.tag.id for one in found[offset : offset + limit]]
     known = await context.database.read(tags.reviewed, ids)
@@ -37,7 +37,7 @@ async def show_tags(context: HttpContext, paged: PagedByOffset) -> Answer:
 @api.get("/api/v1/admin/trends/statuses", auth="user", scopes=READ, permission=MANAGE)
 async def show_statuses(context: HttpContext, viewer: Viewer, paged: PagedByOffset) -> Answer:
     """The statuses that trend, wait for a decision or were forbidden, the first one most."""
-    limit, offset = paged.stretch(ON_A_PAGE)
+    limit, offset = paged.limit_and_offset(ON_A_PAGE)
     found = await context.database.read(find_statuses, context.clock.now())
     shown = await context.statuses.show_many(one.status.id for one in found[offset : offset + limit])
     return array(await render_all(context, viewer, list(shown.values())))
@@ -46,7 +46,7 @@ async def show_statuses(context: HttpContext, viewer: Viewer, paged: PagedByOffs
 @api.get("/api/v1/admin/trends/links", auth="user", scopes=READ, permission=MANAGE)
 async def show_links(context: HttpContext, paged: PagedByOffset) -> Answer:
     """The links that trend, wait for a decision or were forbidden, the first one most."""
-    limit, offset = paged.stretch(ON_A_PAGE)
+    limit, offset = paged.limit_and_offset(ON_A_PAGE)
     now, base_url = context.clock.now(), context.settings.base_url
     found = (await context.database.read(find_links, now))[offset : offset + limit]
     return json(

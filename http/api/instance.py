@@ -77,8 +77,8 @@ async def show_activity(context: HttpContext) -> Answer:
 
     async def make() -> bytes:
         begins = weeks(context.clock.now())
-        stretches = [(first_id_at(monday), first_id_at(monday + WEEK)) for monday in begins]
-        counted = await context.database.read(instance.activity, stretches)
+        id_ranges = [(first_id_at(monday), first_id_at(monday + WEEK)) for monday in begins]
+        counted = await context.database.read(instance.activity, id_ranges)
         return orjson.dumps([activity_fields(monday, what) for monday, what in zip(begins, counted, strict=True)])
 
     return Answer(await context.kept.get("activity", context.clock.now(), make))

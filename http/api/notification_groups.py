@@ -27,8 +27,8 @@ from ..intake.paging import Paged, clamp, links
 from ..intake.parameters import Count, Flag, Text, Texts
 from ..intake.request import Request
 from ..router import api
+from ..views.filtered_pages import FilteredPage, read_page
 from ..views.statuses import part_of, render_all, without_hidden
-from ..views.stretches import Stretch, read_page
 from .notifications import COUNTED, MOST_COUNTED, ON_A_PAGE, READ, WRITE, NotificationTypes, last_read
 
 Statuses = dict[int, ShownStatus]
@@ -64,17 +64,17 @@ class GroupsCounted(Grouping):
 
 @api.get("/api/v2/notifications", auth="user", scopes=READ)
 async def show_all(context: HttpContext, request: Request, viewer: Viewer, wanted: GroupedPage) -> Answer:
-    """A page of groups, with links around the stretch of notifications it covers."""
+    """A page of groups, with links to the pages before and after the notifications it covers."""
     wanted.check()
     statuses: Statuses = {}
 
-    async def stretch(page: Page) -> Stretch[Group]:
+    async def read_part(page: Page) -> FilteredPage[Group]:
         groups = await context.database.read(notification_groups.page, viewer.account_id, wanted.wanted(), page)
         seen, shown, hidden = await _seen(context, viewer, groups)
         statuses.update(shown)
-        return Stretch([id for group in groups if (id := group.page_id) is not None], seen, hidden)
+        return FilteredPage([id for group in groups if (id := group.page_id) is not None], seen, hidden)
 
-    whole = await read_page(wanted.page(ON_A_PAGE), stretch)
+    whole = await read_page(wanted.page(ON_A_PAGE), read_part)
     headers = links(context.settings.base_url + request.path, request.query_texts, whole.ids)
     partial = wanted.expand_accounts == PARTIAL
     return Answer(await _render(context, viewer, whole.shown, statuses, partial=partial), 200, headers)

@@ -22,8 +22,8 @@ from ..intake.paging import Paged, clamp, links
 from ..intake.parameters import Count, Flag, Texts
 from ..intake.request import Request
 from ..router import api
+from ..views.filtered_pages import FilteredPage, read_page
 from ..views.statuses import part_of, without_hidden
-from ..views.stretches import Stretch, read_page
 
 READ = ("read:notifications",)
 WRITE = ("write:notifications",)
@@ -69,12 +69,12 @@ class Counted(NotificationTypes):
 async def show_all(context: HttpContext, request: Request, viewer: Viewer, wanted: NotificationQuery) -> Answer:
     """A page of notifications with links to both sides. Hidden notifications count for the cursors too."""
 
-    async def stretch(page: Page) -> Stretch[bytes]:
+    async def read_part(page: Page) -> FilteredPage[bytes]:
         found = await _page(context, viewer, wanted, page)
         visible, part, hidden = await _seen(context, viewer, found)
-        return Stretch([one.id for one in found], _render(context, part, visible), hidden)
+        return FilteredPage([one.id for one in found], _render(context, part, visible), hidden)
 
-    whole = await read_page(wanted.page(ON_A_PAGE), stretch)
+    whole = await read_page(wanted.page(ON_A_PAGE), read_part)
     return array(whole.shown, links(context.settings.base_url + request.path, request.query_texts, whole.ids))
 
 

@@ -90,16 +90,16 @@ class Alerts(Input):
         return tuple(alert for alert in ALERTS if given[alert])
 
 
-class Wishes(Input):
+class RequestedAlerts(Input):
     alerts: Annotated[Alerts, Maybe] = Alerts()
     policy: Annotated[Policy | None, Choice] = None
 
 
-NOTHING = Wishes()
+NOTHING = RequestedAlerts()
 
 
 class SubscriptionChange(Input):
-    data: Annotated[Wishes, Maybe] = NOTHING
+    data: Annotated[RequestedAlerts, Maybe] = NOTHING
     policy: Annotated[Policy | None, Choice] = None
 
     @property

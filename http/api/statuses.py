@@ -102,7 +102,7 @@ class Deletion(Input):
     delete_media: Flag = False
 
 
-class Several(Input):
+class StatusIdsQuery(Input):
     id: Ids = ()
 
 
@@ -147,7 +147,7 @@ async def _refuse_mentions(context: HttpContext, unexpected: UnexpectedMentions)
 
 
 @api.get("/api/v1/statuses", scopes=("read:statuses",))
-async def show_several(context: HttpContext, viewer: Viewer | None, wanted: Several) -> Answer:
+async def show_several(context: HttpContext, viewer: Viewer | None, wanted: StatusIdsQuery) -> Answer:
     """The statuses that exist and that the viewer may see, in the order of the ids."""
     perspective = await perspective_of(viewer)
     return array(await render_all(context, viewer, await visible_among(context, wanted.id[:MOST_AT_ONCE], perspective)))

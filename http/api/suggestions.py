@@ -45,6 +45,6 @@ async def dismiss(viewer: Viewer, account_id: str) -> Answer:
 
 
 async def _page(context: HttpContext, viewer: Viewer, paged: PagedByOffset) -> Sequence[Suggestion]:
-    limit, offset = paged.stretch(PEOPLE)
+    limit, offset = paged.limit_and_offset(PEOPLE)
     found = await context.suggestions.find(viewer.account_id, await perspective_of(viewer))
     return found[offset : offset + limit]

@@ -26,8 +26,8 @@ from ..intake.paging import Paged, links
 from ..intake.parameters import Flag, Given, Texts
 from ..intake.request import Request
 from ..router import api
+from ..views.filtered_pages import FilteredPage, read_page
 from ..views.statuses import part_of, perspective_of, render_all, render_with, without_hidden
-from ..views.stretches import Stretch, read_page
 
 STATUSES = 20  # on a page, unless the request says how many
 TAGS = 4  # that one condition of a tag timeline can name; more are passed over
@@ -140,13 +140,13 @@ async def _own_timeline(
 ) -> Answer:
     """The same of the viewer's home or of a list, without what the viewer's filters hide there."""
 
-    async def stretch(page: Page) -> Stretch[bytes]:
+    async def read_part(page: Page) -> FilteredPage[bytes]:
         ids = await read(page)
         found = await context.statuses.show_many(ids)
         there = [one for one in found.values() if not one.is_withdrawn]
         part = await part_of(viewer, there)
         seen = without_hidden(context, part, there, "home")
-        return Stretch(ids, render_with(context, part, seen), len(there) - len(seen))
+        return FilteredPage(ids, render_with(context, part, seen), len(there) - len(seen))
 
-    whole = await read_page(paged.page(STATUSES), stretch)
+    whole = await read_page(paged.page(STATUSES), read_part)
     return array(whole.shown, links(context.settings.base_url + request.path, request.query_texts, whole.ids))

@@ -28,12 +28,12 @@ QUOTA = "The server-wide usage quota for the translation service has been exceed
 TOO_MANY = "There have been too many requests to the translation service recently."
 
 
-class TranslationWish(Input):
+class TranslationRequest(Input):
     lang: Text = ""
 
 
 @api.post("/api/v1/statuses/<id>/translate", auth="user", scopes=("read:statuses",), rates=(rates.TRANSLATIONS,))
-async def translate(context: HttpContext, viewer: Viewer, id: int, wish: TranslationWish) -> Answer:
+async def translate(context: HttpContext, viewer: Viewer, id: int, wish: TranslationRequest) -> Answer:
     """The texts of a public or unlisted status in a language; without one in that of the viewer's locale."""
     shown = await find_visible(context, viewer, id)
     status = (shown.boosted or shown).status

@@ -24,7 +24,7 @@ LINKS = 10
 @api.get("/api/v1/trends/tags")
 async def show_tags(context: HttpContext, request: Request, viewer: Viewer | None, paged: PagedByOffset) -> Answer:
     """The hashtags that more accounts use than before."""
-    limit, offset = paged.stretch(TAGS)
+    limit, offset = paged.limit_and_offset(TAGS)
     trending = await context.trends.tags.get()
     page = trending.tags[offset : offset + limit]
     bodies = await render_used_tags(context, viewer, page, trending.days, trending.uses)
@@ -35,7 +35,7 @@ async def show_tags(context: HttpContext, request: Request, viewer: Viewer | Non
 async def show_statuses(context: HttpContext, request: Request, viewer: Viewer | None, paged: PagedByOffset) -> Answer:
     """The public statuses that most accounts favourite and boost, without those that the viewer does not want."""
     check_preview(context, viewer)
-    limit, offset = paged.stretch(STATUSES)
+    limit, offset = paged.limit_and_offset(STATUSES)
     perspective = await perspective_of(viewer)
     found = await context.statuses.show_many(await context.trends.statuses.get())
     shown = [one for one in found.values() if shown_in_trends(one, perspective)]
@@ -49,7 +49,7 @@ async def show_statuses(context: HttpContext, request: Request, viewer: Viewer |
 @api.get("/api/v1/trends/links")
 async def show_links(context: HttpContext, request: Request, paged: PagedByOffset) -> Answer:
     """The links that more accounts share than before."""
-    limit, offset = paged.stretch(LINKS)
+    limit, offset = paged.limit_and_offset(LINKS)
     trending = await context.trends.links.get()
     page = trending.links[offset : offset + limit]
     accounts = await context.accounts.find_many(id for link in page if (id := link.card.facts.author_account_id))

@@ -28,12 +28,12 @@ SUBSCRIBE = "http://ostatus.org/schema/1.0/subscribe"
 PATH = re.compile(r"/(?:users/|@)([A-Za-z0-9_]{1,30})/?")
 
 
-class SoughtResource(Input):
+class WebfingerQuery(Input):
     resource: Given
 
 
 @api.get("/.well-known/webfinger")
-async def show_webfinger(context: HttpContext, sought: SoughtResource) -> Answer:
+async def show_webfinger(context: HttpContext, sought: WebfingerQuery) -> Answer:
     """The links of a local account, or of this server. 404 for accounts of other servers, 410 for deleted ones."""
     names = context.federation.names
     if sought.resource in (f"acct:{names.domain}@{names.domain}", names.server_actor):

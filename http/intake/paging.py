@@ -42,7 +42,7 @@ class PagedByOffset(Input):
     limit: Count = None
     offset: Count = None
 
-    def stretch(self, default: int, largest: int | None = None) -> tuple[int, int]:
+    def limit_and_offset(self, default: int, largest: int | None = None) -> tuple[int, int]:
         """Return limit and offset. The largest limit is twice the default, unless given."""
         return clamp(self.limit, default, largest), max(self.offset or 0, 0)
 

@@ -70,7 +70,7 @@ class ClientConnection:
         self._broken = False
         self._refusals = b""
         self._requests = trio.CancelScope()  # around hypercorn's part
-        self._heir: StreamOwner | None = None
+        self._new_owner: StreamOwner | None = None
 
     def set_read_timeout(self, seconds: float) -> None:
         """From now on, close if the client sends nothing for this time."""
@@ -126,19 +126,19 @@ class ClientConnection:
         try:
             with self._scope:
                 await self._serve()
-            if not self._broken and self._heir is None:
+            if not self._broken and self._new_owner is None:
                 await self._close()
         except Exception:
             logging.getLogger("hypercorn.error").exception("A connection failed")
         finally:
             if self._fast is not None:
                 self._fast.resting.pop(self, None)
-            if self._heir is None:
+            if self._new_owner is None:
                 await trio.aclose_forcefully(self.stream)
 
     async def protocol_send(self, event: Event) -> None:
         """Called by the protocol classes to send, and to report that they are idle, busy or done."""
-        if self._heir is not None:
+        if self._new_owner is not None:
             return  # it has the connection now
         if isinstance(event, RawData):
             # An answer with a Content-Length ends with b"". After the end hypercorn would still send a 500.
@@ -149,27 +149,27 @@ class ClientConnection:
         elif isinstance(event, Closed):
             self._scope.cancel()
 
-    def hand_over(self, heir: StreamOwner) -> bool:
-        """End all tasks of this connection, because a stream takes the socket over. The heir is told of its end.
+    def hand_over(self, new_owner: StreamOwner) -> bool:
+        """End all tasks of this connection, because a stream takes the socket over. The new owner is told of its end.
 
-        False if the stream has to stay with the HTTP server, because what it sends has to be encrypted. The heir gets
-        what the client sends from now on. What it has sent before it had an answer was hypercorn's to refuse.
+        False if the stream has to stay with the HTTP server, because what it sends has to be encrypted. The new owner
+        gets what the client sends from now on. What it has sent before it had an answer was hypercorn's to refuse.
         """
         if self._encrypted:
             return False
-        self._heir = heir
+        self._new_owner = new_owner
         self._requests.cancel()
         return True
 
-    def take_heir(self) -> tuple[socket.socket, StreamOwner] | None:
+    def take_new_owner(self) -> tuple[socket.socket, StreamOwner] | None:
         """Return the open socket and who takes it over. None if it was not handed over, or is closed already."""
-        heir, self._heir = self._heir, None
-        if heir is None:
+        new_owner, self._new_owner = self._new_owner, None
+        if new_owner is None:
             return None
         if self._broken or self._scope.cancel_called:
-            heir.lost()
+            new_owner.lost()
             return None
-        return socket.socket(fileno=self._socket.detach()), heir
+        return socket.socket(fileno=self._socket.detach()), new_owner
 
     async def write(self, data: bytes | memoryview) -> None:
         """Write. If the write is cancelled, the connection ends: part of a message may have been sent."""

@@ -216,7 +216,7 @@ class Clients:
         left: tuple[socket.socket, StreamOwner] | None = None
         try:
             await connection.run()
-            left = connection.take_heir()
+            left = connection.take_new_owner()
         finally:
             self._connected.discard(connection)
             if left is None:

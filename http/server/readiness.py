@@ -1,7 +1,7 @@
 """Readiness: what keeps the server from doing its work, if anything does.
 
 It is not ready while it starts and while it stops, without its database, on a full disk, and without descriptors for
-further clients. Any client may ask, as often as it likes. So the result of one look is used for all requests of a
+further clients. Any client may ask, as often as it likes. So the result of one check is used for all requests of a
 moment, and only one task waits for a database that does not answer.
 """
 
@@ -14,7 +14,7 @@ import trio
 
 from ...storage.engine.database import Connection, Database
 from . import descriptors
-from .shared_look import SharedLook
+from .shared_check import SharedCheck
 
 # Seconds for which an answer of the database is good.
 KEPT = 1.0
@@ -38,7 +38,7 @@ class Readiness:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._look = SharedLook(self._obstacles, kept=KEPT, patience=PATIENCE)
+        self._check = SharedCheck(self._obstacles, kept=KEPT, patience=PATIENCE)
         self.phase: Literal["starting", "serving", "stopping"] = "starting"
         # Called in a thread: true if a disk is full. Without one, no disk is looked at.
         self.is_disk_full: Callable[[], bool] | None = None
@@ -47,12 +47,12 @@ class Readiness:
         """Return what keeps the server from its work now, or did a moment ago; nothing if it is ready."""
         if self.phase != "serving":
             return (self.phase,)
-        found = await self._look.found()
+        found = await self._check.found()
         return ("database",) if found is None else found
 
     async def run(self) -> None:
         """Look when it is wanted. Runs as long as the server serves."""
-        await self._look.run()
+        await self._check.run()
 
     async def _obstacles(self) -> tuple[Obstacle, ...]:
         found: list[Obstacle] = []

@@ -10,13 +10,13 @@ from ...storage import admin_accounts
 from ...storage.accounts import Account
 from ...storage.admin_accounts import AdminUser
 from ..access.context import HttpContext
-from ..admin.accounts import STATUSES, SoughtAccounts
+from ..admin.accounts import STATUSES, AdminAccountsQuery
 from ..answers.answer import Answer
 from ..entities.account import avatar_url
 from ..intake.request import Request
 from ..router import api
 from ..views.titles import name_of
-from .listing import ON_A_PAGE, Done, around, words_of
+from .listing import ON_A_PAGE, Done, page_links, words_of
 from .member import staff_member
 
 PERMISSION = Permission.MANAGE_USERS
@@ -32,7 +32,7 @@ STATUS_WORDS = {
 DONE = {"rejected": "The sign-up was rejected, and its account deleted.", "deleted": "The account was deleted."}
 
 
-class AccountQuery(SoughtAccounts, Done):
+class AccountQuery(AdminAccountsQuery, Done):
     """The filters of the second version of the API."""
 
 
@@ -62,7 +62,7 @@ async def show(context: HttpContext, request: Request, sought: AccountQuery) -> 
         statuses=[("", "Any"), *((one, STATUS_WORDS[one]) for one in STATUSES)],
         roles=[("", "Any"), *((str(rank(role)), role.capitalize()) for role in ROLES)],
         lines=await lines_of(context, ids),
-        around=around(request, page, ids),
+        page_links=page_links(request, page, ids),
     )
 
 

@@ -45,7 +45,7 @@ async def show(context: HttpContext, request: Request, wanted: ActorAddress) -> 
 
 @api.get("/admin/actor/live", page=True)
 async def keep_current(context: HttpContext, request: Request, wanted: ActorAddress) -> Answer:
-    """Send the portrait again when it changes."""
+    """Send the snapshot again when it changes."""
     me, address = await staff_member(context, request, PERMISSION), _address(context, wanted.address)
 
     async def render() -> bytes:
@@ -103,6 +103,6 @@ def _page(me: StaffMember, address: Address, **facts: Any) -> Answer:
 
 # `Any`: facts of a template.
 def _facts(me: StaffMember, address: Address) -> dict[str, Any]:
-    portrait = me.context.runtime.inspection.actor(address)
-    holds = "" if portrait is None else me.context.operations.without_texts(portrait.holds)
-    return {"address": str(address), "portrait": portrait, "holds": holds}
+    snapshot = me.context.runtime.inspection.actor(address)
+    holds = "" if snapshot is None else me.context.operations.without_texts(snapshot.holds)
+    return {"address": str(address), "snapshot": snapshot, "holds": holds}

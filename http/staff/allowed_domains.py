@@ -16,7 +16,7 @@ from ..intake.domains import Domain
 from ..intake.paging import Paged
 from ..intake.request import Request
 from ..router import api
-from .listing import ON_A_PAGE, Done, around, with_done, words_of
+from .listing import ON_A_PAGE, Done, page_links, with_done, words_of
 from .member import DangerousForm, Question, StaffForm, StaffMember, sentence_of, staff_member, staff_sender
 
 PERMISSION = Permission.MANAGE_FEDERATION
@@ -74,6 +74,6 @@ async def _page(me: StaffMember, wanted: AllowedQuery | None = None, *, typed: s
         typed=typed,
         domains=found,
         note=None if me.context.settings.limited_federation else HAS_NO_EFFECT,
-        around=around(me.request, page, [one.id for one in found]),
+        page_links=page_links(me.request, page, [one.id for one in found]),
         **facts,
     )

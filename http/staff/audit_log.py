@@ -7,12 +7,12 @@ from dataclasses import replace
 from ...actors.rules.roles import Permission
 from ...storage import audit_log
 from ..access.context import HttpContext
-from ..admin.audit_log import SoughtEntries
+from ..admin.audit_log import AuditLogQuery
 from ..answers.answer import Answer
 from ..intake.parameters import MaybeText
 from ..intake.request import Request
 from ..router import api
-from .listing import ON_A_PAGE, around
+from .listing import ON_A_PAGE, page_links
 from .member import staff_member
 
 PERMISSION = Permission.VIEW_AUDIT_LOG
@@ -22,7 +22,7 @@ TARGETS = (
 )  # fmt: skip
 
 
-class ActQuery(SoughtEntries):
+class ActQuery(AuditLogQuery):
     """The filters of the API, and the name of an account that acted or was acted on."""
 
     account: MaybeText = None
@@ -41,7 +41,7 @@ async def show(context: HttpContext, request: Request, sought: ActQuery) -> Answ
         sought=sought,
         targets=[("", "Everything"), *((one, one.replace("_", " ").capitalize()) for one in TARGETS)],
         entries=found,
-        around=around(request, page, [one.id for one in found]),
+        page_links=page_links(request, page, [one.id for one in found]),
     )
 
 

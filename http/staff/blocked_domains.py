@@ -34,7 +34,7 @@ from ..intake.parameters import Text
 from ..intake.request import Request
 from ..intake.upload import MaybeUpload, Upload
 from ..router import api
-from .listing import ON_A_PAGE, Done, around, with_done, words_of
+from .listing import ON_A_PAGE, Done, page_links, with_done, words_of
 from .member import DangerousForm, Question, StaffMember, sentence_of, staff_member, staff_sender
 
 PERMISSION = Permission.MANAGE_FEDERATION
@@ -223,6 +223,6 @@ async def _page(
         severities=SEVERITIES,
         most=BLOCK_COMMENT_CHARACTERS,
         blocks=found,
-        around=around(me.request, page, [one.id for one in found]),
+        page_links=page_links(me.request, page, [one.id for one in found]),
         **facts,
     )

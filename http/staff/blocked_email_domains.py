@@ -17,7 +17,7 @@ from ..entities.blocked_email_domain import DAYS
 from ..intake.paging import Paged
 from ..intake.request import Request
 from ..router import api
-from .listing import ON_A_PAGE, Done, around, with_done, words_of
+from .listing import ON_A_PAGE, Done, page_links, with_done, words_of
 from .member import StaffForm, StaffMember, sentence_of, staff_member, staff_sender
 
 PERMISSION = Permission.MANAGE_BLOCKS
@@ -74,6 +74,6 @@ async def _page(
         typed=typed or EmailDomainForm(),
         blocks=[(one, attempts[one.id]) for one in found],
         days=DAYS,
-        around=around(me.request, page, ids),
+        page_links=page_links(me.request, page, ids),
         **facts,
     )

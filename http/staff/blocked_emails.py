@@ -18,7 +18,7 @@ from ..intake.paging import Paged
 from ..intake.parameters import Text
 from ..intake.request import Request
 from ..router import api
-from .listing import ON_A_PAGE, Done, around, with_done, words_of
+from .listing import ON_A_PAGE, Done, page_links, with_done, words_of
 from .member import StaffForm, StaffMember, sentence_of, staff_member, staff_sender
 
 PERMISSION = Permission.MANAGE_BLOCKS
@@ -97,6 +97,6 @@ async def _page(
         marked=marked,
         blocks=found,
         most=EMAIL_CHARACTERS,
-        around=around(me.request, page, [one.id for one in found]),
+        page_links=page_links(me.request, page, [one.id for one in found]),
         **facts,
     )

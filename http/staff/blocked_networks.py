@@ -19,7 +19,7 @@ from ..intake.paging import Paged
 from ..intake.parameters import Choice
 from ..intake.request import Request
 from ..router import api
-from .listing import ON_A_PAGE, Done, around, with_done, words_of
+from .listing import ON_A_PAGE, Done, page_links, with_done, words_of
 from .member import StaffForm, StaffMember, sentence_of, staff_member, staff_sender
 
 PERMISSION = Permission.MANAGE_BLOCKS
@@ -136,6 +136,6 @@ async def _page(
         ends=END_WORDS,
         most=BLOCK_COMMENT_CHARACTERS,
         blocks=[(one, one.expires_at is not None and one.expires_at <= now) for one in found],
-        around=around(me.request, page, [one.id for one in found]),
+        page_links=page_links(me.request, page, [one.id for one in found]),
         **facts,
     )

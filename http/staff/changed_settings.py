@@ -18,7 +18,7 @@ from ..intake.paging import Paged
 from ..intake.parameters import Flag, Text
 from ..intake.request import Request
 from ..router import api
-from .listing import Done, around, with_done, words_of
+from .listing import Done, page_links, with_done, words_of
 from .member import StaffForm, StaffMember, staff_member, staff_sender
 
 PERMISSION = Permission.MANAGE_SETTINGS
@@ -106,7 +106,7 @@ async def _page(me: StaffMember, wanted: SettingsQuery, **facts: Any) -> Answer:
         groups=_by_group([_made(me, one, stored.get(one.name)) for one in LIVE_SETTINGS.values()]),
         without_mail=context.sign_ups.closed_without_mail,
         entries=entries,
-        around=around(me.request, page, [one.id for one in entries]),
+        page_links=page_links(me.request, page, [one.id for one in entries]),
         **facts,
     )
 

@@ -19,7 +19,7 @@ from ..intake.parameters import Flag
 from ..intake.request import Request
 from ..router import api
 from ..views import uploads
-from .listing import ON_A_PAGE, Done, around, with_done, words_of
+from .listing import ON_A_PAGE, Done, page_links, with_done, words_of
 from .member import (
     DangerousForm,
     Question,
@@ -124,6 +124,6 @@ async def _page(me: StaffMember, wanted: EmojiQuery, **facts: Any) -> Answer:
     return me.page(
         "emoji.html",
         emojis=[(one, emoji_fields(one, HERE)["static_url"]) for one in found],
-        around=around(me.request, page, [one.id for one in found]),
+        page_links=page_links(me.request, page, [one.id for one in found]),
         **facts,
     )

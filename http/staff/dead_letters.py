@@ -18,7 +18,7 @@ from ..intake.paging import Paged
 from ..intake.parameters import Flag
 from ..intake.request import Request
 from ..router import api
-from .listing import ON_A_PAGE, Done, around, with_done, words_of
+from .listing import ON_A_PAGE, Done, page_links, with_done, words_of
 from .member import DangerousForm, Question, StaffForm, StaffMember, sentence_of, staff_member, staff_sender
 
 PERMISSION = Permission.VIEW_DEVOPS
@@ -49,7 +49,7 @@ async def show(context: HttpContext, request: Request, wanted: LetterQuery) -> A
         done=words_of(wanted, DONE),
         letters=found,
         errors=errors,
-        around=around(request, page, [one.id for one in found]),
+        page_links=page_links(request, page, [one.id for one in found]),
     )
 
 

@@ -22,19 +22,19 @@ class Done(Input):
 
 
 @dataclass(frozen=True, slots=True)
-class Around:
+class PageLinks:
     """The addresses of the entries next to those of a page, None where there are none."""
 
     newer: str | None
     older: str | None
 
 
-def around(request: Request, page: Page, ids: Sequence[int]) -> Around:
+def page_links(request: Request, page: Page, ids: Sequence[int]) -> PageLinks:
     """Return the links of a page with these ids, newest first. The filters of the request are repeated."""
     full = len(ids) == page.limit
     older = bool(ids) and (full or page.min_id is not None)
     newer = bool(ids) and (page.max_id is not None or (page.min_id is not None and full))
-    return Around(
+    return PageLinks(
         _address(request, "min_id", max(ids)) if newer else None,
         _address(request, "max_id", min(ids)) if older else None,
     )

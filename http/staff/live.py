@@ -13,7 +13,7 @@ import trio
 from ...actors.rules.roles import Permission
 from ...storage.engine.database import StorageError
 from ...storage.oauth import Token
-from ..access.streams import End, StreamPortrait
+from ..access.streams import End, StreamSnapshot
 from ..answers.answer import Answer
 from ..answers.errors import HttpError
 from .member import StaffMember, staff_member
@@ -47,9 +47,9 @@ class LiveStream:
     def end(self, why: End) -> None:
         self._ended.set()
 
-    def portrait(self, now: float) -> StreamPortrait:
+    def snapshot(self, now: float) -> StreamSnapshot:
         """Return what an operator sees. It has no feed, so it is never behind."""
-        return StreamPortrait(self._account_id, (self._path,), self._request_id, now - self._opened_at, 0, 0.0)
+        return StreamSnapshot(self._account_id, (self._path,), self._request_id, now - self._opened_at, 0, 0.0)
 
     async def pause(self) -> None:
         """Wait until the next look."""

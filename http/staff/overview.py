@@ -9,7 +9,7 @@ from typing import Any, cast
 from ...actors.rules.roles import Permission
 from ...storage import attention
 from ..access.context import HttpContext
-from ..access.operations import Portrait
+from ..access.operations import TreePart
 from ..answers.answer import Answer
 from ..intake.request import Request
 from ..pages.templates import rendered
@@ -23,7 +23,7 @@ SHOWN_HOSTS = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Matter:
+class OpenTask:
     """Something that needs attention: a number, what it counts, and where to see to it."""
 
     count: str
@@ -58,7 +58,7 @@ async def _facts(me: StaffMember) -> dict[str, Any]:
         "obstacles": [MEANINGS[one] for one in obstacles],
         "failed": [name for name, child in children.items() if child.get("state") != "running"],
         "disks": _disks(children.get("disks", {})),
-        "matters": await _matters(me),
+        "open_tasks": await _open_tasks(me),
         "hosts": await context.database.read(attention.failing_hosts, SHOWN_HOSTS),
         "load": " ".join(f"{one:.2f}" for one in os.getloadavg()),
         "streams": len(context.streams),
@@ -66,7 +66,7 @@ async def _facts(me: StaffMember) -> dict[str, Any]:
     }
 
 
-async def _matters(me: StaffMember) -> list[Matter]:
+async def _open_tasks(me: StaffMember) -> list[OpenTask]:
     """Return what needs attention, as far as the member may see to it."""
     waiting = await me.context.database.read(attention.waiting)
     quarantined = sum(one.quarantined for one in await me.context.runtime.inspection.kinds())
@@ -77,21 +77,21 @@ async def _matters(me: StaffMember) -> list[Matter]:
         (waiting.dead_letters, "parked messages", "/admin/dead_letters", Permission.VIEW_DEVOPS),
         (quarantined, "actors in quarantine", "/admin/actors", Permission.VIEW_DEVOPS),
     ]
-    return [Matter(_bounded(count), words, path) for count, words, path, needed in known if count and me.may(needed)]
+    return [OpenTask(_bounded(count), words, path) for count, words, path, needed in known if count and me.may(needed)]
 
 
 def _bounded(count: int) -> str:
     return f"{count} or more" if count >= attention.MOST else str(count)
 
 
-def _disks(child: Portrait) -> list[tuple[str, str, bool]]:
+def _disks(child: TreePart) -> list[tuple[str, str, bool]]:
     """Return each disk with its room, and whether it is nearly full."""
     low = child.get("low", ())
     names = [name for name in child if name not in ("name", "state", "starts", "low")]
     return [(name, str(child[name]), isinstance(low, list) and name in low) for name in names]
 
 
-def children_of(part: Portrait) -> list[Portrait]:
+def children_of(part: TreePart) -> list[TreePart]:
     """Return the parts under a part of the tree."""
-    # They are portraits too.
-    return cast("list[Portrait]", part.get("children", []))
+    # The children of a part are parts too; a Mapping of objects leaves that open.
+    return cast("list[TreePart]", part.get("children", []))

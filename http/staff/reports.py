@@ -13,7 +13,7 @@ from ..admin.reports import ReportQuery
 from ..answers.answer import Answer
 from ..intake.request import Request
 from ..router import api
-from .listing import ON_A_PAGE, around
+from .listing import ON_A_PAGE, page_links
 from .member import staff_member
 
 PERMISSION = Permission.MANAGE_REPORTS
@@ -31,7 +31,7 @@ async def show(context: HttpContext, request: Request, wanted: ReportQuery) -> A
         resolved=wanted.resolved,
         reports=found,
         names=await names_in(context, found),
-        around=around(request, page, [one.id for one in found]),
+        page_links=page_links(request, page, [one.id for one in found]),
     )
 
 

@@ -12,7 +12,7 @@ from ..intake.paging import Paged
 from ..intake.parameters import Flag
 from ..intake.request import Request
 from ..router import api
-from .listing import ON_A_PAGE, Done, around, with_done, words_of
+from .listing import ON_A_PAGE, Done, page_links, with_done, words_of
 from .member import StaffForm, StaffMember, staff_member, staff_sender
 
 PERMISSION = Permission.MANAGE_APPEALS
@@ -55,5 +55,5 @@ async def _page(me: StaffMember, wanted: AppealQuery, problem: str | None = None
         done=words_of(wanted, DONE),
         strikes=found,
         names=await context.accounts.find_many(named),
-        around=around(me.request, page, [one.appeal_id for one in found if one.appeal_id is not None]),
+        page_links=page_links(me.request, page, [one.appeal_id for one in found if one.appeal_id is not None]),
     )

@@ -19,7 +19,7 @@ from ..intake.paging import Paged
 from ..intake.parameters import Text
 from ..intake.request import Request
 from ..router import api
-from .listing import ON_A_PAGE, Done, around, with_done, words_of
+from .listing import ON_A_PAGE, Done, page_links, with_done, words_of
 from .member import StaffForm, StaffMember, sentence_of, staff_member, staff_sender
 
 PERMISSION = Permission.MANAGE_TAXONOMIES
@@ -52,7 +52,7 @@ async def show(context: HttpContext, request: Request, wanted: TagQuery) -> Answ
         problem="No post here has this hashtag." if name else None,
         name=wanted.name,
         tags=listed,
-        around=around(request, page, [one.tag.id for one in listed]),
+        page_links=page_links(request, page, [one.tag.id for one in listed]),
     )
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ...actors.rules.roles import Permission
 from ..access.context import HttpContext
-from ..access.operations import Portrait
+from ..access.operations import TreePart
 from ..answers.answer import Answer
 from ..intake.request import Request
 from ..pages.templates import rendered
@@ -52,7 +52,7 @@ def _root(me: StaffMember) -> ShownPart:
     return _shown(me.context.operations.tree())
 
 
-def _shown(part: Portrait) -> ShownPart:
+def _shown(part: TreePart) -> ShownPart:
     starts = part.get("starts")
     return ShownPart(
         str(part["name"]),

@@ -20,7 +20,7 @@ CLOSE, PING, PONG = 0x88, 0x89, 0x8A  # whole messages
 class StreamConnection(Protocol):
     """A connection with one request at a time."""
 
-    def hand_over(self, heir: StreamOwner) -> bool:
+    def hand_over(self, new_owner: StreamOwner) -> bool:
         """Give the socket to a stream, and end all that hypercorn does with it. False if the server has to keep it."""
         ...
 

@@ -31,7 +31,7 @@ from ...actors.timelines.missed import Missed, MissedEvents
 from ...actors.timelines.public import viewer_filter
 from ...storage.oauth import Token
 from ..access.pump import Pump
-from ..access.streams import End, StreamCounts, StreamPortrait
+from ..access.streams import End, StreamCounts, StreamSnapshot
 from ..answers.errors import HttpError, Unauthorized
 from ..entities.rendered import exact
 from .channels import CONVERSATIONS, NOT_ONES_OWN, NOTIFICATIONS, RequestedStream, check
@@ -127,13 +127,13 @@ class StreamSession:
         self._subscriptions: dict[tuple[str, str], Subscription] = {}
         self._watch: Watch | None = None
 
-    def portrait(self, now: float) -> StreamPortrait:
+    def snapshot(self, now: float) -> StreamSnapshot:
         """Return what operators see of it."""
         runtime, subscriptions = self._runtime, self._subscriptions.values()
         lags = [runtime.lag(one.address, one) for one in subscriptions if one.address is not None]
         blocked = now - self.blocked_since if self.blocked_since is not None else 0.0
         names = tuple(" ".join(filter(None, key)) for key in self._subscriptions)
-        return StreamPortrait(
+        return StreamSnapshot(
             self.account_id, names, self._origin.request_id, now - self._opened_at, max(lags, default=0), blocked
         )
 

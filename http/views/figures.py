@@ -43,10 +43,10 @@ async def versions(context: HttpContext) -> list[tuple[str, str, str]]:
 
 def days(start: datetime, end: datetime) -> list[datetime]:
     """Return the beginnings of the days from one time to another. Raises 422 for more than a year."""
-    return stretch(beginning(start, monthly=False), end, next_day, MOST_DAYS)
+    return beginnings(beginning(start, monthly=False), end, next_day, MOST_DAYS)
 
 
-def stretch(start: datetime, end: datetime, following: Callable[[datetime], datetime], most: int) -> list[datetime]:
+def beginnings(start: datetime, end: datetime, following: Callable[[datetime], datetime], most: int) -> list[datetime]:
     """Return the beginnings of the periods from one time to another. Raises 422 for too many."""
     begins: list[datetime] = []
     while start <= end:

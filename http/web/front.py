@@ -24,7 +24,7 @@ from ..views.titles import SUMMARY_CHARACTERS, shortened
 from .heads import Head, asks_not_to_be_indexed
 from .layout import public_page
 from .paging import ListPosition, neighbours
-from .posts import Byline, byline, moment, posts_in
+from .posts import Byline, byline, posts_in, shown_time
 
 LOCAL = Address("public", "local")
 MONTH = timedelta(days=30)
@@ -84,7 +84,7 @@ async def show_privacy(context: HttpContext, request: Request) -> Answer:
         "document.html",
         head=Head("Privacy", f"{context.settings.base_url}/privacy"),
         text_html=privacy.html,
-        changed=None if privacy.updated_at is None else moment(privacy.updated_at),
+        changed=None if privacy.updated_at is None else shown_time(privacy.updated_at),
         terms=None,
     )
 

@@ -32,7 +32,7 @@ NO_HANDLES: Mapping[int, str] = {}
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class ShownTime:
     """A time for programs and for people."""
 
     iso: str
@@ -77,7 +77,7 @@ class PollResults:
 
     options: list[PollOption]
     voters: int
-    ends: Moment | None
+    ends: ShownTime | None
     ended: bool
 
 
@@ -106,8 +106,8 @@ class PostView:
     content_html: str
     warning_html: str
     language: str
-    made: Moment
-    edited: Moment | None
+    made: ShownTime
+    edited: ShownTime | None
     media: list[Attachment]
     sensitive: bool
     poll: PollResults | None
@@ -140,8 +140,8 @@ def post_of(
         content_html=html_with_emojis(status.content, emojis),
         warning_html=text_with_emojis(status.spoiler_text, emojis),
         language=status.language or NO_LANGUAGE,
-        made=moment(status.created_at),
-        edited=None if status.edited_at is None else moment(status.edited_at),
+        made=shown_time(status.created_at),
+        edited=None if status.edited_at is None else shown_time(status.edited_at),
         media=[found for one in status.media if (found := _attachment(one)) is not None],
         sensitive=sensitive,
         poll=None if status.poll is None else _results(status.poll, context.clock.now(), emojis),
@@ -206,11 +206,11 @@ def path_of(shown: ShownStatus) -> str:
     return f"/@{shown.author.username}/{status.id}" if shown.author.local else status.url or status.uri
 
 
-def moment(value: datetime) -> Moment:
+def shown_time(value: datetime) -> ShownTime:
     """Return a time in UTC: a page without scripts does not know the reader's time zone."""
     utc = value.astimezone(UTC)
     day = f"{utc.day} {utc:%b %Y}"
-    return Moment(f"{utc:%Y-%m-%dT%H:%M:%SZ}", day, f"{day}, {utc:%H:%M} UTC")
+    return ShownTime(f"{utc:%Y-%m-%dT%H:%M:%SZ}", day, f"{day}, {utc:%H:%M} UTC")
 
 
 def _without_quote(post: PostView) -> PostView:
@@ -271,7 +271,7 @@ def _results(poll: Poll, now: datetime, emojis: FindEmoji) -> PollResults:
         PollOption(text_with_emojis(one["title"], emojis), _percent(one["votes_count"], voters))
         for one in fields["options"]
     ]
-    ends = None if poll.expires_at is None else moment(poll.expires_at)
+    ends = None if poll.expires_at is None else shown_time(poll.expires_at)
     return PollResults(options, voters or 0, ends, fields["expired"])
 
 

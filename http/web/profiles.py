@@ -23,7 +23,7 @@ from .emojis import HERE, FindEmoji, html_with_emojis, text_with_emojis
 from .heads import Head
 from .layout import public_page
 from .paging import ListPosition, neighbours
-from .posts import Byline, byline, emojis_of, moment, posts_in
+from .posts import Byline, byline, emojis_of, posts_in, shown_time
 
 Tab = Literal["posts", "with_replies", "media"]
 
@@ -63,7 +63,7 @@ async def _show(context: HttpContext, request: Request, name: str, position: Lis
         person=byline(context, account),
         note_html=html_with_emojis(account.note, emojis),
         header=None if account.header_file is None else header_url(account, HERE),
-        joined=moment(account.created_at),
+        joined=shown_time(account.created_at),
         fields=_fields(account, emojis),
         moved=await _moved(context, account),
         tabs=_tabs(account, tab),

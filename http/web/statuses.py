@@ -22,7 +22,7 @@ from ..views.threads import thread_around
 from ..views.titles import summary_of, title_of
 from .heads import Head, asks_not_to_be_indexed, embed_address
 from .layout import public_page
-from .posts import handles_in, moment, path_of, post_of, posts_in, replies_in
+from .posts import handles_in, path_of, post_of, posts_in, replies_in, shown_time
 
 
 @api.get("/@<name>/<id>", page=True, documents="too")
@@ -80,7 +80,7 @@ def _head(context: HttpContext, shown: ShownStatus) -> Head:
         image_description=author.avatar_description if picture is None else picture.description,
         large_image=picture is not None,
         handle=f"@{author.username}@{settings.local_domain}",
-        published=moment(status.created_at).iso,
+        published=shown_time(status.created_at).iso,
         embed=embed_address(settings.base_url, url),
         noindex=asks_not_to_be_indexed([shown]),
         document=status.uri,

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from .errors import BackupDamaged, BackupFailed
 from .folder import BackupFolder, reread
-from .making import Show
+from .making import ShowProgress
 from .manifest import BackedUpFile, Manifest
 
 
-def check(folder: BackupFolder, names: Sequence[str], show: Show) -> list[Manifest]:
+def check(folder: BackupFolder, names: Sequence[str], show: ShowProgress) -> list[Manifest]:
     """Read all that some backups consist of, and return their manifests. Raises BackupDamaged with what is wrong."""
     manifests, wrong = _manifests(folder, names)
     paths = {folder.dump(one.name): one.dump for one in manifests}

@@ -38,7 +38,7 @@ OTHERS = ("postgres", "running-", "control-", "restoring", "media")
 UNFINISHED = (".new", ".part")
 
 
-class Show(Protocol):
+class ShowProgress(Protocol):
     """Shows how far a part of the work is: the block gets a function that is told how much more is done."""
 
     def __call__(
@@ -55,7 +55,9 @@ class MadeBackup:
     new_bytes: int
 
 
-def make_backup(settings: Settings, dsn: str, folder: BackupFolder, named: Path | None, show: Show) -> MadeBackup:
+def make_backup(
+    settings: Settings, dsn: str, folder: BackupFolder, named: Path | None, show: ShowProgress
+) -> MadeBackup:
     """Make a backup of a database and its data folder. `named` is the directory of PostgreSQL's programs.
 
     Raises BackupFailed, ClientFailed and Unavailable.
@@ -116,7 +118,7 @@ def _made(
 class _Copying:
     """The files of a backup in the making."""
 
-    def __init__(self, folder: BackupFolder, data: Path, media: Folder, show: Show) -> None:
+    def __init__(self, folder: BackupFolder, data: Path, media: Folder, show: ShowProgress) -> None:
         self.folder = folder
         self.data = data
         self.show = show

@@ -27,7 +27,7 @@ from ..configuration import Settings
 from .checking import check_there
 from .errors import BackupDamaged, BackupFailed, room_on
 from .folder import PART, BackupFolder, copied, reread
-from .making import Show
+from .making import ShowProgress
 from .manifest import BackedUpFile, Manifest, checksum_of
 
 GOING_ON = "Run the same command again: it goes on with the files."
@@ -36,7 +36,7 @@ GOING_ON = "Run the same command again: it goes on with the files."
 NOTHING = {"lost+found"}
 
 
-def restore(settings: Settings, folder: BackupFolder, name: str, named: Path | None, show: Show) -> Manifest:
+def restore(settings: Settings, folder: BackupFolder, name: str, named: Path | None, show: ShowProgress) -> Manifest:
     """Restore a backup. Raises BackupFailed before anything is changed if it can't be done."""
     data, manifest = settings.data, folder.manifest(name)
     _require_version(manifest)
@@ -57,7 +57,9 @@ def restore(settings: Settings, folder: BackupFolder, name: str, named: Path | N
     return manifest
 
 
-def _restore_embedded(folder: BackupFolder, manifest: Manifest, data: Path, named: Path | None, show: Show) -> None:
+def _restore_embedded(
+    folder: BackupFolder, manifest: Manifest, data: Path, named: Path | None, show: ShowProgress
+) -> None:
     """Make a cluster, and give it its name when it has everything."""
     if Cluster(data).version() is not None:
         return  # the restore was interrupted after its last step
@@ -72,7 +74,7 @@ def _restore_embedded(folder: BackupFolder, manifest: Manifest, data: Path, name
 
 
 def _restore_database(
-    folder: BackupFolder, manifest: Manifest, dsn: str, named: Path | None, show: Show, *, own: bool
+    folder: BackupFolder, manifest: Manifest, dsn: str, named: Path | None, show: ShowProgress, *, own: bool
 ) -> None:
     """Load the dump into an empty database, and compare each table with what it was."""
     with LoneConnection(dsn) as session:
@@ -97,7 +99,7 @@ def _has(session: LoneConnection, name: str) -> bool:
     raise BackupFailed(NOT_EMPTY)
 
 
-def _restore_files(folder: BackupFolder, manifest: Manifest, data: Path, show: Show) -> None:
+def _restore_files(folder: BackupFolder, manifest: Manifest, data: Path, show: ShowProgress) -> None:
     owner = data.stat()
     with show("Files", len(manifest.files)) as update:
         for name, file in manifest.files.items():
@@ -179,7 +181,7 @@ def _require_new(data: Path, name: str) -> None:
         raise BackupFailed(f"{data} has files in it. Nothing is written over: restore into a new folder with --data.")
 
 
-def _check_dump(folder: BackupFolder, manifest: Manifest, show: Show) -> None:
+def _check_dump(folder: BackupFolder, manifest: Manifest, show: ShowProgress) -> None:
     with show("Check", manifest.dump.size, in_bytes=True) as update:
         if reread(folder.dump(manifest.name), update) != (manifest.dump.digest, manifest.dump.size):
             raise BackupDamaged(f"The backup is damaged: {folder.dump(manifest.name)}. Nothing was restored.")

@@ -68,7 +68,7 @@ Exit codes:
 """
 
 
-class Lazily(click.Group):
+class LazyGroup(click.Group):
     """A group of commands that are imported when they are called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -108,7 +108,7 @@ def _describe(command: click.Command, words: str) -> None:
         command.epilog = epilog_of(words)
 
 
-@click.group("troupe", cls=Lazily, epilog=EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group("troupe", cls=LazyGroup, epilog=EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="troupe")
 def troupe() -> None:
     """A self-hosted, federated microblogging server.

@@ -30,11 +30,11 @@ def actor() -> None:
 @setting_options("data", "node")
 def show(as_json: bool, address: str, data: str | None, node: str | None, config: Path | None) -> None:
     """Show one actor: its state in numbers, its turn and what it waits for, its mail, its crashes."""
-    portrait = ask_server(settings_from(config, data=data, node=node), "actor", address=address)
+    snapshot = ask_server(settings_from(config, data=data, node=node), "actor", address=address)
     if as_json:
-        print_json(portrait)
+        print_json(snapshot)
     else:
-        for line in drawn(portrait):
+        for line in drawn(snapshot):
             click.echo(fitted(line, CONTINUED))
 
 
@@ -75,29 +75,29 @@ def _act(verb: str, address: str, *, as_json: bool, config: Path | None, **chose
         click.echo("The database could not store this in the audit log.", err=True)
 
 
-def drawn(portrait: JsonObject) -> Iterator[str]:
-    """Return a portrait in lines."""
-    summary: JsonObject = portrait["summary"]
-    yield f"{summary['address']}  {summary['phase']}, incarnation {portrait['incarnation']}"
-    if portrait["holds"]:
-        yield f"  holds        {portrait['holds']}"
-    yield f"  used         {seconds(portrait['idle'])} ago"
+def drawn(snapshot: JsonObject) -> Iterator[str]:
+    """Return a snapshot in lines."""
+    summary: JsonObject = snapshot["summary"]
+    yield f"{summary['address']}  {summary['phase']}, incarnation {snapshot['incarnation']}"
+    if snapshot["holds"]:
+        yield f"  holds        {snapshot['holds']}"
+    yield f"  used         {seconds(snapshot['idle'])} ago"
     yield f"  subscribers  {summary['subscribers']}"
-    yield from _behind(portrait["subscribers"])
-    if portrait["release_in"]:
-        yield f"  released in  {seconds(portrait['release_in'])}"
-    for crash in portrait["crashes"]:
+    yield from _behind(snapshot["subscribers"])
+    if snapshot["release_in"]:
+        yield f"  released in  {seconds(snapshot['release_in'])}"
+    for crash in snapshot["crashes"]:
         why = f"{crash['error']} at {crash['place']}, request {crash['request_id']}"
         yield f"  crashed      {seconds(crash['ago'])} ago on {_message(crash)}: {why}"
-    yield from _mailbox(summary, portrait["mailbox"])
-    for one in portrait["recent"]:
+    yield from _mailbox(summary, snapshot["mailbox"])
+    for one in snapshot["recent"]:
         failed = f", {one['failed']} failed" if one["failed"] else ""
         yield (
             f"  handled      {one['count']} {one['message']}, the latest {seconds(one['ago'])} ago, turns of"
             f" {_short(one['mean'])} (longest {_short(one['longest'])}){failed}"
         )
-    if portrait["turn"]:
-        yield from _turn(portrait["turn"])
+    if snapshot["turn"]:
+        yield from _turn(snapshot["turn"])
 
 
 def _mailbox(summary: JsonObject, mailbox: Sequence[JsonObject]) -> Iterator[str]:

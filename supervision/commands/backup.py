@@ -13,7 +13,7 @@ from .options import json_option, number_of, print_json, setting_options, settin
 
 if TYPE_CHECKING:
     from ..backups.folder import BackupFolder
-    from ..backups.making import Show
+    from ..backups.making import ShowProgress
 
 _folder = click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, file_okay=False))
 programs_option = click.option(
@@ -107,7 +107,7 @@ def _verify(at: BackupFolder, as_json: bool) -> None:
         click.echo(f"Whole: {_line(one)}")
 
 
-def _show(going_on: str) -> Show:
+def _show(going_on: str) -> ShowProgress:
     from .progress import progress
 
     return lambda label, total, *, in_bytes=False: progress(label, total, going_on, in_bytes=in_bytes)

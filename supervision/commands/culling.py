@@ -17,7 +17,7 @@ from ...actors.activitypub.keys import SigningKeys
 from ...actors.activitypub.names import LocalNames
 from ...actors.activitypub.signatures import SignatureScheme, sign
 from ...actors.commands.accounts import delete
-from ...actors.daily_shares import DailyShares
+from ...actors.daily_quotas import DailyQuotas
 from ...actors.federation.errors import DocumentGone, DocumentUnavailable, FetchFailed
 from ...actors.federation.fetching import DocumentFetcher
 from ...actors.kernel.clock import SystemClock
@@ -107,7 +107,7 @@ async def _ask(dsn: str, settings: Settings, batch: Sequence[ForeignAccount], cu
         async def signed(url: str, scheme: SignatureScheme) -> dict[str, str]:
             return sign(await keys.of_server(), "GET", url, None, clock.now(), scheme)
 
-        fetcher = DocumentFetcher(client, pool, clock, names, signed, lambda: blocks.domains, DailyShares())
+        fetcher = DocumentFetcher(client, pool, clock, names, signed, lambda: blocks.domains, DailyQuotas())
         async with trio.open_nursery() as nursery:
             for accounts in by_host.values():
                 nursery.start_soon(_ask_host, fetcher, accounts, culled, gone, limit)

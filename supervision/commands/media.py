@@ -107,12 +107,12 @@ def budget(size: int | None, reset: bool, dry_run: bool, as_json: bool, data: st
     far as there are too many; copies are fetched again when they are needed. With --dry-run, show how much would go.
     """
     from ...actors.media.cleaning import BUDGET
-    from .media_keeping import budget_of, change_budget, would_go
+    from .media_keeping import budget_of, change_budget, count_over_budget
 
     if size is not None and reset:
         raise click.UsageError("Choose a size, or say --reset.")
     if dry_run:
-        gone: JsonObject = act(config, would_go, BUDGET if reset else size, dry_run=True, data=data)
+        gone: JsonObject = act(config, count_over_budget, BUDGET if reset else size, dry_run=True, data=data)
         if as_json:
             print_json(gone | {"dry_run": True})
         else:
@@ -141,15 +141,15 @@ def move(to: StoreName, dry_run: bool, as_json: bool, data: str | None, config: 
     server and run it again: it moves what was added meanwhile, and removes the files of the old store. An interrupted
     run is continued by running it again. Run it on the machine with the data folder.
     """
+    from .media_moving import dry_run_move
     from .media_moving import move as move_media
-    from .media_moving import rehearse
     from .progress import progress
 
     settings = settings_from(config, data=data)
     try:
         going_on = "These are moved. Run the same command again for the others."
         with progress("Moving files", None, going_on, things="files") as update:
-            moved = rehearse(settings, to) if dry_run else move_media(settings, to, update)
+            moved = dry_run_move(settings, to) if dry_run else move_media(settings, to, update)
     except (OSError, ValueError) as error:
         raise NotDone(f"the files were not all moved: {error}") from None
     if as_json:

@@ -182,7 +182,7 @@ async def budget_of(db: Connection, ids: Ids, now: datetime) -> JsonObject:
     }
 
 
-async def would_go(db: Connection, value: int | None, ids: Ids, now: datetime) -> JsonObject:
+async def count_over_budget(db: Connection, value: int | None, ids: Ids, now: datetime) -> JsonObject:
     """Remove what is over a budget, by default the one that is in force. Return how many files, and their bytes.
 
     For a dry run: the caller rolls the transaction back.
@@ -194,7 +194,7 @@ async def would_go(db: Connection, value: int | None, ids: Ids, now: datetime) -
     async def promise(db: Connection, promises: Sequence[Promise]) -> None:
         counts["files"] += sum(len(one.effect.names) for one in promises if isinstance(one.effect, RemoveFiles))
 
-    while await cleaning.obey_budget(db, promise):
+    while await cleaning.apply_budget(db, promise):
         pass
     return {"files": counts["files"], "bytes": before - await media_budget.total(db)}
 

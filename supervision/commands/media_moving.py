@@ -69,7 +69,7 @@ class MediaMove:
         return True
 
 
-def rehearse(settings: Settings, to: StoreName) -> Moved:
+def dry_run_move(settings: Settings, to: StoreName) -> Moved:
     """Return how many files `move` would bring and remove. Raises OSError when a store fails."""
     moving = _move(settings, to)
     files = list(moving.old.files())

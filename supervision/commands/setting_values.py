@@ -15,7 +15,7 @@ from ...storage.engine.embedded import exists
 from ...storage.engine.json_values import JsonObject
 from ...storage.engine.migrate import MigrationRefused
 from ..configuration import Settings
-from ..sources import MASK, SECRETS, SettingsSources, Source, default, meaning, right, variable, written
+from ..sources import MASK, SECRETS, SettingsSources, Source, default, example_of, meaning, variable, written
 from .rows import transact
 
 WIDTH = 100
@@ -42,7 +42,7 @@ class SettingValue:
             "default": default(self.name),
             "secret": self.name in SECRETS,
             "variable": variable(self.name),
-            "right": right(self.name),
+            "right": example_of(self.name),
             "meaning": meaning(self.name),
         }
 
@@ -55,7 +55,7 @@ class SettingValue:
             yield f"  Not used: {_shown(self.name, one)} ({one.place})."
         usual = default(self.name)
         yield f"  Default: {usual}." if usual else "  Default: none."
-        yield f"  Right is: {right(self.name)}."
+        yield f"  Right is: {example_of(self.name)}."
         yield f"  Set by: {', '.join(_ways(self.name))}."
 
 

@@ -29,7 +29,7 @@ def evaluate(settings: Settings, folders: Mapping[str, Path], room: os.statvfs_r
     """Return what there is to say of one disk, from the folders on it."""
     free, size = room.f_bavail * room.f_frsize, room.f_blocks * room.f_frsize
     text = f"{', '.join(folders)} ({next(iter(folders.values()))}): {size_text(free)} free of {size_text(size)}"
-    cure = f"Free some space, or make the disk larger. {' '.join(_what_takes_room(settings, folders))}"
+    cure = f"Free some space, or make the disk larger. {' '.join(_advice(settings, folders))}"
     if free < LOW:
         return Finding(SUBJECT, "wrong", f"{text}; an hour of work may need {size_text(LOW)}", cure)
     # A file system that makes inodes as needed reports that it has none.
@@ -38,7 +38,7 @@ def evaluate(settings: Settings, folders: Mapping[str, Path], room: os.statvfs_r
     return Finding(SUBJECT, "good", text)
 
 
-def _what_takes_room(settings: Settings, folders: Mapping[str, Path]) -> Iterator[str]:
+def _advice(settings: Settings, folders: Mapping[str, Path]) -> Iterator[str]:
     if "media" in folders:
         yield MEDIA
     if "log" in folders:

@@ -8,7 +8,7 @@ import trio
 from prometheus_client.core import Metric
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
 
-from ...http.server.shared_look import SharedLook
+from ...http.server.shared_check import SharedCheck
 from ...storage.backlog import Backlog, find_backlog
 from ...storage.engine.database import StorageError
 from .families import families
@@ -23,7 +23,7 @@ HEAD_LINES = 2  # of a family: HELP and TYPE
 PATIENCE = 2.0  # seconds for the count
 
 
-class One:
+class FamilyRegistry:
     """A registry of one family, for the library's writer."""
 
     def __init__(self, family: Metric) -> None:
@@ -38,7 +38,7 @@ def written(family: Metric) -> Iterator[bytes]:
     samples = family.samples
     for start in range(0, max(len(samples), 1), SAMPLES_AT_ONCE):
         family.samples = samples[start : start + SAMPLES_AT_ONCE]
-        text = generate_latest(One(family))
+        text = generate_latest(FamilyRegistry(family))
         yield text if start == 0 else text.split(b"\n", HEAD_LINES)[HEAD_LINES]
 
 
@@ -47,7 +47,7 @@ class Exposition:
 
     def __init__(self, sources: Sources) -> None:
         self._sources = sources
-        self._backlog = SharedLook(self._count, kept=BACKLOG_KEPT, patience=PATIENCE)
+        self._backlog = SharedCheck(self._count, kept=BACKLOG_KEPT, patience=PATIENCE)
 
     async def run(self) -> None:
         """Measure what only metrics need, for ever."""

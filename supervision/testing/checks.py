@@ -46,7 +46,7 @@ class Eventually:
     name: str
     within: float
 
-    async def come_true(self) -> None:
+    async def wait_until_true(self) -> None:
         deadline = trio.current_time() + self.within
         while self.predicate() is False:
             if trio.current_time() >= deadline:

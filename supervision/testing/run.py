@@ -112,4 +112,4 @@ class Run:
     async def settle(self) -> None:
         """Wait for the `eventually` claims after the scenario's last line."""
         for claim in self._eventually:
-            await claim.come_true()
+            await claim.wait_until_true()

@@ -30,7 +30,7 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 from ... import __version__
 from ...actors.effects.registry import Attempt, Finish
 from ...actors.kernel import Address, Envelope, Refused
-from ...actors.kernel.surroundings import AnyTurn
+from ...actors.kernel.pool_services import AnyTurn
 from ...http.access.context import A
 from ...http.intake.request import Request
 from ...storage.engine.database import Connection, Database
@@ -129,14 +129,14 @@ class OpenTelemetryTraces:
             yield
 
 
-# Around a call of the database: its kind, and the function that it runs.
-Around = Callable[[str, Callable[..., object]], AbstractContextManager[None]]
+# Returns the span of a call of the database, by its kind and the function that it runs.
+CallSpan = Callable[[str, Callable[..., object]], AbstractContextManager[None]]
 
 
 class TracedDatabase:
     """A database whose calls have spans."""
 
-    def __init__(self, database: Database, call: Around) -> None:
+    def __init__(self, database: Database, call: CallSpan) -> None:
         self._database = database
         self._call = call
 

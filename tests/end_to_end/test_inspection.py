@@ -60,11 +60,11 @@ def test_an_actor_that_waits_for_a_lock_is_found_with_its_stack_and_released(ser
 
         (found,) = eventually(wedged)
         assert (found["message"], found["phase"]) == ("PublishStatus", "waiting")
-        portrait = answer(server, "actor", "show", found["address"])
-        assert "in publish" in portrait["turn"]["stack"]
-        assert "statuses.py" in portrait["turn"]["stack"]
-        assert portrait["turn"]["waits_for"] == "PostgreSQL, or a connection to it"
-        assert portrait["turn"]["seconds"] > 0.2
+        snapshot = answer(server, "actor", "show", found["address"])
+        assert "in publish" in snapshot["turn"]["stack"]
+        assert "statuses.py" in snapshot["turn"]["stack"]
+        assert snapshot["turn"]["waits_for"] == "PostgreSQL, or a connection to it"
+        assert snapshot["turn"]["seconds"] > 0.2
         assert "turn         PublishStatus#" in server.troupe("actor", "show", found["address"]).stdout
         released = server.troupe("actor", "release", found["address"])
         assert (released.returncode, released.stdout) == (
@@ -92,9 +92,9 @@ def test_an_actor_that_keeps_the_server_busy_is_found_with_its_stack_and_broken_
             return [one for one in actors if one["message"] == "CredentialsOf"]
 
         (found,) = eventually(busy)
-        portrait = answer(own_server, "actor", "show", found["address"])
-        assert portrait["turn"]["busy"]
-        assert "in turns_for_ever" in portrait["turn"]["stack"]
+        snapshot = answer(own_server, "actor", "show", found["address"])
+        assert snapshot["turn"]["busy"]
+        assert "in turns_for_ever" in snapshot["turn"]["stack"]
         other = own_server.troupe("streams")
         assert (other.returncode, "a turn keeps the server busy" in other.stderr) == (1, True)
         released = own_server.troupe("actor", "release", found["address"])

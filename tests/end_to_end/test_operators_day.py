@@ -129,9 +129,9 @@ def a_wedged_actor_is_found_and_released(day: Day) -> None:
         posting.start()
         (wedged,) = eventually(lambda: day.told("top", "--turn", "0.5")["actors"])
         assert (wedged["address"], wedged["message"]) == (address, "PublishStatus")
-        portrait = day.troupe("actor", "show", address)
-        assert "PublishStatus" in portrait
-        assert "publish_status" in portrait, "the stack of its turn"
+        snapshot = day.troupe("actor", "show", address)
+        assert "PublishStatus" in snapshot
+        assert "publish_status" in snapshot, "the stack of its turn"
         day.troupe("actor", "release", address)
         posting.join(30)
         assert isinstance(answers[0], MastodonServiceUnavailableError), "she is told, and not left waiting"

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 import trio
 
-from troupe.actors import daily_shares, remote_emojis
+from troupe.actors import daily_quotas, remote_emojis
 from troupe.actors.commands import received_statuses
-from troupe.actors.daily_shares import COUNTED, DailyShares
+from troupe.actors.daily_quotas import COUNTED, DailyQuotas
 from troupe.actors.federation.receiving import KEPT_FOR
 from troupe.storage import actor_keys
 
@@ -53,7 +53,7 @@ def hashtag(name: str) -> dict[str, Any]:
 async def test_new_emoji_of_a_domain_are_left_out_when_it_has_many(
     stage: Stage, ada: Person, peer: ForeignServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(daily_shares.MOST_A_DAY, "emojis", 3)
+    monkeypatch.setitem(daily_quotas.MOST_A_DAY, "emojis", 3)
     eve, fay, oscar = peer.person("eve"), peer.person("fay", "host1.peer.test"), peer.person("oscar", "other.test")
     await say(stage, eve, tag=[emoji(peer, name) for name in ("aa", "bb")])
     second = await say(stage, fay, tag=[emoji(peer, name) for name in ("aa", "bb", "cc")])
@@ -90,7 +90,7 @@ async def test_a_domain_has_so_many_emoji_in_all(
 async def test_new_hashtags_of_a_domain_are_left_out_when_it_has_made_many(
     stage: Stage, ada: Person, peer: ForeignServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(daily_shares.MOST_A_DAY, "hashtags", 2)
+    monkeypatch.setitem(daily_quotas.MOST_A_DAY, "hashtags", 2)
     await ada.post("/api/v1/statuses", json={"status": "#tea"})
     eve = peer.person("eve")
     uri = await say(stage, eve, tag=[hashtag(name) for name in ("One", "tea", "two", "three")])
@@ -129,7 +129,7 @@ async def test_of_the_states_of_a_post_the_first_and_the_latest_are_kept(
 async def test_deletions_of_what_was_never_here_are_remembered_for_hours_when_there_are_many(
     stage: Stage, ada: Person, peer: ForeignServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(daily_shares.MOST_A_DAY, "tombstones", 2)
+    monkeypatch.setitem(daily_quotas.MOST_A_DAY, "tombstones", 2)
     eve = peer.person("eve")
     here = await say(stage, eve, tag=[])
     for number in range(2, 6):
@@ -142,7 +142,7 @@ async def test_deletions_of_what_was_never_here_are_remembered_for_hours_when_th
 async def test_reports_of_a_domain_are_few_enough_to_read(
     stage: Stage, ada: Person, peer: ForeignServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(daily_shares.MOST_A_DAY, "reports", 3)
+    monkeypatch.setitem(daily_quotas.MOST_A_DAY, "reports", 3)
     for number in range(4):
         eve = peer.person(f"eve{number}", f"host{number}.peer.test")
         await take(stage, act(eve, "Flag", f"{HOME}/users/ada", content="spam"))
@@ -154,7 +154,7 @@ async def test_reports_of_a_domain_are_few_enough_to_read(
 async def test_class_34_new_accounts_of_a_domain_are_stored_up_to_a_number_a_day(
     stage: Stage, ada: Person, peer: ForeignServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(daily_shares.MOST_A_DAY, "accounts", 3)
+    monkeypatch.setitem(daily_quotas.MOST_A_DAY, "accounts", 3)
     found = [len(await search(ada, peer.person(f"p{number}", f"host{number}.peer.test")["id"])) for number in range(5)]
     assert found == [1, 1, 1, 0, 0]
     assert len(await search(ada, peer.person("oscar", "other.test")["id"])) == 1
@@ -165,7 +165,7 @@ async def test_class_34_keys_of_a_domain_are_fetched_up_to_a_number_a_day(
     stage: Stage, ada: Person, peer: ForeignServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Those that come later wait among the requests whose keys can't be had, of which a domain has few."""
-    monkeypatch.setitem(daily_shares.MOST_A_DAY, "keys", 3)
+    monkeypatch.setitem(daily_quotas.MOST_A_DAY, "keys", 3)
     people = [peer.person(f"p{number}", f"host{number}.peer.test") for number in range(5)]
     for person in people:
         assert (await deliver(stage, follow(person, "ada"))).status == 202
@@ -195,7 +195,7 @@ async def test_class_34_of_the_keys_of_an_actor_the_latest_are_kept(
 async def test_class_34_how_hosts_read_signatures_is_stored_of_some_below_a_domain(
     stage: Stage, ada: Person, peer: ForeignServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(daily_shares.MOST_A_DAY, "schemes", 2)
+    monkeypatch.setitem(daily_quotas.MOST_A_DAY, "schemes", 2)
     for number in range(4):
         document = peer.person("eve", f"host{number}.peer.test")
         peer.respond_with(document["id"], partial(reads_rfc9421, document))
@@ -206,9 +206,9 @@ async def test_class_34_how_hosts_read_signatures_is_stored_of_some_below_a_doma
 async def test_class_34_shares_are_counted_for_a_bounded_number_of_domains(
     autojump_clock: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(daily_shares, "COUNTED", 3)
-    shares = DailyShares()
+    monkeypatch.setattr(daily_quotas, "COUNTED", 3)
+    quotas = DailyQuotas()
     assert COUNTED <= 100_000
     for number in range(100):
-        assert shares.take("keys", f"a.host{number}.test") == 1
-    assert len(shares) == 3
+        assert quotas.take("keys", f"a.host{number}.test") == 1
+    assert len(quotas) == 3

@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generat
 from troupe.actors.activitypub.keys import public_pem
 from troupe.actors.activitypub.requests import ReceivedRequest, SignatureRefused, digest_of
 from troupe.actors.activitypub.signatures import SigningKey, sign
-from troupe.actors.daily_shares import DailyShares
+from troupe.actors.daily_quotas import DailyQuotas
 from troupe.actors.federation.errors import DocumentGone, DocumentMissing, DocumentUnavailable, UntrustedDocument
 from troupe.actors.federation.key_directory import AuthenticatedActor, KeyDirectory, KeyUnavailable
 from troupe.storage.engine.pool import open_pool
@@ -91,7 +91,7 @@ class World:
 async def world(dsn: str) -> AsyncIterator[World]:
     peer, clock = Peer(), ClockAtHand()
     async with open_pool(dsn, size=2) as pool:
-        yield World(KeyDirectory(pool, clock, peer.fetch, DailyShares()), peer, clock)
+        yield World(KeyDirectory(pool, clock, peer.fetch, DailyQuotas()), peer, clock)
 
 
 def actor(id: str, key_id: str, private: RSAPrivateKey, **more: object) -> Document:

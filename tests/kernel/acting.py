@@ -25,8 +25,8 @@ from troupe.actors.kernel import (
     turn,
 )
 from troupe.actors.kernel.feed import Logged
-from troupe.actors.kernel.inspection import ActorPortrait
-from troupe.actors.kernel.surroundings import TraceTurn
+from troupe.actors.kernel.inspection import ActorSnapshot
+from troupe.actors.kernel.pool_services import TraceTurn
 from troupe.storage.engine.database import Unavailable
 
 Action = Callable[[Any], Any]
@@ -216,7 +216,7 @@ class Kernel:
         await self.ask(key, lambda player: None)
         return self.player(key)
 
-    def portrait(self, key: str) -> ActorPortrait:
+    def snapshot(self, key: str) -> ActorSnapshot:
         """What an operator sees of a player that is in memory."""
         found = self.runtime.inspection.actor(Address("player", key))
         assert found is not None

@@ -96,7 +96,7 @@ async def test_hooks_that_raise_it_end_nothing(kernel: Kernel, make_listener: An
     with pytest.raises(Crashed):
         await kernel.subscribe("a", make_listener())
     await kernel.wake("a")
-    assert "can't be described" in kernel.portrait("a").holds
+    assert "can't be described" in kernel.snapshot("a").holds
     kernel.runtime.resync(Address("player", "a"))
     assert await kernel.ask("a", lambda player: "well") == "well"
 

@@ -115,27 +115,27 @@ async def test_a_wedged_actor_is_shown_with_its_stack_its_cause_and_its_mail(ker
     await wedge(kernel, "a")
     kernel.tell("a", lambda player: None)
     await trio.sleep(3)
-    portrait = kernel.runtime.inspection.actor(Address("player", "a"))
-    assert portrait is not None
-    assert portrait.turn is not None
-    assert (portrait.summary.phase, portrait.holds) == ("waiting", "0 done")
-    assert (portrait.turn.message, portrait.turn.request_id) == ("Do", "r1")
-    assert portrait.turn.causes == ("Publish#5 at account/1",)
-    assert portrait.turn.seconds == pytest.approx(3)
-    assert "in where_it_waits" in portrait.turn.stack
-    assert portrait.turn.waits_for.startswith("where_it_waits in test_inspection.py:")
-    assert [(one.message, one.count) for one in portrait.mailbox] == [("Do", 1)]
-    assert portrait.mailbox[0].oldest == pytest.approx(3)
+    snapshot = kernel.runtime.inspection.actor(Address("player", "a"))
+    assert snapshot is not None
+    assert snapshot.turn is not None
+    assert (snapshot.summary.phase, snapshot.holds) == ("waiting", "0 done")
+    assert (snapshot.turn.message, snapshot.turn.request_id) == ("Do", "r1")
+    assert snapshot.turn.causes == ("Publish#5 at account/1",)
+    assert snapshot.turn.seconds == pytest.approx(3)
+    assert "in where_it_waits" in snapshot.turn.stack
+    assert snapshot.turn.waits_for.startswith("where_it_waits in test_inspection.py:")
+    assert [(one.message, one.count) for one in snapshot.mailbox] == [("Do", 1)]
+    assert snapshot.mailbox[0].oldest == pytest.approx(3)
 
 
 async def test_an_actor_that_waits_for_another_one_names_it(kernel: Kernel) -> None:
     await wedge(kernel, "b")
     kernel.tell("a", lambda player: player.ask_player("b", lambda other: None))
     await wait_all_tasks_blocked()
-    portrait = kernel.runtime.inspection.actor(Address("player", "a"))
-    assert portrait is not None
-    assert portrait.turn is not None
-    assert portrait.turn.waits_for == "an answer of player/b"
+    snapshot = kernel.runtime.inspection.actor(Address("player", "a"))
+    assert snapshot is not None
+    assert snapshot.turn is not None
+    assert snapshot.turn.waits_for == "an answer of player/b"
 
 
 async def test_a_sleeping_actor_has_no_portrait(kernel: Kernel) -> None:
@@ -148,11 +148,11 @@ async def test_a_quarantined_actor_says_when_it_is_released(kernel: Kernel) -> N
         kernel.tell("a", lambda player: 1 / 0)
         await trio.lowlevel.checkpoint()
     await trio.sleep(15)
-    portrait = kernel.runtime.inspection.actor(Address("player", "a"))
-    assert portrait is not None
-    assert portrait.summary.phase == "quarantined"
-    assert len(portrait.crashes) == 6
-    assert 580 < portrait.release_in < 600
+    snapshot = kernel.runtime.inspection.actor(Address("player", "a"))
+    assert snapshot is not None
+    assert snapshot.summary.phase == "quarantined"
+    assert len(snapshot.crashes) == 6
+    assert 580 < snapshot.release_in < 600
 
 
 def kinds_alone(inspection: Inspection) -> Slices[object]:

@@ -11,7 +11,7 @@ import trio
 from trio.testing import wait_all_tasks_blocked
 
 from troupe.actors.kernel import Address, Crashed
-from troupe.actors.kernel.inspection import ActorPortrait
+from troupe.actors.kernel.inspection import ActorSnapshot
 from troupe.actors.kernel.interventions import NothingToDo
 from troupe.actors.kernel.watchdog import GRACE
 
@@ -125,16 +125,16 @@ async def test_a_turn_that_keeps_the_loop_busy_is_seen_and_broken_off_from_anoth
     kernel: Kernel, busy: Action
 ) -> None:
     await kernel.wake("a")
-    seen: list[ActorPortrait | None] = []
+    seen: list[ActorSnapshot | None] = []
 
     def watch() -> None:
-        portrait = None
+        snapshot = None
         for _ in range(1000):
-            portrait = kernel.runtime.inspection.actor(A)
-            if portrait is not None and portrait.turn is not None and portrait.turn.busy:
+            snapshot = kernel.runtime.inspection.actor(A)
+            if snapshot is not None and snapshot.turn is not None and snapshot.turn.busy:
                 break
             time.sleep(0.005)
-        seen.append(portrait)
+        seen.append(snapshot)
         kernel.runtime.interventions.break_off(A)
 
     thread = threading.Thread(target=watch)
@@ -142,10 +142,10 @@ async def test_a_turn_that_keeps_the_loop_busy_is_seen_and_broken_off_from_anoth
     with pytest.raises(Crashed):
         await kernel.ask("a", busy, deadline=inf)
     thread.join()
-    (portrait,) = seen
-    assert portrait is not None
-    assert portrait.turn is not None
-    assert portrait.turn.message == "Do"
-    assert "in turning_for_ever" in portrait.turn.stack
+    (snapshot,) = seen
+    assert snapshot is not None
+    assert snapshot.turn is not None
+    assert snapshot.turn.message == "Do"
+    assert "in turning_for_ever" in snapshot.turn.stack
     assert kernel.told("actor.crashed")[0]["error"] == "Released: by an operator"
     assert await kernel.ask("a", lambda player: player.cell.incarnation) == 2

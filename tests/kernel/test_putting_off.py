@@ -9,7 +9,7 @@ from trio.testing import wait_all_tasks_blocked
 
 from troupe.actors.kernel import Address, Origin
 from troupe.actors.kernel.delivery import MOST_PUT_OFF, SPREAD
-from troupe.actors.kernel.surroundings import PAUSE
+from troupe.actors.kernel.pool_services import PAUSE
 
 from .acting import Action, Kernel, Listener, Player, Said
 
@@ -94,7 +94,7 @@ async def test_actors_sleep_with_what_they_have_put_off_and_nobody_sees_it_wait(
     await kernel.wake("a")
     kernel.tell_later("a", action=noting("in the rows"))
     await trio.sleep(5)
-    assert kernel.portrait("a").summary.depth == 0
+    assert kernel.snapshot("a").summary.depth == 0
     await trio.sleep(15)
     assert not kernel.pool.cells
     assert await kernel.ask("a", lambda player: list(player.done)) == []
@@ -105,7 +105,7 @@ async def test_what_was_put_off_does_not_count_as_late_when_its_turn_comes(kerne
     kernel.tell_later("a", action=noting("later"))
     await trio.sleep(5)
     kernel.tell("a", noting("now"))
-    summary = kernel.portrait("a").summary
+    summary = kernel.snapshot("a").summary
     assert (summary.depth, summary.oldest) == (2, 0)
 
 

@@ -85,12 +85,12 @@ async def test_an_actor_tells_what_it_handled_lately_by_kind(kernel: Kernel) -> 
     with pytest.raises(Crashed):
         await kernel.ask("a", lambda player: 1 / 0)
     await kernel.ask("b", lambda player: None)
-    portrait = kernel.runtime.inspection.actor(Address("player", "a"))
-    assert portrait is not None
-    (recent,) = portrait.recent
+    snapshot = kernel.runtime.inspection.actor(Address("player", "a"))
+    assert snapshot is not None
+    (recent,) = snapshot.recent
     assert (recent.message, recent.count, recent.failed) == ("Do", 3, 1)
     assert recent.longest == pytest.approx(2, abs=0.5)
-    (crash,) = portrait.crashes
+    (crash,) = snapshot.crashes
     assert (crash.error, crash.message, crash.place) == ("ZeroDivisionError", "Do", crash.place)
     assert crash.place.startswith("test_request_trail.py:")
 

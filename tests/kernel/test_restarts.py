@@ -325,7 +325,7 @@ async def test_an_actor_that_cannot_describe_itself_is_restored_and_inspected_al
         await kernel.ask("a", crash)
     await kernel.wake("a")
     assert kernel.told("actor.restored")[0]["restored"] == "can't be described: ValueError"
-    assert "ValueError" in kernel.portrait("a").holds
+    assert "ValueError" in kernel.snapshot("a").holds
 
 
 async def test_an_actor_that_fails_at_a_new_subscriber_crashes_and_the_subscriber_is_out(

@@ -147,9 +147,9 @@ async def test_a_pool_shows_what_it_does(kernel: Kernel, make_listener: Any) -> 
     kernel.tell("b", kernel.pause(1))
     await wait_all_tasks_blocked()
     assert kernel.pool.summary() == {"awake": 2, "waiting": 1, "queued": 0, "subscribers": 1, "troubled": []}
-    portrait = kernel.portrait("a")
-    assert (portrait.summary.phase, portrait.summary.depth, portrait.summary.subscribers) == ("ready", 0, 1)
-    assert (portrait.incarnation, portrait.holds) == (1, "0 done")
+    snapshot = kernel.snapshot("a")
+    assert (snapshot.summary.phase, snapshot.summary.depth, snapshot.summary.subscribers) == ("ready", 0, 1)
+    assert (snapshot.incarnation, snapshot.holds) == (1, "0 done")
 
 
 async def stop(kernel: Kernel) -> None:

@@ -270,7 +270,7 @@ async def test_the_stack_of_a_waiting_turn_that_keeps_the_loop_busy_ends_at_the_
     await kernel.ask("a", where_it_works)
     (facts,) = kernel.told("turn.slow")
     assert "in where_it_works" in facts["stack"]
-    assert "in see_through\n" not in facts["stack"]
+    assert "in result_of\n" not in facts["stack"]
 
 
 async def test_many_short_turns_of_one_actor_are_no_long_one(kernel: Kernel) -> None:

@@ -56,6 +56,6 @@ async def all_delivered(sim: Simulation) -> None:
     def nothing_waits() -> bool:
         return not sim.run.database.rows("SELECT FROM outbox WHERE queue = 'deliveries'")
 
-    await Eventually(nothing_waits, "every activity is delivered", within=7200).come_true()
+    await Eventually(nothing_waits, "every activity is delivered", within=7200).wait_until_true()
     await sim.calm()
     assert not sim.run.database.rows("SELECT FROM activities"), "bodies are kept no longer than their deliveries"

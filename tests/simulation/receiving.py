@@ -52,7 +52,7 @@ async def all_applied(sim: Simulation) -> None:
     def nothing_waits() -> bool:
         return not sim.run.database.rows("SELECT FROM outbox WHERE queue IN ('inbox', 'deliveries')")
 
-    await Eventually(nothing_waits, "every activity is applied", within=HOURS).come_true()
+    await Eventually(nothing_waits, "every activity is applied", within=HOURS).wait_until_true()
     await sim.calm()
 
 

@@ -113,7 +113,7 @@ async def choose_hashtags_amid_posts(sim: Simulation) -> None:
 
 async def read_with_little_memory(sim: Simulation) -> None:
     """Four homes are read and pushed to, and only one of them may be awake. Dan listens, so his is."""
-    sim.actors.actor_context.holdings.most = lambda: 1
+    sim.actors.actor_context.shared_entries.most = lambda: 1
     ada, *readers = await sim.people("ada", "bob", "cyd", "dan", "eve")
     for reader in readers:
         reader.has_followed(ada)
@@ -141,7 +141,7 @@ async def read_with_little_memory(sim: Simulation) -> None:
     await sim.calm()
     held = [cell.actor for kind in ("home", "list", "public", "tag") for cell in sim.runtime.awake(kind)]
     places = sum(len(actor.window) for actor in held if isinstance(actor, Timeline))
-    assert sim.actors.actor_context.holdings.places == places, "what sleeps holds nothing"
+    assert sim.actors.actor_context.shared_entries.places == places, "what sleeps holds nothing"
     awake = sim.runtime.awake_among(home_address(reader.id) for reader in readers)
     assert [cell.address for cell in awake] == [home_address(dan.id)], (
         "beyond the bound only listeners keep homes awake"

@@ -51,7 +51,7 @@ async def test_nothing_is_left_after_any_crash(sim: Simulation) -> None:
     def is_erased() -> bool:
         return not sim.run.database.rows("SELECT FROM outbox WHERE kind = 'erase'")
 
-    await Eventually(is_erased, "everything is erased", within=RETRIES).come_true()
+    await Eventually(is_erased, "everything is erased", within=RETRIES).wait_until_true()
     await sim.calm()
 
     assert not set(await bob.home()) & set(posted)
@@ -89,7 +89,7 @@ async def test_no_row_of_a_purged_account_is_left_after_any_crash(sim: Simulatio
     def is_erased() -> bool:
         return not sim.run.database.rows("SELECT FROM outbox WHERE kind = 'erase'")
 
-    await Eventually(is_erased, "everything is erased", within=RETRIES).come_true()
+    await Eventually(is_erased, "everything is erased", within=RETRIES).wait_until_true()
     await sim.calm()
 
     assert sim.run.database.rows("SELECT FROM accounts WHERE domain IS NOT NULL") == []

@@ -261,7 +261,7 @@ async def test_all_servers_are_told_of_a_deletion_in_steps_that_survive_crashes(
     with patch.object(sending_accounts, "INBOXES_AT_ONCE", 3):
         async with sim.together() as go:
             go(ada.insist, DeleteAccount(), name="ada")
-        await Eventually(lambda: not sim.run.database.rows(TELLING), "every step is made", within=600).come_true()
+        await Eventually(lambda: not sim.run.database.rows(TELLING), "every step is made", within=600).wait_until_true()
         await all_delivered(sim)
     deleted = [one.inbox for one in sim.delivered if one.activity["type"] == "Delete"]
     assert set(deleted) == {one.inbox for one in (*told, *others)}

@@ -23,7 +23,7 @@ async def all_fetched(sim: Simulation) -> None:
     def nothing_waits() -> bool:
         return not sim.run.database.rows("SELECT FROM outbox WHERE kind IN ('preview', 'card', 'edit')")
 
-    await Eventually(nothing_waits, "every page is fetched", within=HOURS).come_true()
+    await Eventually(nothing_waits, "every page is fetched", within=HOURS).wait_until_true()
     await sim.calm()
 
 

@@ -55,7 +55,7 @@ async def all_sent(sim: Simulation) -> None:
     def nothing_waits() -> bool:
         return not sim.run.database.rows("SELECT FROM outbox WHERE kind = 'push'")
 
-    await Eventually(nothing_waits, "every message is sent", within=300).come_true()
+    await Eventually(nothing_waits, "every message is sent", within=300).wait_until_true()
     await sim.calm()
 
 

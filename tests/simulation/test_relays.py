@@ -142,7 +142,7 @@ class World:
 
     async def empty(self, seconds: float) -> None:
         """Wait until nothing is left."""
-        await Eventually(lambda: self.left() == 0, "nothing is left", seconds).come_true()
+        await Eventually(lambda: self.left() == 0, "nothing is left", seconds).wait_until_true()
 
     def decisions(self, event: str) -> list[object]:
         return [facts["decision"] for word, facts in self.log if word == event]
@@ -294,7 +294,7 @@ async def test_each_house_has_its_turn_however_many_others_have_ever_more(world:
     visitor, last = Visitor(ring), Knock("z", 1, 0)
     world.promise(*(Knock(f"house {n:02}", 1, 0) for n in range(40)), last)
     await world.start(visitor)
-    await Eventually(lambda: last in visitor.done, "the last house had its turn", 60).come_true()
+    await Eventually(lambda: last in visitor.done, "the last house had its turn", 60).wait_until_true()
 
 
 @scenario(seeds=5)

@@ -319,7 +319,7 @@ QUERIES = [
     ("waiting requests", follow_requests.WAITING, (102, NOW, 100)),
     ("followers from a domain", follows.FROM_DOMAIN, (101, "d0.test", 100)),
     ("familiar followers", relations.FAMILIAR, (7, [1, 101, 201], 40)),
-    ("bonds", relations.BONDS, ([7, 8], [1, 101])),
+    ("pair_relations", relations.PAIR_RELATIONS, ([7, 8], [1, 101])),
     *(
         (f"directory, {order}, local={local}", query, ([1, 2], ["d1.test"], 40, 0))
         for (order, local), query in directory.PAGES.items()

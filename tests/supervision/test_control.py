@@ -16,7 +16,7 @@ import trio
 from troupe.supervision.control import LONGEST_QUESTION, LOOKS, ControlSocket
 
 
-def portrait() -> object:
+def snapshot() -> object:
     return {"name": "troupe"}
 
 
@@ -28,7 +28,7 @@ def broken() -> object:
 async def path(tmp_path: Path, nursery: trio.Nursery) -> AsyncIterator[Path]:
     """A control socket that answers."""
     stopping = trio.Event()
-    control = ControlSocket(tmp_path / "control-main.sock", {"tree": portrait, "broken": broken})
+    control = ControlSocket(tmp_path / "control-main.sock", {"tree": snapshot, "broken": broken})
     await nursery.start(control.run, stopping)
     yield tmp_path / "control-main.sock"
     stopping.set()
@@ -85,7 +85,7 @@ async def test_what_an_earlier_server_left_is_replaced_and_nothing_is_left_behin
     left.close()
     stopping = trio.Event()
     async with trio.open_nursery() as nursery:
-        await nursery.start(ControlSocket(path, {"tree": portrait}).run, stopping)
+        await nursery.start(ControlSocket(path, {"tree": snapshot}).run, stopping)
         assert await ask(path, b'{"command": "tree"}\n') == {"name": "troupe"}
         stopping.set()
     assert not path.exists()
@@ -96,7 +96,7 @@ async def test_a_server_that_was_taken_over_from_leaves_the_socket_of_its_succes
     first, second = trio.Event(), trio.Event()
     async with trio.open_nursery() as nursery:
         async with trio.open_nursery() as until_taken_over:
-            await until_taken_over.start(ControlSocket(path, {"tree": portrait}).run, first)
+            await until_taken_over.start(ControlSocket(path, {"tree": snapshot}).run, first)
             await nursery.start(ControlSocket(path, {"tree": lambda: {"name": "successor"}}).run, second)
             first.set()
         assert await ask(path, b'{"command": "tree"}\n') == {"name": "successor"}
@@ -110,7 +110,7 @@ async def test_a_data_folder_may_have_a_long_name(tmp_path: Path) -> None:
     folder.mkdir()
     stopping = trio.Event()
     async with trio.open_nursery() as nursery:
-        await nursery.start(ControlSocket(folder / "control-main.sock", {"tree": portrait}).run, stopping)
+        await nursery.start(ControlSocket(folder / "control-main.sock", {"tree": snapshot}).run, stopping)
         assert (folder / "control-main.sock").is_socket()
         stopping.set()
 
@@ -168,7 +168,7 @@ async def test_a_thread_answers_when_the_loop_does_not(tmp_path: Path, nursery: 
 
 async def test_the_thread_leaves_the_loop_some_time(tmp_path: Path, nursery: trio.Nursery) -> None:
     path, stopping = tmp_path / "control-main.sock", trio.Event()
-    control = ControlSocket(path, {}, answers_outside={"tree": portrait})
+    control = ControlSocket(path, {}, answers_outside={"tree": snapshot})
     control.answer_outside()  # nobody listens yet
     await nursery.start(control.run, stopping)
     with socket.socket(socket.AF_UNIX) as line:

@@ -71,7 +71,7 @@ def test_a_changed_setting_is_one_of_the_settings(name: str) -> None:
 def test_the_memory_of_timelines_changes_while_the_server_runs(tmp_path: Path) -> None:
     log = SupervisionLog(lambda line: None, SystemClock(), as_json)
     running = Troupe(Settings(data=tmp_path, timeline_memory=32), "", log)
-    holdings = running.actors.actor_context.holdings
-    assert holdings.most() == 32 * 2**20
+    shared_entries = running.actors.actor_context.shared_entries
+    assert shared_entries.most() == 32 * 2**20
     running.http_context._use({"timeline_memory": 16})
-    assert holdings.most() == 16 * 2**20
+    assert shared_entries.most() == 16 * 2**20

@@ -10,7 +10,16 @@ import trio
 from trio.testing import MockClock
 
 from troupe.supervision.console import Terminal, as_text
-from troupe.supervision.log import LIBRARY_WINDOW, MOST_FOLDS, WINDOW, Form, Forwarded, Misuse, SupervisionLog, as_json
+from troupe.supervision.log import (
+    LIBRARY_WINDOW,
+    MOST_FOLDS,
+    WINDOW,
+    Form,
+    Forwarded,
+    SupervisionLog,
+    VocabularyError,
+    as_json,
+)
 from troupe.supervision.redaction import redacted
 from troupe.supervision.vocabulary import FACTS, Level, LogEvent
 
@@ -88,7 +97,7 @@ def test_an_empty_fact_is_left_out(open_log: Open, lines: list[str]) -> None:
 
 @pytest.mark.parametrize(("event", "facts"), [("actor.sneezed", {}), ("actor.crashed", {"body": "hello"})])
 def test_a_word_outside_the_vocabulary_raises_in_tests(open_log: Open, event: str, facts: dict[str, object]) -> None:
-    with pytest.raises(Misuse):
+    with pytest.raises(VocabularyError):
         open_log().record(event, **facts)
 
 

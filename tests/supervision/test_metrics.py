@@ -26,7 +26,7 @@ from troupe.storage.engine.histogram import Histogram
 from troupe.storage.hosts import Host
 from troupe.supervision.disks import FULL, Disks
 from troupe.supervision.metrics import exposition
-from troupe.supervision.metrics.exposition import PATIENCE, Exposition, One, written
+from troupe.supervision.metrics.exposition import PATIENCE, Exposition, FamilyRegistry, written
 from troupe.supervision.metrics.families import gauge, histogram
 from troupe.supervision.metrics.pauses import CollectorPauses, LoopLag
 from troupe.supervision.metrics.server import HEAD_PATIENCE, MOST_CLIENTS, MetricsServer
@@ -140,11 +140,11 @@ def test_a_histogram_counts_a_value_at_its_bound_and_all_below() -> None:
 
 def test_a_large_family_is_written_in_pieces_that_make_the_same_text() -> None:
     family = gauge("a_things", "About a.", ("one",), [((str(number),), number) for number in range(1100)])
-    whole = generate_latest(One(family))
+    whole = generate_latest(FamilyRegistry(family))
     pieces = list(written(family))
     assert (len(pieces), b"".join(pieces)) == (3, whole)
     empty = gauge("a_things", "About a.", (), [])
-    assert b"".join(written(empty)) == generate_latest(One(empty))
+    assert b"".join(written(empty)) == generate_latest(FamilyRegistry(empty))
 
 
 async def test_metrics_wait_no_longer_than_seconds_for_a_database_that_hangs(

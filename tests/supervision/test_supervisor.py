@@ -283,7 +283,7 @@ async def test_a_cause_that_goes_away_within_ten_seconds_does_not_end_the_server
         await trio.sleep(10)
         del stage.start_errors["b"]
         await trio.sleep(5)
-        assert [child.portrait()["state"] for child in supervisor.children] == ["running"] * 3
+        assert [child.snapshot()["state"] for child in supervisor.children] == ["running"] * 3
         assert stage.events == ["b crashes", "c stops", "b starts", "c starts"]
 
 
@@ -310,7 +310,7 @@ async def test_half_a_minute_without_a_crash_ends_the_sequence_of_pauses(
         for _ in range(3):
             stage.fail("a")
             await wait_all_tasks_blocked()
-            assert supervisor.children[0].portrait()["state"] == "running"
+            assert supervisor.children[0].snapshot()["state"] == "running"
             await trio.sleep(31)
 
 
@@ -337,7 +337,7 @@ async def test_when_an_earlier_child_crashes_during_a_pause_nothing_starts_on_to
         stage.fail("a")
         await trio.sleep(20)
         assert stage.events == ["c crashes", "a crashes", "b stops", "a starts", "b starts", "c starts"]
-        assert [child.portrait()["state"] for child in supervisor.children] == ["running"] * 3
+        assert [child.snapshot()["state"] for child in supervisor.children] == ["running"] * 3
 
 
 async def test_a_child_that_starts_again_at_the_second_try_brings_the_others_back(
@@ -364,23 +364,23 @@ async def test_when_the_supervisor_is_cancelled_its_children_end_before_it(
         supervisor = Supervisor("troupe", [stage.child(name) for name in "ab"], stage.record)
         await nursery.start(supervisor.run, trio.Event())
         nursery.cancel_scope.cancel()
-    assert {child.portrait()["state"] for child in supervisor.children} == {"stopped"}
+    assert {child.snapshot()["state"] for child in supervisor.children} == {"stopped"}
 
 
 async def test_the_portrait_shows_every_child_with_its_state_and_what_it_tells_of_itself(
     stage: Stage, autojump_clock: MockClock
 ) -> None:
-    inspect: Callable[[], dict[str, object]] = lambda: {"awake": 3}  # noqa: E731  # a value of the portrait
+    inspect: Callable[[], dict[str, object]] = lambda: {"awake": 3}  # noqa: E731  # a value of the snapshot
     talker = stage.child("b")
     talker.inspect = inspect
     async with stage.running(stage.child("a"), talker) as supervisor:
         stage.fail("b")
         await wait_all_tasks_blocked()
-        assert supervisor.portrait() == {
+        assert supervisor.snapshot() == {
             "name": "troupe",
             "children": [
                 {"name": "a", "state": "running", "starts": 1},
                 {"name": "b", "state": "running", "starts": 2, "awake": 3},
             ],
         }
-    assert [child.portrait()["state"] for child in supervisor.children] == ["stopped", "stopped"]
+    assert [child.snapshot()["state"] for child in supervisor.children] == ["stopped", "stopped"]

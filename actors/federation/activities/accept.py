@@ -28,7 +28,7 @@ async def accept(inbox: InboxContext, activity: Activity) -> None:
     follower = await asking(inbox, activity)
     if follower is None:
         return
-    if (await inbox.shared.database.read(relations.bond, follower, activity.actor.id)).requested:
+    if (await inbox.shared.database.read(relations.find_relation, follower, activity.actor.id)).requested:
         await inbox.ask(activity.actor.id, AuthorizeRequest(follower), activity.origin)
     else:
         await inbox.ask(follower, EndUnknownFollow(activity.actor.id), activity.origin)

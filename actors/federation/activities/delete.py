@@ -45,6 +45,6 @@ async def _note_deletion(db: Connection, inbox: InboxContext, uri: str, by: str)
     now = inbox.shared.clock.now()
     await tombstones.lock(db, [uri])
     known = await remote_statuses.find(db, uri)
-    is_for_good = known is not None or inbox.shared.shares.take("tombstones", host_of(uri) or "")
+    is_for_good = known is not None or inbox.shared.quotas.take("tombstones", host_of(uri) or "")
     await tombstones.insert(db, uri, by, now, None if is_for_good else now + KEPT_FOR)
     return known

@@ -26,7 +26,7 @@ async def flag(inbox: InboxContext, activity: Activity) -> None:
             about.setdefault(account_id, [])
         elif (status := await inbox.status(uri)) is not None:
             about.setdefault(status.account_id, []).append(status.id)
-    told = inbox.shared.shares.take("reports", host_of(activity.actor.uri) or "", len(about))
+    told = inbox.shared.quotas.take("reports", host_of(activity.actor.uri) or "", len(about))
     for account_id, status_ids in list(about.items())[:told]:
         seen = await _visible(inbox, activity, account_id, status_ids)
         report = FileReport(account_id, seen[:REPORT_STATUSES], comment=comment, uri=activity.id)

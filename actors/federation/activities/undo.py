@@ -97,12 +97,12 @@ async def _with_account(
     if other is None:
         return None
     if kind == "Accept":
-        bond = await relations.bond(db, other, actor)
-        return RemoveFollower(other) if bond.following else None
-    bond = await relations.bond(db, actor, other)
+        relation = await relations.find_relation(db, other, actor)
+        return RemoveFollower(other) if relation.following else None
+    relation = await relations.find_relation(db, actor, other)
     if kind == "Follow":
-        return Unfollow(other) if bond.following or bond.requested else None
-    return Unblock(other) if bond.blocking else None
+        return Unfollow(other) if relation.following or relation.requested else None
+    return Unblock(other) if relation.blocking else None
 
 
 async def _by_uri(db: Connection, activity: Activity, uri: str) -> Undoing | None:

@@ -137,7 +137,7 @@ class Person:
 
     def stored_relation(self, other: Person) -> Relation:
         """Return how this person stands to the other, as the rows have it."""
-        return relation_of(self.server.database.arrange(relations.bond, self.id, other.id))
+        return relation_of(self.server.database.arrange(relations.find_relation, self.id, other.id))
 
     def belongs_at_home(self) -> list[int]:
         """Return the statuses that must be on the home timeline, by the rows of this instant, newest first."""

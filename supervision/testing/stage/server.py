@@ -24,7 +24,7 @@ from ....actors.federation.key_directory import KeyDirectory
 from ....actors.federation.receiving import InboxContext
 from ....actors.federation.reception import take_up
 from ....actors.kernel import NOWHERE, Ids
-from ....actors.kernel.surroundings import PAUSE
+from ....actors.kernel.pool_services import PAUSE
 from ....actors.mail.sender import Letterhead, MailSender, NotSent
 from ....actors.mail.templates import Letter, Sender
 from ....actors.outgoing.errors import Unreachable
@@ -181,7 +181,7 @@ class SimulatedServer:
         shared = self.actors.actor_context
         others = StoredOnly(shared)
         context = InboxContext(shared, self.runtime, shared.names, others, others)
-        return Inbox(context, KeyDirectory(self.database, self.run.clock, others.fetch, shared.shares))
+        return Inbox(context, KeyDirectory(self.database, self.run.clock, others.fetch, shared.quotas))
 
     async def receive(self, activity: JsonObject, recipient: str | None = None) -> None:
         """Take an activity whose signature holds, as an inbox does: a user's own one, or the shared one.

@@ -126,9 +126,9 @@ class Simulation(SimulatedServer):
 
     async def calm(self) -> None:
         """Wait until everything that was begun is done: promises kept, crashes recovered from, streams open."""
-        await Eventually(self._all_is_told, "everything is told", within=LONGEST_STORM).come_true()
+        await Eventually(self._all_is_told, "everything is told", within=LONGEST_STORM).wait_until_true()
         await trio.sleep(LAST_REST)
-        await Eventually(self._all_actors_rest, "every actor is at rest", within=LONGEST_STORM).come_true()
+        await Eventually(self._all_actors_rest, "every actor is at rest", within=LONGEST_STORM).wait_until_true()
         await self.run.quiet()
 
     # The claims of a scenario

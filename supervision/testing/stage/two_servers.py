@@ -127,7 +127,7 @@ class TwoServers:
     async def calm(self) -> None:
         """Wait until nothing is on its way between the servers, and both are calm."""
         while True:
-            await Eventually(self._all_has_arrived, "everything has arrived", within=LONGEST_DELIVERY).come_true()
+            await Eventually(self._all_has_arrived, "everything has arrived", within=LONGEST_DELIVERY).wait_until_true()
             for server in self.servers:
                 await server.calm()
             if self._all_has_arrived():

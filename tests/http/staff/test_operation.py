@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from troupe.actors.commands.notes import WriteNote
-from troupe.http.access.operations import LogRecord, Portrait
+from troupe.http.access.operations import LogRecord, TreePart
 from troupe.supervision.recent import Operations, RecentRecords
 
 from ...clients import PASSWORD, Stage
@@ -15,7 +15,7 @@ from .members import letter, log, member, world
 pytestmark = pytest.mark.usefixtures("cheap_passwords")
 
 NOW = datetime(2026, 11, 23, 10, 0, tzinfo=UTC)
-TREE: Portrait = {
+TREE: TreePart = {
     "name": "troupe",
     "children": [
         {"name": "http", "state": "running", "starts": 1},

@@ -22,7 +22,7 @@ class _DomainRequests:
     requests: int = 0
 
 
-class DomainPlaces:
+class DomainLimiter:
     """Domains without requests are forgotten."""
 
     def __init__(self, all: int = ALL, of_one_domain: int = OF_ONE_DOMAIN) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import trio
 
 from troupe.actors.kernel.inspection import at_once, in_slices
-from troupe.http.access.streams import SLICE, StreamPortrait, Streams
+from troupe.http.access.streams import SLICE, Streams, StreamSnapshot
 
 from ...clients import Person, Stage
 from .conftest import Edge
@@ -16,7 +16,7 @@ async def test_an_open_stream_has_its_account_its_streams_and_how_far_it_is_behi
 ) -> None:
     async with edge.socket("?stream=user", ada.token) as reader:
         await reader.settle()
-        (seen,) = await in_slices(stage.http_context.streams.portraits(trio.current_time(), 10))
+        (seen,) = await in_slices(stage.http_context.streams.snapshots(trio.current_time(), 10))
         assert (seen.account_id, seen.streams, seen.behind) == (int(ada.id), ("user",), 0)
         assert seen.open >= 0
     await edge.quiet()
@@ -34,13 +34,13 @@ class Open:
     def end(self, why: object) -> None:
         raise NotImplementedError
 
-    def portrait(self, now: float) -> StreamPortrait:
-        return StreamPortrait(None, (), "-", 0.0, self.behind, 0.0)
+    def snapshot(self, now: float) -> StreamSnapshot:
+        return StreamSnapshot(None, (), "-", 0.0, self.behind, 0.0)
 
 
 def test_those_furthest_behind_come_first_and_many_are_looked_at_in_slices() -> None:
     streams = Streams()
     for behind in range(SLICE * 3):
         streams.add(Open(behind))
-    assert [one.behind for one in at_once(streams.portraits(0.0, 2))] == [SLICE * 3 - 1, SLICE * 3 - 2]
-    assert len(list(streams.portraits(0.0, 2))) == 3, "pauses"
+    assert [one.behind for one in at_once(streams.snapshots(0.0, 2))] == [SLICE * 3 - 1, SLICE * 3 - 2]
+    assert len(list(streams.snapshots(0.0, 2))) == 3, "pauses"

@@ -1,6 +1,6 @@
-"""One look at something slow, for all who ask at about the same time.
+"""One run of a slow check, for all who ask at about the same time.
 
-The look runs in a task of its own: those who ask wait for it no longer than they can, and a look that hangs is not
+The check runs in a task of its own: those who ask wait for it no longer than they can, and a check that hangs is not
 begun again. So a database that does not answer holds one task, and not each request.
 """
 
@@ -14,11 +14,11 @@ import trio
 T = TypeVar("T")
 
 
-class SharedLook(Generic[T]):
-    """Calls `look` when someone asks, and keeps what it returned or raised for `kept` seconds."""
+class SharedCheck(Generic[T]):
+    """Calls `check` when someone asks, and keeps what it returned or raised for `kept` seconds."""
 
-    def __init__(self, look: Callable[[], Awaitable[T]], *, kept: float, patience: float) -> None:
-        self._look = look
+    def __init__(self, check: Callable[[], Awaitable[T]], *, kept: float, patience: float) -> None:
+        self._check = check
         self._kept = kept
         self._patience = patience
         self._wanted = trio.Event()
@@ -28,7 +28,7 @@ class SharedLook(Generic[T]):
         self._known_until = 0.0
 
     async def found(self) -> T | None:
-        """Return or raise what a look did now or a moment ago; None if it takes longer than `patience` seconds."""
+        """Return or raise what a check did now or a moment ago; None if it takes longer than `patience` seconds."""
         if trio.current_time() >= self._known_until:
             self._wanted.set()
             with trio.move_on_after(self._patience) as waiting:
@@ -40,14 +40,14 @@ class SharedLook(Generic[T]):
         return self._found
 
     async def run(self) -> None:
-        """Look when it is wanted, for ever."""
+        """Run the check when it is wanted, for ever."""
         self._known_until = 0.0
         while True:
             await self._wanted.wait()
             self._found, self._error = None, None
             try:
-                self._found = await self._look()
-            except Exception as error:  # for those who ask: the next look may work
+                self._found = await self._check()
+            except Exception as error:  # for those who ask: the next check may work
                 self._error = error
             self._known_until = trio.current_time() + self._kept
             self._known.set()

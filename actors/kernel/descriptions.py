@@ -20,7 +20,7 @@ def facts_of(cell: Cell, envelope: Envelope | None) -> dict[str, object]:
     return facts
 
 
-def holdings(actor: Incarnation | None) -> str:
+def held_state(actor: Incarnation | None) -> str:
     """Return the actor's own description. An error in it does not harm the actor."""
     try:
         return actor.describe() if actor is not None else ""

@@ -12,7 +12,7 @@ from collections.abc import Container
 from .cell import Cell
 
 
-class Crowd:
+class CrowdedCells:
     """The crowded cells of a pool. A cell stays in the set until a check finds that it is no longer crowded."""
 
     def __init__(self) -> None:

@@ -1,8 +1,8 @@
 """The number of rows that servers of one registered domain may add here in a day: hostile ones can make up any number.
 
-What a domain sends is done all the same when its share is used up. Only the rows that come along with it are left out.
+What a domain sends is done all the same when its quota is used up. Only the rows that come along with it are left out.
 Shares are counted in memory, by each process: a restart gives each domain a new one. Names below a registered domain
-cost its owner nothing, so all of them share.
+cost its owner nothing, so all of them share one.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from cachetools import TTLCache
 from .rules.domains import registrable
 
 DAY = 86_400.0  # seconds
-COUNTED = 50_000  # shares in memory, of about 200 bytes each
+COUNTED = 50_000  # quotas in memory, of about 200 bytes each
 
 Kind: TypeAlias = Literal["accounts", "emojis", "hashtags", "keys", "schemes", "tombstones", "reports"]
 
@@ -38,22 +38,22 @@ MOST_REVISIONS = 100
 
 
 @dataclass(slots=True)
-class _Share:
+class _Quota:
     used: int = 0
 
 
-class DailyShares:
+class DailyQuotas:
     """One for each process. If too many domains are counted, the oldest counts are forgotten."""
 
     def __init__(self) -> None:
-        self._shares: TTLCache[tuple[Kind, str], _Share] = TTLCache(COUNTED, DAY, timer=trio.current_time)
+        self._quotas: TTLCache[tuple[Kind, str], _Quota] = TTLCache(COUNTED, DAY, timer=trio.current_time)
 
     def __len__(self) -> int:
-        return len(self._shares)
+        return len(self._quotas)
 
     def take(self, kind: Kind, host: str, wanted: int = 1) -> int:
         """Return how many of the wanted rows a host may still add, and count these."""
-        share = self._shares.setdefault((kind, registrable(host)), _Share())
-        granted = max(0, min(wanted, MOST_A_DAY[kind] - share.used))
-        share.used += granted
+        quota = self._quotas.setdefault((kind, registrable(host)), _Quota())
+        granted = max(0, min(wanted, MOST_A_DAY[kind] - quota.used))
+        quota.used += granted
         return granted

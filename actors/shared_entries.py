@@ -16,7 +16,7 @@ ENTRY = 420
 PLACE = 16
 
 
-class Held:
+class CountedEntry:
     """An entry, and the number of windows that hold it."""
 
     __slots__ = ("count", "entry")
@@ -26,13 +26,13 @@ class Held:
         self.count = 1
 
 
-class Holdings:
+class SharedEntries:
     """The entries that windows share. They are counted, because weak references cost more."""
 
     def __init__(self, most: Callable[[], int]) -> None:
         self.most = most  # bytes, which can change
         self.places = 0
-        self._held: dict[int, Held] = {}
+        self._held: dict[int, CountedEntry] = {}
 
     @property
     def weight(self) -> int:
@@ -47,7 +47,7 @@ class Holdings:
         self.places += 1
         held = self._held.get(entry.id)
         if held is None:
-            self._held[entry.id] = Held(entry)
+            self._held[entry.id] = CountedEntry(entry)
             return entry
         held.count += 1
         if held.entry is not entry and held.entry != entry:

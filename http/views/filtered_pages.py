@@ -19,7 +19,7 @@ MOST_READS = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch(Generic[T]):
+class FilteredPage(Generic[T]):
     """Entries that were read together: all their ids, what is shown of them, both newest first, and how many are hidden
     by filters."""
 
@@ -28,7 +28,7 @@ class Stretch(Generic[T]):
     hidden: int
 
 
-async def read_page(page: Page, read: Callable[[Page], Awaitable[Stretch[T]]]) -> Stretch[T]:
+async def read_page(page: Page, read: Callable[[Page], Awaitable[FilteredPage[T]]]) -> FilteredPage[T]:
     """Read a page, and for each entry that is hidden one entry more."""
     whole = latest = await read(page)
     for _ in range(MOST_READS - 1):
@@ -37,11 +37,11 @@ async def read_page(page: Page, read: Callable[[Page], Awaitable[Stretch[T]]]) -
         page = _beyond(page, latest)
         latest = await read(page)
         newer, older = (latest, whole) if page.oldest_first else (whole, latest)
-        whole = Stretch(newer.ids + older.ids, newer.shown + older.shown, newer.hidden + older.hidden)
+        whole = FilteredPage(newer.ids + older.ids, newer.shown + older.shown, newer.hidden + older.hidden)
     return whole
 
 
-def _beyond(page: Page, read: Stretch[T]) -> Page:
+def _beyond(page: Page, read: FilteredPage[T]) -> Page:
     """Return the page of as many entries as are hidden, on the far side of what was read."""
     if page.oldest_first:
         return replace(page, limit=read.hidden, min_id=max(read.ids))

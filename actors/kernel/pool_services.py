@@ -29,7 +29,7 @@ TraceTurn = Callable[[Address, Envelope, AnyTurn], tuple[Envelope, AnyTurn]]
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class PoolServices:
     """The services that all pools share.
 
     `choose` decides which turn is next, and whether other tasks run before it; `observe` sees every turn before and
