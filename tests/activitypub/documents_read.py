@@ -1,7 +1,10 @@
 """How a peer that expands JSON-LD reads a document: names that its context does not declare are lost."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeAlias
+
+Json: TypeAlias = "str | int | float | bool | list[Json] | dict[str, Json] | None"
+Terms = dict[str, str | dict[str, str]]
 
 # Of ActivityStreams and of the two vocabularies that its context includes (ldp and as), as far as they are used here.
 NAMES = """
@@ -21,25 +24,29 @@ MAPS = {"contentMap"}
 
 def undeclared(document: dict[str, Any]) -> set[str]:
     """The names of properties and types that the document uses and its context does not explain."""
-    context = document["@context"]
     known: set[str] = set()
-    for part in context if isinstance(context, list) else [context]:
+    for part in _parts(document):
         known |= KNOWN[part] if isinstance(part, str) else set(part)
     return {name for name in _names(document) if name not in known}
 
 
 def prefixes_without_meaning(document: dict[str, Any]) -> set[str]:
     """The prefixes of terms in the context that are not declared beside them."""
-    context = document["@context"]
-    terms: dict[str, Any] = {}
-    for part in context if isinstance(context, list) else [context]:
+    terms: Terms = {}
+    for part in _parts(document):
         terms |= part if isinstance(part, dict) else {}
     meanings = [one["@id"] if isinstance(one, dict) else one for one in terms.values()]
     used = {meaning.partition(":")[0] for meaning in meanings if "//" not in meaning}
     return used - {"as"} - terms.keys()
 
 
-def _names(value: Any, *, top: bool = True) -> Iterator[str]:
+def _parts(document: dict[str, Any]) -> list[str | Terms]:
+    """The contexts of the document: each is an address, or terms that it declares itself."""
+    context: str | Terms | list[str | Terms] = document["@context"]
+    return context if isinstance(context, list) else [context]
+
+
+def _names(value: Json, *, top: bool = True) -> Iterator[str]:
     if isinstance(value, list):
         for one in value:
             yield from _names(one, top=False)
@@ -50,6 +57,6 @@ def _names(value: Any, *, top: bool = True) -> Iterator[str]:
                 continue
             yield name
             if name == "type":
-                yield one
+                yield str(one)
             elif name not in MAPS:
                 yield from _names(one, top=False)

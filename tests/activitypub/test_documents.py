@@ -21,6 +21,7 @@ from troupe.actors.custom_emojis import CustomEmojis
 from troupe.actors.statuses import ShownStatus
 from troupe.storage.accounts import Account
 from troupe.storage.custom_emojis import CustomEmoji
+from troupe.storage.engine.json_values import JsonObject
 from troupe.storage.media import Media
 from troupe.storage.polls import Option, Poll
 from troupe.storage.statuses import Mention, Status, StatusTag
@@ -58,13 +59,18 @@ def account(name: str = "ann", domain: str | None = None, **facts: Any) -> Accou
     return Account(**values)
 
 
+def status(**facts: Any) -> Status:
+    values: dict[str, Any] = {**NO_STATUS, **facts}
+    return Status(**values)
+
+
 def shown(boosted: ShownStatus | None = None, quoted: ShownStatus | None = None, **facts: Any) -> ShownStatus:
     uri = f"{ANN}/statuses/103"
     links: dict[str, Any] = {"id": 103, "account_id": 1, "uri": uri, "url": "https://troupe.test/@ann/103"}
-    return ShownStatus(Status(**(NO_STATUS | links | facts)), account(), boosted, quoted)
+    return ShownStatus(status(**(links | facts)), account(), boosted, quoted)
 
 
-FAR = ShownStatus(Status(**(NO_STATUS | {"id": 9, "uri": f"{BEN}/statuses/9"})), account("ben", "far.test", id=2))
+FAR = ShownStatus(status(id=9, uri=f"{BEN}/statuses/9"), account("ben", "far.test", id=2))
 MEDIUM: dict[str, Any] = dict.fromkeys(Media.__dataclass_fields__) | {
     "id": 4, "type": "image", "state": "ready", "file": "a.png", "file_type": "image/png", "description": "a tea cup",
     "blurhash": "LEHV6nWB2yk8", "meta": {"original": {"width": 640, "height": 480}, "focus": {"x": 0.5, "y": -0.25}},
@@ -153,7 +159,8 @@ def test_a_server_that_expands_json_ld_loses_nothing(document: dict[str, Any]) -
 
 @pytest.mark.parametrize("activity", ACTIVITIES, ids=lambda activity: activity["type"])
 def test_an_activity_has_an_id_of_its_own_and_says_who_did_what_to_whom(activity: dict[str, Any]) -> None:
-    objects = activity["object"] if isinstance(activity["object"], list) else [activity["object"]]
+    named: str | JsonObject | list[str | JsonObject] = activity["object"]
+    objects = named if isinstance(named, list) else [named]
     names = [one.get("id") if isinstance(one, dict) else one for one in objects]
     assert activity["id"].startswith("https://troupe.test/")
     assert activity["id"] not in names
@@ -307,7 +314,7 @@ def test_the_type_of_an_actor(kind: str, facts: dict[str, Any]) -> None:
 
 
 def test_a_suspended_actor_keeps_its_key_and_nothing_of_its_profile() -> None:
-    facts = {"display_name": "Ann", "note": "<p>hi</p>", "avatar_file": "a.png", "suspended_at": NOW}
+    facts: dict[str, Any] = {"display_name": "Ann", "note": "<p>hi</p>", "avatar_file": "a.png", "suspended_at": NOW}
     found = actor_of(account(**facts), NAMES, "PEM", EMOJIS)
     assert found["suspended"] is True
     assert found["publicKey"]["publicKeyPem"] == "PEM"

@@ -101,7 +101,7 @@ COLLECTIONS: dict[Any, Callable[[list[Any]], Any]] = {
 }
 
 CLASSES = dict(CODEC)
-MESSAGES = {name: kind for name, kind in CLASSES.items() if issubclass(kind, Message)}
+MESSAGES: dict[str, type[Message[Any]]] = {name: kind for name, kind in CLASSES.items() if issubclass(kind, Message)}
 
 
 def derived(base: type[T]) -> Iterator[type[T]]:

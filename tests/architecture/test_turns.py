@@ -64,7 +64,7 @@ def test_each_timeline_has_its_own_turns_and_those_for_statuses(turns: dict[str,
 
 def test_the_server_imports_every_module_that_registers_a_turn(turns: dict[str, set[str]]) -> None:
     written = written_turns()
-    expected = {actor: own | (STATUSES if actor in OF_TIMELINES else set()) for actor, own in written.items()}
+    expected = {actor: own | (STATUSES if actor in OF_TIMELINES else set[str]()) for actor, own in written.items()}
     assert {actor: turns[actor] for actor in expected} == expected
     assert set(turns) - {"EntityActor"} == set(written), "an actor that is made has turns of its own"
 

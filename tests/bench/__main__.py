@@ -11,7 +11,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -117,7 +117,7 @@ def _measured(measures: Measures, only: str = "") -> dict[str, Row]:
 
 
 @contextmanager
-def watched(pid: int, profile: Path | None) -> Iterator[None]:
+def watched(pid: int, profile: Path | None) -> Generator[None]:
     """py-spy beside the server, when a profile is wanted."""
     if profile is None:
         yield

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 Check = Callable[[bytes], None]
-Json = Any
 
 
 class WrongAnswer(AssertionError):
@@ -18,8 +17,8 @@ def page_of(count: int, *fields: str) -> Check:
     """Return a check for a page with this many different items, all of which have these fields."""
 
     def check(body: bytes) -> None:
-        items = _parsed(body)
-        _demand(isinstance(items, list) and len(items) == count, f"not a page of {count}", body)
+        items: list[dict[str, object]] = _parsed(body, list)
+        _demand(len(items) == count, f"not a page of {count}", body)
         _demand(len({item.get("id") for item in items}) == count, "one item twice, or without an id", body)
         missing = [field for field in fields for item in items if not item.get(field)]
         _demand(not missing, f"items without {', '.join(sorted(set(missing)))}", body)
@@ -39,25 +38,28 @@ def entity(**fields: str) -> Check:
     """Return a check for an object whose fields have these values."""
 
     def check(body: bytes) -> None:
-        found = _parsed(body)
+        found: dict[str, object] = _parsed(body, dict)
         for name, value in fields.items():
-            _demand(isinstance(found, dict) and found.get(name) == value, f"{name} is not {value}", body)
+            _demand(found.get(name) == value, f"{name} is not {value}", body)
 
     return check
 
 
 def instance(body: bytes) -> None:
     """Check the description of the server."""
-    found = _parsed(body)
+    found: dict[str, object] = _parsed(body, dict)
     for name in ("domain", "title", "version", "configuration"):
-        _demand(isinstance(found, dict) and bool(found.get(name)), f"no {name}", body)
+        _demand(bool(found.get(name)), f"no {name}", body)
 
 
-def _parsed(body: bytes) -> Json:
+def _parsed(body: bytes, kind: type) -> Any:
+    """Return the JSON of an answer, which is of this kind."""
     try:
-        return json.loads(body)
+        found = json.loads(body)
     except ValueError:
         raise WrongAnswer(f"not JSON: {body[:200]!r}") from None
+    _demand(isinstance(found, kind), f"not a JSON {kind.__name__}", body)
+    return found
 
 
 def _demand(holds: bool, problem: str, body: bytes) -> None:

@@ -7,7 +7,7 @@ import os
 import selectors
 import socket
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 
 from .load import PATIENCE
@@ -142,7 +142,7 @@ class Audience:
 
 
 @contextmanager
-def audience(port: int, tokens: Sequence[str]) -> Iterator[Audience]:
+def audience(port: int, tokens: Sequence[str]) -> Generator[Audience]:
     """A listener for each token, while inside."""
     made = Audience(port, tokens)
     try:

@@ -32,8 +32,8 @@ class Load:
     """The answers of a run."""
 
     seconds: float = 0.0
-    waits: list[float] = field(default_factory=list)  # of each request, in seconds
-    wrong: list[bytes] = field(default_factory=list)  # answers other than 200
+    waits: list[float] = field(default_factory=list[float])  # of each request, in seconds
+    wrong: list[bytes] = field(default_factory=list[bytes])  # answers other than 200
 
     def wait(self, share: float) -> float:
         """The wait that this share of the requests did not exceed."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -109,7 +109,7 @@ def _longest_wait(bench: Bench, look: Look) -> float:
 
 
 @contextmanager
-def _small_requests(bench: Bench) -> Iterator[list[float]]:
+def _small_requests(bench: Bench) -> Generator[list[float]]:
     """Make small requests in a thread, one after the other. Yields what they wait, in seconds."""
     load, caller, over = Load(), Caller(bench.port), threading.Event()
 

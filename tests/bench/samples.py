@@ -31,7 +31,7 @@ class Row:
     name: str
     samples: list[Sample]
     state: str = ""  # warm or cold, where there is a difference
-    remarks: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list[str])
 
     @property
     def median(self) -> Sample:

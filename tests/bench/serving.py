@@ -21,10 +21,10 @@ IDLE_AFTER = 2.0  # seconds
 class Starts:
     """What each start took, and what the server and PostgreSQL then held."""
 
-    listening: list[float] = field(default_factory=list)  # seconds
-    server: list[float] = field(default_factory=list)  # MiB
-    postgres: list[float] = field(default_factory=list)
-    others: list[float] = field(default_factory=list)  # the share of all cores that other programs took meanwhile
+    listening: list[float] = field(default_factory=list[float])  # seconds
+    server: list[float] = field(default_factory=list[float])  # MiB
+    postgres: list[float] = field(default_factory=list[float])
+    others: list[float] = field(default_factory=list[float])  # the share of all cores that others took meanwhile
 
 
 @contextmanager

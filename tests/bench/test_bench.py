@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -51,7 +51,7 @@ def test_a_quick_look_measures_every_row_and_loses_nothing() -> None:
 
 
 @contextmanager
-def listeners(count: int) -> Iterator[tuple[Audience, list[socket.socket]]]:
+def listeners(count: int) -> Generator[tuple[Audience, list[socket.socket]]]:
     """Listeners, and the ends of their sockets at a server."""
     ends: list[socket.socket] = []
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import http.client
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -15,7 +15,7 @@ MOST_CLIENTS = 300
 
 
 @contextmanager
-def crowd(server: Server, count: int) -> Iterator[list[http.client.HTTPConnection]]:
+def crowd(server: Server, count: int) -> Generator[list[http.client.HTTPConnection]]:
     """Connections that are kept open, of which each has had an answer; fewer when the server takes no more."""
     clients: list[http.client.HTTPConnection] = []
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import AsyncIterator, Callable, Generator
+from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial
 from typing import Any
@@ -182,7 +182,7 @@ class Reader:
 
 
 @asynccontextmanager
-async def home_stream(person: Person) -> AsyncIterator[WebSocketConnection]:
+async def home_stream(person: Person) -> AsyncGenerator[WebSocketConnection]:
     """A WebSocket with the person's home timeline."""
     url = f"{person.url.replace('http', 'ws', 1)}/api/v1/streaming?stream=user"
     authorization = [(b"Authorization", f"Bearer {person.token}".encode())]

@@ -4,7 +4,7 @@ import fcntl
 import os
 import random
 import signal
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
@@ -127,7 +127,7 @@ async def people(server: Server) -> list[Person]:
 
 
 @asynccontextmanager
-async def load(site: Site, authors: list[Person]) -> AsyncIterator[tuple[Ledger, list[Writer]]]:
+async def load(site: Site, authors: list[Person]) -> AsyncGenerator[tuple[Ledger, list[Writer]]]:
     """Two writers an author. At the end each has been told of everything that it wrote."""
     ledger = Ledger(site)
     writers = [Writer(site, author, number) for author in authors for number in range(2)]
@@ -147,7 +147,7 @@ async def check_home(person: Person, acknowledged: dict[str, str]) -> None:
 
 
 @contextmanager
-def kept_down(data: Path) -> Iterator[None]:
+def kept_down(data: Path) -> Generator[None]:
     """Hold the lock that starting PostgreSQL takes, so that the server can't have it back before we have seen 503."""
     with (data / "postgres.lock").open("r+") as door:
         fcntl.flock(door, fcntl.LOCK_EX)

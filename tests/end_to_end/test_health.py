@@ -7,7 +7,7 @@ import os
 import signal
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -42,7 +42,7 @@ def is_alive(address: str) -> bool:
 
 
 @contextmanager
-def mute_database() -> Iterator[str]:
+def mute_database() -> Generator[str]:
     """The URL of a database that takes connections and says nothing."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         yield f"postgresql://troupe@127.0.0.1:{listener.getsockname()[1]}/troupe"

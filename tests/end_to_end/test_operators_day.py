@@ -9,7 +9,7 @@ import re
 import shutil
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO
@@ -233,7 +233,7 @@ def attempt(app: Mastodon, text: str) -> Any:
 
 
 @contextmanager
-def locked(data: Path, statement: str) -> Iterator[None]:
+def locked(data: Path, statement: str) -> Generator[None]:
     """A lock in the database that somebody holds."""
     with embedded(data) as postgres, asyncio.Runner(loop_factory=asyncio.SelectorEventLoop) as runner:
         db = runner.run(connect(postgres.dsn, application_name="psql"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import trio
 from trio.testing import wait_all_tasks_blocked
@@ -29,7 +29,7 @@ from troupe.actors.kernel.inspection import ActorSnapshot
 from troupe.actors.kernel.pool_services import TraceTurn
 from troupe.storage.engine.database import Unavailable
 
-Action = Callable[[Any], Any]
+Action = Callable[["Player"], Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +108,10 @@ async def nothing(player: Player) -> None:
     pass
 
 
+def nothing_at_once(player: Player) -> None:
+    pass
+
+
 @dataclass
 class Script:
     """What players do besides their messages; a test replaces what it is about."""
@@ -117,8 +121,8 @@ class Script:
     subscribed: Callable[[Player, Subscriber], object] = lambda player, subscriber: None
     retired: Callable[[Player], object] = lambda player: None
     describe: Callable[[Player], str] = lambda player: f"{len(player.done)} done"
-    loads: list[str] = field(default_factory=list)
-    retirements: list[str] = field(default_factory=list)
+    loads: list[str] = field(default_factory=list[str])
+    retirements: list[str] = field(default_factory=list[str])
 
 
 def words_of(events: Iterable[Event | Logged]) -> list[str]:
@@ -151,6 +155,14 @@ class Listener:
     @property
     def words(self) -> list[str]:
         return words_of(self.events)
+
+
+class MakeKernel(Protocol):
+    """Makes a running kernel with these options."""
+
+    def __call__(
+        self, *, choose: Callable[[Sequence[str]], int] | None = None, trace: TraceTurn | None = None, **options: Any
+    ) -> Awaitable[Kernel]: ...
 
 
 class Kernel:

@@ -10,12 +10,13 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from .acting import Kernel, Listener
+from .acting import Kernel, Listener, MakeKernel
 
 
 def in_virtual_time(test: Callable[..., Awaitable[object]], **kwargs: Any) -> object:
     """`trio.run`, with a clock that jumps to the next deadline as soon as all tasks wait."""
-    return trio.run(test, **{**kwargs, "clock": MockClock(autojump_threshold=0)})
+    kwargs["clock"] = MockClock(autojump_threshold=0)
+    return trio.run(test, **kwargs)
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
@@ -25,7 +26,7 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 
 @pytest.fixture
-def make_kernel(nursery: trio.Nursery) -> Iterator[Callable[..., Awaitable[Kernel]]]:
+def make_kernel(nursery: trio.Nursery) -> Iterator[MakeKernel]:
     """Makes running kernels with options of the test's own; time is virtual."""
     kernels: list[Kernel] = []
 
@@ -42,7 +43,7 @@ def make_kernel(nursery: trio.Nursery) -> Iterator[Callable[..., Awaitable[Kerne
 
 
 @pytest.fixture
-async def kernel(make_kernel: Callable[..., Awaitable[Kernel]]) -> Kernel:
+async def kernel(make_kernel: MakeKernel) -> Kernel:
     return await make_kernel()
 
 

@@ -11,7 +11,7 @@ from trio.testing import wait_all_tasks_blocked
 from troupe.actors.kernel import Address
 from troupe.storage.engine.database import Unavailable
 
-from .acting import Kernel, Player, Said
+from .acting import Kernel, Player, Said, nothing_at_once
 
 
 async def test_the_first_message_wakes_an_actor_and_finds_it_loaded(kernel: Kernel) -> None:
@@ -37,7 +37,7 @@ async def test_an_actor_is_loaded_once_however_many_ask_for_it(kernel: Kernel) -
     kernel.script.load = kernel.pause(1)
     async with trio.open_nursery() as nursery:
         for _ in range(20):
-            nursery.start_soon(kernel.ask, "a", lambda player: None)
+            nursery.start_soon(kernel.ask, "a", nothing_at_once)
     assert kernel.script.loads == ["a"]
 
 

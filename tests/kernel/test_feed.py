@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import weakref
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
@@ -15,7 +15,7 @@ from troupe.actors.kernel import Event, Feed
 from troupe.actors.kernel.feed import CROWDED, HELD, STALLED
 from troupe.actors.kernel.subjects import MEMORY
 
-from .acting import Said, words_of
+from .acting import Listener, Said, words_of
 
 
 class Idler:
@@ -32,7 +32,7 @@ class Idler:
 
 
 @contextmanager
-def at(seconds: float) -> Iterator[None]:
+def at(seconds: float) -> Generator[None]:
     """The time that feeds go by."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(trio, "current_time", lambda: seconds)
@@ -225,7 +225,7 @@ def test_a_subscriber_that_cannot_even_be_cut_is_let_go(make_listener: Any) -> N
 def test_a_subscriber_may_leave_while_it_is_being_served(make_listener: Any) -> None:
     feed, listener = Feed(), make_listener()
 
-    class Leaver(type(listener)):
+    class Leaver(Listener):
         def wake(self, feed: Feed) -> None:
             self.events += [logged.event for logged in feed.read(self, 1)]
             feed.unsubscribe(self)

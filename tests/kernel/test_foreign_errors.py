@@ -12,12 +12,12 @@ from trio.testing import wait_all_tasks_blocked
 
 from troupe.actors.kernel import Address, Crashed, Stopping
 
-from .acting import Kernel, Player, Said, fail_in_clean_up
+from .acting import Action, Kernel, Player, Said, fail_in_clean_up, nothing_at_once
 
 
 def cancelled() -> BaseException:
     """What leaks out of a scope that the turn does not belong to."""
-    return trio.Cancelled._create(source="deadline")
+    return trio.Cancelled._create(source="deadline")  # pyright: ignore[reportPrivateUsage]  # Trio alone makes them
 
 
 FOREIGN = {
@@ -122,7 +122,7 @@ async def test_a_pool_that_is_really_cancelled_ends_with_its_turns_and_loads(ker
     await wait_all_tasks_blocked()
     stopped = 0
 
-    async def ask(key: str, action: Any) -> None:
+    async def ask(key: str, action: Action) -> None:
         nonlocal stopped
         with pytest.raises(Stopping):
             await kernel.ask(key, action)
@@ -133,7 +133,7 @@ async def test_a_pool_that_is_really_cancelled_ends_with_its_turns_and_loads(ker
         askers.start_soon(ask, "waiting", kernel.pause(9))
         await wait_all_tasks_blocked()
         kernel.script.load = kernel.pause(9)
-        askers.start_soon(ask, "loading", lambda player: None)
+        askers.start_soon(ask, "loading", nothing_at_once)
         await wait_all_tasks_blocked()
         life.cancel_scope.cancel()
     assert stopped == 2

@@ -11,14 +11,14 @@ from trio.testing import wait_all_tasks_blocked
 from troupe.actors.kernel import Busy, NotAnswered
 from troupe.actors.kernel.mailbox import CAPACITY, KEPT_FOR_HINTS
 
-from .acting import Kernel, busy
+from .acting import Kernel, busy, nothing_at_once
 
 
 async def test_a_full_mailbox_refuses_asks_and_says_so(kernel: Kernel) -> None:
     await busy(kernel, "a")
     async with trio.open_nursery() as nursery:
         for _ in range(CAPACITY - KEPT_FOR_HINTS):
-            nursery.start_soon(kernel.ask, "a", lambda player: None)
+            nursery.start_soon(kernel.ask, "a", nothing_at_once)
         await wait_all_tasks_blocked()
         with pytest.raises(Busy) as refused:
             await kernel.ask("a", lambda player: None)

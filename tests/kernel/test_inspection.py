@@ -6,7 +6,6 @@ import threading
 from collections.abc import Callable
 from math import inf
 from time import thread_time
-from typing import Any
 
 import pytest
 import trio
@@ -17,7 +16,7 @@ from troupe.actors.kernel import Address, Cell, Crashed, Origin
 from troupe.actors.kernel.cell import CellPhase
 from troupe.actors.kernel.inspection import SLICE, ActorFilter, Inspection, Order, Overview, Slices, at_once
 
-from .acting import Do, Kernel, Player
+from .acting import Do, Kernel, MakeKernel, Player
 
 
 async def wedge(kernel: Kernel, key: str) -> None:
@@ -42,7 +41,7 @@ async def test_a_kind_has_a_row_with_its_numbers(kernel: Kernel) -> None:
     assert (row.restarts, row.quarantined, row.resting) == (0, 0, 0)
 
 
-async def test_restarts_are_counted_of_actors_too_that_have_gone_to_sleep(make_kernel: Any) -> None:
+async def test_restarts_are_counted_of_actors_too_that_have_gone_to_sleep(make_kernel: MakeKernel) -> None:
     kernel = await make_kernel(idle=10)
     with pytest.raises(Crashed):
         await kernel.ask("a", lambda player: 1 / 0)
@@ -100,7 +99,7 @@ async def test_the_first_actors_are_found_behind_many_quiet_ones(kernel: Kernel,
     [
         (ActorFilter(depth=3), {"deep"}), (ActorFilter(oldest=0.5), {"old"}), (ActorFilter(turn=1.5), {"slow"}),
         (ActorFilter(restarts=1), {"torn"}), (ActorFilter(kind="player"), {"deep", "old", "slow", "torn"}),
-        (ActorFilter(kind="home"), set()), (ActorFilter(depth=1, turn=0.5), {"old"}),
+        (ActorFilter(kind="home"), set[str]()), (ActorFilter(depth=1, turn=0.5), {"old"}),
     ],
 )  # fmt: skip
 async def test_actors_are_filtered_by_kind_and_by_least_numbers(

@@ -12,7 +12,7 @@ from trio.testing import wait_all_tasks_blocked
 from troupe.actors.kernel import IDLE, Address, SharedBound
 from troupe.actors.kernel.passivation import AGAIN, SLICE
 
-from .acting import Do, Kernel, Player
+from .acting import Do, Kernel, MakeKernel, Player
 
 
 async def test_an_actor_sleeps_after_ten_idle_minutes(kernel: Kernel) -> None:
@@ -53,7 +53,7 @@ async def test_an_actor_that_is_listened_to_does_not_sleep(kernel: Kernel, make_
     assert "a" not in kernel.pool.cells
 
 
-async def test_an_actor_at_work_or_with_mail_does_not_sleep(make_kernel: Any) -> None:
+async def test_an_actor_at_work_or_with_mail_does_not_sleep(make_kernel: MakeKernel) -> None:
     kernel = await make_kernel(idle=2)
     kernel.tell("a", kernel.pause(20))
     kernel.tell("a", lambda player: player.done.append("kept"))
@@ -68,7 +68,9 @@ async def test_an_actor_at_work_or_with_mail_does_not_sleep(make_kernel: Any) ->
 # The cap
 
 
-async def test_above_the_cap_the_least_recently_used_sleeps_as_soon_as_another_one_wakes(make_kernel: Any) -> None:
+async def test_above_the_cap_the_least_recently_used_sleeps_as_soon_as_another_one_wakes(
+    make_kernel: MakeKernel,
+) -> None:
     kernel = await make_kernel(most_awake=3)
     awake: list[str] = []
     for key in "abcadbe":
@@ -78,7 +80,7 @@ async def test_above_the_cap_the_least_recently_used_sleeps_as_soon_as_another_o
     assert awake == ["a", "ab", "abc", "abc", "acd", "abd", "bde"]
 
 
-async def test_a_crowd_that_wakes_at_once_is_cut_down_to_the_cap_at_once(make_kernel: Any) -> None:
+async def test_a_crowd_that_wakes_at_once_is_cut_down_to_the_cap_at_once(make_kernel: MakeKernel) -> None:
     kernel = await make_kernel(most_awake=100)
     for number in range(3_000):
         kernel.tell(str(number), lambda player: None)
@@ -87,7 +89,7 @@ async def test_a_crowd_that_wakes_at_once_is_cut_down_to_the_cap_at_once(make_ke
     assert len(kernel.pool.cells) == 100
 
 
-async def test_actors_at_work_are_spared_until_their_work_is_done(make_kernel: Any) -> None:
+async def test_actors_at_work_are_spared_until_their_work_is_done(make_kernel: MakeKernel) -> None:
     kernel = await make_kernel(most_awake=3)
     for number in range(20):
         kernel.tell(str(number), kernel.pause(5))
@@ -97,7 +99,7 @@ async def test_actors_at_work_are_spared_until_their_work_is_done(make_kernel: A
     assert len(kernel.pool.cells) == 3
 
 
-async def test_the_cap_spares_those_that_are_listened_to(make_kernel: Any, make_listener: Any) -> None:
+async def test_the_cap_spares_those_that_are_listened_to(make_kernel: MakeKernel, make_listener: Any) -> None:
     kernel = await make_kernel(most_awake=1)
     for key in "abcde":
         await kernel.subscribe(key, make_listener())
@@ -106,7 +108,7 @@ async def test_the_cap_spares_those_that_are_listened_to(make_kernel: Any, make_
     assert set(kernel.pool.cells) == set("abcde")
 
 
-async def test_those_that_are_not_listened_to_any_more_count_again(make_kernel: Any, make_listener: Any) -> None:
+async def test_those_that_are_not_listened_to_any_more_count_again(make_kernel: MakeKernel, make_listener: Any) -> None:
     kernel = await make_kernel(most_awake=1)
     listeners = {key: make_listener() for key in "abc"}
     for key, listener in listeners.items():
@@ -121,7 +123,7 @@ async def test_those_that_are_not_listened_to_any_more_count_again(make_kernel: 
 # A bound that several pools share
 
 
-async def pools_that_hold_three(make_kernel: Any) -> list[Kernel]:
+async def pools_that_hold_three(make_kernel: MakeKernel) -> list[Kernel]:
     kernels: list[Kernel] = []
     bound = SharedBound(lambda: sum(len(kernel.pool.cells) for kernel in kernels) > 3)
     for _ in range(3):
@@ -133,7 +135,7 @@ def awake_in(kernels: list[Kernel]) -> list[str]:
     return ["".join(sorted(kernel.pool.cells)) for kernel in kernels]
 
 
-async def test_of_several_pools_the_least_recently_used_sleeps_at_once(make_kernel: Any) -> None:
+async def test_of_several_pools_the_least_recently_used_sleeps_at_once(make_kernel: MakeKernel) -> None:
     kernels = await pools_that_hold_three(make_kernel)
     awake: list[list[str]] = []
     for place, key in enumerate("abcdefa"):
@@ -145,7 +147,7 @@ async def test_of_several_pools_the_least_recently_used_sleeps_at_once(make_kern
 
 
 async def test_a_pool_whose_actors_are_busy_or_listened_to_leaves_it_to_the_others(
-    make_kernel: Any, make_listener: Any
+    make_kernel: MakeKernel, make_listener: Any
 ) -> None:
     kernels = await pools_that_hold_three(make_kernel)
     for key in "ab":
@@ -163,7 +165,7 @@ async def test_a_pool_whose_actors_are_busy_or_listened_to_leaves_it_to_the_othe
 # In slices
 
 
-async def test_other_tasks_run_between_shedding_actors_after_about_a_millisecond(make_kernel: Any) -> None:
+async def test_other_tasks_run_between_shedding_actors_after_about_a_millisecond(make_kernel: MakeKernel) -> None:
     kernel = await make_kernel(most_awake=1)
     steps = Steps(kernel)
     for number in range(200):

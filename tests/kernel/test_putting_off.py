@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 
 import trio
 from trio.testing import wait_all_tasks_blocked
@@ -11,9 +11,7 @@ from troupe.actors.kernel import Address, Origin
 from troupe.actors.kernel.delivery import MOST_PUT_OFF, SPREAD
 from troupe.actors.kernel.pool_services import PAUSE
 
-from .acting import Action, Kernel, Listener, Player, Said
-
-MakeKernel = Callable[..., Awaitable[Kernel]]
+from .acting import Action, Kernel, Listener, MakeKernel, Player, Said
 
 
 def noting(what: object) -> Action:

@@ -122,5 +122,5 @@ def _run(trail: RequestTrail, request_id: str) -> tuple[list[Step], int]:
 async def test_entries_hold_no_contents(kernel: Kernel) -> None:
     """Neither the message nor its actor is kept alive, and nothing of what it says."""
     await kernel.ask("a", lambda player: "secret")
-    for entry in kernel.runtime.trail._plain:
+    for entry in kernel.runtime.trail._plain:  # pyright: ignore[reportPrivateUsage]  # the entries alone are kept
         assert all(isinstance(part, str | float | int | type | tuple) or part is None for part in entry)

@@ -13,7 +13,7 @@ from troupe.actors.facts import LearnFact, MarkedStatus
 from troupe.actors.kernel import Actor, Address, Crashed, NotAnswered, Quarantined, RestartPolicy, turn
 from troupe.storage.engine.database import Doubtful, Unavailable
 
-from .acting import Do, Kernel, Player, Said
+from .acting import Action, Do, Kernel, Player, Said, nothing_at_once
 
 
 def crash(player: Player) -> NoReturn:
@@ -151,7 +151,7 @@ async def test_who_waits_for_an_actor_is_told_when_it_goes_into_quarantine(kerne
     await crash_often(kernel, "a", 5)
     errors: list[str] = []
 
-    async def ask(action: Any) -> None:
+    async def ask(action: Action) -> None:
         try:
             await kernel.ask("a", action, deadline=trio.current_time() + 60)
         except NotAnswered as error:
@@ -160,7 +160,7 @@ async def test_who_waits_for_an_actor_is_told_when_it_goes_into_quarantine(kerne
     async with trio.open_nursery() as nursery:
         nursery.start_soon(ask, crash_waiting)
         await wait_all_tasks_blocked()
-        nursery.start_soon(ask, lambda player: None)
+        nursery.start_soon(ask, nothing_at_once)
     assert sorted(errors) == ["Crashed", "Quarantined"]
     assert listener.cuts == 1
 

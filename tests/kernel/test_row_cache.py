@@ -24,11 +24,6 @@ class Table:
         return found
 
 
-def kept(cache: RowCache[str], id: int) -> str | None:
-    """The row if it is in memory."""
-    return cache._rows.get(id)
-
-
 @pytest.fixture
 def table() -> Table:
     return Table()
@@ -60,7 +55,7 @@ async def test_the_rows_used_last_are_kept(table: Table) -> None:
     await cache.find_many([1, 2])
     await cache.find(1)
     await cache.find(3)
-    assert (kept(cache, 1), kept(cache, 2), kept(cache, 3)) == ("row 1", None, "row 3")
+    assert (cache.peek(1), cache.peek(2), cache.peek(3)) == ("row 1", None, "row 3")
 
 
 async def test_a_row_dropped_while_it_is_loaded_is_handed_out_but_not_kept(
@@ -73,7 +68,7 @@ async def test_a_row_dropped_while_it_is_loaded_is_handed_out_but_not_kept(
     table.rows[1] = "changed"
     cache.drop(1)
     await trio.sleep(2)
-    assert (kept(cache, 1), kept(cache, 2)) == (None, "row 2")
+    assert (cache.peek(1), cache.peek(2)) == (None, "row 2")
     assert await cache.find(1) == "changed"
 
 
@@ -91,7 +86,7 @@ async def test_a_row_put_while_it_is_loaded_wins_over_the_one_loaded(
     await wait_all_tasks_blocked()
     cache.put(1, "newer")
     await trio.sleep(2)
-    assert (found, kept(cache, 1)) == (["newer"], "newer")
+    assert (found, cache.peek(1)) == (["newer"], "newer")
 
 
 async def test_a_kept_row_dropped_while_others_are_loaded_is_not_missing(
@@ -110,7 +105,7 @@ async def test_a_kept_row_dropped_while_others_are_loaded_is_not_missing(
     cache.drop(1)
     await trio.sleep(2)
     assert found == {1: "row 1", 2: "row 2"}
-    assert kept(cache, 1) is None
+    assert cache.peek(1) is None
 
 
 async def test_a_page_larger_than_the_cache_is_whole(table: Table) -> None:
@@ -129,7 +124,7 @@ async def test_clearing_forgets_rows_being_loaded_too(
     await wait_all_tasks_blocked()
     cache.clear()
     await trio.sleep(2)
-    assert (kept(cache, 1), kept(cache, 2)) == (None, None)
+    assert (cache.peek(1), cache.peek(2)) == (None, None)
 
 
 async def test_a_load_that_fails_leaves_nothing_behind(table: Table) -> None:
@@ -139,4 +134,4 @@ async def test_a_load_that_fails_leaves_nothing_behind(table: Table) -> None:
     cache = RowCache(fail, 10)
     with pytest.raises(LookupError):
         await cache.find(1)
-    assert not cache._loads
+    assert not cache._loads  # pyright: ignore[reportPrivateUsage]  # nothing else shows it

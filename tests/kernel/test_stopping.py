@@ -12,7 +12,7 @@ from trio.testing import wait_all_tasks_blocked
 
 from troupe.actors.kernel import Address, Crashed, NotAnswered, Stopping
 
-from .acting import Kernel, Player
+from .acting import Action, Kernel, Player, nothing_at_once
 
 
 async def test_mail_that_waits_is_handled_before_the_pool_stops(kernel: Kernel) -> None:
@@ -157,6 +157,6 @@ async def stop(kernel: Kernel) -> None:
     await wait_all_tasks_blocked()
 
 
-async def told_stopping(kernel: Kernel, key: str, action: Any = lambda player: None) -> None:
+async def told_stopping(kernel: Kernel, key: str, action: Action = nothing_at_once) -> None:
     with pytest.raises(Stopping):
         await kernel.ask(key, action, deadline=trio.current_time() + 60)

@@ -16,7 +16,7 @@ from troupe.actors.kernel import Actor, Address, Busy, Crashed, Message, Refused
 from troupe.actors.kernel.drainer import BUDGET
 from troupe.actors.kernel.mailbox import CAPACITY, KEPT_FOR_HINTS
 
-from .acting import Do, Kernel, Player, busy
+from .acting import Action, Do, Kernel, MakeKernel, Player, busy, nothing_at_once
 
 WHO = contextvars.ContextVar("WHO", default="unknown")
 
@@ -209,20 +209,23 @@ async def test_turns_do_not_inherit_the_context_of_their_sender(kernel: Kernel) 
 async def test_a_reload_wanted_while_a_turn_waits_comes_after_the_turn_and_before_the_next(kernel: Kernel) -> None:
     await kernel.wake("a")
 
+    def incarnation(player: Player) -> int:
+        return player.cell.incarnation
+
     async def slowly(player: Player) -> int:
         await trio.sleep(5)
-        return player.cell.incarnation
+        return incarnation(player)
 
     incarnations: list[int] = []
 
-    async def ask(action: Any) -> None:
+    async def ask(action: Action) -> None:
         incarnations.append(await kernel.ask("a", action))
 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(ask, slowly)
         await wait_all_tasks_blocked()
         kernel.runtime.resync(Address("player", "a"))
-        nursery.start_soon(ask, lambda player: player.cell.incarnation)
+        nursery.start_soon(ask, incarnation)
     assert incarnations == [1, 2]
 
 
@@ -297,7 +300,7 @@ async def test_a_chain_of_asks_refused_at_once_lets_other_tasks_run_after_about_
     await busy(kernel, "a")
     async with trio.open_nursery() as nursery:
         for _ in range(CAPACITY - KEPT_FOR_HINTS):
-            nursery.start_soon(kernel.ask, "a", lambda player: None)
+            nursery.start_soon(kernel.ask, "a", nothing_at_once)
         await wait_all_tasks_blocked()
         assert await asks_before_another_task_runs(kernel, lambda player: None) <= 10
 
@@ -333,7 +336,7 @@ async def test_a_fan_out_reaches_actors_at_work_and_such_as_are_being_loaded(ker
         assert await kernel.ask(key, lambda player: player.done[-1]) == "all"
 
 
-async def test_the_next_actor_is_a_choice_when_the_runtime_has_a_chooser(make_kernel: Any) -> None:
+async def test_the_next_actor_is_a_choice_when_the_runtime_has_a_chooser(make_kernel: MakeKernel) -> None:
     kernel = await make_kernel(choose=lambda names: names.index(max(names)))
     order: list[str] = []
     for key in "abc":
@@ -397,7 +400,7 @@ async def test_a_subscriber_whose_asker_has_gone_does_not_join(kernel: Kernel, m
     assert kernel.cell("a").subscribers == 0
 
 
-async def asks_before_another_task_runs(kernel: Kernel, action: Any) -> int:
+async def asks_before_another_task_runs(kernel: Kernel, action: Action) -> int:
     """The number of asks in a row, at most 40, that `a` answers or refuses before a task that can run does."""
     asked = 0
     before: list[int] = []

@@ -16,7 +16,7 @@ from troupe.actors.kernel import Address, Cell, Crashed
 from troupe.actors.kernel.errors import Superseded
 from troupe.actors.kernel.watchdog import GRACE, LONGEST_TURN, Watchdog
 
-from .acting import Kernel, Player, Said, fail_in_clean_up
+from .acting import Action, Kernel, Player, Said, fail_in_clean_up, nothing_at_once
 
 LATE = LONGEST_TURN + GRACE + 1
 
@@ -73,7 +73,7 @@ async def test_an_overdue_turn_that_fails_while_it_is_cancelled_crashes_its_acto
 # Turns that shield themselves
 
 
-def shielded(seconds: float, at_the_end: Any = lambda player: None) -> Any:
+def shielded(seconds: float, at_the_end: Action = nothing_at_once) -> Action:
     """A turn or load that can't be cancelled."""
 
     async def shielded(player: Player) -> str:
@@ -214,7 +214,7 @@ class Outside:
 
     def __init__(self, kernel: Kernel) -> None:
         self._watchdog = Watchdog(kernel.runtime.pools, kernel.record)
-        self._watchdog._looked_at = 0.0
+        self.looks(0.0)
 
     def looks(self, *times: float) -> None:
         for instant in times:

@@ -18,7 +18,8 @@ NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
 
 def status(content: str, **more: Any) -> Status:
     plain: dict[str, Any] = dict.fromkeys(Status.__dataclass_fields__)
-    return Status(**(plain | {"id": 103, "account_id": 7, "content": content, "spoiler_text": "", "media": ()} | more))
+    plain |= {"id": 103, "account_id": 7, "content": content, "spoiler_text": "", "media": (), **more}
+    return Status(**plain)
 
 
 def medium(description: str) -> Media:

@@ -1,7 +1,7 @@
 """People, statuses and sessions for the storage tests."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from itertools import count
@@ -112,7 +112,7 @@ def new_id() -> int:
 
 
 @asynccontextmanager
-async def session(dsn: str) -> AsyncIterator[Connection]:
+async def session(dsn: str) -> AsyncGenerator[Connection]:
     """One more connection, on the asyncio side."""
     connection = await connect(dsn, application_name="test")
     try:
@@ -122,7 +122,7 @@ async def session(dsn: str) -> AsyncIterator[Connection]:
 
 
 @asynccontextmanager
-async def transaction(db: Connection) -> AsyncIterator[None]:
+async def transaction(db: Connection) -> AsyncGenerator[None]:
     await db.execute("BEGIN")
     yield
     await db.execute("COMMIT")

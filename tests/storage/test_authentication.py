@@ -13,7 +13,7 @@ from typing import Any
 import asyncpg
 import pytest
 
-from troupe.storage.engine.connect import run
+from troupe.storage.engine.connect import connect, run
 from troupe.storage.engine.embedded import Embedded, embedded
 
 from .conftest import session
@@ -87,7 +87,7 @@ async def answered(server: Embedded, text: str) -> None:
 
 
 async def as_role(server: Embedded, role: str) -> None:
-    await asyncpg.connect(server.dsn.replace("//postgres@", f"//{role}@"))
+    await connect(server.dsn.replace("//postgres@", f"//{role}@"), application_name="test")
 
 
 def test_another_user_of_this_machine_is_refused_even_with_a_way_to_the_socket(cluster_data: Path) -> None:

@@ -36,7 +36,7 @@ def contents(dsn: str) -> dict[str, object]:
     async def main() -> dict[str, object]:
         db = await connect(dsn, application_name="test")
         rows = {name: await db.fetchval(ROWS.format(table=name)) for (name,) in await db.fetch(TABLES)}
-        rows["sequences"] = list(map(tuple, await db.fetch(SEQUENCES)))
+        rows["sequences"] = [tuple(row) for row in await db.fetch(SEQUENCES)]
         await db.close()
         return rows
 

@@ -58,25 +58,37 @@ async def _choose_sign_ups(db: Connection, act: StaffAct) -> None:
     await change_setting(db, act, LIVE_SETTINGS["registrations"], "closed", "open")
 
 
+async def _suspend_domain(db: Connection, act: StaffAct, id: int) -> None:
+    await domains.change(db, act, id, DomainTerms("suspend"))
+
+
+async def _open_network(db: Connection, act: StaffAct, id: int) -> None:
+    await networks.change(db, act, id, NetworkTerms(severity="sign_up_block"))
+
+
+async def _disallow_domain(db: Connection, act: StaffAct, id: int) -> None:
+    await allowances.disallow(db, act, id, limited=True)
+
+
+async def _disable_emoji(db: Connection, act: StaffAct, id: int) -> None:
+    await emojis.change(db, act, id, EmojiChanges(disabled=True))
+
+
+async def _choose_others(db: Connection, act: StaffAct, _: None) -> None:
+    await change_setting(db, act, LIVE_SETTINGS["registrations"], None, "open")
+
+
 @pytest.mark.parametrize(
     ("make", "then", "notice"),
     [
-        (_block_domain, lambda db, act, id: domains.change(db, act, id, DomainTerms("suspend")), BLOCKS),
+        (_block_domain, _suspend_domain, BLOCKS),
         (_block_domain, domains.lift, BLOCKS),
-        (
-            _block_network,
-            lambda db, act, id: networks.change(db, act, id, NetworkTerms(severity="sign_up_block")),
-            BLOCKS,
-        ),
+        (_block_network, _open_network, BLOCKS),
         (_block_network, networks.unblock, BLOCKS),
-        (_allow_domain, lambda db, act, id: allowances.disallow(db, act, id, limited=True), BLOCKS),
-        (_add_emoji, lambda db, act, id: emojis.change(db, act, id, EmojiChanges(disabled=True)), EMOJIS),
+        (_allow_domain, _disallow_domain, BLOCKS),
+        (_add_emoji, _disable_emoji, EMOJIS),
         (_add_emoji, emojis.remove, EMOJIS),
-        (
-            _choose_sign_ups,
-            lambda db, act, id: change_setting(db, act, LIVE_SETTINGS["registrations"], None, "open"),
-            NOTICES["registrations"],
-        ),
+        (_choose_sign_ups, _choose_others, NOTICES["registrations"]),
     ],
 )
 def test_the_server_hears_of_each_act_when_it_is_committed(stage: Stage, make: Any, then: Any, notice: str) -> None:
@@ -84,8 +96,12 @@ def test_the_server_hears_of_each_act_when_it_is_committed(stage: Stage, make: A
 
     async def main() -> list[str]:
         heard = asyncio.Queue[str]()
+
+        def hear(*told: Any) -> None:
+            heard.put_nowait(told[-1])
+
         async with session(stage.dsn) as db, session(stage.dsn) as server:
-            await cast(Any, server).add_listener(CHANNEL, lambda *said: heard.put_nowait(said[-1]))
+            await cast(Any, server).add_listener(CHANNEL, hear)
             act = act_at_command_line(cast(Any, _Ids()), NOW)
 
             async def committed(work: Any, *args: int) -> tuple[Any, str]:

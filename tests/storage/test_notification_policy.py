@@ -198,9 +198,6 @@ def test_a_policy_waits_for_notifications_that_were_decided_before(stage: Stage,
     new = NewNotification(new_id(), ada.id, bob.id, "follow")
     seen: list[int] = []
 
-    async def notify(db: Connection) -> None:
-        await notifications.insert(db, new, stage.now)
-
     async def close(db: Connection) -> None:
         await notification_policy.change(db, ada.id, PolicyChange(not_following="drop"))
         seen.extend(row["id"] for row in await db.fetch("SELECT id FROM notifications"))

@@ -1,7 +1,7 @@
 """No page query scans a table: PostgreSQL explains each over a database with some thousand rows of every kind."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -573,14 +573,21 @@ QUERIES = [
 ]
 
 
+Explain = Callable[[str, tuple[object, ...]], str]
+
+
 @pytest.fixture(scope="module")
-def explain(databases: Databases) -> Iterator[Any]:
+def explain(databases: Databases) -> Iterator[Explain]:
     name = databases.take()
     with asyncio.Runner(loop_factory=asyncio.SelectorEventLoop) as runner:
         db = runner.run(connect(databases.named(name), application_name="test", deadline=60))
         runner.run(db.execute(FILL))
         runner.run(db.execute("ANALYZE"))
-        yield lambda query, args: runner.run(plan_of(db, query, args))
+
+        def explained(query: str, args: tuple[object, ...]) -> str:
+            return runner.run(plan_of(db, query, args))
+
+        yield explained
         runner.run(db.close())
     databases.give_back(name)
 
@@ -594,6 +601,6 @@ async def plan_of(db: Any, query: str, args: tuple[object, ...]) -> str:
 
 
 @pytest.mark.parametrize(("name", "query", "args"), QUERIES, ids=[name for name, _, _ in QUERIES])
-def test_no_page_query_scans_a_table(explain: Any, name: str, query: str, args: tuple[object, ...]) -> None:
+def test_no_page_query_scans_a_table(explain: Explain, name: str, query: str, args: tuple[object, ...]) -> None:
     plan = explain(query, args)
     assert "Seq Scan on" not in plan, f"{name}:\n{plan}"

@@ -272,7 +272,10 @@ async def test_postgresql_restarts_under_load(cluster_data: Path) -> None:
     server = await trio.to_thread.run_sync(lambda: enter(cluster_data, durable=False))
     try:
         async with open_pool(
-            server.dsn, size=4, on_connected=lambda *change: changes.append(change), on_lost=lost.append
+            server.dsn,
+            size=4,
+            on_connected=lambda connected, cause: changes.append((connected, cause)),
+            on_lost=lost.append,
         ) as pool:
             await value(pool, "CREATE TABLE log (text text PRIMARY KEY)")
             stopping = trio.Event()

@@ -1,5 +1,8 @@
 """The prompt loop: callbacks in their order and at once, no task starved, and trio-asyncio as the overrides need it."""
 
+# Not strict: asyncio's methods of a trio-asyncio loop have no complete types.
+# pyright: standard
+
 import asyncio
 import contextvars
 import inspect

@@ -3,7 +3,7 @@
 import os
 import re
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -25,7 +25,7 @@ LEASES = "application_name LIKE 'troupe/lease%' AND datname = current_database()
 
 
 @asynccontextmanager
-async def node(dsn: str, **how: Any) -> AsyncIterator[tuple[Term, ConnectionPool]]:
+async def node(dsn: str, **how: Any) -> AsyncGenerator[tuple[Term, ConnectionPool]]:
     async with (
         hold_term(dsn, **how) as term,
         open_pool(dsn, size=2, application_name=term.application_name, check=term.check) as pool,
@@ -113,7 +113,7 @@ async def test_a_refused_node_has_not_migrated(dsn: str, older: str) -> None:
 
 
 @asynccontextmanager
-async def hold_old_term(dsn: str) -> AsyncIterator[Term]:
+async def hold_old_term(dsn: str) -> AsyncGenerator[Term]:
     """Hold the term as a server of the version before, which does not know the last step."""
     with pytest.MonkeyPatch.context() as patch:
         steps = migrate.migrations()[:-1]

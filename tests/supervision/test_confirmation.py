@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 import pytest
@@ -13,7 +13,7 @@ QUESTION = "Delete @bob for ever?"
 
 
 @contextmanager
-def typed(monkeypatch: pytest.MonkeyPatch, answer: str) -> Iterator[None]:
+def typed(monkeypatch: pytest.MonkeyPatch, answer: str) -> Generator[None]:
     """A terminal at which this answer is typed."""
     keyboard, terminal = os.openpty()
     try:

@@ -3,7 +3,7 @@
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -76,7 +76,7 @@ def older_dsn() -> Iterator[str]:
 
 
 @contextmanager
-def older_server(data: Path) -> Iterator[Embedded]:
+def older_server(data: Path) -> Generator[Embedded]:
     older = programs.find_major(OLD)
     assert older is not None
     cluster = Cluster(data)

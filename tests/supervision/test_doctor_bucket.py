@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -28,7 +28,7 @@ OLD = "Mon, 23 Nov 2015 13:00:00 GMT"
 
 
 @contextmanager
-def web(answer: Answer, date: str = "") -> Iterator[str]:
+def web(answer: Answer, date: str = "") -> Generator[str]:
     """An HTTP server that answers each path, and its address."""
 
     class Handler(BaseHTTPRequestHandler):

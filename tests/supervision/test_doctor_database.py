@@ -8,7 +8,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import cast
 
-import asyncpg
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
@@ -108,7 +107,7 @@ def test_too_few_connections_are_found_and_the_cure_has_the_right_number(facts: 
 
 def test_connections_of_other_programs_are_counted_and_ours_are_not(dsn: str) -> None:
     async def counted() -> int:
-        other = await asyncpg.connect(dsn, server_settings={"application_name": "psql"})
+        other = await connect.connect(dsn, application_name="psql")
         try:
             return (await server_facts(cast("Connection", other))).others
         finally:

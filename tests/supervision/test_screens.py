@@ -7,7 +7,7 @@ import pty
 import subprocess
 import sys
 import termios
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -102,7 +102,7 @@ class Watched:
 
 
 @contextmanager
-def watched(data: Path) -> Iterator[Watched]:
+def watched(data: Path) -> Generator[Watched]:
     one = Watched(data)
     try:
         yield one

@@ -1,7 +1,7 @@
 """`troupe settings`: what is printed, stored and refused."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -152,7 +152,7 @@ def test_a_command_that_waits_for_a_lock_says_for_whose(
 
 
 @contextmanager
-def held_until_said(other: LoneConnection, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+def held_until_said(other: LoneConnection, monkeypatch: pytest.MonkeyPatch) -> Generator[list[str]]:
     """Hold the turn of the commands until one has said that it waits."""
     said, is_said = list[str](), threading.Event()
     monkeypatch.setattr(lock_waits, "_say", lambda text: (said.append(text), is_said.set()))

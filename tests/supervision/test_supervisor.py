@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from itertools import pairwise
 from typing import Any
@@ -69,7 +69,7 @@ class Stage:
         raise self._errors[name]
 
     @asynccontextmanager
-    async def running(self, *children: Child, **options: Any) -> AsyncIterator[Supervisor]:
+    async def running(self, *children: Child, **options: Any) -> AsyncGenerator[Supervisor]:
         """A supervisor in its life; the block's end asks it to stop."""
         supervisor = Supervisor("troupe", list(children), self.record, **options)
         stopping = trio.Event()
