@@ -27,6 +27,7 @@ from .buckets import s3_server
 from .data_folders import copy_data, passable_folder
 from .databases import Databases
 from .kept_connections import CurrentLoop, Loan
+from .made_media import MadeMedia, repeated_media
 from .made_once import made_once
 
 # Settings of the shell that runs the tests are no settings of the servers under test.
@@ -166,6 +167,19 @@ def databases(server: Embedded) -> Iterator[Databases]:
     made = Databases(server.dsn)
     yield made
     made.close()
+
+
+@pytest.fixture(scope="module")
+def media_made_once() -> Iterator[MadeMedia]:
+    """What runs media processes for the tests of a module: one for each file and task, whose results are copied."""
+    with repeated_media() as made:
+        yield made
+
+
+@pytest.fixture
+def each_in_a_process(media_made_once: MadeMedia, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have each medium made in a process, for tests of what becomes of such processes."""
+    monkeypatch.setattr(media_made_once, "every", True)
 
 
 @pytest.fixture(scope="session")

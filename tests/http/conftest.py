@@ -40,6 +40,7 @@ from .. import clients
 from ..buckets import new_bucket
 from ..clients import STAFF, Client, Letterbox, Person, Stage
 from ..kept_connections import Loan
+from ..made_media import MadeMedia
 from ..previews.site import Site, site
 from ..signing import a_key
 from ..two_paths import watched_paths
@@ -130,6 +131,7 @@ async def stage(
     options: dict[str, Any],
     connections: int,
     without_probe: None,
+    media_made_once: MadeMedia,
     fast_path: str,
     store_options: dict[str, Any],
     monkeypatch: pytest.MonkeyPatch,

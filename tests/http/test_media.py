@@ -281,6 +281,7 @@ async def test_a_process_that_comes_to_no_result_is_a_500(
     assert left(stage) == []
 
 
+@pytest.mark.usefixtures("each_in_a_process")
 async def test_a_process_that_takes_too_long_is_killed(
     stage: Stage, ada: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:

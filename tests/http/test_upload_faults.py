@@ -176,6 +176,7 @@ async def test_an_image_whose_process_was_killed_is_tried_again_while_its_upload
     assert told(stage, "media.failed")[-1]["error"] == "killed by signal 11 (SIGSEGV)"
 
 
+@pytest.mark.usefixtures("each_in_a_process")
 async def test_a_film_waits_while_the_disk_is_full_and_gets_ready_when_it_is_not(
     stage: Stage, ada: Person, processes: Processes
 ) -> None:
@@ -249,14 +250,17 @@ async def test_an_upload_that_lies_there_as_a_folder_does_not_end_the_server(sta
 async def test_an_account_in_quarantine_delays_no_film_of_other_accounts(
     stage: Stage, ada: Person, bob: Person, processes: Processes
 ) -> None:
+    held = trio.Event()
+    processes.happens = lambda job, number: held if number == 1 else None
     id = await sent(ada)
     await until(lambda: processes.count("film") == 1)
     cell = stage.http_context.runtime.pools["account"].cell(ada.id)
     cell.phase, cell.release_at = CellPhase.QUARANTINED, trio.current_time() + 3600
+    held.set()
     films = [await sent(bob) for _ in range(2)]
     for one in films:
         assert (await state(bob, one)).status == 200
-    assert any(facts["error"].startswith("Quarantined") for facts in told(stage, "media.retry"))
+    await until(lambda: any(facts["error"].startswith("Quarantined") for facts in told(stage, "media.retry")))
     stage.http_context.runtime.pools["account"].recovery.release(cell)
     assert (await state(ada, id)).status == 200
     assert processes.count("film") == 3  # its film was not made a second time

@@ -26,6 +26,8 @@ from ..http.uploading import animation, picture
 
 MIB = 1024 * 1024
 
+pytestmark = pytest.mark.usefixtures("media_made_once")
+
 
 @pytest.fixture
 def data(folder: tuple[Path, str]) -> Iterator[Path]:
