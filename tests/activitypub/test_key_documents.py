@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from troupe.actors.activitypub.key_documents import KEYS, LONGEST_MULTIBASE, keys_of_actor, pem_of
 from troupe.actors.activitypub.keys import public_pem
-from troupe.actors.activitypub.public_keys import UnusableKey
+from troupe.actors.activitypub.requests import UnusableKey
 
 from ..multikeys import base58, multibase, multikey
 from ..signing import private_key

@@ -14,7 +14,8 @@ from trio.testing import wait_all_tasks_blocked
 from troupe.actors.account import AccountActor
 from troupe.actors.kernel import Address, Cell, Crashed
 from troupe.actors.kernel.errors import Superseded
-from troupe.actors.kernel.watchdog import GRACE, LONGEST_TURN, Watchdog
+from troupe.actors.kernel.watchdog import GRACE, Watchdog
+from troupe.actors.kernel.work import LONGEST_TURN
 
 from .acting import Action, Kernel, Player, Said, fail_in_clean_up, nothing_at_once
 
