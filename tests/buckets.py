@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from functools import cache
 from typing import Any
@@ -18,7 +18,7 @@ KEYS = {"s3_access_key": "test", "s3_secret_key": "test"}
 
 
 @contextmanager
-def s3_server() -> Iterator[str]:
+def s3_server() -> Generator[str]:
     """Run the server, and return its address."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any, cast
 
 import trio
-from quart.testing import make_test_body_with_headers
+from quart.testing import make_test_body_with_headers  # pyright: ignore[reportUnknownVariableType]  # takes open dicts
 from quart.typing import TestClientProtocol
 from quart_trio import QuartTrio
 
@@ -78,7 +78,8 @@ class Client:
             found = self._stage.fast.first(data, ADDRESS)
             if found is not None:
                 return await compared(self._stage.app.asgi_app, data, found[0])
-        response = await self._browser.open(path, method=method, headers=headers, **how)
+        # `open` takes open dicts.
+        response = await self._browser.open(path, method=method, headers=headers, **how)  # pyright: ignore[reportUnknownMemberType]
         return Reply(response.status_code, response.headers, cast(bytes, await response.get_data()))
 
     async def get(self, path: str, **how: Any) -> Reply:
@@ -185,7 +186,9 @@ class Stage:
 
     async def application(self, secret: str = "application secret", **more: Any) -> Application:
         id, now = self.http_context.ids.next(), self.http_context.clock.now()
-        facts = {"name": "Test app", "website": None, "redirect_uris": ("https://app.example/cb",), "scopes": SCOPES}
+        facts: dict[str, Any] = {
+            "name": "Test app", "website": None, "redirect_uris": ("https://app.example/cb",), "scopes": SCOPES,
+        }  # fmt: skip
         application = Application(
             id=id, client_id=f"client-{id}", secret_hash=hash_of(secret), created_at=now, **(facts | more)
         )

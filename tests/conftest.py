@@ -10,7 +10,7 @@ import shutil
 import signal
 import tempfile
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
@@ -204,7 +204,7 @@ def loan(dsn: str, databases: Databases, monkeypatch: pytest.MonkeyPatch) -> Loa
     Pools ask it too. Set `over` before they close, and the connections serve the next test.
     """
     loan = databases.loan(dsn)
-    monkeypatch.setattr(asyncpg, "connect", partial(asyncpg.connect, loop=CurrentLoop()))
+    monkeypatch.setattr(asyncpg, "connect", partial(vars(asyncpg)["connect"], loop=CurrentLoop()))
     monkeypatch.setattr(pool, "connect", loan.connect)
     return loan
 
@@ -217,7 +217,7 @@ def bare_dsn(databases: Databases) -> Iterator[str]:
 
 
 @contextmanager
-def _copy(data: Path) -> Iterator[Path]:
+def _copy(data: Path) -> Generator[Path]:
     """A copy of a data directory."""
     with passable_folder() as path:
         copy_data(data, path)

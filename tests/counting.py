@@ -36,7 +36,7 @@ class Counting:
 def note_statements(monkeypatch: pytest.MonkeyPatch, counts: Callable[[str], bool]) -> list[str]:
     """Return a list that gets the statements of every connection that is opened from now on."""
     asked: list[str] = []
-    connect = pool.connect
+    connect = vars(pool)["connect"]  # as the fixture `loan` may have replaced it
 
     async def counted(*args: Any, **more: Any) -> Any:
         return Counting(await connect(*args, **more), asked, counts)

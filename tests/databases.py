@@ -10,7 +10,7 @@ that is half of what it costs.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
 from itertools import count
 from typing import Any, TypeVar
@@ -109,7 +109,7 @@ class Databases:
         self.runner.close()
 
     @contextmanager
-    def bare(self) -> Iterator[str]:
+    def bare(self) -> Generator[str]:
         """A database with nothing in it, dropped at the end; its name."""
         name = f"bare_{next(self._numbers)}"
         self._administer(f"CREATE DATABASE {name}")

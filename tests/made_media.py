@@ -6,7 +6,7 @@ job that has the same file, task and settings. A process takes a tenth of a seco
 
 import hashlib
 import os
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -66,7 +66,7 @@ _made = MadeMedia()
 
 
 @contextmanager
-def repeated_media() -> Iterator[MadeMedia]:
+def repeated_media() -> Generator[MadeMedia]:
     """Have media processes run by the one object of this process of a run."""
     before, process.run = process.run, _made
     try:

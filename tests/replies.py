@@ -12,7 +12,7 @@ from werkzeug.datastructures import Headers
 class Reply:
     """A response, read to its end."""
 
-    def __init__(self, status: int, headers: Any, body: bytes) -> None:
+    def __init__(self, status: int, headers: Headers, body: bytes) -> None:
         self.status = status
         self.headers = headers
         self.body = body

@@ -1,7 +1,7 @@
 """File systems that are as small as a test wants them, in memory. Mounting needs root; without it the test fails."""
 
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from troupe.storage.engine.faults import free_bytes
 
 
 @contextmanager
-def small_disk(folder: Path, size: str, **options: str) -> Iterator[Path]:
+def small_disk(folder: Path, size: str, **options: str) -> Generator[Path]:
     """A file system at a folder, which is made if need be."""
     folder.mkdir(parents=True, exist_ok=True)
     words = ",".join(f"{name}={value}" for name, value in {"size": size, **options}.items())

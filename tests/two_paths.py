@@ -11,7 +11,7 @@ one instant. But it shows what connections do, which these comparisons do not. S
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import AsyncGenerator, Awaitable
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from urllib.parse import unquote
@@ -67,7 +67,7 @@ _comparison = ContextVar[Comparison | None]("_comparison", default=None)
 
 
 @asynccontextmanager
-async def watched_paths() -> AsyncIterator[None]:
+async def watched_paths() -> AsyncGenerator[None]:
     """Let comparisons see the requests of both paths, also in tests that undo all their patches."""
     with pytest.MonkeyPatch.context() as patch:
         for module in (fast_path, framework):

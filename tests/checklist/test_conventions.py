@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from troupe.actors.activitypub.vocabulary import is_list, is_object
 from troupe.http.endpoints import all_endpoints
 from troupe.http.router import Endpoint
 
@@ -28,10 +29,10 @@ def endpoints(method: str) -> Iterator[Endpoint]:
 
 def ids_in(value: Any) -> Iterator[Any]:
     """Every value under a key that names an id, wherever it stands."""
-    if isinstance(value, list):
+    if is_list(value):
         for one in value:
             yield from ids_in(one)
-    elif isinstance(value, dict):
+    elif is_object(value):
         for key, one in value.items():
             if key == "id" or key.endswith(("_id", "_ids")):
                 yield from one if isinstance(one, list) else [one]

@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+from troupe.actors.activitypub.vocabulary import is_list
+
 from ..clients import Client, Person, Stage, ids, link
 from ..emojis import add_emoji
 from .rows import rows
@@ -137,7 +139,7 @@ async def test_trends_need_no_token_and_name_nothing_that_staff_has_not_allowed(
 async def test_custom_emoji_are_a_list_of_all_that_statuses_and_accounts_show(stage: Stage, ada: Person) -> None:
     await add_emoji(stage, "cat")
     listed = await entry(stage.anybody(), "/api/v1/custom_emojis")
-    assert isinstance(listed, list)
+    assert is_list(listed)
     codes = {emoji["shortcode"] for emoji in listed}
     assert codes == {"cat"}
     await ada.put("/api/v1/accounts/update_credentials", {"display_name": "Ada :cat:"})

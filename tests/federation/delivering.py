@@ -15,6 +15,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 
 from troupe.actors.activitypub.requests import digest_of
 from troupe.actors.activitypub.signatures import SigningKey, sign
+from troupe.actors.activitypub.vocabulary import is_object
 from troupe.actors.effects.received_activities import INBOX
 
 from ..clients import Reply, Stage
@@ -47,7 +48,7 @@ async def deliver(
     `body` is sent in place of the signed one, and `headers` in place of the signed ones; None leaves one out.
     """
     signed = activity if isinstance(activity, bytes) else json.dumps(activity).encode()
-    actor = signer or (activity["actor"] if isinstance(activity, dict) else "")
+    actor = signer or (activity["actor"] if is_object(activity) else "")
     by = SigningKey(key_id or f"{actor}#main-key", key or private_key())
     sent: dict[str, str | None] = {"Host": HOME.partition("://")[2], "Content-Type": DOCUMENT}
     sent |= sign(by, method, f"{HOME}{signed_path or path}", signed, (at or datetime.now(UTC)) - late, scheme)

@@ -89,7 +89,7 @@ class ForeignServer:
 
     def note(self, author: dict[str, Any], path: str, content: str = "<p>hello</p>", **changes: Any) -> dict[str, Any]:
         """Serve a public note on its author's host, and return its document."""
-        parts = urlsplit(author["id"])
+        parts = urlsplit(str(author["id"]))
         uri = f"{parts.scheme}://{parts.netloc}{path}"
         document = {
             "@context": CONTEXT, "id": uri, "type": "Note", "attributedTo": author["id"], "to": [PUBLIC],

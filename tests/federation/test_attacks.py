@@ -25,7 +25,8 @@ from .peer import ForeignServer
 async def mentioned(stage: Stage, eve: dict[str, Any], **changes: Any) -> dict[str, Any]:
     """Deliver a post of eve's that names ada, and return its document."""
     tag = {"type": "Mention", "href": f"{HOME}/users/ada", "name": "@ada@home.test"}
-    document = note(eve, **{"to": [eve["followers"]], "cc": [f"{HOME}/users/ada"], "tag": [tag]} | changes)
+    parts: dict[str, Any] = {"to": [eve["followers"]], "cc": [f"{HOME}/users/ada"], "tag": [tag]}
+    document = note(eve, **parts | changes)
     await take(stage, create(eve, document))
     return document
 

@@ -91,16 +91,16 @@ async def test_an_actor_may_have_either_type(ada: Person, peer: ForeignServer, c
     assert len(await search(ada, peer.url("/users/eve"))) == 1
 
 
-@pytest.mark.parametrize(
-    "reshaped",
-    [
-        {"@graph": [{"id": "x"}]},
-        {"@included": []},
-        {"@reverse": {"publicKey": {}}},
-        {"endpoints": {"@reverse": {"sharedInbox": "x"}}},
-        {"tag": [{"x": {"@graph": []}}]},
-    ],
-)
+RESHAPED: list[dict[str, object]] = [
+    {"@graph": [{"id": "x"}]},
+    {"@included": []},
+    {"@reverse": {"publicKey": {}}},
+    {"endpoints": {"@reverse": {"sharedInbox": "x"}}},
+    {"tag": [{"x": {"@graph": []}}]},
+]
+
+
+@pytest.mark.parametrize("reshaped", RESHAPED)
 async def test_class_4_a_document_that_reshapes_linked_data_is_refused(
     stage: Stage, ada: Person, peer: ForeignServer, reshaped: dict[str, Any]
 ) -> None:
@@ -198,7 +198,8 @@ async def test_class_9_a_host_that_moves_inside_between_two_requests_is_not_aske
         return next(addresses)
 
     client = stage.http_context.outgoing
-    monkeypatch.setattr(client._network, "_resolve", rebinding)
+    network = client._network  # pyright: ignore[reportPrivateUsage]  # the client's own, with the fetcher behind it
+    monkeypatch.setattr(network, "_resolve", rebinding)
     await client.check("https://evil.example/users/eve")
     with pytest.raises(DocumentMissing):
         await stage.http_context.federation.fetcher.fetch("https://evil.example/users/eve")
@@ -327,7 +328,8 @@ async def test_texts_are_made_safe(ada: Person, peer: ForeignServer) -> None:
 
 
 async def test_class_34_new_servers_of_one_domain_are_bounded(stage: Stage, peer: ForeignServer) -> None:
-    discoveries = stage.http_context.federation.resolver._discoveries
+    resolver = stage.http_context.federation.resolver
+    discoveries = resolver._discoveries  # pyright: ignore[reportPrivateUsage]  # as if it had found as many accounts
     admitted = 0
     for number in range(100_000):
         try:
@@ -338,7 +340,7 @@ async def test_class_34_new_servers_of_one_domain_are_bounded(stage: Stage, peer
     assert admitted == 10
     for number in range(20_000):
         discoveries.admit(f"evil{number}.example")
-    assert len(discoveries._windows) <= 10_000
+    assert len(discoveries._windows) <= 10_000  # pyright: ignore[reportPrivateUsage]  # no other code counts them
 
 
 async def test_class_34_slow_servers_of_one_domain_leave_others_their_places(

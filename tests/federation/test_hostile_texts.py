@@ -62,7 +62,9 @@ def odd_posts(eve: dict[str, Any], peer: ForeignServer) -> list[tuple[str, dict[
 
     for what, value in HOSTILE.items():
         for place in POST:
-            add(f"{what} as {place}", **{"type": "Question" if place in ("oneOf", "endTime") else "Note", place: value})
+            kind = "Question" if place in ("oneOf", "endTime") else "Note"
+            odd: dict[str, Any] = {"type": kind, place: value}
+            add(f"{what} as {place}", **odd)
         for place in ATTACHMENT:
             picture = {"type": "Document", "mediaType": "image/png", "url": peer.url("/a.png")} | {place: value}
             add(f"{what} as {place} of a file", attachment=[picture])

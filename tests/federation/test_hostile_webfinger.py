@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from troupe.actors.activitypub.vocabulary import is_list, is_object
 from troupe.actors.federation.webfinger import Handle, handle_from
 
 from ..clients import Person, Stage
@@ -85,10 +86,8 @@ async def test_an_answer_without_an_actor_finds_nothing(
 ) -> None:
     """Those of OStatus among them: removed protocols are not resolvable."""
     eve = peer.person("eve")
-    if isinstance(links, list):
-        links = [
-            {**one, "href": eve["id"]} if isinstance(one, dict) and one.get("href") == "EVE" else one for one in links
-        ]
+    if is_list(links):
+        links = [{**one, "href": eve["id"]} if is_object(one) and one.get("href") == "EVE" else one for one in links]
     peer.handle("eve", None, None, links=links)
     assert await search(ada, f"eve@{peer.domain}") == []
     assert await stage.rows(ACCOUNTS) == []

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from troupe.actors.activitypub.notes import blurhash_of
+from troupe.actors.activitypub.vocabulary import is_list, is_object
 
 from ..checklist.rows import rows
 from ..clients import Person, Stage
@@ -92,9 +93,9 @@ async def test_the_addresses_say_who_may_see_it(
     stage: Stage, ada: Person, peer: ForeignServer, to: Any, cc: Any, visibility: str
 ) -> None:
     def addressed(one: Any) -> Any:
-        if isinstance(one, list):
+        if is_list(one):
             return [addressed(each) for each in one]
-        if isinstance(one, dict):
+        if is_object(one):
             return {"id": addressed(one["id"])}
         return peer.url("/users/eve/followers") if one == "FOLLOWERS" else one
 
@@ -117,11 +118,12 @@ async def test_a_poll_has_the_counts_that_are_told(stage: Stage, ada: Person, pe
         return {"type": "Note", "name": name, "replies": {"type": "Collection", "totalItems": votes}}
 
     options = [choice("tea", 3), choice("coffee", 4)]
-    poll = {"type": "Question", "oneOf": options, "endTime": "2099-01-01T00:00:00Z", "votersCount": 7}
+    poll: dict[str, Any] = {"type": "Question", "oneOf": options, "endTime": "2099-01-01T00:00:00Z", "votersCount": 7}
     shown = await stored(stage, ada, peer, **poll)
     assert [one["votes_count"] for one in shown["poll"]["options"]] == [3, 4]
     assert (shown["poll"]["voters_count"], shown["poll"]["multiple"]) == (7, False)
-    told = note(eve, cc=[f"{HOME}/users/ada"], **poll | {"oneOf": [choice("tea", 30), options[1]], "votersCount": 34})
+    poll["oneOf"], poll["votersCount"] = [choice("tea", 30), options[1]], 34
+    told = note(eve, cc=[f"{HOME}/users/ada"], **poll)
     await take(stage, act(eve, "Update", told))
     shown = (await ada.get(f"/api/v1/statuses/{shown['id']}")).json
     assert ([one["votes_count"] for one in shown["poll"]["options"]], shown["edited_at"]) == ([30, 4], None)

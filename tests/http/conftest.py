@@ -88,7 +88,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run tests with sockets with the fast path and without it, others with a comparison; some with both stores too."""
     if "stage" not in metafunc.fixturenames:
         return
-    chosen = metafunc.config.getoption("--fast-path")
+    chosen = str(metafunc.config.getoption("--fast-path"))
     ways = {chosen: chosen}  # the value of the fixture by its name in the id of the test
     if chosen == "both":
         ways = {"on": "on", "off": "off"} if "both_ways" in metafunc.fixturenames else {"both": "on"}

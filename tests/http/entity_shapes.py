@@ -1,15 +1,20 @@
 """Which keys and types the entities have."""
 
 import re
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+from troupe.actors.activitypub.vocabulary import is_object
 
 ID = r"^\d+$"
 INSTANT = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$"
 DAY = r"^\d{4}-\d\d-\d\d$"
 URL = r"^https?://"
 
+# A type, a pattern of texts, null, one of several, or an object with these keys.
+Shape: TypeAlias = "type[object] | str | tuple[Shape, ...] | Mapping[str, Shape] | None"
 
-ACCOUNT: dict[str, Any] = {
+ACCOUNT: dict[str, Shape] = {
     "id": ID, "username": str, "acct": str, "url": URL, "uri": URL, "display_name": str, "note": str, "avatar": URL,
     "avatar_static": URL, "avatar_description": str, "header": URL, "header_static": URL, "header_description": str,
     "locked": bool, "fields": list, "emojis": list, "bot": bool, "group": bool, "discoverable": bool, "indexable": bool,
@@ -19,7 +24,8 @@ ACCOUNT: dict[str, Any] = {
 }  # fmt: skip
 
 
-CREDENTIAL_ACCOUNT: dict[str, Any] = ACCOUNT | {
+CREDENTIAL_ACCOUNT: dict[str, Shape] = {
+    **ACCOUNT,
     "follow_requests_count": int,
     "source": {
         "note": str, "fields": list, "privacy": "^(public|unlisted|private|direct)$", "sensitive": bool,
@@ -30,7 +36,7 @@ CREDENTIAL_ACCOUNT: dict[str, Any] = ACCOUNT | {
 }  # fmt: skip
 
 
-def differences(value: Any, shape: Any, at: str = "$") -> list[str]:
+def differences(value: object, shape: Shape, at: str = "$") -> list[str]:
     """Where a value is not of a shape."""
     match shape:
         case None:
@@ -38,8 +44,8 @@ def differences(value: Any, shape: Any, at: str = "$") -> list[str]:
         case tuple():
             found = [differences(value, one, at) for one in shape]
             return [] if [] in found else found[0]
-        case dict():
-            if not isinstance(value, dict):
+        case Mapping():
+            if not is_object(value):
                 return [f"{at} is {value!r}, not an object"]
             keys = [f"{at}.{key} is {word}" for word, keys in _keys(value, shape) for key in keys]
             return keys + [
@@ -52,5 +58,5 @@ def differences(value: Any, shape: Any, at: str = "$") -> list[str]:
             return [] if type(value) is shape else [f"{at} is {value!r}, not {shape.__name__}"]
 
 
-def _keys(value: dict[str, Any], shape: dict[str, Any]) -> list[tuple[str, list[str]]]:
+def _keys(value: dict[str, Any], shape: Mapping[str, Shape]) -> list[tuple[str, list[str]]]:
     return [("missing", sorted(shape.keys() - value)), ("too much", sorted(value.keys() - shape))]

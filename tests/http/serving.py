@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import ssl
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from functools import cache
 from pathlib import Path
@@ -50,7 +50,7 @@ class Serving:
 
 
 @asynccontextmanager
-async def serving(stage: Stage, grace: float = GRACE, **how: Any) -> AsyncIterator[Serving]:
+async def serving(stage: Stage, grace: float = GRACE, **how: Any) -> AsyncGenerator[Serving]:
     """Serve until the block ends."""
     assert stage.both_ways, "what connections do is seen with and without the fast path: use the fixture both_ways"
     how.setdefault("fast", FastRequests(FastPath(stage.http_context).answer) if stage.fast_path else None)

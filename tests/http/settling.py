@@ -90,6 +90,9 @@ class Phone:
     def present(self) -> str:
         return self._totp.at(self._stage.http_context.clock.now())
 
+    def of_step(self, step: int) -> str:
+        return self._totp.generate_otp(step)
+
 
 def secret_in(page: Reply) -> str:
     return re.findall(r'<code class="code" id="secret">(\w+)</code>', page.text)[0]

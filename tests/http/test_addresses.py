@@ -117,7 +117,11 @@ async def test_connections_of_one_address_beyond_the_limit_get_503(stage: Stage)
         return stream
 
     told: list[str] = []
-    async with serving(stage, rules=lambda: PROXIED, record=lambda event, **_: told.append(event)) as server:
+
+    def note(event: str, **_: object) -> None:
+        told.append(event)
+
+    async with serving(stage, rules=lambda: PROXIED, record=note) as server:
         open_ones = [await connect(server, b"2001:db8::%d" % number) for number in (1, 2)]
         for stream in open_ones:
             assert (await stream.receive_some()).startswith(b"HTTP/1.1 200")

@@ -130,7 +130,11 @@ async def test_a_client_does_not_choose_its_address(stage: Stage, adm: Person) -
 
 async def test_a_block_ends_at_its_time(stage: Stage, adm: Person, monkeypatch: pytest.MonkeyPatch) -> None:
     now = datetime.now(UTC)
-    monkeypatch.setattr(SystemClock, "now", lambda self: now)
+
+    def standing(_: SystemClock) -> datetime:
+        return now
+
+    monkeypatch.setattr(SystemClock, "now", standing)
     await adm.post(BLOCKS, {"ip": "192.0.2.1", "severity": "no_access", "expires_in": "60"})
     await adm.post(BLOCKS, {"ip": "192.0.2.0/24", "severity": "sign_up_block"})
     assert (await stage.anybody().get("/health", **sent_by("192.0.2.1"))).status == 403

@@ -31,7 +31,11 @@ async def test_clients_beyond_the_limit_get_503_until_some_have_left(
 ) -> None:
     leave_few(monkeypatch)
     told: list[str] = []
-    async with serving(stage, record=lambda event, **_: told.append(event)) as server:
+
+    def note(event: str, **_: object) -> None:
+        told.append(event)
+
+    async with serving(stage, record=note) as server:
         connected = [await server.connect() for _ in range(30)]
         answer = await say(server.port, request(b"GET /api/v1/instance"))
         head, _, body = answer.partition(b"\r\n\r\n")
@@ -60,7 +64,10 @@ async def test_those_that_are_refused_and_say_nothing_are_not_kept(
 def test_connections_leave_some_descriptors_to_files_and_both_some_to_the_server(
     limit: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(resource, "getrlimit", lambda _: (limit, limit))
+    def limits(_: int) -> tuple[int, int]:
+        return limit, limit
+
+    monkeypatch.setattr(resource, "getrlimit", limits)
     connections, files = descriptors.end_of_connections(), descriptors.end_of_files()
     whole = descriptors.WANTED if limit == resource.RLIM_INFINITY else limit
     assert whole / 4 <= connections <= files - whole // 8

@@ -108,7 +108,7 @@ async def test_a_right_password_forgives_no_wrong_ones(
 ) -> None:
     """A thief with an account of his own gets no more tries by signing in to that one."""
     thief = Guest(stage, application, AT_HOME)
-    statuses = []
+    statuses: list[int] = []
     for _ in range(FAILED_SIGN_INS.limit + 1):
         statuses.append((await thief.grant("bob", "wrong")).status)
         await thief.grant("ada", PASSWORD)

@@ -67,10 +67,10 @@ def sample(model: type[Input]) -> dict[str, object]:
 
 
 def placed(path: tuple[str, ...], value: object) -> dict[str, object]:
-    tree = value
-    for name in reversed(path):
-        tree = {name: tree}
-    return tree if isinstance(tree, dict) else {}
+    if not path:
+        return {}
+    name, *below = path
+    return {name: placed(tuple(below), value) if below else value}
 
 
 async def test_unreadable_parameters_are_refused_where_they_are_read(stage: Stage, ada: Person) -> None:

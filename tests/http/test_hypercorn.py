@@ -70,7 +70,7 @@ def test_h11_reads_heads_and_trailers_by_the_method_that_is_overridden() -> None
 def test_hypercorn_asks_for_a_change_of_protocol_in_one_place() -> None:
     source = inspect.getsource(H11Protocol)
     assert source.count("raise H2CProtocolRequiredError") == source.count("raise H2ProtocolAssumedError") == 1
-    check = inspect.getsource(H11Protocol._check_protocol)
+    check = inspect.getsource(H11Protocol._check_protocol)  # pyright: ignore[reportPrivateUsage]  # it is looked at
     assert "raise H2CProtocolRequiredError" in check, WHAT_TO_DO
     assert "raise H2ProtocolAssumedError" in check, WHAT_TO_DO
 

@@ -137,7 +137,8 @@ async def test_the_counts_of_a_rule_have_a_bound() -> None:
     counts, now = rates.Rates(), SystemClock().now()
     for number in range(rates.MOST_SUBJECTS + 10):
         counts.count(rates.PAGES, str(number), now)
-    _, counted = counts._windows[rates.PAGES.name]
+    windows = counts._windows  # pyright: ignore[reportPrivateUsage]  # no other code counts the subjects
+    _, counted = windows[rates.PAGES.name]
     assert len(counted) == 10
 
 

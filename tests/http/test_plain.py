@@ -58,7 +58,7 @@ def check(data: bytes) -> PlainRequest | None:
     recogniser = Recogniser()
     found = recogniser.first(data)
     assert recogniser.first(ASK + b"\r\n") is not None  # nothing is left over from the last one
-    recogniser._remembered.cache_clear()
+    recogniser._remembered.cache_clear()  # pyright: ignore[reportPrivateUsage]  # it is read once more
     for _ in ("read", "remembered"):
         assert recogniser.first(data) == found
     if found is None:

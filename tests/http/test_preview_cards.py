@@ -33,7 +33,7 @@ HEAD = """
     <meta property="og:site_name" content="The kitchen">
     <meta name="author" content="Grace">
 """
-CARD = {
+CARD: dict[str, object] = {
     "title": "Tea & cake", "description": "How to make both", "language": None, "type": "link", "authors": [],
     "author_name": "Grace", "author_url": "", "provider_name": "The kitchen", "provider_url": "", "html": "",
     "width": 0, "height": 0, "image": None, "image_description": "", "embed_url": "", "blurhash": None,

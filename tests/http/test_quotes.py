@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+from troupe.actors.activitypub.vocabulary import is_list
+
 from ..clients import HOME, Client, Person, Reply, Stage, ids, link
 
 STATUSES = "/api/v1/statuses"
@@ -356,7 +358,7 @@ async def test_the_deleted_are_not_shown_in_quotes(ada: Person, bob: Person) -> 
     made = await quote(bob, post)
     await ada.delete(f"{STATUSES}/{post['id']}")
     for answer in (await bob.get(f"{STATUSES}/{made['id']}"), await bob.get(HOME)):
-        shown = answer.json[0] if isinstance(answer.json, list) else answer.json
+        shown = found[0] if is_list(found := answer.json) else found
         assert shown["quote"] == {"state": "deleted", "quoted_status": None}
         assert "needle" not in answer.text
 

@@ -161,7 +161,11 @@ class TestLimited:
         self, stage: Stage, app: Client, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         now = NOON
-        monkeypatch.setattr(SystemClock, "now", lambda self: now)
+
+        def standing(_: SystemClock) -> datetime:
+            return now
+
+        monkeypatch.setattr(SystemClock, "now", standing)
 
         async def attempt(number: int, address: str) -> int:
             answer = await app.post(ACCOUNTS, form(f"eve{number}"), headers={"X-Forwarded-For": address})
@@ -196,7 +200,11 @@ class TestLimitedNetwork:
         self, app: Client, monkeypatch: pytest.MonkeyPatch, cheap_passwords: None, near: str, far: str
     ) -> None:
         now = NOON
-        monkeypatch.setattr(SystemClock, "now", lambda self: now)
+
+        def standing(_: SystemClock) -> datetime:
+            return now
+
+        monkeypatch.setattr(SystemClock, "now", standing)
 
         async def attempt(number: int, address: str) -> int:
             answer = await app.post(ACCOUNTS, form(f"eve{number}"), headers={"X-Forwarded-For": address})

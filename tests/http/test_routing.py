@@ -79,7 +79,14 @@ def test_the_order_of_endpoints_is_that_of_the_names_of_their_modules() -> None:
 
 def test_two_endpoints_of_one_method_and_path_are_refused() -> None:
     router = Router()
-    router.get("/thing/<id>")(lambda id: EMPTY)
-    router.get("/thing/<name>")(lambda name: EMPTY)
+
+    def by_id(id: str) -> Answer:
+        return EMPTY
+
+    def by_name(name: str) -> Answer:
+        return EMPTY
+
+    router.get("/thing/<id>")(by_id)
+    router.get("/thing/<name>")(by_name)
     with pytest.raises(ValueError, match="GET /thing/<name> is declared twice"):
         PathTable(router.endpoints)

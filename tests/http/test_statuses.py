@@ -127,10 +127,11 @@ async def test_a_form_allows_mentions_too_and_an_empty_element_allows_none(ada: 
 async def test_a_repeated_key_gives_its_status_also_when_more_accounts_are_mentioned_by_now(
     stage: Stage, ada: Person
 ) -> None:
-    sent = {"json": {"status": "@carol", "allowed_mentions": []}, "headers": {"Idempotency-Key": "once"}}
-    first = await ada.send("POST", STATUSES, **sent)
+    post: dict[str, Any] = {"status": "@carol", "allowed_mentions": []}
+    once = {"Idempotency-Key": "once"}
+    first = await ada.post(STATUSES, json=post, headers=once)
     await stage.person("carol")
-    assert (await ada.send("POST", STATUSES, **sent)).json["id"] == first.json["id"]
+    assert (await ada.post(STATUSES, json=post, headers=once)).json["id"] == first.json["id"]
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from troupe.http import asgi, fast_path
+from troupe.http.answers.answer import Headers
 from troupe.http.answers.finished import FinishedAnswer
 from troupe.http.intake.request import request_of
 from troupe.http.network_gate import NetworkGate
@@ -23,15 +24,26 @@ ANSWER = FinishedAnswer.http_1
 
 def lost_header(patch: Patch) -> None:
     encoded = asgi.encoded
-    patch.setattr(asgi, "encoded", lambda headers: encoded(headers[:-1]))
+
+    def encoded_in_part(headers: Headers) -> list[tuple[bytes, bytes]]:
+        return encoded(headers[:-1])
+
+    patch.setattr(asgi, "encoded", encoded_in_part)
+
+
+def written_otherwise(patch: Patch, old: bytes, new: bytes) -> None:
+    def write(*given: Any, **how: Any) -> bytes:
+        return ANSWER(*given, **how).replace(old, new)
+
+    patch.setattr(FinishedAnswer, "http_1", write)
 
 
 def other_status(patch: Patch) -> None:
-    patch.setattr(FinishedAnswer, "http_1", lambda *given, **how: ANSWER(*given, **how).replace(b"200 OK", b"201 OK"))
+    written_otherwise(patch, b"200 OK", b"201 OK")
 
 
 def other_body(patch: Patch) -> None:
-    patch.setattr(FinishedAnswer, "http_1", lambda *given, **how: ANSWER(*given, **how).replace(b"hello", b"howdy"))
+    written_otherwise(patch, b"hello", b"howdy")
 
 
 def lost_token(patch: Patch) -> None:
@@ -63,7 +75,10 @@ def lost_end_of_a_body(patch: Patch) -> None:
 
 
 def closed_gate(patch: Patch) -> None:
-    patch.setattr(NetworkGate, "__call__", lambda gate, *given: gate._refuse(*given))
+    def refuse(gate: Any, *given: Any) -> Any:
+        return gate._refuse(*given)
+
+    patch.setattr(NetworkGate, "__call__", refuse)
 
 
 @pytest.mark.parametrize(

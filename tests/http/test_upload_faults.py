@@ -17,7 +17,7 @@ from troupe.actors.commands.media import MOST_WAITING
 from troupe.actors.kernel.cell import CellPhase
 from troupe.actors.media import process, processor, queue
 from troupe.actors.media.jobs import Job
-from troupe.http.access.rates import Rates
+from troupe.http.access.rates import RateRule, Rates, RateStatus
 
 from ..clients import Person, Stage
 from ..small_disks import fill, small_disk
@@ -210,7 +210,7 @@ async def test_an_upload_for_which_the_disk_has_no_room_is_a_503_and_the_log_say
 async def test_an_upload_that_cannot_be_read_delays_no_other_one(
     stage: Stage, ada: Person, bob: Person, monkeypatch: pytest.MonkeyPatch, fault: int
 ) -> None:
-    begin = processor.MediaProcessor._begin
+    begin = processor.MediaProcessor._begin  # pyright: ignore[reportPrivateUsage]  # it is replaced
 
     def fail(self: Any, key: str, source: Path) -> Any:
         if source.name == unreadable:
@@ -370,7 +370,11 @@ async def test_who_waits_for_a_film_is_answered_when_it_is_put_off(
 def one_window(monkeypatch: pytest.MonkeyPatch) -> None:
     """No window of a rate limit ends during the test."""
     count, noon = Rates.count, datetime(2026, 11, 22, 12, tzinfo=UTC)
-    monkeypatch.setattr(Rates, "count", lambda self, rule, subject, now: count(self, rule, subject, noon))
+
+    def count_at_noon(rates: Rates, rule: RateRule, subject: str, now: datetime) -> RateStatus:
+        return count(rates, rule, subject, noon)
+
+    monkeypatch.setattr(Rates, "count", count_at_noon)
 
 
 @pytest.mark.usefixtures("one_window")

@@ -142,7 +142,7 @@ async def act(viewer: Viewer, *, allowed: bool) -> Complaints:
             if path is None or may != allowed:
                 continue
             wanted = 200 if may else refused(viewer, refusal) if letter in seen else 404
-            json = orjson.loads(viewer.fill(body[0], letter) or "") if body else {}
+            json: Any = orjson.loads(viewer.fill(body[0], letter) or "") if body else {}
             answer = await viewer.client.send(method, path, json=json)
             if not answered(viewer, answer, wanted):
                 wrong.append(f"{viewer.row.who}, {letter}: {method} {template} is {answer.status}, not {wanted}")

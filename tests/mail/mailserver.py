@@ -33,7 +33,7 @@ class Arrived:
 
     @property
     def mail(self) -> EmailMessage:
-        return cast(EmailMessage, email.message_from_bytes(self.raw, policy=default))
+        return email.message_from_bytes(self.raw, policy=default)
 
     @property
     def body(self) -> str:
@@ -45,7 +45,7 @@ class MailServer:
     """What came, and what is to be answered to RCPT and to DATA. Called from a thread of its own."""
 
     port: int = 0
-    arrived: list[Arrived] = field(default_factory=list)
+    arrived: list[Arrived] = field(default_factory=list[Arrived])
     to_receivers: str = OK
     to_data: str = OK
     silent: bool = False  # to keep the sender of a mail waiting for its answer

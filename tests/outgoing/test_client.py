@@ -103,7 +103,7 @@ async def test_a_name_that_leads_inwards_is_not_connected_to(identity: Certifica
     assert there.connections == 0
 
 
-async def test_the_address_that_was_checked_is_the_one_connected_to() -> None:
+async def test_the_address_that_was_checked_is_the_one_connected_to(monkeypatch: pytest.MonkeyPatch) -> None:
     """A name that leads to another place at the second look is looked up once for each connection."""
     looks = iter([["93.184.216.34", "127.0.0.1", "2606:4700::1"], ["127.0.0.1"]])
     connected: list[str] = []
@@ -117,7 +117,7 @@ async def test_the_address_that_was_checked_is_the_one_connected_to() -> None:
             raise httpcore2.ConnectError
 
     checked = CheckedSockets(PublicNetwork(flipping, {}))
-    checked._sockets = Sockets()
+    monkeypatch.setattr(checked, "_sockets", Sockets())
     with pytest.raises(Unreachable):
         await checked.connect_tcp("flip.example", 443)
     assert connected == ["93.184.216.34", "2606:4700::1"]

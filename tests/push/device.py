@@ -4,6 +4,9 @@ By hand means: out of RFC 8188, 8291 and 8292 and the drafts before them, with n
 stands on http-ece and py-vapid itself, so that these alone would find no mistake that they share with it.
 """
 
+# http-ece and py-vapid have no types.
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
+
 from __future__ import annotations
 
 import base64

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeGuard
 
 import pytest
 
@@ -107,12 +107,16 @@ ROWS: list[tuple[str, dict[str, Any], Effect]] = [
 ]  # fmt: skip
 
 
+def is_tuple(value: object) -> TypeGuard[tuple[Any, ...]]:
+    return isinstance(value, tuple)
+
+
 @pytest.mark.parametrize(("kind", "row", "effect"), ROWS)
 def test_a_row_is_read_and_written_as_ever(kind: str, row: dict[str, Any], effect: Effect) -> None:
     assert type(effect).of_row(row) == effect
     assert type(effect).of_row(row | {"of a later version": 1}) == effect
     written = effect.as_row()
-    assert {key: list(value) if isinstance(value, tuple) else value for key, value in written.items()} == row
+    assert {key: list(value) if is_tuple(value) else value for key, value in written.items()} == row
     assert NAMES[type(effect)] == kind
 
 

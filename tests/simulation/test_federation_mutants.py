@@ -112,7 +112,7 @@ def moved_accounts_can_be_followed(patch: Patch) -> None:
 
 def taken_before_it_is_done(queue: str, patch: Patch) -> None:
     """An effect leaves its queue when it is begun: a crash in the middle loses it."""
-    tried = Relay._try  # pyright: ignore[reportPrivateUsage]
+    tried = Relay[Any]._try  # pyright: ignore[reportPrivateUsage]
 
     async def hasty(self: Relay[Any], due: DueEffect, **more: bool) -> bool:
         if self.queue.name == queue:

@@ -293,18 +293,25 @@ def requests_are_counted_once(patch: Patch) -> None:
 
 
 def requests_of_suspended_accounts_count(patch: Patch) -> None:
-    patch.setattr(Facts, "_keep_moderation", lambda self, fact: None)
+    def forget(self: Facts, fact: Fact) -> None:
+        pass
+
+    patch.setattr(Facts, "_keep_moderation", forget)
 
 
 def assembled_records_are_not_compared(patch: Patch) -> None:
     """A status is shown with the records that it was assembled from."""
-    patch.setattr(StatusCache, "_is_held", lambda self, shown, depth=0: True)
+
+    def hold_all(self: StatusCache, shown: object, depth: int = 0) -> bool:
+        return True
+
+    patch.setattr(StatusCache, "_is_held", hold_all)
 
 
 def rendered_bytes_are_not_compared(patch: Patch) -> None:
     """A status is shown as it was rendered first."""
 
-    def find(self: Rendered[Any], id: int, records: object) -> Any:
+    def find(self: Any, id: int, records: object) -> Any:
         kept = self._kept.get(id)
         return None if kept is None else kept[1]
 
@@ -314,7 +321,7 @@ def rendered_bytes_are_not_compared(patch: Patch) -> None:
 def pages_are_kept_although_rows_change(patch: Patch) -> None:
     """A page that was read while a fact dropped it is kept."""
 
-    async def load(self: OwnRows, id: int, page: Hashable, read: Callable[[], Awaitable[Any]], of: Any) -> Any:
+    async def load(self: Any, id: int, page: Hashable, read: Callable[[], Awaitable[Any]], of: Any) -> Any:
         rows = await read()
         await trio.lowlevel.checkpoint()
         self._pages.setdefault(id, {})[page] = rows
@@ -332,7 +339,7 @@ def without(kind: type) -> Callable[[Patch], None]:
     def break_it(patch: Patch) -> None:
         observe = OwnRows.observe
 
-        def observe_less(self: OwnRows, facts: Facts) -> None:
+        def observe_less(self: OwnRows, facts: Any) -> None:
             observe(self, facts)
             facts._observers[kind] = []
 
@@ -344,7 +351,11 @@ def without(kind: type) -> Callable[[Patch], None]:
 
 def rows_are_not_read_again_after_a_crash(patch: Patch) -> None:
     """Pages outlive the turn that has changed their rows and crashed before it told of that."""
-    patch.setattr(OwnRows, "clear", lambda self: None)
+
+    def keep(self: OwnRows) -> None:
+        pass
+
+    patch.setattr(OwnRows, "clear", keep)
 
 
 MUTANTS = [
@@ -367,9 +378,8 @@ MUTANTS = [
 
 def leaves(error: BaseException | None) -> list[BaseException | None]:
     """The errors of a scenario, several of whose clients may have noticed something."""
-    if isinstance(error, BaseExceptionGroup):
-        return [leaf for one in error.exceptions for leaf in leaves(one)]
-    return [error]
+    inner: tuple[BaseException, ...] = getattr(error, "exceptions", ())  # of a group
+    return [leaf for one in inner for leaf in leaves(one)] if inner else [error]
 
 
 @pytest.mark.parametrize(("break_rule", "scenario"), MUTANTS, ids=lambda one: one.__name__)

@@ -22,6 +22,7 @@ from troupe.actors.kernel.cell import AT_REST, CellPhase
 from troupe.actors.kernel.drainer import Drainer
 from troupe.actors.kernel.subjects import Subjects
 from troupe.actors.outbox import Outbox
+from troupe.actors.refusals import NOT_FOUND
 from troupe.actors.rules.visibility import Muting
 from troupe.actors.statuses import StatusCache
 from troupe.actors.timelines.home import HomeTimeline
@@ -94,8 +95,12 @@ def homes_register_after_loading(patch: Patch) -> None:
     async def late(self: HomeTimeline) -> None:
         audience = self.context.audience
         joining: list[Any] = []
+
+        def put_off(*whom: Any) -> None:
+            joining.append(whom)
+
         with pytest.MonkeyPatch.context() as inner:
-            inner.setattr(audience, "join", lambda *whom: joining.append(whom))
+            inner.setattr(audience, "join", put_off)
             await load(self)
         for whom in joining:
             audience.join(*whom)
@@ -105,9 +110,9 @@ def homes_register_after_loading(patch: Patch) -> None:
 
 def turns_interleave(patch: Patch) -> None:
     """Rule 4: an actor takes its next message while a turn of it waits for a transaction."""
-    take_turn = Drainer._take_turn
+    take_turn = Drainer._take_turn  # pyright: ignore[reportPrivateUsage]  # it is replaced
 
-    def hasty(self: Drainer, cell: Cell, envelope: Envelope, turn: Any) -> None:
+    def hasty(self: Any, cell: Cell, envelope: Envelope, turn: Any) -> None:
         take_turn(self, cell, envelope, turn)
         if cell.phase is CellPhase.WAITING:
             cell.phase = CellPhase.READY
@@ -118,7 +123,11 @@ def turns_interleave(patch: Patch) -> None:
 
 def deletions_are_forgotten(patch: Patch) -> None:
     """An older message about a status is believed, although its deletion is known."""
-    patch.setattr(StatusCache, "is_deleted", lambda self, id: False)
+
+    def believe_in(self: StatusCache, id: int) -> bool:
+        return False
+
+    patch.setattr(StatusCache, "is_deleted", believe_in)
     take = HomeTimeline.turns[StatusPublished]
 
     def believe(self: HomeTimeline, message: StatusPublished) -> None:
@@ -153,7 +162,7 @@ def changes_of_lists_are_not_promised(patch: Patch) -> None:
     """Rule 2 for one kind of effect: the list's timeline is told from memory alone."""
 
     async def promise(db: object, actor: object, list: Any, origin: object) -> object:
-        return list_commands.NOT_FOUND if list is None else list_commands.ListChange(list, [])
+        return NOT_FOUND if list is None else list_commands.ListChange(list, [])
 
     patch.setattr(list_commands, "_promise", promise)
 
@@ -188,7 +197,11 @@ def homes_sleep_while_somebody_listens(patch: Patch) -> None:
 
 def windows_are_counted_after_they_sleep(patch: Patch) -> None:
     """What a sleeping home has held still counts, so that soon no home may be awake."""
-    patch.setattr(Window, "release", lambda self: None)
+
+    def keep(self: Window) -> None:
+        pass
+
+    patch.setattr(Window, "release", keep)
 
 
 MUTANTS = [

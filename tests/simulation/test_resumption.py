@@ -6,6 +6,7 @@ from typing import Any
 import orjson
 import trio
 
+from troupe.actors.activitypub.vocabulary import is_object
 from troupe.actors.commands.edits import EditStatus
 from troupe.actors.kernel import NotAnswered
 from troupe.http.streaming.session import StreamSession
@@ -65,7 +66,7 @@ class Device:
 
 def id_in(payload: str) -> int:
     value = orjson.loads(payload)
-    return int(value["id"] if isinstance(value, dict) else value)
+    return int(value["id"] if is_object(value) else value)
 
 
 async def interrupted_amid_posts(sim: Simulation, *, killed: bool) -> None:

@@ -5,12 +5,25 @@ import itertools
 import os
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import partial
 from math import comb
 
 import pytest
 import trio
 
-from troupe.supervision.testing import Deadlock, Livelock, Pct, RandomWalk, Replay, Scheduler, explore, simulate
+from troupe.supervision.testing import (
+    Deadlock,
+    Livelock,
+    Pct,
+    RandomWalk,
+    Replay,
+    Scheduler,
+    Strategy,
+    explore,
+    simulate,
+)
+from troupe.supervision.testing.outcome import Main
 
 
 async def five_tracers(scheduler: Scheduler) -> str:
@@ -63,7 +76,7 @@ async def everything_trio_keeps_in_sets(scheduler: Scheduler) -> str:
 
 
 @pytest.mark.parametrize("main", [five_tracers, everything_trio_keeps_in_sets])
-def test_the_same_seed_gives_the_same_trace(main) -> None:  # noqa: ANN001  # either of the two above
+def test_the_same_seed_gives_the_same_trace(main: Main[str]) -> None:
     runs = [simulate(main, RandomWalk(7)) for _ in range(10)]
     assert len({run.digest for run in runs}) == 1
     assert len({run.value for run in runs}) == 1
@@ -71,7 +84,7 @@ def test_the_same_seed_gives_the_same_trace(main) -> None:  # noqa: ANN001  # ei
 
 
 @pytest.mark.parametrize("main", [five_tracers, everything_trio_keeps_in_sets])
-def test_other_seeds_give_other_traces(main) -> None:  # noqa: ANN001  # as above
+def test_other_seeds_give_other_traces(main: Main[str]) -> None:
     assert len({simulate(main, RandomWalk(seed)).digest for seed in range(100)}) == 100
 
 
@@ -141,8 +154,8 @@ async def lost_update(scheduler: Scheduler) -> None:
         raise LookupError(f"{account.followers} counted, {len(account.stored)} stored")
 
 
-@pytest.mark.parametrize("make", [RandomWalk, lambda seed: Pct(seed, steps=8)], ids=["random", "pct"])
-def test_a_seed_finds_the_lost_update_and_its_choices_replay_it(make) -> None:  # noqa: ANN001  # a strategy's class
+@pytest.mark.parametrize("make", [RandomWalk, partial(Pct, steps=8)], ids=["random", "pct"])
+def test_a_seed_finds_the_lost_update_and_its_choices_replay_it(make: Callable[[int], Strategy]) -> None:
     failing = [outcome for seed in range(100) if (outcome := simulate(lost_update, make(seed))).error]
     assert failing
     again = simulate(lost_update, Replay(failing[0].choices))
@@ -276,7 +289,7 @@ async def sleeping_again_and_again(scheduler: Scheduler) -> None:
 
 
 @pytest.mark.parametrize("main", [spinning, spinning_shielded, sleeping_again_and_again])
-def test_a_livelock_ends_at_the_step_limit_and_says_who_was_busy(main) -> None:  # noqa: ANN001  # one of the three
+def test_a_livelock_ends_at_the_step_limit_and_says_who_was_busy(main: Main[None]) -> None:
     error = simulate(main, RandomWalk(0), step_limit=1000).error
     assert isinstance(error, Livelock)
     assert "scenario" in str(error)

@@ -112,7 +112,7 @@ def test_a_chain_of_turns_is_cut_into_steps_even_in_the_calmest_schedule(
 
 
 @pytest.mark.parametrize("chain", [a_chain_of_asks, a_chain_of_messages])
-@pytest.mark.parametrize("strategy", [RandomWalk, lambda seed: Pct(seed, steps=50)], ids=["random", "pct"])
+@pytest.mark.parametrize("strategy", [RandomWalk, partial(Pct, steps=50)], ids=["random", "pct"])
 def test_a_chain_of_turns_replays(
     chain: Callable[[Scheduler], Awaitable[None]], strategy: Callable[[int], Strategy]
 ) -> None:

@@ -1,6 +1,6 @@
 """Parts of pages that are sent again when they change: as server-sent events, to those alone who may see the page."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import ExitStack, asynccontextmanager
 
 import httpx
@@ -33,7 +33,7 @@ async def cookie_of(stage: Stage, role: str) -> str:
 
 
 @asynccontextmanager
-async def listening(port: int, cookie: str, path: str = "/admin/live") -> AsyncIterator[httpx.Response]:
+async def listening(port: int, cookie: str, path: str = "/admin/live") -> AsyncGenerator[httpx.Response]:
     client = httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", headers={"Cookie": cookie}, timeout=PATIENCE)
     async with client, client.stream("GET", path) as answer:
         yield answer

@@ -3,7 +3,7 @@
 import base64
 import json
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -131,7 +131,7 @@ class Edge:
         token: str | None = None,
         protocol: str | None = None,
         path: str = "/api/v1/streaming",
-    ) -> AsyncIterator[Socket]:
+    ) -> AsyncGenerator[Socket]:
         headers = [(b"authorization", f"Bearer {token}".encode())] if token else []
         async with open_websocket(
             "127.0.0.1", self.port, f"{path}{query}", use_ssl=False,
@@ -140,7 +140,7 @@ class Edge:
             yield Socket(connection)
 
     @asynccontextmanager
-    async def events(self, path: str, token: str | None = None, since: str = "") -> AsyncIterator[Events]:
+    async def events(self, path: str, token: str | None = None, since: str = "") -> AsyncGenerator[Events]:
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         headers |= {"Last-Event-ID": since} if since else {}
         async with (

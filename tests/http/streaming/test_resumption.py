@@ -1,7 +1,7 @@
 """Streams that were interrupted: the client names the last event that it was shown, and is shown what it missed."""
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from typing import Any
@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from trio_websocket import ConnectionClosed
 
+from troupe.actors.activitypub.vocabulary import is_object
 from troupe.actors.kernel import first_id_at
 from troupe.actors.kernel.resumption import MOST_KEYS, Progress, ResumptionPoint, Telling
 from troupe.actors.timelines import missed, timeline
@@ -25,7 +26,7 @@ Shown = list[tuple[str, Any]]
 def brief(frame: dict[str, Any]) -> tuple[str, Any]:
     """What a frame says, with the id of what it is about."""
     payload = frame.get("payload")
-    return frame["event"], payload["id"] if isinstance(payload, dict) else payload
+    return frame["event"], payload["id"] if is_object(payload) else payload
 
 
 async def all_missed(stream: Socket) -> Shown:
@@ -37,7 +38,7 @@ async def all_missed(stream: Socket) -> Shown:
 
 
 @asynccontextmanager
-async def resumed(edge: Edge, token: str | None, since: str, stream: str = "user") -> AsyncIterator[Socket]:
+async def resumed(edge: Edge, token: str | None, since: str, stream: str = "user") -> AsyncGenerator[Socket]:
     async with edge.socket(f"?stream={stream}&since={since}", token) as socket:
         yield socket
 

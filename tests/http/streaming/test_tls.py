@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 import pytest
@@ -42,7 +42,7 @@ class EncryptedSocket:
 
 
 @asynccontextmanager
-async def opened(server: Serving, token: str) -> AsyncIterator[EncryptedSocket]:
+async def opened(server: Serving, token: str) -> AsyncGenerator[EncryptedSocket]:
     async with await connect_by_tls(server, "http/1.1") as stream:
         socket = EncryptedSocket(stream)
         await socket.say(Request("localhost", f"/api/v1/streaming?stream=user&access_token={token}"))

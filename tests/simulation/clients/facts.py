@@ -149,7 +149,7 @@ class Register:
 
     def over(self, since: int) -> set[str]:
         """The values that may be seen from then until now."""
-        possible = set() if self._pending is None else {self._pending}
+        possible = set[str]() if self._pending is None else {self._pending}
         for tick, value in reversed(self._past):
             possible.add(value)
             if tick <= since:
