@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager, suppress
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urljoin, urlsplit
 
 import httpx
 import pytest
+from selenium import webdriver
 from selenium.common.exceptions import InvalidArgumentException
-from selenium.webdriver import Chrome, ChromeOptions
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
@@ -36,6 +37,24 @@ JAVASCRIPT = "profile.managed_default_content_settings.javascript"
 OFF = 2
 
 
+class Chrome(webdriver.Chrome):
+    """Chromium. selenium has no complete types: those of the methods that tests call are added here."""
+
+    if TYPE_CHECKING:
+
+        def execute_script(self, script: str, *args: object) -> Any: ...
+
+        def execute_async_script(self, script: str, *args: object) -> Any: ...
+
+        def execute_cdp_cmd(self, cmd: str, cmd_args: Mapping[str, Any]) -> Any: ...
+
+        def get_log(self, log_type: str) -> list[dict[str, Any]]: ...
+
+        def get_cookies(self) -> list[dict[str, Any]]: ...
+
+        def set_window_size(self, width: int, height: int, windowHandle: str = "current") -> None: ...
+
+
 @contextmanager
 def chromium(profile: Path, *, javascript: bool = True, logging: bool = False) -> Generator[Chrome]:
     """A headless Chromium with a profile of its own. A machine without one fails: the pages must be looked at.
@@ -45,12 +64,12 @@ def chromium(profile: Path, *, javascript: bool = True, logging: bool = False) -
     browser, driver = shutil.which("chromium"), shutil.which("chromedriver")
     if not browser or not driver:
         pytest.fail("Chromium and its driver are missing. On Debian: sudo apt-get install chromium chromium-driver")
-    options = ChromeOptions()
+    options = webdriver.ChromeOptions()
     options.binary_location = browser
     for flag in (*FLAGS, f"--user-data-dir={profile}"):
         options.add_argument(flag)
     if not javascript:
-        options.add_experimental_option("prefs", {JAVASCRIPT: OFF})
+        options.add_experimental_option("prefs", {JAVASCRIPT: OFF})  # pyright: ignore[reportUnknownMemberType]  # as above
     if logging:
         options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     chrome = Chrome(options, Service(driver))
@@ -69,7 +88,7 @@ def clear(chrome: Chrome) -> None:
     chrome.set_window_size(*DESK)
     for kind in ("browser", "performance"):
         with suppress(InvalidArgumentException):  # a browser that keeps none
-            chrome.get_log(kind)  # type: ignore[no-untyped-call]
+            chrome.get_log(kind)
 
 
 def show(window: Chrome, width: int, height: int, scheme: str = "light", *, mobile: bool = False) -> None:

@@ -5,11 +5,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from selenium.webdriver import Chrome
 
 from ..data_folders import copy_data, passable_folder
 from ..mail.mailserver import MailServer, mail_server
-from .browser import chromium, clear
+from .browser import Chrome, chromium, clear
 from .server import Server
 
 
@@ -85,7 +84,9 @@ def made() -> Generator[Server]:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """A failure shows the log of the server that it happened with."""
     report = yield
     for name in ("server", "own_server", "new_server"):

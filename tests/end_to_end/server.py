@@ -18,12 +18,12 @@ from pathlib import Path
 from typing import IO
 
 import httpx
-from mastodon import Mastodon
 
 from troupe.storage.engine.cluster import Cluster
 
 from ..processes import until_gone
 from . import forked
+from .apps import App, app_of
 
 PASSWORD = "correct horse battery"
 SCOPES = "read write follow push"
@@ -56,9 +56,9 @@ class Person:
     url: str
 
     @property
-    def app(self) -> Mastodon:
+    def app(self) -> App:
         """The account in a client app."""
-        return Mastodon(access_token=self.token, api_base_url=self.url, ratelimit_method="throw", request_timeout=30)
+        return app_of(self.url, self.token)
 
     @property
     def headers(self) -> dict[str, str]:

@@ -15,6 +15,7 @@ import pytest
 from mastodon import Mastodon, MastodonAPIError, MastodonNotFoundError, MastodonUnauthorizedError
 
 from ..http.uploading import animation
+from .apps import app_of
 from .browser import Visitor, query_of
 from .patience import eventually
 from .server import COMMAND, PASSWORD, TROUPE, Server
@@ -49,7 +50,7 @@ def test_what_commands_make_is_there_at_once(server: Server) -> None:
     assert (made.returncode, made.stdout) == (0, f"Made {server.url}/@operator\n"), made.stderr
     with quickly():
         token = server.run("tokens", "create", "operator", "--scopes", "read write admin:read").stdout.strip()
-    app = Mastodon(access_token=token, api_base_url=server.url)
+    app = app_of(server.url, token)
     me = app.account_verify_credentials()
     assert me.source is not None
     assert (me.username, me.locked, me.source.privacy) == ("operator", False, "public")
@@ -61,7 +62,7 @@ def test_changes_and_the_end_of_an_account_hold_at_once(server: Server) -> None:
     made = ("--email", "passing@localhost", "--password", "x", "--role", "moderator", "--confirmed", "--approved")
     server.troupe("accounts", "create", "passing", *made)
     token = server.troupe("tokens", "create", "passing", "--scopes", "read write admin:read").stdout.strip()
-    app = Mastodon(access_token=token, api_base_url=server.url)
+    app = app_of(server.url, token)
     status = app.status_post("soon gone")
     assert len(app.admin_accounts_v2(username="passing")) == 1
     assert server.troupe("accounts", "modify", "passing", "--role", "user").returncode == 0
@@ -123,7 +124,7 @@ def test_a_thousand_accounts_come_in_one_go(server: Server) -> None:
     assert made.returncode == 0, made.stderr
     answers = [json.loads(line) for line in made.stdout.splitlines()]
     assert [answer["name"] for answer in answers] == [entry["username"] for entry in entries]
-    last = Mastodon(access_token=answers[-1]["token"], api_base_url=server.url)
+    last = app_of(server.url, answers[-1]["token"])
     assert str(last.account_verify_credentials().id) == answers[-1]["id"]
 
 
@@ -134,7 +135,7 @@ def test_a_bad_line_is_named_and_no_account_is_made(server: Server) -> None:
     assert (refused.returncode, refused.stdout) == (1, "")
     assert "line 13" in refused.stderr
     with pytest.raises(MastodonNotFoundError):
-        Mastodon(api_base_url=server.url).account_lookup("half_0")
+        app_of(server.url).account_lookup("half_0")
 
 
 def test_the_tree_is_that_of_the_running_server(server: Server) -> None:

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 import trio
-from mastodon import Mastodon
 
 from troupe.storage.engine.connect import transact_once
 from troupe.storage.engine.database import Connection
 from troupe.storage.engine.embedded import Embedded, embedded
 
 from ..mail.mailserver import HOST, mail_server
+from .apps import registered_app
 from .load import Ledger, Reader, Site, Writer, home_of
 from .server import PASSWORD, Person, Server, follow
 
@@ -74,8 +74,7 @@ def test_a_mail_that_was_under_way_when_the_server_was_killed_is_sent_again(own_
         own_server.start()
         url = own_server.url
         scopes = ["read", "write"]
-        client_id, secret = Mastodon.create_app("Walker", scopes=scopes, api_base_url=url)
-        app = Mastodon(client_id, secret, api_base_url=url, ratelimit_method="throw", request_timeout=30)
+        app = registered_app(url, scopes)
         app.create_account("eve", PASSWORD, EVE, agreement=True, scopes=scopes)
         first = post.receive(EVE)
         own_server.kill()

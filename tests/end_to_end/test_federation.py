@@ -9,9 +9,9 @@ from typing import Any
 from urllib.request import Request, urlopen
 
 import pytest
-from mastodon import Mastodon
 
 from ..data_folders import passable_folder
+from .apps import App
 from .federated import FederatedServer, federated
 from .patience import PATIENCE, eventually
 
@@ -41,7 +41,7 @@ class Pair:
         eventually(lambda: self.north.account_relationships(self.sol_in_north.id)[0].followed_by)
         eventually(lambda: self.south.account_relationships(self.una_in_south.id)[0].followed_by)
 
-    def notice(self, app: Any, kind: str, of: Any = None) -> Any:
+    def notice(self, app: App, kind: str, of: Any = None) -> Any:
         """The one notification of a kind, once it has come; of those with a status, the one with this status."""
 
         def told() -> list[Any]:
@@ -59,12 +59,12 @@ class Pair:
         return eventually(lambda: one(self.north.timeline_home(limit=40), lambda each: each.uri == status.uri))
 
 
-def found(app: Mastodon, handle: str) -> Any:
+def found(app: App, handle: str) -> Any:
     (account,) = app.search_v2(handle, resolve=True, result_type="accounts").accounts
     return account
 
 
-def poll_of(app: Mastodon, status: Any) -> Any:
+def poll_of(app: App, status: Any) -> Any:
     return app.status(status.id).poll
 
 
@@ -147,7 +147,7 @@ def test_favourites_and_boosts_are_counted_and_taken_back(pair: Pair) -> None:
     pair.south.status_favourite(there.id)
     pair.south.status_reblog(there.id)
     eventually(lambda: pair.north.status(status.id).favourites_count == pair.north.status(status.id).reblogs_count == 1)
-    north: Any = pair.north  # by the types of Mastodon.py a notification may have no status
+    north = pair.north
     notices = north.notifications(types=["favourite", "reblog"])
     assert {each.type for each in notices if each.status.id == status.id} == {"favourite", "reblog"}
     boost = eventually(

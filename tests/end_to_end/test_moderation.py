@@ -7,7 +7,6 @@ import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
@@ -50,8 +49,8 @@ def status_code(viewer: Person, path: str) -> int:
 
 def stream(person: Person) -> Iterator[str]:
     """The lines of a person's stream until the server ends it."""
-    path, how = f"{person.url}/api/v1/streaming/user", {"headers": person.headers, "trust_env": False, "timeout": 30}
-    with httpx.stream("GET", path, **how) as opened:
+    path = f"{person.url}/api/v1/streaming/user"
+    with httpx.stream("GET", path, headers=person.headers, trust_env=False, timeout=30) as opened:
         assert opened.status_code == 200
         yield "opened"
         yield from opened.iter_lines()
@@ -85,15 +84,14 @@ def test_a_day_of_moderation(open_server: Server, post: MailServer, box: Mailbox
     bad = spam.app.status_post(f"Buy, @{bob.name}!")
     made = bob.app.report(spam.id, bad.id, comment="Advertising", category="spam")
     assert not made.action_taken
-    told: Any = mod.app.notifications(types=["admin.report"])[0]
+    told = mod.app.notifications(types=["admin.report"])[0]
     assert told.report.target_account.id == spam.id
-    found: list[Any] = mod.app.admin_reports()
-    (report,) = found
+    (report,) = mod.app.admin_reports()
     assert ([one.id for one in report.statuses], report.comment) == ([bad.id], "Advertising")
     mod.app.admin_report_assign(report.id)
     mod.app.admin_account_moderate(spam.id, "none", report_id=int(str(report.id)), text="No advertising, please.")
     assert mod.app.admin_report(report.id).action_taken
-    warned: Any = spam.app.notifications()[0]
+    warned = spam.app.notifications()[0]
     assert (warned.type, warned.moderation_warning.text) == ("moderation_warning", "No advertising, please.")
     assert "No advertising, please." in post.receive(f"{spam.name}@example.org").body
 

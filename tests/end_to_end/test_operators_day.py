@@ -18,8 +18,7 @@ from typing import Any
 
 import httpx
 import pytest
-from mastodon import Mastodon, MastodonAPIError, MastodonServiceUnavailableError
-from selenium.webdriver import Chrome
+from mastodon import MastodonAPIError, MastodonServiceUnavailableError
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.select import Select
 
@@ -30,7 +29,8 @@ from ..http.uploading import picture
 from ..mail.mailserver import MailServer
 from ..small_disks import fill, small_disk
 from . import installing
-from .browser import press, sign_in, text_of
+from .apps import App
+from .browser import Chrome, press, sign_in, text_of
 from .copies import files_of, rows_of
 from .patience import eventually
 from .poisoning import BREAK, REPAIR, database, forget_password, run
@@ -224,7 +224,7 @@ def the_disk_is_lost_and_the_backup_restored(
     assert server.stop() == 0
 
 
-def attempt(app: Mastodon, text: str) -> Any:
+def attempt(app: App, text: str) -> Any:
     """The post, or why there is none."""
     try:
         return app.status_post(text)

@@ -5,12 +5,11 @@ from urllib.parse import urlencode, urlsplit
 
 import pytest
 from mastodon import Mastodon
-from selenium.webdriver import Chrome
 from selenium.webdriver.common.by import By
 
 from troupe.http.access import scopes
 
-from .browser import DESK, FITS, PHONE, Visitor, clear, press, query_of, screen, show, sign_in, text_of
+from .browser import DESK, FITS, PHONE, Chrome, Visitor, clear, press, query_of, screen, show, sign_in, text_of
 from .server import PASSWORD, Person, Server
 
 OUT_OF_BAND = "urn:ietf:wg:oauth:2.0:oob"

@@ -75,7 +75,7 @@ def client(proxy: Proxy, person: Person, *, http2: bool = True, address: str | N
 
 async def test_requests_by_http_2_with_tls(proxy: Proxy, ada: Person) -> None:
     async with client(proxy, ada) as app:
-        answers = []
+        answers: list[httpx.Response] = []
 
         async def ask() -> None:
             answers.append(await app.get("/api/v1/accounts/verify_credentials"))

@@ -8,7 +8,6 @@ from typing import Any
 
 import httpx
 import pytest
-from selenium.webdriver import Chrome
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.wait import WebDriverWait
 
@@ -19,7 +18,7 @@ from troupe.storage.engine.embedded import embedded
 from troupe.storage.preview_cards import CardFacts
 
 from ..http.uploading import animation
-from .browser import DESK, FITS, PATIENCE, PHONE, POLL, screen, text_of
+from .browser import DESK, FITS, PATIENCE, PHONE, POLL, Chrome, screen, text_of
 from .server import Person, Server
 
 LONG = "Pneumonoultramicroscopicsilicovolcanoconiosis" * 8
@@ -143,7 +142,7 @@ def upload(person: Person) -> str:
 
 def asked_for(chrome: Chrome) -> list[str]:
     """The addresses that the browser has asked for since the last call, without those of its own first page."""
-    messages = (json.loads(entry["message"])["message"] for entry in chrome.get_log("performance"))  # type: ignore[no-untyped-call]
+    messages = (json.loads(entry["message"])["message"] for entry in chrome.get_log("performance"))
     sent = [one["params"] for one in messages if one["method"] == "Network.requestWillBeSent"]
     return [one["request"]["url"] for one in sent if one["documentURL"].startswith("http")]
 
@@ -185,7 +184,7 @@ def test_cards_and_emoji_are_seen(server: Server, paths: dict[str, str], chrome:
     chrome.get(server.url + paths["card"])
     for selector, side in ((".linked img", 100), (".emoji", 16)):
         image = chrome.find_element(By.CSS_SELECTOR, selector)
-        assert image.size["width"] >= side
+        assert chrome.execute_script("return arguments[0].getBoundingClientRect().width", image) >= side
         assert chrome.execute_script("return arguments[0].naturalWidth", image) > 0
 
 

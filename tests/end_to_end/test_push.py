@@ -10,10 +10,9 @@ from typing import Any
 
 import httpx
 import pytest
-from selenium.webdriver import Chrome
 from selenium.webdriver.support.wait import WebDriverWait
 
-from .browser import PATIENCE, chromium
+from .browser import PATIENCE, Chrome, chromium
 from .pushing import Mailbox, mailbox
 from .server import Person, Server
 

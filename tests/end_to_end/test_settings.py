@@ -12,11 +12,10 @@ from pathlib import Path
 import httpx
 import pytest
 from pyotp.totp import TOTP
-from selenium.webdriver import Chrome
 from selenium.webdriver.common.by import By
 
 from ..mail.mailserver import MailServer
-from .browser import DESK, FITS, PHONE, fill, press, show, sign_in, text_of
+from .browser import DESK, FITS, PHONE, Chrome, fill, press, show, sign_in, text_of
 from .server import PASSWORD, Server
 from .signing_up import signing_up
 

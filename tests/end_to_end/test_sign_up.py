@@ -4,18 +4,17 @@ import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
 import pytest
-from mastodon import Mastodon, MastodonAPIError, MastodonUnauthorizedError
-from selenium.webdriver import Chrome
+from mastodon import MastodonAPIError, MastodonUnauthorizedError
 from selenium.webdriver.common.by import By
 
 from ..mail.mailserver import MailServer
 from ..waiting import PATIENCE
-from .browser import DESK, FITS, PHONE, fill, press, show, text_of
+from .apps import registered_app
+from .browser import DESK, FITS, PHONE, Chrome, fill, press, show, text_of
 from .server import PASSWORD, Server
 from .signing_up import signing_up
 
@@ -41,9 +40,8 @@ def link_to(post: MailServer, receiver: str) -> str:
 
 def test_a_client_app_signs_a_user_up(open_server: Server, post: MailServer) -> None:
     url = open_server.url
-    client_id, secret = Mastodon.create_app("Walker", scopes=SCOPES, redirect_uris=CALLBACK, api_base_url=url)
-    app = Mastodon(client_id, secret, api_base_url=url, ratelimit_method="throw", request_timeout=30)
-    refused: Any = app.create_account(
+    app = registered_app(url, SCOPES, CALLBACK)
+    refused = app.create_account(
         "admin", "short", "eve@example.org", agreement=False, locale="en", scopes=SCOPES, return_detailed_error=True
     )
     token, error = refused
@@ -78,8 +76,7 @@ def test_a_client_app_signs_a_user_up(open_server: Server, post: MailServer) -> 
 def test_who_is_rejected_is_gone_and_the_name_is_free(open_server: Server, post: MailServer) -> None:
     url = open_server.url
     for number in range(2):
-        client_id, secret = Mastodon.create_app("Walker", scopes=SCOPES, api_base_url=url)
-        app = Mastodon(client_id, secret, api_base_url=url, ratelimit_method="throw", request_timeout=30)
+        app = registered_app(url, SCOPES)
         app.create_account("mallory", PASSWORD, "mallory@example.org", agreement=True, reason="Spam", scopes=SCOPES)
         link = link_to(post, "mallory@example.org")
         assert open_server.troupe("accounts", "reject", "mallory", "--yes").stdout == "Rejected @mallory\n"

@@ -2,11 +2,10 @@
 
 import httpx
 import pytest
-from selenium.webdriver import Chrome
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.wait import WebDriverWait
 
-from .browser import DESK, FITS, PATIENCE, PHONE, POLL, screen, sign_in, text_of
+from .browser import DESK, FITS, PATIENCE, PHONE, POLL, Chrome, screen, sign_in, text_of
 from .server import PASSWORD, Server
 
 PAGES = (

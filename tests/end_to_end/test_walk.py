@@ -9,10 +9,10 @@ from typing import Any
 
 import httpx
 import pytest
-from mastodon import Mastodon, MastodonAPIError, MastodonNotFoundError, MastodonUnauthorizedError, StreamListener
-from selenium.webdriver import Chrome
+from mastodon import MastodonAPIError, MastodonNotFoundError, MastodonUnauthorizedError, StreamListener
 
-from .browser import Visitor, press, query_of, sign_in
+from .apps import App, app_of, registered_app
+from .browser import Chrome, Visitor, press, query_of, sign_in
 from .server import PASSWORD, Person, Server, follow
 
 SCOPES = ["read", "write", "follow"]
@@ -21,10 +21,9 @@ PATIENCE = 20
 
 
 @pytest.fixture
-def app(server: Server) -> Mastodon:
+def app(server: Server) -> App:
     """A client app that has just registered itself."""
-    client_id, secret = Mastodon.create_app("Walker", scopes=SCOPES, api_base_url=server.url)
-    return Mastodon(client_id, secret, api_base_url=server.url, ratelimit_method="throw", request_timeout=30)
+    return registered_app(server.url, SCOPES)
 
 
 def allowed_code(url: str, person: Person) -> str:
@@ -35,7 +34,7 @@ def allowed_code(url: str, person: Person) -> str:
     return query_of(str(visitor.send(decision="allow").url))["code"]
 
 
-def test_an_app_registers_signs_in_by_the_page_and_knows_who_it_is(server: Server, app: Mastodon) -> None:
+def test_an_app_registers_signs_in_by_the_page_and_knows_who_it_is(server: Server, app: App) -> None:
     (ada,) = server.people("ada")
     url = app.auth_request_url(scopes=SCOPES, allow_http=True)
     token = app.log_in(code=allowed_code(url, ada), scopes=SCOPES, allow_http=True)
@@ -44,7 +43,7 @@ def test_an_app_registers_signs_in_by_the_page_and_knows_who_it_is(server: Serve
     assert app.app_verify_credentials().name == "Walker"
 
 
-def test_the_same_in_chromium_by_typing(server: Server, app: Mastodon, chrome: Chrome) -> None:
+def test_the_same_in_chromium_by_typing(server: Server, app: App, chrome: Chrome) -> None:
     (ada,) = server.people("ada")
     chrome.get(app.auth_request_url(scopes=SCOPES, allow_http=True))
     sign_in(chrome, ada.name, PASSWORD)
@@ -54,7 +53,7 @@ def test_the_same_in_chromium_by_typing(server: Server, app: Mastodon, chrome: C
     assert app.account_verify_credentials().username == ada.name
 
 
-def test_an_app_proves_itself_by_pkce(server: Server, app: Mastodon) -> None:
+def test_an_app_proves_itself_by_pkce(server: Server, app: App) -> None:
     (ada,) = server.people("ada")
     verifier = "a-verifier-of-forty-three-characters-or-more"
     challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()
@@ -63,24 +62,24 @@ def test_an_app_proves_itself_by_pkce(server: Server, app: Mastodon) -> None:
     assert exchanged(app, allowed_code(url, ada)).json()["error"] == "invalid_grant"
     assert exchanged(app, allowed_code(url, ada), code_verifier="x" * 43).json()["error"] == "invalid_grant"
     given = exchanged(app, allowed_code(url, ada), code_verifier=verifier)
-    walker = Mastodon(access_token=given.json()["access_token"], api_base_url=server.url)
+    walker = app_of(server.url, given.json()["access_token"])
     assert walker.account_verify_credentials().username == ada.name
 
 
-def exchanged(app: Mastodon, code: str, **proof: str) -> httpx.Response:
+def exchanged(app: App, code: str, **proof: str) -> httpx.Response:
     """The answer to a code. (Mastodon.py knows no PKCE.)"""
     client = {"client_id": app.client_id, "client_secret": app.client_secret, "redirect_uri": OUT_OF_BAND}
     form = {"grant_type": "authorization_code", "code": code} | client | proof
     return httpx.post(f"{app.api_base_url}/oauth/token", data=form, trust_env=False)
 
 
-def test_a_revoked_token_is_worth_nothing(server: Server, app: Mastodon) -> None:
+def test_a_revoked_token_is_worth_nothing(server: Server, app: App) -> None:
     (ada,) = server.people("ada")
     url = app.auth_request_url(scopes=SCOPES, allow_http=True)
     token = app.log_in(code=allowed_code(url, ada), scopes=SCOPES, allow_http=True)
     app.revoke_access_token(allow_http=True)
     with pytest.raises(MastodonUnauthorizedError):
-        Mastodon(access_token=token, api_base_url=server.url).account_verify_credentials()
+        app_of(server.url, token).account_verify_credentials()
 
 
 def test_what_one_writes_is_read_by_those_who_follow(server: Server) -> None:
@@ -156,7 +155,7 @@ def test_statuses_are_scheduled_moved_and_cancelled(server: Server) -> None:
 
 
 def test_the_server_says_what_it_is(server: Server) -> None:
-    walker = Mastodon(api_base_url=server.url, request_timeout=30)
+    walker = app_of(server.url)
     v1, v2 = walker.instance_v1(), walker.instance_v2()
     assert v1.urls.streaming_api == v2.configuration.urls.streaming == f"ws://localhost:{server.port}"
     assert v1.uri == v2.domain == f"localhost:{server.port}"
@@ -212,7 +211,7 @@ def test_a_stream_tells_of_statuses_deletions_and_notifications(server: Server) 
     follow(bob, [ada])
     heard = Heard()
     assert bob.app.stream_healthy()
-    handle: Any = bob.app.stream_user(heard, run_async=True, timeout=PATIENCE)
+    handle = bob.app.stream_user(heard, run_async=True, timeout=PATIENCE)
     assert heard.opened.wait(PATIENCE)
     made = ada.app.status_post("Live")
     assert heard.next() == ("update", made.id)

@@ -9,9 +9,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
-from selenium.webdriver import Chrome
 
-from .browser import clear
+from .browser import Chrome, clear
 from .patience import eventually
 from .server import Person, Server, free_port
 
