@@ -99,11 +99,11 @@ def push_key_of(pem: str) -> ec.EllipticCurvePrivateKey:
 
 def _public_half(pem: str) -> str:
     """Return the public half as clients want it: base64url of the uncompressed point, without padding."""
-    point = _written_point(pem) or _point_of(push_key_of(pem))
+    point = written_point(pem) or _point_of(push_key_of(pem))
     return base64.urlsafe_b64encode(point).rstrip(b"=").decode()
 
 
-def _written_point(pem: str) -> bytes | None:
+def written_point(pem: str) -> bytes | None:
     """Return the public point that stands at the end of a key, if `_pem` has written it."""
     inner = pem.strip().removeprefix(FIRST_LINE).removesuffix(LAST_LINE)
     try:

@@ -73,7 +73,7 @@ class HttpServer:
         listeners = await self._bind()
         context.streams.open_all()
         serve = partial(
-            serve_http, record=context.record, fast=self._fast(), rules=self._rules,
+            serve_http, record=context.record, fast=self.fast_requests(), rules=self.rules,
             release=self._listeners.release,
         )  # fmt: skip
         async with trio.open_nursery() as beside:
@@ -90,10 +90,10 @@ class HttpServer:
                 self._actors.cut_streams()
             beside.cancel_scope.cancel()
 
-    def _fast(self) -> FastRequests | None:
+    def fast_requests(self) -> FastRequests | None:
         return FastRequests(FastPath(self._http_context).answer) if self._settings.fast_path == "on" else None
 
-    def _rules(self) -> AddressRules:
+    def rules(self) -> AddressRules:
         """Return the rules that hold now: staff can change the number while the server runs."""
         settings, most = self._settings, self._http_context.settings.connections_per_address
         return AddressRules(most, settings.trusted_proxies, settings.proxy_protocol)

@@ -198,7 +198,7 @@ class HttpContext:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "configured", self.settings)
-        object.__setattr__(self, "live_settings", LiveSettings(self.database, self._use))
+        object.__setattr__(self, "live_settings", LiveSettings(self.database, self.use_settings))
         object.__setattr__(self, "new_request_id", request_ids(self.secret()))
         object.__setattr__(self, "rendered", Renderings(self.clock.now))
         object.__setattr__(self, "readiness", Readiness(self.database))
@@ -233,7 +233,7 @@ class HttpContext:
             on_change=self.kept.forget,
         )
 
-    def _use(self, changed: Mapping[str, Value]) -> None:
+    def use_settings(self, changed: Mapping[str, Value]) -> None:
         """Have these settings hold in place of those of the configuration."""
         object.__setattr__(self, "settings", self.configured.changed(changed))
         self.policies.describe(self.settings.description)

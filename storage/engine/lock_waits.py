@@ -50,7 +50,7 @@ async def _watch(dsn: str, process: int) -> None:
         # A PostgreSQL that can't be asked is reported by the command itself.
         with suppress(OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
             if blocker := await _blocker(dsn, process):
-                return _say(_described(blocker))
+                return say(_described(blocker))
         seconds = LOOK_EVERY
 
 
@@ -100,7 +100,7 @@ def _process(blocker: Mapping[str, Any]) -> str:
 @contextmanager
 def said_of(what: str) -> Generator[None]:
     """Say what is waited for if this block takes longer than a second."""
-    timer = threading.Timer(SAID_AFTER, _say, [f"Waiting for {what}."])
+    timer = threading.Timer(SAID_AFTER, say, [f"Waiting for {what}."])
     timer.daemon = True
     timer.start()
     try:
@@ -109,7 +109,7 @@ def said_of(what: str) -> Generator[None]:
         timer.cancel()
 
 
-def _say(text: str) -> None:
+def say(text: str) -> None:
     with suppress(OSError, ValueError):  # it may be closed
         sys.stderr.write(f"{text}\n")
         sys.stderr.flush()

@@ -438,10 +438,11 @@ def test_rows_that_are_not_those_of_the_backup_are_found(
 ) -> None:
     ok(run("backup", place))
     real = restoring.last_statements
-    monkeypatch.setattr(
-        restoring, "last_statements",
-        lambda *args: real(*args) + "UPDATE public.accounts SET username = 'mallory' WHERE id = 1;",
-    )  # fmt: skip
+
+    def last_statements(name: str, lowest_id: int, gap: int) -> str:
+        return real(name, lowest_id, gap) + "UPDATE public.accounts SET username = 'mallory' WHERE id = 1;"
+
+    monkeypatch.setattr(restoring, "last_statements", last_statements)
     refused = restore()
     assert (refused.exit_code, "not those of the backup, in: accounts." in refused.stderr) == (1, True)
     assert (place.parent / "new" / "restoring").exists()

@@ -19,6 +19,7 @@ from troupe.storage.accounts import NewAccount
 from troupe.storage.engine.connect import transact_once
 from troupe.storage.engine.database import Connection
 from troupe.storage.engine.embedded import embedded
+from troupe.storage.engine.json_values import JsonObject
 from troupe.storage.engine.migrate import migrations
 from troupe.storage.engine.term import upgrade
 from troupe.supervision.commands import troupe
@@ -503,7 +504,7 @@ def test_the_greeting_names_the_file_that_names_the_database(
     assert "--approved --config /etc/troupe.toml" in greeting(Settings())
 
 
-TREE = {
+TREE: JsonObject = {
     "name": "troupe",
     "strategy": "rest_for_one",
     "children": [{"name": "storage", "children": []}, {"name": "http"}],

@@ -13,6 +13,7 @@ import orjson
 import pytest
 import trio
 
+from troupe.storage.engine.json_values import JsonObject
 from troupe.supervision.control import LONGEST_QUESTION, LOOKS, ControlSocket
 
 
@@ -136,7 +137,7 @@ async def test_a_question_has_arguments_by_their_names(tmp_path: Path, nursery: 
 
 async def test_a_thread_answers_when_the_loop_does_not(tmp_path: Path, nursery: trio.Nursery) -> None:
     """The loop is blocked for as long as the thread needs, as a turn blocks it."""
-    path, stopping, answers = tmp_path / "control-main.sock", trio.Event(), []
+    path, stopping, answers = tmp_path / "control-main.sock", trio.Event(), list[JsonObject]()
     inside = {"top": lambda: {"by": "loop"}, "hand": lambda: {"by": "loop"}}
     control = ControlSocket(path, inside, answers_outside={"top": lambda: {"by": "thread"}})
     await nursery.start(control.run, stopping)

@@ -205,7 +205,11 @@ def test_a_move_that_is_interrupted_after_the_copy_goes_on(
 
 def test_a_copy_that_differs_is_not_used(data: Path, bare_dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
     real = RunningPsql.put
-    monkeypatch.setattr(RunningPsql, "put", lambda self, piece: real(self, piece.replace(b"\tbob\t", b"\tbib\t")))
+
+    def put(psql: RunningPsql, piece: bytes) -> None:
+        real(psql, piece.replace(b"\tbob\t", b"\tbib\t"))
+
+    monkeypatch.setattr(RunningPsql, "put", put)
     refused = run(data, "db", "move", bare_dsn)
     assert (refused.exit_code, "not those of the database, in: accounts" in refused.stderr) == (1, True)
     assert run(data, "accounts", "list").exit_code == 0, "the old one is still in use"
@@ -221,7 +225,12 @@ def test_a_password_is_in_no_argument_and_in_no_text(data: Path, bare_dsn: str) 
 
 def test_a_url_with_a_password_is_read_from_standard_input(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[str] = []
-    monkeypatch.setattr(moving, "move", lambda settings, target, *_: given.append(target) or 1)
+
+    def move(_: object, target: str, *__: object) -> int:
+        given.append(target)
+        return 1
+
+    monkeypatch.setattr(moving, "move", move)
     url = "postgresql://ada:secret@db.example/troupe"
     call = ["db", "move", "--data", str(data)]
     told = CliRunner().invoke(troupe, [*call, "-"], input=f"{url}\n")
@@ -288,7 +297,7 @@ def test_an_upgrade_that_is_killed_is_done_again_or_finished(
         if step < len(names):
             patch.setattr(*names[step])
         else:
-            real, calls = upgrade.put_upgraded, []
+            real, calls = upgrade.put_upgraded, list[Cluster]()
 
             def put(cluster: Cluster) -> None:
                 calls.append(cluster)

@@ -8,6 +8,7 @@ import json
 import os
 import socket
 import stat
+import subprocess
 import threading
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -30,6 +31,7 @@ from troupe.supervision.sources import read_sources
 
 from ..mail.mailserver import mail_server
 from ..small_disks import fill, small_disk
+from ..stand_ins import answering
 
 Examine = Callable[..., list[Finding]]
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
@@ -126,7 +128,7 @@ def test_what_systemd_says_of_the_clock_is_told(
 def test_few_descriptors_are_found_with_a_server_and_without_one(
     examine: Examine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(descriptors.resource, "getrlimit", lambda _: (1024, 2048))
+    monkeypatch.setattr(descriptors.resource, "getrlimit", answering((1024, 2048)))
     assert wrong(examine(descriptors.check_descriptors)) == [
         "2048 for a server that is started from here: too few for many clients"
     ]
@@ -145,12 +147,12 @@ def test_the_sandbox_holds_here_and_each_missing_step_has_its_cure(
     assert [finding.cure for finding in confinement.evaluate(missing)] == [*confinement.CURES.values()]
     assert next(confinement.evaluate(["gravity"])).cure == confinement.OTHER
     # A program that decodes nothing, and that the confined process can't run either.
-    monkeypatch.setattr(confinement.shutil, "which", lambda name: f"/nowhere/{name}")
+    monkeypatch.setattr(confinement.shutil, "which", "/nowhere/{}".format)
     assert wrong(examine(check_confinement))[0].startswith("files of strangers are decoded without a way to run")
 
 
 def test_without_ffmpeg_films_are_refused_and_that_is_said(examine: Examine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(confinement.shutil, "which", lambda name: None)
+    monkeypatch.setattr(confinement.shutil, "which", answering(None))
     assert [one.state for one in examine(check_confinement)] == ["good", "note"]
 
 
@@ -189,7 +191,7 @@ def test_what_others_may_use_is_found_and_the_cure_closes_it(examine: Examine, t
         f"others may use {data} (drwxr-xr-x)", f"others may use {file} (-rw-r--r--)"
     ]  # fmt: skip
     for one in found:
-        os.system(one.cure)
+        subprocess.run(one.cure, shell=True, check=True)
     assert wrong(examine(check_permissions, **environ)) == []
 
 

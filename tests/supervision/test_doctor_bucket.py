@@ -21,6 +21,7 @@ from troupe.supervision.media_folders import media_store
 from troupe.supervision.sources import read_sources
 
 from ..buckets import closed_port, new_bucket
+from ..stand_ins import answering
 
 Answer = Callable[[str], tuple[int, bytes]]
 REFUSED = '<?xml version="1.0"?><Error><Code>{}</Code><Message>no</Message></Error>'
@@ -162,7 +163,7 @@ def test_each_thing_that_the_key_may_not_do_is_named(
         raise bucket.BucketFailed("no")
 
     monkeypatch.setattr(store, breaks, refuse)
-    monkeypatch.setattr(bucket, "media_store", lambda *_: store)
+    monkeypatch.setattr(bucket, "media_store", answering(store))
     assert [text for text, _ in wrong(examined(settings, tmp_path))] == [
         f"can't {step} objects of {settings['s3_bucket']}: no"
     ]

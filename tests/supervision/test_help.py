@@ -23,6 +23,7 @@ from troupe.supervision.manual import FILES as FILES_OF_TROUPE
 from troupe.supervision.manual import manual
 
 from ..commands import COMMANDS
+from ..stand_ins import answering
 
 # What the examples name.
 FILES = ("blocks.csv", "cat.png", "cats.tar.gz", "people.jsonl", "terms.md")
@@ -45,7 +46,7 @@ def test_help_says_what_a_command_does_with_examples_and_exit_codes(words: str) 
 @pytest.mark.parametrize("example", [example for examples in EXAMPLES.values() for example in examples])
 def test_every_example_is_a_right_call(example: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("click.termui.hidden_prompt_func", lambda _: "correct horse")  # a password is asked for
+    monkeypatch.setattr("click.termui.hidden_prompt_func", answering("correct horse"))  # a password is asked for
     for name in FILES:
         Path(name).touch()
     words = shlex.split(re.split(" [<>] ", example)[0])

@@ -44,7 +44,7 @@ def test_sockets_of_systemd_are_taken_once(tmp_path: Path, monkeypatch: pytest.M
         assert not os.get_inheritable(listeners.FIRST)
     assert not ours.release()
     socket.create_connection(address).close()  # systemd has the socket too
-    ours._held.pop().close()
+    ours.hand_over().pop().close()
 
 
 @pytest.mark.parametrize("environment", [{}, {"LISTEN_PID": "1", "LISTEN_FDS": "1"}, {"LISTEN_PID": str(os.getpid())}])
@@ -88,9 +88,9 @@ async def test_the_next_server_takes_the_sockets_that_it_needs(tmp_path: Path, n
     stopping = trio.Event()
     await nursery.start(control.run, stopping)
     elsewhere = Listeners(settings(tmp_path, takeover=True, port=4321))
-    await trio.to_thread.run_sync(elsewhere.inherit, {})
-    assert elsewhere._chosen([]) == []
-    await trio.to_thread.run_sync(after.inherit, {})
+    await trio.to_thread.run_sync(elsewhere.inherit, dict[str, str]())
+    assert elsewhere.hand_over() == []
+    await trio.to_thread.run_sync(after.inherit, dict[str, str]())
     copy.close()
     assert not before.release()
     stopping.set()

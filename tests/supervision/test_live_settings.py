@@ -73,5 +73,5 @@ def test_the_memory_of_timelines_changes_while_the_server_runs(tmp_path: Path) -
     running = Troupe(Settings(data=tmp_path, timeline_memory=32), "", log)
     shared_entries = running.actors.actor_context.shared_entries
     assert shared_entries.most() == 32 * 2**20
-    running.http_context._use({"timeline_memory": 16})
+    running.http_context.use_settings({"timeline_memory": 16})
     assert shared_entries.most() == 16 * 2**20

@@ -32,6 +32,7 @@ from troupe.supervision.metrics.pauses import CollectorPauses, LoopLag
 from troupe.supervision.metrics.server import HEAD_PATIENCE, MOST_CLIENTS, MetricsServer
 
 from ..small_disks import resize, small_disk
+from ..stand_ins import answering, unrecorded
 
 NOON = datetime(2026, 11, 23, 12, tzinfo=UTC)
 
@@ -61,17 +62,17 @@ def deliverer(known: Host, post: Callable[..., Awaitable[DeliveryReply]], closed
     async def read(*_: object) -> object:
         return SimpleNamespace(private_key=None)
 
-    blocks = SimpleNamespace(domains=SimpleNamespace(standing_of=lambda _: SimpleNamespace(suspended=False)))
+    blocks = SimpleNamespace(domains=SimpleNamespace(standing_of=answering(SimpleNamespace(suspended=False))))
     context: Any = SimpleNamespace(
         hosts=Hosts(known, closed), blocks=blocks, database=SimpleNamespace(read=read), chance=lambda: 0.5,
         clock=SimpleNamespace(now=lambda: NOON), first_retry=1.0,
     )  # fmt: skip
-    sender = DeliverySender(context, cast("Any", None))
+    sender: Any = DeliverySender(context, cast("Any", None))
 
     async def knock(*_: object) -> tuple[DeliveryReply, str]:
         return await post(), "cavage"
 
-    sender._send_signed = knock  # pyright: ignore[reportAttributeAccessIssue]  # no keys and no network
+    sender._send_signed = knock  # no keys and no network
     return sender
 
 
@@ -118,7 +119,7 @@ async def test_pushes_are_counted_by_result(status: int, retry_after: str | None
         return b"hello" if status else None
 
     context: Any = SimpleNamespace(
-        database=SimpleNamespace(read=read), clock=SimpleNamespace(now=lambda: NOON), record=lambda *_, **__: None
+        database=SimpleNamespace(read=read), clock=SimpleNamespace(now=lambda: NOON), record=unrecorded
     )
     sender: Any = PushSender(context, deliver)
     sender._message = message
@@ -163,7 +164,12 @@ async def test_metrics_wait_no_longer_than_seconds_for_a_database_that_hangs(
         return ()
 
     told: list[Backlog | None] = []
-    monkeypatch.setattr(exposition, "families", lambda _, __, backlog, **___: told.append(backlog) or ())
+
+    def families(_: object, __: object, backlog: Backlog | None, **___: object) -> tuple[()]:
+        told.append(backlog)
+        return ()
+
+    monkeypatch.setattr(exposition, "families", families)
     sources: Any = SimpleNamespace(
         clock=SimpleNamespace(now=lambda: NOON),
         database=SimpleNamespace(read=hang),
@@ -191,7 +197,7 @@ SLOW = {"head": b"GET /met", "answer": b"GET /metrics HTTP/1.1\r\n\r\n"}
 async def test_a_probe_of_health_is_answered_at_the_cost_of_the_slowest_clients(client: str, tmp_path: Path) -> None:
     """Half of the clients send no whole request, or take no answer, and stay for as long as they may."""
     path, stopping, patience = tmp_path / "metrics.sock", trio.Event(), HEAD_PATIENCE / 2
-    served = MetricsServer(path, cast("Any", LongText()), cast("Any", Well()), lambda *_, **__: None, waits=False)
+    served = MetricsServer(path, cast("Any", LongText()), cast("Any", Well()), unrecorded, waits=False)
     async with trio.open_nursery() as nursery:
         await nursery.start(served.run, stopping)
         with trio.fail_after(patience):
@@ -240,7 +246,7 @@ def test_the_pauses_of_the_collector_are_measured_while_metrics_are_on() -> None
 
 async def test_a_disk_is_full_when_postgresql_has_no_room_for_its_log(tmp_path: Path) -> None:
     with small_disk(tmp_path / "data", f"{FULL + 2**20}") as data:
-        disks = Disks({"data": data, "media": data / "not there yet"}, lambda *_, **__: None)
+        disks = Disks({"data": data, "media": data / "not there yet"}, unrecorded)
         assert not disks.is_full()
         resize(data, f"{FULL - 2**20}")
         assert disks.is_full()

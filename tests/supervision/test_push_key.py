@@ -9,7 +9,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
-from troupe.actors.push_key import PushKey, UnusablePushKey, _written_point
+from troupe.actors.push_key import PushKey, UnusablePushKey, written_point
 from troupe.storage.engine.database import Connection
 from troupe.storage.engine.pool import ConnectionPool, open_pool
 from troupe.supervision.failures import explained
@@ -66,7 +66,7 @@ def test_the_public_half_is_read_from_any_way_to_write_a_key() -> None:
         point = made.public_key().public_bytes(Encoding.X962, PublicFormat.UncompressedPoint)
         formats = (PrivateFormat.PKCS8, PrivateFormat.TraditionalOpenSSL)
         pems = [made.private_bytes(Encoding.PEM, one, NoEncryption()).decode() for one in formats]
-        assert [_written_point(pem) for pem in pems] == [point, None], number
+        assert [written_point(pem) for pem in pems] == [point, None], number
         for pem in pems:
             key = PushKey()
             key.hold(pem)

@@ -28,6 +28,7 @@ from troupe.storage.engine.database import Connection
 from troupe.supervision.commands import repairing, troupe
 from troupe.supervision.parking import contents
 
+from ..stand_ins import unrecorded
 from .foreign import Rows
 
 __all__ = ["commands"]  # which registers the turns of accounts
@@ -212,7 +213,7 @@ def test_what_may_be_of_people_is_masked_and_nothing_else() -> None:
 @pytest.fixture
 def runtime() -> Runtime:
     """One that knows which messages accounts take."""
-    made = Runtime(record=lambda event, /, **facts: None, chance=lambda: 0.0)
+    made = Runtime(record=unrecorded, chance=lambda: 0.0)
     made.add("account", AccountActor, lambda cell: pytest.fail("no actor is made"))
     return made
 

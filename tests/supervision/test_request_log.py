@@ -9,13 +9,16 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from troupe.storage.engine.json_values import JsonObject
 from troupe.supervision.commands import troupe
 from troupe.supervision.commands.request_log import records_of
+
+from ..stand_ins import answering
 
 RECORD = '{"time": "2026-11-21T12:00:00.000Z", "level": "error", "event": "actor.crashed", "request_id": "r1"}'
 FOLDED = '{"time": "2026-11-21T12:00:01.000Z", "level": "error", "event": "actor.crashed", "request_ids": ["r2", "r1"]}'
 OTHERS = RECORD.replace('"r1"', '"r10"')
-STEP = {
+STEP: JsonObject = {
     "what": "turn", "where": "home/7", "name": "Read", "message_id": 1, "ago": 0.1, "seconds": 0.1, "outcome": "",
     "steps": [],
 }  # fmt: skip
@@ -47,7 +50,7 @@ def test_a_request_is_followed_in_the_log_also_without_a_server(
     assert json.loads(found.stdout) == {"request_id": "r1", "steps": [], "log": [json.loads(RECORD)]}
     module = sys.modules["troupe.supervision.commands.request"]  # its command has its name
     with monkeypatch.context() as patch:
-        patch.setattr(module, "ask", lambda *_, **__: {"steps": [STEP]})
+        patch.setattr(module, "ask", answering({"steps": [STEP]}))
         silent = CliRunner().invoke(troupe, ["request", "r9", "--data", str(tmp_path), "--log", str(log)])
     assert (silent.exit_code, silent.stderr) == (0, f"{log} has no record of this request.\n")
     lost = CliRunner().invoke(troupe, call)

@@ -23,6 +23,8 @@ from troupe.supervision.commands import troupe
 from troupe.supervision.log_level import LiveLogLevel
 from troupe.supervision.notices import apply_notice
 
+from ..stand_ins import unrecorded
+
 
 async def forget_acts(db: Connection) -> None:
     await db.execute("SET LOCAL session_replication_role = replica")  # a trigger keeps the audit log
@@ -156,7 +158,7 @@ def test_a_file_that_is_not_readable_stays(data: Path) -> None:
 
 async def test_a_running_server_shows_a_change_at_once(data: Path, dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(policies, "READ_AGAIN", timedelta(days=1))
-    shown = policies.OperatorPolicies(data / "texts", "", SystemClock(), lambda _event, /, **_facts: None)
+    shown = policies.OperatorPolicies(data / "texts", "", SystemClock(), unrecorded)
     # The only parts of a server that this notice is for.
     context, actors = SimpleNamespace(policies=shown), SimpleNamespace(own_rows=SimpleNamespace(clear=lambda: None))
     send, receive = trio.open_memory_channel[str | None](10)

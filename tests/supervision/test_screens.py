@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import signal
 import subprocess
 import sys
 import termios
@@ -110,7 +111,15 @@ def watched(data: Path) -> Generator[Watched]:
         one.close()
 
 
-@pytest.mark.parametrize("ended", [lambda top: top.press(b"q"), lambda top: top.process.send_signal(2)])
+def quit_by_key(top: Watched) -> None:
+    top.press(b"q")
+
+
+def interrupt(top: Watched) -> None:
+    top.process.send_signal(signal.SIGINT)
+
+
+@pytest.mark.parametrize("ended", [quit_by_key, interrupt])
 async def test_keys_change_what_top_shows_and_its_end_leaves_the_terminal_as_it_was(
     tmp_path: Path, nursery: trio.Nursery, ended: Callable[[Watched], None]
 ) -> None:

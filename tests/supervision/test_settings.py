@@ -155,7 +155,12 @@ def test_a_command_that_waits_for_a_lock_says_for_whose(
 def held_until_said(other: LoneConnection, monkeypatch: pytest.MonkeyPatch) -> Generator[list[str]]:
     """Hold the turn of the commands until one has said that it waits."""
     said, is_said = list[str](), threading.Event()
-    monkeypatch.setattr(lock_waits, "_say", lambda text: (said.append(text), is_said.set()))
+
+    def hear(text: str) -> None:
+        said.append(text)
+        is_said.set()
+
+    monkeypatch.setattr(lock_waits, "say", hear)
     other(take_turn)
 
     def let_go() -> None:
@@ -180,8 +185,13 @@ def test_a_program_that_waits_for_a_lock_file_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(lock_waits, "SAID_AFTER", 0.0)
-    is_said, say = threading.Event(), lock_waits._say
-    monkeypatch.setattr(lock_waits, "_say", lambda text: (say(text), is_said.set()))
+    is_said, real = threading.Event(), lock_waits.say
+
+    def say(text: str) -> None:
+        real(text)
+        is_said.set()
+
+    monkeypatch.setattr(lock_waits, "say", say)
     with cluster.locked(tmp_path / "lock"):
         thread = threading.Thread(target=take_and_leave, args=(tmp_path / "lock",))
         thread.start()

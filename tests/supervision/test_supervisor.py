@@ -12,6 +12,7 @@ import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from troupe.supervision.supervisor import Child, GaveUp, Supervisor
+from troupe.supervision.testing.errors import leaves
 
 
 class Fatal(Exception):
@@ -87,9 +88,8 @@ def stage(autojump_clock: MockClock) -> Stage:
 
 def leaf(error: BaseException) -> BaseException:
     """The one error inside the group of a test's own nursery."""
-    while isinstance(error, BaseExceptionGroup):
-        (error,) = error.exceptions
-    return error
+    (only,) = leaves(error)
+    return only
 
 
 async def test_children_start_in_order_and_stop_in_reverse_order(stage: Stage, autojump_clock: MockClock) -> None:

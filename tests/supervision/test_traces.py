@@ -28,7 +28,7 @@ from troupe.storage.engine.database import Database
 from troupe.supervision.traces.spans import OpenTelemetryTraces
 from troupe.supervision.traces.wanted import is_wanted, traces_from
 
-from ..kernel.acting import Kernel, Player
+from ..kernel.acting import Action, Kernel, Player
 
 TRACE, SPAN = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 SAMPLED, UNSAMPLED = f"00-{TRACE}-{SPAN}-01", f"00-{TRACE}-{SPAN}-00"
@@ -153,7 +153,8 @@ async def test_a_crash_is_marked_and_its_record_has_the_trace(spans: Spans, kern
     async def fail(player: Player) -> None:
         raise ValueError("a secret")
 
-    for action in (fail, lambda player: 1 / 0):
+    actions: list[Action] = [fail, lambda player: 1 / 0]
+    for action in actions:
         with pytest.raises(Crashed):
             await kernel.ask("a", action, origin=Origin("r1", (), SAMPLED))
     assert [span.status.status_code for span in spans.all()] == [StatusCode.ERROR] * 2
