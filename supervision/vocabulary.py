@@ -109,7 +109,7 @@ class LogEvent(Enum):
     CONFINEMENT_INCOMPLETE = (
         "confinement.incomplete",
         Level.WARNING,
-        "At start: this machine lacks something that confines media processes; `error` names it.",
+        "Soon after the start: this machine lacks something that confines media processes; `error` names it.",
     )
     POLICIES_UNUSABLE = (
         "policies.unusable",

@@ -10,6 +10,7 @@ import shutil
 from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import IO
 
@@ -26,7 +27,7 @@ from .jobs import UNVERIFIED, FileRefused, Job, Task
 from .kinds import GIF, HEAD, Kind, kind_of
 from .pages import PageFacts, page_of
 from .places import Places
-from .probe import probe
+from .probe import probe, report_missing
 from .process import ProcessingFailed
 from .queue import Queue
 
@@ -80,6 +81,7 @@ class MediaProcessor:
         self.cleaning = Cleaning(database, clock, record, outbox, self.folder)
         self._record = record
         self._key = key
+        self._first_file = trio.Event()
         self._images = Places(IMAGES_AT_ONCE)
         self._gifs = Places(GIFS_AT_ONCE)
         self._copies = trio.CapacityLimiter(COPIES_AT_ONCE)
@@ -223,17 +225,12 @@ class MediaProcessor:
         await self.cleaning.find_left()
         task_status.started()
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(self._report_missing)
+            look = partial(probe, process.run, self.ffmpeg, self.ffprobe)
+            nursery.start_soon(report_missing, self._first_file, look, self._record)
             nursery.start_soon(self.queue.run)
             nursery.start_soon(self.cleaning.run)
             await stopping.wait()
             nursery.cancel_scope.cancel()
-
-    async def _report_missing(self) -> None:
-        """Report what confinement lacks, once at start: every job is affected."""
-        if missing := await probe(process.run, self.ffmpeg, self.ffprobe):
-            error = f"without {', '.join(missing)}"
-            self._record("confinement.incomplete", error=error, decision="media is processed all the same")
 
     async def remove(self, names: Sequence[str]) -> None:
         """Remove files that no row names any more."""
@@ -263,6 +260,7 @@ class MediaProcessor:
         return self.folder.begin(key), head
 
     def _job(self, task: Task, kind: str, source: Path, place: Path, name: str, **more: int) -> Job:
+        self._first_file.set()
         may_move = task in ("film", "copy") or (task == "image" and kind == GIF.name)
         ffmpeg, ffprobe = (self.ffmpeg or "", self.ffprobe or "") if may_move else ("", "")
         return Job(task, kind, str(source), str(place), name, ffmpeg, ffprobe, **more)

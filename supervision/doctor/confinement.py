@@ -24,7 +24,7 @@ CURES = {
     "seccomp": "Use a kernel with CONFIG_SECCOMP_FILTER, and allow the system call in the container or unit.",
     "a way to run": "Install FFmpeg anew where every user may run it: apt install ffmpeg.",
 }
-OTHER = "Read the log of the server at its start: confinement.incomplete."
+OTHER = "Read the log of the server soon after its start: confinement.incomplete."
 
 
 def check_confinement(examination: Examination) -> Iterator[Finding]:

@@ -13,12 +13,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import httpx
 import trio
 
 from troupe.actors.media import process
 from troupe.actors.media.jobs import RESULT, Job, small_of
 
-SERVE = (sys.executable, "-c", "from troupe.supervision.commands import main; main()", "serve")
+TROUPE = (sys.executable, "-c", "from troupe.supervision.commands import main; main()")
 EXPLOITED = Path(__file__).with_name("exploited.py")
 PYTHON = sys.executable
 
@@ -28,11 +29,12 @@ FLAWS = {"image": ("image", "png"), "still": ("film", "mp4"), "program": ("film"
 def main(folder: Path) -> None:
     data, port = folder / "data", free_port()
     server = subprocess.Popen(
-        [*SERVE, "--data", str(data), "--port", str(port)], stdout=subprocess.PIPE, text=True, cwd=folder
+        [*TROUPE, "serve", "--data", str(data), "--port", str(port)], stdout=subprocess.PIPE, text=True, cwd=folder
     )
     records: list[dict[str, Any]] = []
     try:
         records = until_listening(server)
+        upload(folder, data, port)
         report = against(folder, data, server.pid, port)
     finally:
         server.send_signal(signal.SIGTERM)
@@ -47,6 +49,18 @@ def until_listening(server: "subprocess.Popen[str]") -> list[dict[str, Any]]:
     while not records or records[-1]["event"] != "server.listening":
         records.append(json.loads(server.stdout.readline()))
     return records
+
+
+def upload(folder: Path, data: Path, port: int) -> None:
+    """Have the server process its first file."""
+    ada = '{"username": "ada", "email": "ada@example.org", "password": "correct horse battery"}'
+    importing = [*TROUPE, "accounts", "import", "-", "--scopes", "write", "--data", str(data)]
+    made = subprocess.run(importing, input=ada, stdout=subprocess.PIPE, text=True, cwd=folder, check=True)
+    reply = httpx.post(
+        f"http://localhost:{port}/api/v2/media", files={"file": (folder / "uploads" / "a.png").read_bytes()},
+        headers={"Authorization": f"Bearer {json.loads(made.stdout)['token']}"}, trust_env=False, timeout=60,
+    )  # fmt: skip
+    assert reply.status_code == 200, reply.text
 
 
 def against(folder: Path, data: Path, server: int, port: int) -> dict[str, Any]:
