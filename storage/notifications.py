@@ -207,12 +207,6 @@ class Notification:
     push_to: tuple[PushAddress, ...] = ()
 
 
-async def insert(db: Connection, new: NewNotification, now: datetime) -> Notification | None:
-    """Store a notification. None if the rules forbid it, it exists, or the recipient's policy filters or drops it."""
-    made = await insert_many(db, [new], now)
-    return made[0] if made else None
-
-
 async def insert_many(db: Connection, new: Sequence[NewNotification], now: datetime) -> list[Notification]:
     """Store notifications, and return those that their recipients are told of.
 

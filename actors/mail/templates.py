@@ -74,11 +74,6 @@ def text_of(kind: str, locale: str | None, words: Mapping[str, str]) -> tuple[st
     return subject, EMPTY_PARAGRAPH.sub("\n\n", body).lstrip("\n")
 
 
-def languages(kind: str) -> list[str]:
-    """Return the languages that a letter exists in."""
-    return sorted(language for one, language in _texts() if one == kind)
-
-
 def _template(kind: str, locale: str | None) -> Template:
     """Return the template. A regional language such as `pt-BR` falls back to `pt`."""
     named = (locale or "").lower()

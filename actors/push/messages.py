@@ -6,7 +6,6 @@ used.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -53,11 +52,6 @@ def language_of(locale: str | None) -> str:
     """Return the language of the titles for a locale: `pt-BR` is content with `pt`."""
     named = (locale or "").lower()
     return next(one for one in (named, named.partition("-")[0], FALLBACK) if one in _titles())
-
-
-def languages() -> Mapping[str, frozenset[str]]:
-    """Return the languages that there are titles in, each with the types of notifications that it has."""
-    return {language: frozenset(titles) for language, titles in _titles().items()}
 
 
 def cut(text: str, most: int) -> str:

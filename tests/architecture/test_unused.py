@@ -14,8 +14,6 @@ MODULES = [
 
 # `signatures.py` chooses between two modules with the same functions.
 CHOSEN = {("cavage", "claim_of"), ("cavage", "sign"), ("rfc9421", "claim_of"), ("rfc9421", "sign")}
-# A dozen tests store one notification, where the rooms store many; and tests compare the texts of all languages.
-FOR_TESTS = {("notifications", "insert"), ("templates", "languages"), ("messages", "languages")}
 
 # The users of the simulation kit are tests.
 KIT = ROOT / "supervision" / "testing"
@@ -105,7 +103,7 @@ class Sources:
     def unused(self, elsewhere: set[str], templates: str) -> list[str]:
         """The definitions that nothing uses. A library uses the names `elsewhere`."""
         found = [one for one in self.methods if one[2] not in self.mentioned | elsewhere]
-        used = self.used | CHOSEN | FOR_TESTS
+        used = self.used | CHOSEN
         found += [one for one in self.top_level if (module_name(one[0]), one[2]) not in used]
         return [
             f"{path.relative_to(ROOT)}:{line} {name}"

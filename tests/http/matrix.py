@@ -316,7 +316,7 @@ class World:
     async def _notify(self, db: Connection, viewer: Viewer, type: str, status_id: int) -> int:
         """Return the id of a new notification."""
         new = NewNotification(self.next(), viewer.id, viewer.author.id, type, status_id)
-        assert await notifications.insert(db, new, self.stage.http_context.clock.now())
+        assert await notifications.insert_many(db, [new], self.stage.http_context.clock.now())
         return new.id
 
     async def post(self, db: Connection, author: Account, kind: str, letter: str) -> Status:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from troupe.actors.notifications import ShownNotification
-from troupe.actors.push.messages import PushReader, cut, language_of, languages, message_of
+from troupe.actors.push.messages import FOLDER, PushReader, cut, language_of, message_of
 from troupe.actors.rules.alerts import ALERTS
 from troupe.actors.statuses import ShownStatus
 from troupe.storage.accounts import Account
@@ -67,9 +67,10 @@ def test_an_account_without_a_name_is_called_by_its_username() -> None:
     assert message(told("follow", replace(BOB, display_name="$name\n${x}")))["title"] == "$name ${x} follows you now"
 
 
-@pytest.mark.parametrize("language", sorted(languages()))
+@pytest.mark.parametrize("language", sorted(path.stem for path in FOLDER.glob("*.txt")))
 def test_every_language_has_a_title_for_each_alert(language: str) -> None:
-    assert languages()[language] == {*ALERTS}
+    lines = (FOLDER / f"{language}.txt").read_text("utf-8").splitlines()
+    assert {line.partition(": ")[0] for line in lines} == {*ALERTS}
     titles = {message(told(type), language)["title"] for type in ALERTS}
     assert len(titles) == len(ALERTS)
     assert all("Bob" in title for title in titles)

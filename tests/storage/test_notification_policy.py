@@ -28,7 +28,7 @@ COPY = """
 def tell(stage: Stage, to: Account, by: Account, type: str = "follow", status: Status | None = None) -> str:
     """Return what became of a notification: told, filtered or dropped."""
     new = NewNotification(new_id(), to.id, by.id, type, status.id if status else None)
-    told = stage(notifications.insert, new, stage.now) is not None
+    told = stage(notifications.insert_many, [new], stage.now) != []
     rows = stage.sql("SELECT filtered FROM notifications WHERE id = $1", new.id)
     assert told == (rows != [] and not rows[0]["filtered"])
     stage.sql("DELETE FROM notifications WHERE id = $1 AND type NOT IN ('mention', 'quote')", new.id)
@@ -173,7 +173,7 @@ def filtered_and_next(stage: Stage, ada: Account, bob: Account) -> tuple[int, Ne
 
 
 def inserting(stage: Stage, new: NewNotification) -> Work:
-    return lambda db: notifications.insert(db, new, stage.now)
+    return lambda db: notifications.insert_many(db, [new], stage.now)
 
 
 def accepting(ada: Account, request: int) -> Work:
@@ -190,7 +190,7 @@ def test_a_notification_that_waits_for_a_policy_obeys_it(stage: Stage, ada: Acco
     async def close(db: Connection) -> None:
         await notification_policy.change(db, ada.id, PolicyChange(not_following="drop"))
 
-    assert race(stage, close, inserting(stage, new)) == [None, None]
+    assert race(stage, close, inserting(stage, new)) == [None, []]
     assert stage.sql("SELECT FROM notifications") == []
 
 
@@ -209,14 +209,14 @@ def test_a_policy_waits_for_notifications_that_were_decided_before(stage: Stage,
 def test_a_notification_that_waits_for_an_acceptance_is_told(stage: Stage, ada: Account, bob: Account) -> None:
     request, new = filtered_and_next(stage, ada, bob)
     _, told = race(stage, accepting(ada, request), inserting(stage, new))
-    assert told is not None
+    assert told != []
     assert stage.sql("SELECT FROM notifications WHERE filtered") == []
 
 
 def test_an_acceptance_waits_for_what_is_just_filtered(stage: Stage, ada: Account, bob: Account) -> None:
     request, new = filtered_and_next(stage, ada, bob)
     told, (found, statuses) = race(stage, inserting(stage, new), accepting(ada, request))
-    assert told is None
+    assert told == []
     assert found
     assert new.status_id in statuses
     assert stage.sql("SELECT FROM notifications WHERE filtered") == []
@@ -227,7 +227,7 @@ def test_a_dismissal_leaves_no_filtered_notification_without_a_request(
     stage: Stage, ada: Account, bob: Account
 ) -> None:
     request, new = filtered_and_next(stage, ada, bob)
-    assert race(stage, inserting(stage, new), dismissing(ada, request)) == [None, True]
+    assert race(stage, inserting(stage, new), dismissing(ada, request)) == [[], True]
     assert stage.sql("SELECT FROM notifications") == []
     assert stage.sql("SELECT FROM notification_requests") == []
 
@@ -238,7 +238,7 @@ def test_a_dismissal_waits_for_what_is_just_filtered(stage: Stage, ada: Account,
     assert tell(stage, ada, bob, "mention", mention(stage, bob, ada)) == "filtered"
     request, new = request_of(stage, ada), NewNotification(new_id(), ada.id, bob.id, "follow")
 
-    assert race(stage, inserting(stage, new), dismissing(ada, request)) == [None, True]
+    assert race(stage, inserting(stage, new), dismissing(ada, request)) == [[], True]
     assert stage.sql("SELECT FROM notifications") == []
 
 
@@ -257,7 +257,7 @@ def test_an_answer_to_a_request_and_a_notification_do_not_deadlock(
             await blocker.execute("BEGIN")
             await blocker.execute(COPY, new_id(), ada.id, bob.id, status.id)
             new = NewNotification(new_id(), ada.id, bob.id, "mention", status.id)
-            told = asyncio.ensure_future(whole(one, lambda db: notifications.insert(db, new, stage.now)))
+            told = asyncio.ensure_future(whole(one, lambda db: notifications.insert_many(db, [new], stage.now)))
             await waiting(blocker, 1)
             answered = asyncio.ensure_future(whole(two, answer))
             await waiting(blocker, 2)
@@ -270,6 +270,6 @@ def test_an_answer_to_a_request_and_a_notification_do_not_deadlock(
         return await notification_requests.dismiss(db, ada.id, [request])
 
     told, _ = run(main)
-    assert told is None
+    assert told == []
     assert stage.sql("SELECT FROM notifications WHERE filtered") == []
     assert stage.sql("SELECT FROM notification_requests") == []

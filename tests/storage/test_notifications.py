@@ -29,7 +29,7 @@ from .conftest import Stage, new_id
 
 def tell(stage: Stage, to: Account, by: Account, type: str, status: Status | None = None) -> Notification | None:
     new = NewNotification(new_id(), to.id, by.id, type, status.id if status else None)
-    return stage(notifications.insert, new, stage.now)
+    return next(iter(stage(notifications.insert_many, [new], stage.now)), None)
 
 
 def mentioning(stage: Stage, author: Account, *named: Account, **more: Any) -> Status:

@@ -48,7 +48,7 @@ def test_a_request_keeps_its_terms_when_accepted(stage: Stage) -> None:
 def test_an_answered_request_takes_its_notification_along(stage: Stage) -> None:
     ada, bob = stage.account("ada"), stage.account("bob")
     stage(follow_requests.insert, FollowTerms(new_id(), ada.id, bob.id), stage.now)
-    assert stage(notifications.insert, NewNotification(new_id(), bob.id, ada.id, "follow_request"), stage.now)
+    assert stage(notifications.insert_many, [NewNotification(new_id(), bob.id, ada.id, "follow_request")], stage.now)
     stage(follow_requests.accept, bob.id, [new_id()], [ada.id], stage.now)
     assert stage(notifications.page, bob.id, Page(10)) == []
 
@@ -58,7 +58,7 @@ def test_a_block_ends_all_that_was_between_two(stage: Stage) -> None:
     stage.follow(ada, bob)
     stage.follow(bob, ada)
     stage(follow_requests.insert, FollowTerms(new_id(), bob.id, ada.id), stage.now)
-    assert stage(notifications.insert, NewNotification(new_id(), ada.id, bob.id, "follow"), stage.now)
+    assert stage(notifications.insert_many, [NewNotification(new_id(), ada.id, bob.id, "follow")], stage.now)
     severed = stage(blocks.insert_block, new_id(), ada.id, bob.id, stage.now)
     assert (severed.new, severed.following, severed.followed_by) == (True, True, True)
     assert not stage(blocks.insert_block, new_id(), ada.id, bob.id, stage.now).new

@@ -190,7 +190,7 @@ def test_deleting_takes_notifications_and_looses_media(stage: Stage) -> None:
         " VALUES ($1, $2, $3, 'image', $4, $4)",
         *(new_id(), ada.id, made.id, stage.now),
     )
-    assert stage(notifications.insert, NewNotification(new_id(), bob.id, ada.id, "mention", made.id), stage.now)
+    assert stage(notifications.insert_many, [NewNotification(new_id(), bob.id, ada.id, "mention", made.id)], stage.now)
     stage(deletions.soft_delete, made.id, ada.id, stage.now, new_id)
     assert stage(notifications.page, bob.id, Page(10)) == []
     assert stage.value("SELECT count(*) FROM media_attachments WHERE status_id IS NULL") == 1
