@@ -10,16 +10,12 @@ WAITING = """
     SELECT
         (SELECT count(*) FROM (SELECT FROM reports WHERE action_taken_at IS NULL LIMIT $1) AS one) AS reports,
         (SELECT count(*) FROM (
-            SELECT FROM reports WHERE action_taken_at IS NULL AND assigned_account_id IS NULL LIMIT $1
-        ) AS one) AS unassigned_reports,
-        (SELECT count(*) FROM (
             SELECT FROM users WHERE approved_at IS NULL AND confirmed_at IS NOT NULL LIMIT $1
         ) AS one) AS sign_ups,
         (SELECT count(*) FROM (
             SELECT FROM appeals WHERE approved_at IS NULL AND rejected_at IS NULL LIMIT $1
         ) AS one) AS appeals,
-        (SELECT count(*) FROM (SELECT FROM dead_letters LIMIT $1) AS one) AS dead_letters,
-        (SELECT count(*) FROM (SELECT FROM outbox LIMIT $1) AS one) AS effects
+        (SELECT count(*) FROM (SELECT FROM dead_letters LIMIT $1) AS one) AS dead_letters
 """
 
 # Few hosts have a row here whose deliveries fail, and the table has one row for each server that is known.
@@ -33,11 +29,9 @@ class Waiting:
     """The counts. A number that is `MOST` means so many or more."""
 
     reports: int
-    unassigned_reports: int
     sign_ups: int
     appeals: int
     dead_letters: int
-    effects: int
 
 
 @dataclass(frozen=True, slots=True)

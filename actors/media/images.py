@@ -91,7 +91,7 @@ def _save_frames(image: pyvips.Image, job: Job, file: str) -> None:
     write(str(Path(job.folder) / file), keep=NOTHING)
 
 
-def finished(job: Job, type: str, file: str, file_type: str, meta: JsonObject | None = None) -> ProcessedMedia:
+def finished(job: Job, type: str, file: str, file_type: str) -> ProcessedMedia:
     """Return the facts about an image that was written, and its small picture made from it."""
     path = Path(job.folder) / file
     image = LOADERS[file_type.removeprefix("image/")](str(path))
