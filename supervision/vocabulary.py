@@ -19,71 +19,129 @@ class Level(Enum):
 class LogEvent(Enum):
     """The events, with their level and their meaning."""
 
-    SERVER_LISTENING = "server.listening", Level.INFO, "The server takes requests."
-    MIGRATION_APPLIED = "migration.applied", Level.INFO, "A migration was applied at start."
-    CHILD_STARTED = "child.started", Level.INFO, "A part of the infrastructure runs."
-    CHILD_STOPPED = "child.stopped", Level.INFO, "A part of the infrastructure was stopped."
-    CHILD_CRASHED = "child.crashed", Level.ERROR, "A part of the infrastructure failed; the parts after it restart too."
-    ACTOR_CRASHED = "actor.crashed", Level.ERROR, "An actor failed on a message; its memory is discarded."
+    SERVER_LISTENING = "server.listening", Level.INFO, "The server listens and takes requests."
+    MIGRATION_APPLIED = "migration.applied", Level.INFO, "The server applied a migration at start."
+    CHILD_STARTED = "child.started", Level.INFO, "A part of the infrastructure started."
+    CHILD_STOPPED = "child.stopped", Level.INFO, "A part of the infrastructure stopped."
+    CHILD_CRASHED = (
+        "child.crashed",
+        Level.ERROR,
+        "A part of the infrastructure failed. The supervisor starts it and the parts after it again, or ends the"
+        " server: see `decision`. `troupe tree` shows the parts.",
+    )
+    ACTOR_CRASHED = (
+        "actor.crashed",
+        Level.ERROR,
+        "An actor failed on a message, and its memory is discarded. It is loaded again from the database. This is a"
+        " bug: please report it with `error` and `place`.",
+    )
     ACTOR_RESTORED = (
         "actor.restored",
         Level.INFO,
-        "An actor was loaded again from rows: after a crash, missed hints, or a change of visibility.",
+        "An actor was loaded again from the database: after a crash, after hints that it missed, or after a change"
+        " of visibility.",
     )
-    ACTOR_QUARANTINED = "actor.quarantined", Level.ERROR, "An actor failed too often and takes no messages for a while."
-    ACTOR_RELEASED = "actor.released", Level.INFO, "An actor is out of quarantine."
-    MESSAGE_PARKED = "message.parked", Level.ERROR, "A message crashed its actor again and is stored in `dead_letters`."
-    TURN_SLOW = "turn.slow", Level.WARNING, "A turn runs for more than a second; the stack shows where."
+    ACTOR_QUARANTINED = (
+        "actor.quarantined",
+        Level.ERROR,
+        "An actor failed too often and takes no messages for a while. `troupe actor show` shows its crashes;"
+        " `troupe actor release` ends the quarantine.",
+    )
+    ACTOR_RELEASED = "actor.released", Level.INFO, "The quarantine of an actor ended."
+    MESSAGE_PARKED = (
+        "message.parked",
+        Level.ERROR,
+        "A message crashed its actor a second time and was stored in `dead_letters`. `troupe dead-letters` shows"
+        " it, sends it again or deletes it.",
+    )
+    TURN_SLOW = (
+        "turn.slow",
+        Level.WARNING,
+        "A turn has run for more than a second. `stack` shows where it is; `troupe actor release` ends it.",
+    )
     MAILBOX_FULL = (
         "mailbox.full",
         Level.WARNING,
-        "A mailbox is full: asks are refused, and hints are replaced by one reload from rows.",
+        "A mailbox is full: asks are refused, and hints are replaced by one reload from the database. `troupe top`"
+        " shows the fullest.",
     )
-    ASK_CYCLE = "ask.cycle", Level.ERROR, "An actor asked one that waits for it; refused at once. This is a bug."
+    ASK_CYCLE = (
+        "ask.cycle",
+        Level.ERROR,
+        "An actor asked another one that waits for it, and was refused at once. This is a bug: please report it.",
+    )
     CONNECTIONS_FULL = (
         "connections.full",
         Level.WARNING,
-        "The file descriptors of the process allow no more connections; requests on new ones get 503.",
+        "The file descriptors of the process allow no more connections; requests on new ones get 503. Raise"
+        " `LimitNOFILE` or `ulimit -n`.",
     )
-    STREAM_CUT = "stream.cut", Level.WARNING, "A streaming connection could not keep up or failed, and was closed."
-    STORAGE_LOST = "storage.lost", Level.ERROR, "PostgreSQL can't be reached; requests get 503 until it is back."
-    STORAGE_BACK = "storage.back", Level.INFO, "PostgreSQL is back."
+    STREAM_CUT = (
+        "stream.cut",
+        Level.WARNING,
+        "The server closed a streaming connection that could not keep up or failed. The client connects again.",
+    )
+    STORAGE_LOST = (
+        "storage.lost",
+        Level.ERROR,
+        "The server can't reach PostgreSQL; requests get 503 until it can. `troupe doctor` looks for the cause.",
+    )
+    STORAGE_BACK = "storage.back", Level.INFO, "The server reached PostgreSQL again."
     STORAGE_REFUSED = (
         "storage.refused",
         Level.ERROR,
-        "PostgreSQL or a disk refuses work, for the reason that the error gives; requests get 503.",
+        "PostgreSQL or a disk refuses work, for the reason in `error`; requests get 503 until it is removed.",
     )
     STORAGE_ACCEPTED = "storage.accepted", Level.INFO, "PostgreSQL accepts work again, after refusals."
-    DISK_LOW = "disk.low", Level.WARNING, "A disk that the server writes to is nearly full."
+    DISK_LOW = (
+        "disk.low",
+        Level.WARNING,
+        "A disk that the server writes to is nearly full. Free some space: `troupe doctor` names what takes it.",
+    )
     DISK_WELL = "disk.well", Level.INFO, "That disk has room again."
     STORAGE_RESTARTED = "storage.restarted", Level.WARNING, "PostgreSQL was restarted since the last connection to it."
-    CONNECTION_LOST = "connection.lost", Level.WARNING, "A connection to PostgreSQL was lost; another one is opened."
-    NODE_TAKEOVER = "node.takeover", Level.WARNING, "This server has taken the database over from another one."
-    NODE_FENCED = "node.fenced", Level.ERROR, "Another server took over the database; this one exits."
-    OUTBOX_RETRY = "outbox.retry", Level.WARNING, "An effect of a committed change failed and is tried again later."
-    OUTBOX_GIVEN_UP = (
-        "outbox.given_up",
+    CONNECTION_LOST = (
+        "connection.lost",
         Level.WARNING,
-        "An effect will not be tried again, for the reason of its error.",
+        "The server lost a connection to PostgreSQL and opens another one.",
     )
-    REQUEST_FAILED = "request.failed", Level.ERROR, "A request failed for a reason that is no refusal; it got a 500."
-    PUSH_ENDED = "push.ended", Level.INFO, "A push service refused a device for good; its subscription was deleted."
+    NODE_TAKEOVER = (
+        "node.takeover",
+        Level.WARNING,
+        "This server took the database over from another one, which can write no more.",
+    )
+    NODE_FENCED = "node.fenced", Level.ERROR, "Another server took over the database, so this one exits."
+    OUTBOX_RETRY = (
+        "outbox.retry",
+        Level.WARNING,
+        "An effect of a committed change failed and is tried again later. `troupe outbox` lists what waits, and"
+        " tries it at once.",
+    )
+    OUTBOX_GIVEN_UP = "outbox.given_up", Level.WARNING, "An effect is not tried again, for the reason in `error`."
+    REQUEST_FAILED = (
+        "request.failed",
+        Level.ERROR,
+        "A request got a 500 because of an error of this server. This is a bug: please report it.",
+    )
+    PUSH_ENDED = "push.ended", Level.INFO, "A push service refused a device for good, and its subscription was deleted."
     HOST_LEFT_ALONE = (
         "host.left_alone",
         Level.WARNING,
-        "Deliveries to another server failed again and again, or it asked for a pause; it gets none for a while.",
+        "Deliveries to another server failed again and again, or it asked for a pause, so it gets none for a while."
+        " `troupe federation retry` sends at once.",
     )
-    HOST_BACK = "host.back", Level.INFO, "A server that deliveries failed to reach works again."
+    HOST_BACK = "host.back", Level.INFO, "A server that deliveries had failed to reach takes them again."
     TRACES_OFF = (
         "traces.off",
         Level.WARNING,
-        "At start: the environment asks for traces, and they can't be sent, for the reason that `error` gives.",
+        "At start: the environment asks for traces, and they can't be sent, for the reason in `error`. `decision`"
+        " says what to change.",
     )
     REGISTRATIONS_CLOSED = (
         "registrations.closed",
         Level.WARNING,
-        "At start: sign-ups are closed although staff or `registrations` allow them: without `smtp_host` no address can"
-        " be confirmed.",
+        "At start: sign-ups are closed although staff or `registrations` allow them, because no address can be"
+        " confirmed without `smtp_host`. Set it.",
     )
     TEST_HOSTS_ALLOWED = (
         "test_hosts.allowed",
@@ -93,38 +151,46 @@ class LogEvent(Enum):
     EXPIRY_SWEPT = (
         "expiry.swept",
         Level.INFO,
-        "Rows whose time was over were deleted, such as sessions or unconfirmed sign-ups. `decision` counts each kind.",
+        "The server deleted rows whose time was over, such as sessions or unconfirmed sign-ups. `decision` counts"
+        " each kind.",
     )
     MEDIA_CLEANED = (
         "media.cleaned",
         Level.INFO,
-        "Unused uploads, files and cards were removed. `decision` counts each kind.",
+        "The server removed unused uploads, files and cards. `decision` counts each kind.",
     )
     MEDIA_RETRY = (
         "media.retry",
         Level.WARNING,
-        "An upload could not be processed or stored, or a file could not be removed; it is tried again later.",
+        "An upload could not be processed or stored, or a file could not be removed. The server tries again later.",
     )
-    MEDIA_FAILED = "media.failed", Level.WARNING, "A media process gave no result; its upload was refused."
+    MEDIA_FAILED = (
+        "media.failed",
+        Level.WARNING,
+        "A media process gave no result, and its upload was refused. The user may upload another file.",
+    )
     CONFINEMENT_INCOMPLETE = (
         "confinement.incomplete",
         Level.WARNING,
-        "Soon after the start: this machine lacks something that confines media processes; `error` names it.",
+        "Soon after the start: this machine lacks something that confines media processes; `error` names it, and"
+        " `troupe doctor` says how to add it.",
     )
     POLICIES_UNUSABLE = (
         "policies.unusable",
         Level.WARNING,
-        "A file of the operator's texts can't be used; the texts that were read before are shown.",
+        "A file of the operator's texts can't be used, for the reason in `error`. The texts that were read before"
+        " are shown until it is corrected.",
     )
     TRANSLATION_FAILED = (
         "translation.failed",
         Level.WARNING,
-        "The translation service did not answer, or not with a translation; after some failures it is left alone.",
+        "The translation service gave no answer, or one without a translation. After some failures it is not asked"
+        " for a while.",
     )
     FETCH_FAILED = (
         "fetch.failed",
         Level.ERROR,
-        "Work on what another server holds failed, because of an error of this server.",
+        "Work with data of another server failed because of an error of this server. This is a bug: please report it.",
     )
     LIBRARY_SAID = "library.said", Level.WARNING, "A library that Troupe uses logged a warning or an error."
     LOG_DROPPED = (
@@ -135,8 +201,8 @@ class LogEvent(Enum):
     HANGUP_IGNORED = (
         "hangup.ignored",
         Level.INFO,
-        "SIGHUP came to a server without a terminal. There is nothing to read again: texts and a moved log file are"
-        " noticed without it.",
+        "A server without a terminal got SIGHUP and ignored it. Changed texts and a moved log file are noticed"
+        " without a signal; settings need a restart.",
     )
     SHUTDOWN_MISSED = (
         "shutdown.missed",
@@ -147,7 +213,7 @@ class LogEvent(Enum):
     SHUTDOWN_HURRIED = (
         "shutdown.hurried",
         Level.WARNING,
-        "A second signal: running requests are cut, and everything is closed in order.",
+        "A second signal came: running requests are cut, and everything is closed in order.",
     )
     SHUTDOWN_DONE = "shutdown.done", Level.INFO, "The server has stopped in order."
 
@@ -167,21 +233,21 @@ FACTS = {
     "actor": "The address of the actor, such as `home/1103`.",
     "child": "The name of the part in the supervision tree.",
     "effect": "The kind of an effect in the outbox.",
-    "incarnation": "How many times it has been started.",
-    "message": "The kind of the message in whose turn it happened.",
+    "incarnation": "The number of times it was started.",
+    "message": "The kind of the message that the actor was handling.",
     "message_id": "The number of that message in this process.",
     "request_id": "The `X-Request-Id` of the request that caused it.",
     "trace_id": "The trace of that request, if traces are on.",
     "causes": "The chain of actors through which the message came.",
     "error": "The type and text of the error, without data of people.",
     "place": "File and line of the innermost frame.",
-    "stack": "Where a slow turn waits.",
+    "stack": "The stack of a slow turn.",
     "depth": "Messages that wait in the mailbox.",
     "crashes_60s": "Crashes of this actor in the last 60 seconds.",
     "decision": "The action that supervision takes.",
     "restored": "The contents of the new incarnation.",
-    "seconds": "How long it took, or takes so far.",
-    "address": "Where the server listens, or the migration's file.",
+    "seconds": "The time that it took, or takes so far.",
+    "address": "The address that the server listens on, or the migration's file.",
     "node": "A server process: its number, its host and when it started.",
     "logger": "The name under which the library logs.",
     "count": "The number of equal records that this one stands for.",
