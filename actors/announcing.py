@@ -65,7 +65,7 @@ def instant_of(text: str) -> datetime:
     """Return a time as people write it. Raises InvalidAnnouncement."""
     instant = instants.instant_of(text)
     if instant is None or instant >= LAST_DAY:
-        raise InvalidAnnouncement(f"{text!r} is no time such as 2026-12-24T18:00:00+01:00")
+        raise InvalidAnnouncement(f"{text!r} is not a time such as 2026-12-24T18:00:00+01:00")
     return instant
 
 

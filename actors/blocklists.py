@@ -28,7 +28,7 @@ def read_csv(file: Iterable[str]) -> list[ListedBlock]:
     try:
         rows = [row for row in csv.reader(file) if row and row[0].strip()]
     except (csv.Error, UnicodeDecodeError) as error:
-        raise UnreadableList(f"The file is no CSV file: {error}.") from None
+        raise UnreadableList(f"The file is not a CSV file: {error}.") from None
     if len(rows) > MOST_LINES:
         raise UnreadableList(f"The file has more than {MOST_LINES} lines.")
     names = [name.strip().removeprefix("#") for name in rows[0]] if rows else []
@@ -52,10 +52,10 @@ def _line(number: int, row: Mapping[str, str]) -> ListedBlock:
     written = row.get("domain", "")  # a short line may have no such column
     domain = domain_of(written)
     if domain is None:
-        raise UnreadableList(f"Line {number}: {written[:QUOTED]!r} is no domain. No domain was blocked.")
+        raise UnreadableList(f"Line {number}: {written[:QUOTED]!r} is not a domain. No domain was blocked.")
     severity = SEVERITIES.get(row.get("severity", "").strip().lower() or "suspend")
     if severity is None:
-        raise UnreadableList(f"Line {number}: {row['severity'][:QUOTED]!r} is no severity. No domain was blocked.")
+        raise UnreadableList(f"Line {number}: {row['severity'][:QUOTED]!r} is not a severity. No domain was blocked.")
     comment = (row.get("public_comment") or "")[:BLOCK_COMMENT_CHARACTERS] or None
     if comment and "\0" in comment:  # PostgreSQL can't store it
         raise UnreadableList(f"Line {number}: the comment has a NUL character. No domain was blocked.")

@@ -169,7 +169,7 @@ def _date_of(name: str) -> date:
     try:
         return datetime.strptime(name, "%Y-%m-%d.md").replace(tzinfo=UTC).date()
     except ValueError:
-        raise UnusablePolicies(f"terms/{name}: the name is no date such as 2026-12-01.md") from None
+        raise UnusablePolicies(f"terms/{name}: the name is not a date such as 2026-12-01.md") from None
 
 
 def read_rules(folder: Path) -> tuple[Rule, ...]:
@@ -266,12 +266,12 @@ def _rule_text(table: JsonObject, id: int) -> RuleText:
     if not isinstance(text, str) or not 0 < len(text.strip()) <= RULE_CHARACTERS:
         raise ValueError(f"rule {id}: the text has not 1 to {RULE_CHARACTERS} characters")
     if not isinstance(hint, str) or len(hint) > HINT_CHARACTERS:
-        raise ValueError(f"rule {id}: the hint is no text, or has more than {HINT_CHARACTERS} characters")
+        raise ValueError(f"rule {id}: the hint is not a text, or has more than {HINT_CHARACTERS} characters")
     return RuleText(text.strip(), hint.strip())
 
 
 def _table(value: object) -> JsonObject:
     if not isinstance(value, dict):
-        raise ValueError("a rule or a translation is no table")
+        raise ValueError("a rule or a translation is not a table")
     # Keys of TOML are texts.
     return cast("JsonObject", value)

@@ -55,7 +55,7 @@ def _name_server(value: object) -> object:
     bare = value.count(":") > 1 and not value.startswith("[")  # an IPv6 address without a port
     host, port = (value, "") if bare else (_without_port(value), _port(value))
     if port and not (port.isdecimal() and 1 <= int(port) <= 65535):
-        raise ValueError("the port is no number from 1 to 65535")
+        raise ValueError("the port is not a number from 1 to 65535")
     return str(ipaddress.ip_address(host)), int(port or 53)
 
 
@@ -391,7 +391,7 @@ class Settings(BaseModel):
     @classmethod
     def _mailbox(cls, value: str | None) -> str | None:
         if value and not is_mailbox(value):
-            raise ValueError("it is no e-mail address")
+            raise ValueError("it is not an e-mail address")
         return value
 
     @field_validator("languages")
@@ -399,7 +399,7 @@ class Settings(BaseModel):
     def _known_languages(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         codes = [language_code(written) for written in value]
         if None in codes:
-            raise ValueError(f"{value[codes.index(None)]!r} is no known language")
+            raise ValueError(f"{value[codes.index(None)]!r} is not a known language")
         return tuple(code for code in codes if code)
 
     @field_validator("translation_url")
@@ -428,7 +428,7 @@ class Settings(BaseModel):
     @model_validator(mode="after")
     def _named(self) -> Settings:
         if self.domain is None and not is_loopback(self.host):
-            raise ValueError(f"domain is not set, and host = {self.host!r} is no loopback address to stand for it")
+            raise ValueError(f"domain is not set, and host = {self.host!r} is not a loopback address to use instead")
         return self
 
     @model_validator(mode="after")
@@ -544,7 +544,7 @@ def ascii_domain(domain: str) -> str:
     """Return a domain, with its port if it has one, in lower-case ASCII. Raises ValueError for other texts."""
     host, port = _without_port(domain.strip()), _port(domain.strip())
     if port and not (port.isdecimal() and 1 <= int(port) <= 65535):
-        raise ValueError("the port is no number from 1 to 65535")
+        raise ValueError("the port is not a number from 1 to 65535")
     if host.startswith("["):
         raise ValueError("an IPv6 address can't be a domain")
     encoded = idna.encode(host.lower(), uts46=True).decode() if not host.isascii() else host.lower()

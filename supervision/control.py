@@ -162,7 +162,7 @@ def _answered(answers: Mapping[str, Answer], line: bytes) -> object:
         question: JsonObject = orjson.loads(line)
         answer = answers.get(question.pop("command"))
     except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError):
-        raise Unanswerable("one JSON object with a command, please") from None
+        raise Unanswerable("send one JSON object with a command") from None
     if answer is None:
         raise Unanswerable("unknown command")
     try:

@@ -156,7 +156,7 @@ class SupervisedDatabase:
     def _begun(self, term: Term) -> None:
         self._term = term
         if term.predecessor:
-            self._record("node.takeover", node=str(term.predecessor), decision="that one is shut out")
+            self._record("node.takeover", node=str(term.predecessor), decision="the other server can write no more")
 
     def _migrated(self, step: Migration) -> None:
         self._record("migration.applied", address=f"{step.number:04} {step.name}")

@@ -135,7 +135,9 @@ class Inspector:
         """Return an address as it is written. Raises Unanswerable for a kind that does not exist."""
         address = Address.parse(text)
         if address.kind not in self._runtime.pools or not address.key:
-            raise Unanswerable(f"{text} is no address. Addresses begin with {', '.join(self._runtime.pools)}: home/7.")
+            raise Unanswerable(
+                f"{text} is not an address. Addresses begin with {', '.join(self._runtime.pools)}: home/7."
+            )
         return address
 
 

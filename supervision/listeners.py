@@ -93,8 +93,8 @@ def _listening(descriptor: int) -> socket.socket:
         one = socket.socket(fileno=descriptor)
         listens = one.type == socket.SOCK_STREAM and one.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
     except OSError as error:
-        raise CannotListen(f"file descriptor {descriptor} of LISTEN_FDS is no socket ({error.strerror})") from error
+        raise CannotListen(f"file descriptor {descriptor} of LISTEN_FDS is not a socket ({error.strerror})") from error
     if not listens:
-        raise CannotListen(f"file descriptor {descriptor} of LISTEN_FDS is no listening stream socket")
+        raise CannotListen(f"file descriptor {descriptor} of LISTEN_FDS is not a listening stream socket")
     one.setblocking(False)
     return one

@@ -185,7 +185,7 @@ def _from_file(path: Path | None) -> dict[str, Source]:
     except OSError as error:
         raise ConfigurationError(f"The settings file {path} can't be read: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigurationError(f"The settings file {path} is no TOML: {error}") from None
+        raise ConfigurationError(f"The settings file {path} is not TOML: {error}") from None
 
 
 def _place(path: Path, text: str, name: str) -> str:
@@ -232,7 +232,7 @@ def _secret_in(name: str, path: str) -> str:
     except OSError as error:
         raise ConfigurationError(f"{variable(name)}{OF_FILE}: {path} can't be read: {error.strerror}") from None
     except UnicodeDecodeError:
-        raise ConfigurationError(f"{variable(name)}{OF_FILE}: {path} is no text in UTF-8") from None
+        raise ConfigurationError(f"{variable(name)}{OF_FILE}: {path} is not text in UTF-8") from None
     if not secret:
         raise ConfigurationError(f"{variable(name)}{OF_FILE}: {path} is empty")
     return secret

@@ -274,7 +274,7 @@ class Supervisor:
                 orderly = await child.stop()
                 self._record(
                     "child.stopped", child=child.name, error=describe(child.error) if child.error else None,
-                    decision="in order" if orderly else "grace over",
+                    decision="in order" if orderly else "cancelled after the grace period",
                 )  # fmt: skip
 
 

@@ -132,7 +132,7 @@ async def _bookmark(account: AccountActor, line: ImportLine) -> str | None:
 
 async def _block_domain(account: AccountActor, line: ImportLine) -> str | None:
     if domain_of(line.target) != line.target or line.target == account.context.local_domain:
-        return "This is no domain of another server."
+        return "This is not a domain of another server."
     await finished(block_domain(account, BlockDomain(line.target)))
     return None
 

@@ -117,7 +117,7 @@ class DeliverySender:
         known = _class_of(await context.hosts.find(host))
         if (until := await context.hosts.closed_until(host)) is not None:
             self.results[known, "left_alone"] += 1
-            raise DeliveryPutOff(self._spread(until), "the host is left alone", tried=False)
+            raise DeliveryPutOff(self._spread(until), "deliveries to this host are paused", tried=False)
         activity = await self._find(activity_id)
         if activity is None:
             return

@@ -51,7 +51,7 @@ def actor_uri_of(document: JsonObject) -> str:
     """Return the id of an actor's document. Raise UntrustedDocument if rows can't hold it, or it is no actor."""
     uri = uri_of(document)
     if not is_actor(document):
-        raise UntrustedDocument("the document is no actor")
+        raise UntrustedDocument("the document is not an actor")
     if uri is None or host_of(uri) is None or not uri.isascii() or not uri.isprintable():
         raise UntrustedDocument("the actor has no usable id")
     return uri

@@ -168,7 +168,7 @@ class DocumentFetcher:
 
     def _allowed(self, url: str) -> RequestTarget:
         if not self.may_ask(url):
-            raise ForbiddenTarget("the host is not asked")
+            raise ForbiddenTarget("requests to this host are not allowed")
         return written_target(url)
 
 

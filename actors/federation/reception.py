@@ -79,7 +79,7 @@ class Reception:
         if actor is None or host_of(actor) is None:
             raise MalformedDocument("the activity has no actor")
         if host_of(key_id) is None:
-            raise SignatureRefused("the key is no web address")
+            raise SignatureRefused("the key's id is not a web address")
         self._check_standing(actor)
         self._check_standing(key_id)
         if await self._is_of_a_stranger_to_itself(document, actor):

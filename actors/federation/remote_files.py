@@ -108,7 +108,7 @@ class RemoteFiles:
         if target.authority == self._domain or (
             block is not None and (block.severity == "suspend" or block.reject_media)
         ):
-            raise ForbiddenTarget("the host is not asked for pictures")
+            raise ForbiddenTarget("pictures of this host are not fetched")
         return target
 
     async def _film(self, url: str) -> RemoteCopy | None:

@@ -26,5 +26,5 @@ def let_go(cell: Cell, actor: Incarnation, record: Record) -> None:
     except BaseException as error:
         record(
             "actor.crashed", **facts_of(cell, None), error=describe(error), place=place(error),
-            decision="retired all the same",
+            decision="the actor is put to sleep all the same",
         )  # fmt: skip

@@ -52,7 +52,7 @@ async def _unzipped(chunks: AsyncIterator[bytes], limit: int, *, cut: bool) -> b
             # One byte more than allowed tells a body that is too large from one that just fits.
             body += unzip.decompress(chunk, limit + 1 - len(body))
         except zlib.error:
-            raise BadAnswer("the answer is no gzip") from None
+            raise BadAnswer("the answer is not gzip") from None
         if len(body) > limit:
             return _cut(body, limit, cut=cut)
         if received > limit:

@@ -110,4 +110,4 @@ def _explained() -> Generator[None]:
     except httpcore2.NetworkError:
         raise Unreachable("the connection failed") from None
     except httpcore2.ProtocolError:
-        raise BadAnswer("the answer is no HTTP, or there was none") from None
+        raise BadAnswer("the answer is not HTTP, or there was none") from None

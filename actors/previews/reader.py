@@ -72,7 +72,7 @@ class PageReader:
                 yield draft.facts
                 return
             except NotAnswered as error:
-                raise PageNotRead("no place to process the image") from error
+                raise PageNotRead("too many files are being processed") from error
             size = made.meta["small"]
             sides = {} if draft.facts.html else {"width": size["width"], "height": size["height"]}
             yield replace(draft.facts, image_file=made.file, image_size=made.file_size, blurhash=made.blurhash, **sides)
@@ -92,7 +92,7 @@ class PageReader:
         """Return the answer of a page's server. None if the page can't be fetched, now or later."""
         host, now = written_target(url).host, self._clock.now()
         if (until := self._breaker.closed_until(host, now)) is not None:
-            raise NotTried(until, "the page's server is left alone")
+            raise NotTried(until, "requests to the page's server are paused")
         try:
             answer = await self._get(url, PAGE, ",".join(PAGES))
         except (Unreachable, TookTooLong) as error:
@@ -126,7 +126,7 @@ class PageReader:
                 raise PageNotRead("the process that reads the page was killed") from error
             return None
         except (NotAnswered, TooManyUploads) as error:
-            raise PageNotRead("no place to read the page") from error
+            raise PageNotRead("too many pages are being read") from error
 
     async def _fetch_oembed(self, url: str) -> OEmbed:
         """Return an oEmbed answer. A page is shown without one as well."""

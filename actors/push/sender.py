@@ -88,7 +88,7 @@ class PushSender:
     async def _try(self, notification_id: int, subscription: PushSubscription, origin: Origin) -> PushResult:
         now = self._context.clock.now()
         if (until := self._breaker.closed_until(subscription.service, now)) is not None:
-            raise PushPutOff(until, "the push service is left alone", tried=False)
+            raise PushPutOff(until, "messages to this push service are paused", tried=False)
         message = await self._message(notification_id, subscription, origin)
         if message is None:
             return "not_shown"

@@ -70,7 +70,7 @@ def _rows(file: bytes) -> Iterator[tuple[int, Row]]:
                 by_place = {str(place): cell.strip() for place, cell in enumerate(cells[:16])}
                 yield number, by_place | dict(zip(names, (cell.strip() for cell in cells), strict=False))
     except (UnicodeDecodeError, csv.Error):
-        raise UnreadableFile("This is no CSV file in UTF-8.") from None
+        raise UnreadableFile("This is not a CSV file in UTF-8.") from None
 
 
 def account_target(written: str, local_domain: str) -> str:

@@ -239,7 +239,7 @@ def _is_ip(name: str) -> bool:
 
 
 def ascii_domain(domain: str) -> str | None:
-    """Return a domain as servers write it: lower case, international labels in Punycode. None if it is no domain."""
+    """Return a domain as servers write it: lower case, international labels in Punycode. None if it is not a domain."""
     if len(domain) > HOST_CHARACTERS:
         return None
     if domain.isascii() and "xn--" not in domain.lower():

@@ -66,7 +66,7 @@ class Translations:
         self._languages = Computed(self._load_languages, clock, LANGUAGES_LAST)
         self._places = trio.CapacityLimiter(AT_ONCE)
         self._breaker = Breaker()
-        self._failure = TranslationFailed("the service is left alone")  # the last one
+        self._failure = TranslationFailed("requests to the service are paused")  # the last one
 
     @property
     def enabled(self) -> bool:

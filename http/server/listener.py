@@ -76,7 +76,7 @@ def _bind_one(host: str, port: int, *, needed: bool) -> list[socket.socket]:
 def bind_path(path: Path) -> socket.socket:
     """Return a listening Unix socket, in place of one that a server has left behind. Raises OSError."""
     if path.exists() and not path.is_socket():
-        raise FileExistsError(errno.EEXIST, "this is no socket")
+        raise FileExistsError(errno.EEXIST, "this is not a socket")
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         listener.setblocking(False)

@@ -203,7 +203,7 @@ def _text(file: Upload | None) -> str:
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise UnreadableList("The file is no text in UTF-8.") from None
+        raise UnreadableList("The file is not text in UTF-8.") from None
 
 
 async def _page_of(me: StaffMember, id: int, problem: str | None = None) -> Answer:

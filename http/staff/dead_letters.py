@@ -24,7 +24,10 @@ from .member import DangerousForm, Question, StaffForm, StaffMember, sentence_of
 PERMISSION = Permission.VIEW_DEVOPS
 PATH = "/admin/dead_letters"
 PATIENCE = 4.0  # seconds that a message which is sent again has
-DONE = {"replayed": "The message was handled, and is no dead letter any more.", "dropped": "The message was dropped."}
+DONE = {
+    "replayed": "The message was handled and is no longer a dead letter.",
+    "dropped": "The message was dropped.",
+}
 
 
 class LetterQuery(Paged, Done):

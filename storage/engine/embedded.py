@@ -192,7 +192,7 @@ def enter_cluster(
         raise EmbeddedFailed(str(error)) from error
     except PermissionError as error:
         raise EmbeddedFailed(
-            f"{error.filename} belongs to somebody else: run as its owner or give it to {name_of_us()}"
+            f"{error.filename} belongs to another user: run as its owner or give it to {name_of_us()}"
         ) from error
     return server
 
@@ -234,7 +234,7 @@ def _claim(cluster: Cluster) -> int | None:
             if running and cluster.state() == "ready" and (not unguarded or seconds > LAST_MOMENTS):
                 break
             if seconds > START_TIMEOUT:
-                raise EmbeddedFailed(f"PostgreSQL does not get ready: {reason(cluster.end_of_log())}")
+                raise EmbeddedFailed(f"PostgreSQL started, but takes no connections: {reason(cluster.end_of_log())}")
             time.sleep(0.02)
     except BaseException:
         os.close(lock)
@@ -250,7 +250,7 @@ def _gets_ready(cluster: Cluster, guardian: "subprocess.Popen[bytes]") -> bool:
         if cluster.running() is not None and cluster.state() == "ready":
             return True
         if time.monotonic() > give_up_at:
-            raise EmbeddedFailed(f"PostgreSQL does not get ready: {reason(cluster.end_of_log())}")
+            raise EmbeddedFailed(f"PostgreSQL started, but takes no connections: {reason(cluster.end_of_log())}")
         time.sleep(0.02)
     return False
 

@@ -103,6 +103,6 @@ def make_socket_directory(cluster: Cluster, runner: Runner) -> Path:
         os.geteuid(),
         runner.user.pw_uid if runner.user else os.geteuid(),
     ):
-        raise EmbeddedFailed(f"{short} belongs to somebody else: remove it")
+        raise EmbeddedFailed(f"{short} belongs to another user: remove it")
     runner.give(short)
     return short

@@ -62,7 +62,7 @@ def major_of(program: Path) -> int:
         raise NoPrograms(f"{program} can't be run: {error.strerror}") from error
     found = re.search(r"\(PostgreSQL\) (\d+)", said)
     if found is None:
-        raise NoPrograms(f"{program} is no program of PostgreSQL")
+        raise NoPrograms(f"{program} is not a program of PostgreSQL")
     return int(found[1])
 
 

@@ -221,7 +221,7 @@ class _Lease:
                 break
             await asyncio.sleep(BACK_OFF / 5)
         else:
-            raise AnotherNode(f"{_described(other)}. It does not let go of the database")
+            raise AnotherNode(f"{_described(other)}. It does not release the database: stop it first")
         await self._migrate()
         term = Term(number or await self._raise_term(), predecessor=parse(other))
         await term.check(cast(Connection, self.connection))

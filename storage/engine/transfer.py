@@ -136,7 +136,7 @@ def copy_database(
             if not is_new:
                 raise ClientFailed(NOT_EMPTY)
             wrong = ", ".join(sorted(table for table in before if before[table] != after.get(table)))
-            raise ClientFailed(f"the copied rows are not those of the database, in: {wrong}")
+            raise ClientFailed(f"the copy differs from the database in the tables: {wrong}")
         other(analyze)
     return sum(rows for rows, _ in after.values())
 

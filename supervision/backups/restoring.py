@@ -86,7 +86,7 @@ def _restore_database(
             load(clients.read_dump(folder.dump(manifest.name)), clients, last, update)
         restored = session(contents)
         if wrong := sorted(table for table in manifest.tables if restored.get(table) != manifest.tables[table]):
-            raise BackupDamaged(f"The restored rows are not those of the backup, in: {', '.join(wrong)}.")
+            raise BackupDamaged(f"The restored rows differ from the backup in the tables: {', '.join(wrong)}.")
         session(analyze)
 
 

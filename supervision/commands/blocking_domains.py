@@ -103,7 +103,7 @@ def checked_domain(written: str) -> str:
     """Return a domain as it is stored. Raises WrongValue."""
     domain = domain_of(written)
     if domain is None:
-        raise WrongValue(f"{written!r} is no domain.")
+        raise WrongValue(f"{written!r} is not a domain.")
     return domain
 
 

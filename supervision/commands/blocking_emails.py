@@ -63,11 +63,11 @@ async def is_blocked(db: Connection, address: str, ids: Ids, now: datetime) -> b
 def _domain(written: str) -> str:
     domain = domain_of(written)
     if domain is None or ":" in domain:
-        raise WrongValue(f"{written!r} is no domain.")
+        raise WrongValue(f"{written!r} is not a domain.")
     return domain
 
 
 def _hash(address: str) -> bytes:
     if "@" not in address or len(address) > EMAIL_CHARACTERS:
-        raise WrongValue(f"{address!r} is no e-mail address.")
+        raise WrongValue(f"{address!r} is not an e-mail address.")
     return canonical_hash(address)

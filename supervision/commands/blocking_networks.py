@@ -51,7 +51,7 @@ async def unblock(db: Connection, written: str, ids: Ids, now: datetime) -> str:
 def _checked(written: str) -> str:
     network = network_of(written)
     if network is None:
-        raise WrongValue(f"{written!r} is no address or network.")
+        raise WrongValue(f"{written!r} is not an address or a network.")
     return str(network)
 
 

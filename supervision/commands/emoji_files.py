@@ -104,7 +104,7 @@ def _of_archive(path: Path) -> Iterator[EmojiFile]:
             with tarfile.open(fileobj=plain, mode="r|", encoding="utf-8", errors="replace") as archive:
                 yield from _members(archive)
     except (tarfile.TarError, EOFError, zlib.error, ValueError, OverflowError, RecursionError) as error:
-        raise InvalidEmoji(f"{path} is no tar archive, or is damaged: {error}") from None
+        raise InvalidEmoji(f"{path} is not a tar archive, or is damaged: {error}") from None
     except OSError as error:
         raise InvalidEmoji(f"{path} can't be read: {error.strerror or error}") from None
 

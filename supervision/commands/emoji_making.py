@@ -170,7 +170,7 @@ async def _make_all(
 async def _make(folder: Folder, key: str, file: EmojiFile) -> ProcessedMedia:
     kind = kind_of(file.picture[:HEAD])
     if kind not in EMOJIS:
-        raise InvalidEmoji(f"{file.where}the picture is no PNG, GIF, WebP or AVIF")
+        raise InvalidEmoji(f"{file.where}the picture is not a PNG, GIF, WebP or AVIF")
     place = await trio.to_thread.run_sync(folder.stage, key, BytesIO(file.picture))
     try:
         made = await process.make(Job("emoji", kind.name, str(place / "source"), str(place), key), PATIENCE)

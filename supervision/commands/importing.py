@@ -31,10 +31,10 @@ def _parsed(number: int, line: bytes) -> JsonObject:
     try:
         entry: object = json.loads(line)
         if not isinstance(entry, dict):
-            raise InvalidAccount("it is no JSON object")
+            raise InvalidAccount("it is not a JSON object")
         _check(cast("JsonObject", entry))  # keys of JSON are texts
     except (ValueError, RecursionError):
-        raise InvalidAccount(f"line {number}: it is no JSON") from None
+        raise InvalidAccount(f"line {number}: it is not JSON") from None
     except InvalidAccount as unfit:
         raise InvalidAccount(f"line {number}: {unfit}") from None
     return cast("JsonObject", entry)  # keys of JSON are texts
@@ -44,7 +44,7 @@ def _check(entry: JsonObject) -> None:
     if unknown := entry.keys() - FIELDS:
         raise InvalidAccount(f"there is no field {min(unknown)}")
     if not isinstance(entry.get("password", ""), str | None):
-        raise InvalidAccount("the password is no text")
+        raise InvalidAccount("the password is not a text")
     check_account(entry.get("username"), entry.get("email"), entry.get("role") or "user")
 
 

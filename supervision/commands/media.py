@@ -22,7 +22,7 @@ def size_of(written: str) -> int:
     number = written.strip().lower().rstrip("kmgt")
     unit = UNITS.get(written.strip().lower()[len(number) :])
     if unit is None or not (number.isascii() and number.isdecimal()) or len(number) > MOST_DIGITS:
-        raise click.BadParameter(f"{written!r} is no size such as 500M, 20G or 0.")
+        raise click.BadParameter(f"{written!r} is not a size such as 500M, 20G or 0.")
     return int(number) * unit
 
 

@@ -51,7 +51,7 @@ def refresh(
     from .upkeep import find_many, find_one, refresh_all
 
     if [name is not None, by_domain is not None, all_stale].count(True) != 1:
-        raise click.UsageError("Say NAME, --by-domain or --all-stale.")
+        raise click.UsageError("Give NAME, --by-domain or --all-stale.")
     settings = settings_from(config, data=data, domain=domain)
     with transactions(settings) as run:
         if name is None:
@@ -97,7 +97,7 @@ def rotate_keys(
     from .upkeep import find_keys, rotate_all
 
     if (name is not None) is everybody:
-        raise click.UsageError("Say NAME or --all.")
+        raise click.UsageError("Give NAME or --all.")
     settings = settings_from(config, data=data, domain=domain)
     with transactions(settings) as run:
         try:

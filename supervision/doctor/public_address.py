@@ -86,7 +86,7 @@ def exchange(line: socket.socket, address: PublicAddress, path: str, headers: Ma
         line.sendall((client.send(request) or b"") + (client.send(h11.EndOfMessage()) or b""))
         return _answer(client, line)
     except h11.ProtocolError as error:
-        raise OSError(f"the answer is no HTTP: {error}") from error
+        raise OSError(f"the answer is not HTTP: {error}") from error
 
 
 def _answer(client: h11.Connection, line: socket.socket) -> PublicAnswer:

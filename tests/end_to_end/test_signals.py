@@ -194,7 +194,7 @@ def test_a_second_signal_cuts_the_grace_and_everything_still_ends_in_order(own_s
         send_and_see(own_server, signal.SIGTERM, "shutdown.hurried")
         until(lambda _: stopped(own_server)[:1] == ["http"], own_server)
         # Without the second signal it would stop in order: when the pool cuts the call of the request.
-        assert own_server.events("child.stopped")[0]["decision"] == "grace over"
+        assert own_server.events("child.stopped")[0]["decision"] == "cancelled after the grace period"
         release()
         assert ended(own_server) == 0
     assert stopped(own_server)[0] == "http"

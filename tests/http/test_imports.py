@@ -159,7 +159,7 @@ async def _open_soon(gate: trio.Event) -> None:
     [
         ("following", b"", "The file has no lines."),
         ("following", HEADING.encode(), "The file has no lines."),
-        ("following", b"\xff\xfe\x00", "This is no CSV file in UTF-8."),
+        ("following", b"\xff\xfe\x00", "This is not a CSV file in UTF-8."),
         ("following", b"bob\n" * (rules.MOST_LINES + 2), "The file has more than 20000 lines."),
         ("following", b"x" * (rules.LONGEST_TARGET + 1), "Line 1 is too long"),
         ("following", b"a\0b\n", "is"),

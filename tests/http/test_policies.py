@@ -111,9 +111,9 @@ async def test_a_file_that_cannot_be_used_is_logged_once_and_the_texts_before_it
     [
         ("privacy.md", b"x" * (LARGEST_FILE + 1), "privacy.md: it has more than 131072 bytes"),
         ("privacy.md", b"\xff", "privacy.md: it is not UTF-8"),
-        ("terms/latest.md", b"x", "terms/latest.md: the name is no date such as 2026-12-01.md"),
+        ("terms/latest.md", b"x", "terms/latest.md: the name is not a date such as 2026-12-01.md"),
         ("rules.toml", b"rules = 1", "rules.toml: it has something else than tables"),
-        ("rules.toml", b"rules = [1]", "rules.toml: a rule or a translation is no table"),
+        ("rules.toml", b"rules = [1]", "rules.toml: a rule or a translation is not a table"),
         ("rules.toml", b"[[rules]", "rules.toml: "),
         ("rules.toml", b"a = " + b"[" * 100_000, "rules.toml: "),
         ("rules.toml", b"[[rules]]\nid = true", "rules.toml: a rule needs an id"),

@@ -71,7 +71,7 @@ RECORDS: dict[LogEvent, dict[str, object]] = {
     LogEvent.CONNECTION_LOST: {
         "error": "PostgreSQL closed it while it was idle", "decision": "open another one",
     },
-    LogEvent.NODE_TAKEOVER: {"node": "main-7 on web1 since 08:00", "decision": "that one is shut out"},
+    LogEvent.NODE_TAKEOVER: {"node": "main-7 on web1 since 08:00", "decision": "the other server can write no more"},
     LogEvent.NODE_FENCED: {"error": "node main-8 holds the term", "decision": "exit"},
     LogEvent.OUTBOX_RETRY: {
         "effect": "deliveries", "host": "far.example", "error": "Unreachable: the connection failed",

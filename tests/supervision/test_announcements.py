@@ -101,8 +101,8 @@ def test_an_announcement_is_drafted_published_taken_back_and_removed(data: Path,
     [
         ((" ",), "the text has not 1 to 5000 characters"),
         (("x" * 5001,), "the text has not 1 to 5000 characters"),
-        (("x", "--at", "tomorrow"), "'tomorrow' is no time such as"),
-        (("x", "--at", "0001-01-01T00:00:00+14:00"), "is no time such as"),
+        (("x", "--at", "tomorrow"), "'tomorrow' is not a time such as"),
+        (("x", "--at", "0001-01-01T00:00:00+14:00"), "is not a time such as"),
         (("x", "--starts", "2026-12-24", "--ends", "2026-12-23"), "it ends before it starts"),
     ],
 )

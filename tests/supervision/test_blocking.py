@@ -95,14 +95,14 @@ def test_an_invite_is_made_in_the_name_of_an_account(folder: tuple[Path, str], d
 @pytest.mark.parametrize(
     ("words", "error"),
     [
-        (("ips", "block", "192.0.2.300"), "Error: '192.0.2.300' is no address or network.\n"),
+        (("ips", "block", "192.0.2.300"), "Error: '192.0.2.300' is not an address or a network.\n"),
         (("ips", "unblock", "192.0.2.3"), "Error: 192.0.2.3/32 is not blocked.\n"),
-        (("emails", "block", "eve"), "Error: 'eve' is no e-mail address.\n"),
+        (("emails", "block", "eve"), "Error: 'eve' is not an e-mail address.\n"),
         (("emails", "unblock", "eve@x.org"), "Error: eve@x.org is not blocked.\n"),
-        (("email-domains", "block", "a b"), "Error: 'a b' is no domain.\n"),
+        (("email-domains", "block", "a b"), "Error: 'a b' is not a domain.\n"),
         (("email-domains", "unblock", "good.example"), "Error: good.example is not blocked.\n"),
     ],
 )
 def test_what_can_not_be_done_is_said(data: Path, words: tuple[str, ...], error: str) -> None:
     refused = run(data, *words)
-    assert (refused.exit_code, refused.stderr) == (2 if "is no " in error else 1, error)
+    assert (refused.exit_code, refused.stderr) == (2 if "is not a" in error else 1, error)

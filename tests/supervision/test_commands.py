@@ -179,13 +179,13 @@ def test_an_import_without_scopes_prints_no_tokens(data: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ("{not json", "line 2: it is no JSON."),
-        ("[]", "line 2: it is no JSON object."),
+        ("{not json", "line 2: it is not JSON."),
+        ("[]", "line 2: it is not a JSON object."),
         ({"username": "jo jo", "email": "j@localhost"}, "line 2: the name 'jo jo' is not"),
         ({"email": "j@localhost"}, "line 2: the name None is not"),
         ({"username": "joe", "email": "none"}, "line 2: the e-mail address 'none' is none"),
         ({"username": "joe", "email": "j@localhost", "role": "king"}, "line 2: the role 'king' is none of"),
-        ({"username": "joe", "email": "j@localhost", "password": 1}, "line 2: the password is no text"),
+        ({"username": "joe", "email": "j@localhost", "password": 1}, "line 2: the password is not a text"),
         ({"username": "joe", "email": "j@localhost", "nick": "j"}, "line 2: there is no field nick"),
         ({"username": "FIRST", "email": "j@localhost"}, "line 2: the username FIRST stands in line 1 too"),
         ({"username": "joe", "email": "Taken2@localhost"}, "line 2: the e-mail address Taken2@localhost is taken"),

@@ -100,7 +100,7 @@ def test_a_secret_can_be_the_content_of_a_file(tmp_path: Path) -> None:
     assert (named["source"], named["place"]) == ("secret file", f"the file {secret} (TROUPE_SMTP_PASSWORD_FILE)")
 
 
-@pytest.mark.parametrize(("content", "why"), [(None, "can't be read"), (b"", "is empty"), (b"\xff", "is no text")])
+@pytest.mark.parametrize(("content", "why"), [(None, "can't be read"), (b"", "is empty"), (b"\xff", "is not text")])
 def test_a_file_without_a_secret_is_refused(tmp_path: Path, content: bytes | None, why: str) -> None:
     secret = tmp_path / "secret"
     if content is not None:

@@ -80,7 +80,7 @@ def test_a_file_that_is_not_there_or_no_toml_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="can't be read"):
         read_settings({}, {}, tmp_path / "nowhere.toml")
     (tmp_path / "bad.toml").write_text("port: 3000\n")
-    with pytest.raises(ConfigurationError, match="no TOML"):
+    with pytest.raises(ConfigurationError, match="not TOML"):
         read_settings({}, {}, tmp_path / "bad.toml")
 
 

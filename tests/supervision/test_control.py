@@ -52,7 +52,7 @@ async def test_a_command_is_answered(path: Path) -> None:
     "line", [b"", b"\n", b"tree\n", b"7\n", b"[]\n", b"{}\n", b'{"command": ["tree"]}\n', b"\xff\n"]
 )
 async def test_what_is_no_command_is_answered_too(path: Path, line: bytes) -> None:
-    assert await ask(path, line) == {"error": "one JSON object with a command, please"}
+    assert await ask(path, line) == {"error": "send one JSON object with a command"}
 
 
 async def test_an_unknown_command_is_named_as_such(path: Path) -> None:

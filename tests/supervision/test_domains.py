@@ -53,7 +53,7 @@ def test_a_domain_is_blocked_changed_and_unblocked(data: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "error"),
     [
-        (("block", "no domain"), "Error: 'no domain' is no domain.\n"),
+        (("block", "no domain"), "Error: 'no domain' is not a domain.\n"),
         (
             ("block", "bad.example", "--public-comment", "x" * 2001),
             "Error: The comment has more than 2000 characters.\n",
@@ -116,8 +116,8 @@ def test_blocks_are_exported_and_imported(data: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "error"),
     [
-        (f"{HEAD}good.example,silence,,,,\nno domain,suspend,,,,\n", "Line 3: 'no domain' is no domain."),
-        (f"{HEAD}good.example,kill,,,,\n", "Line 2: 'kill' is no severity."),
+        (f"{HEAD}good.example,silence,,,,\nno domain,suspend,,,,\n", "Line 3: 'no domain' is not a domain."),
+        (f"{HEAD}good.example,kill,,,,\n", "Line 2: 'kill' is not a severity."),
     ],
 )
 def test_a_file_with_a_wrong_line_blocks_nothing(data: Path, text: str, error: str) -> None:

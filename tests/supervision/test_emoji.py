@@ -190,9 +190,9 @@ def test_each_act_is_in_the_audit_log(data: Path, dsn: str, tmp_path: Path) -> N
         ("ca-t", picture(), (), "is not 2 to 100 letters"),
         ("çat", picture(), (), "is not 2 to 100 letters"),
         ("cat", b"\x89PNG\r\n\x1a\n" + b"\0" * 256 * 1024, (), "the picture has more than 256 KiB"),
-        ("cat", picture(8, 8, "jpg"), (), "the picture is no PNG, GIF, WebP or AVIF"),
-        ("cat", b"<svg xmlns='http://www.w3.org/2000/svg'/>", (), "the picture is no PNG, GIF, WebP or AVIF"),
-        ("cat", b"", (), "the picture is no PNG, GIF, WebP or AVIF"),
+        ("cat", picture(8, 8, "jpg"), (), "the picture is not a PNG, GIF, WebP or AVIF"),
+        ("cat", b"<svg xmlns='http://www.w3.org/2000/svg'/>", (), "the picture is not a PNG, GIF, WebP or AVIF"),
+        ("cat", b"", (), "the picture is not a PNG, GIF, WebP or AVIF"),
         ("cat", picture()[:60], (), "the picture can't be used"),
         ("cat", picture(), ("--category", "x" * 101), "the category has not 1 to 100 characters"),
         ("cat", picture(), ("--category", "a\nb"), "the category has not 1 to 100 characters"),
@@ -249,7 +249,7 @@ def large(name: str, size: int) -> tarfile.TarInfo:
 @pytest.mark.parametrize(
     ("members", "reason"),
     [
-        ([("cat.png", picture()), ("dog.png", b"no picture")], "dog.png: the picture is no PNG"),
+        ([("cat.png", picture()), ("dog.png", b"no picture")], "dog.png: the picture is not a PNG"),
         ([("cat.png", picture()), ("bad name.png", picture())], "bad name.png: the name 'bad name' is not"),
         ([("a/cat.png", picture()), ("b/cat.png", picture())], "cat.png: there is another file for :cat:"),
         ([("../../cat.png", picture())], "the archive has a file '../../cat.png', which leads out of it"),
@@ -296,8 +296,8 @@ def header_bomb() -> bytes:
     [
         (bomb, "the archive has more than 128 MiB when it is unzipped"),
         (header_bomb, "the archive has more than 128 MiB when it is unzipped"),
-        (lambda: b"no archive", "is no tar archive, or is damaged"),
-        (lambda: gzip.compress(b"no archive"), "is no tar archive, or is damaged"),
+        (lambda: b"no archive", "is not a tar archive, or is damaged"),
+        (lambda: gzip.compress(b"no archive"), "is not a tar archive, or is damaged"),
         (lambda: b"\x1f\x8b broken", "emoji.tar"),
         (lambda: gzip.compress(b"\0" * 5000)[:-9], "emoji.tar"),
     ],

@@ -54,7 +54,7 @@ def test_sockets_of_other_processes_are_not_taken(environment: dict[str, str]) -
 
 @pytest.mark.parametrize("kind", [socket.SOCK_STREAM, socket.SOCK_DGRAM])
 def test_a_socket_that_takes_no_connections_is_refused(monkeypatch: pytest.MonkeyPatch, kind: int) -> None:
-    with pytest.raises(CannotListen, match="no listening stream socket"):
+    with pytest.raises(CannotListen, match="not a listening stream socket"):
         from_systemd(handed(monkeypatch, socket.socket(socket.AF_INET, kind)))
 
 
@@ -75,7 +75,7 @@ def test_a_unix_socket_is_for_its_group_and_removed_at_the_end(tmp_path: Path) -
 
 def test_what_is_no_socket_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "http.sock").write_text("precious")
-    with pytest.raises(FileExistsError, match="no socket"):
+    with pytest.raises(FileExistsError, match="not a socket"):
         bind_path(tmp_path / "http.sock")
     assert (tmp_path / "http.sock").read_text() == "precious"
 

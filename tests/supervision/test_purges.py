@@ -82,13 +82,13 @@ def test_a_rehearsal_counts_and_deletes_nothing(rows: Rows, run: Run) -> None:
     [
         ("social.far.test", "social.far.test is the domain of this server."),
         ("far.test", "far.test is the domain of this server."),
-        ("no domain", "'no domain' is no domain."),
+        ("no domain", "'no domain' is not a domain."),
         ("other.example", "Nothing is kept of other.example."),
     ],
 )
 def test_another_domain_is_refused(rows: Rows, run: Run, domain: str, error: str) -> None:
     refused = run(domain, "--yes")
-    assert (refused.exit_code, refused.stderr) == (2 if "is no domain" in error else 1, f"Error: {error}\n")
+    assert (refused.exit_code, refused.stderr) == (2 if "is not a domain" in error else 1, f"Error: {error}\n")
     assert len(left(rows)) == 5
     assert rows.run("SELECT FROM audit_log") == []
 

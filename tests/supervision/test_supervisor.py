@@ -175,7 +175,10 @@ async def test_a_child_that_does_not_stop_within_its_grace_is_cancelled(
         pass
     assert stage.events == ["b is cancelled", "a stops"]
     assert trio.current_time() == began + 2
-    assert [facts["decision"] for facts in stage.told("child.stopped")] == ["grace over", "in order"]
+    assert [facts["decision"] for facts in stage.told("child.stopped")] == [
+        "cancelled after the grace period",
+        "in order",
+    ]
 
 
 async def test_each_child_has_its_own_grace(stage: Stage, autojump_clock: MockClock) -> None:

@@ -117,7 +117,7 @@ def test_a_folder_that_is_not_readable_stays(data: Path) -> None:
     folder.mkdir(parents=True)
     (folder / "soon.md").write_text("x", "utf-8")
     refused = run(data, "publish", "-", "--date", "2026-12-01", text="x")
-    assert (refused.exit_code, "the name is no date such as" in refused.stderr) == (1, True)
+    assert (refused.exit_code, "the name is not a date such as" in refused.stderr) == (1, True)
     assert files(data) == {"soon.md": "x"}
 
 

@@ -88,11 +88,11 @@ def test_a_rehearsal_promises_nothing(rows: Rows, run: Run, words: tuple[str, ..
 @pytest.mark.parametrize(
     ("words", "code", "why"),
     [
-        (("refresh",), 2, "Say NAME"),
-        (("refresh", "bob", "--all-stale"), 2, "Say NAME"),
+        (("refresh",), 2, "Give NAME"),
+        (("refresh", "bob", "--all-stale"), 2, "Give NAME"),
         (("refresh", "bob"), 1, "@bob is an account of this server"),
         (("refresh", "no@far.example"), 1, "there is no account"),
-        (("rotate-keys",), 2, "Say NAME or --all"),
+        (("rotate-keys",), 2, "Give NAME or --all"),
         (("rotate-keys", "eve"), 1, "@eve has no key yet"),
         (("rotate-keys", "ann@far.example"), 1, "another server"),
     ],

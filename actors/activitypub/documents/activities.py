@@ -102,7 +102,7 @@ def announce_of(shown: ShownStatus, names: LocalNames, references: References) -
     """Return the Announce of a boost by an account of this server. Its id is the boost's URI."""
     boosted = shown.boosted
     if boosted is None:
-        raise ValueError(f"status {shown.id} is no boost")
+        raise ValueError(f"status {shown.id} is not a boost")
     audience, actor = audience_of(shown, names, references), names.actor(shown.author.username)
     announce = _activity("Announce", shown.status.uri, actor, boosted.status.uri, audience.to, audience.cc)
     return announce | {"published": instant(shown.status.created_at)}

@@ -58,7 +58,7 @@ async def test_a_time_that_no_page_could_show_is_refused(stage: Stage, time: str
     for name in ("starts", "ends", "at"):
         page = await admin.send(PATH, text="Tea", all_day="true", **{name: time})
         assert page.status == 422
-        assert "is no time such as" in page.text
+        assert "is not a time such as" in page.text
     assert (await admin.get(PATH)).status == 200
     assert await log(stage) == []
 

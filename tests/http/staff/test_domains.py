@@ -110,11 +110,11 @@ async def test_a_list_comes_in_after_it_was_shown_and_goes_out(stage: Stage) -> 
     ("text", "problem"),
     [
         ("", "Choose a file."),
-        ("#domain,#severity\nx.example,loud\n", "is no severity. No domain was blocked."),
-        ("#severity,#domain\nsilence\n", "Line 2: &#39;&#39; is no domain. No domain was blocked."),
+        ("#domain,#severity\nx.example,loud\n", "is not a severity. No domain was blocked."),
+        ("#severity,#domain\nsilence\n", "Line 2: &#39;&#39; is not a domain. No domain was blocked."),
         ("#domain,#public_comment\nx.example,a\0b\n", "Line 2: the comment has a NUL character."),
-        ("not a domain\n", "is no domain. No domain was blocked."),
-        ("x" * 100_000, f"Line 1: &#39;{'x' * 100}&#39; is no domain."),
+        ("not a domain\n", "is not a domain. No domain was blocked."),
+        ("x" * 100_000, f"Line 1: &#39;{'x' * 100}&#39; is not a domain."),
         ("".join(f"d{number}.example\n" for number in range(501)), "More than 500 domains are new."),
     ],
 )
