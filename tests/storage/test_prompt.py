@@ -1,12 +1,10 @@
 """The prompt loop: callbacks in their order and at once, no task starved, and trio-asyncio as the overrides need it."""
 
-# Not strict: asyncio's methods of a trio-asyncio loop have no complete types.
-# pyright: standard
-
 import asyncio
 import contextvars
 import inspect
 import socket
+from typing import Any, cast
 
 import trio
 import trio.testing
@@ -15,6 +13,8 @@ import trio_asyncio
 from troupe.storage.engine.prompt import MOST_AT_ONCE, PromptLoop, open_loop
 
 from ..waiting import until
+
+aio_as_trio = cast(Any, trio_asyncio).aio_as_trio  # it has no types
 
 OVERRIDDEN = {
     "_queue_handle": ["self", "handle"],
@@ -31,13 +31,19 @@ def test_trio_asyncio_is_as_it_was_when_this_was_written() -> None:
         assert "_queue_handle" in inspect.getsource(getattr(trio_asyncio.TrioEventLoop, caller))
 
 
+def typed(loop: PromptLoop) -> asyncio.AbstractEventLoop:
+    """Return the loop as asyncio describes it. The methods of trio-asyncio have no types."""
+    return loop
+
+
 async def test_what_a_callback_makes_ready_runs_behind_it() -> None:
     ran: list[str] = []
     async with open_loop() as loop:
+        call_soon = typed(loop).call_soon
 
         def first() -> None:
-            loop.call_soon(ran.append, "second")
-            loop.call_soon(lambda: loop.call_soon(ran.append, "third"))
+            call_soon(ran.append, "second")
+            call_soon(lambda: call_soon(ran.append, "third"))
             ran.append("first")
 
         loop.promptly(first)
@@ -54,7 +60,7 @@ async def test_a_task_goes_on_where_its_future_is_set() -> None:
             steps.extend([await future for future in futures[1:]])
 
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(trio_asyncio.aio_as_trio(work))
+            nursery.start_soon(aio_as_trio(work))
             await trio.testing.wait_all_tasks_blocked()
             loop.promptly(futures[0].set_result, 1)
             assert steps == [1]
@@ -73,7 +79,7 @@ async def test_what_runs_in_a_task_from_outside_knows_its_loop() -> None:
             found.append(asyncio.get_running_loop())
 
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(trio_asyncio.aio_as_trio(work))
+            nursery.start_soon(aio_as_trio(work))
             await trio.testing.wait_all_tasks_blocked()
             outside = contextvars.Context()
             task = trio.lowlevel.spawn_system_task(promptly, loop, future, context=outside)
@@ -94,7 +100,7 @@ async def test_callbacks_without_an_end_let_others_have_their_turn() -> None:
             nonlocal ran
             ran += 1
             if not enough.is_set():
-                loop.call_soon(again)
+                typed(loop).call_soon(again)
 
         enough = trio.Event()
         loop.promptly(again)
@@ -113,9 +119,9 @@ async def test_a_callback_that_fails_or_was_cancelled_stops_no_other() -> None:
         loop.set_exception_handler(lambda _, context: failed.append(str(context["exception"])))
 
         def first() -> None:
-            loop.call_soon(fail)
-            loop.call_soon(ran.append, "cancelled").cancel()
-            loop.call_soon(ran.append, "last")
+            typed(loop).call_soon(fail)
+            typed(loop).call_soon(ran.append, "cancelled").cancel()
+            typed(loop).call_soon(ran.append, "last")
 
         loop.promptly(first)
     assert failed == ["on purpose"]
@@ -132,7 +138,7 @@ async def test_readers_hear_everything_until_they_are_removed() -> None:
     with here, there:
         here.setblocking(False)
         async with open_loop() as loop:
-            loop.add_reader(here, lambda *_: heard.append(here.recv(1)))
+            typed(loop).add_reader(here, lambda: heard.append(here.recv(1)))
             for byte in (b"a", b"b"):
                 there.send(byte)
                 await until(lambda byte=byte: heard[-1:] == [byte])
