@@ -24,7 +24,7 @@ Kind: TypeAlias = Literal["accounts", "emojis", "hashtags", "keys", "schemes", "
 MOST_A_DAY: dict[Kind, int] = {
     "accounts": 20_000,  # unknown accounts that are fetched and stored
     "emojis": 2_000,  # a server has some thousand at most, and they come once
-    "hashtags": 5_000,  # that nobody has written before
+    "hashtags": 5_000,  # that are new here
     "keys": 20_000,  # fetched because a signature names them, also those of accounts that are never stored
     "schemes": 500,  # hosts of which it is stored how they read signatures
     "tombstones": 20_000,  # for good, of what was never here

@@ -1,6 +1,6 @@
 """Deletes expired rows every hour, in small batches.
 
-Unconfirmed sign-ups reserve names and addresses, and anybody can make them without limit, as well as applications,
+Unconfirmed sign-ups reserve names and addresses, and visitors can make them without limit, as well as applications,
 codes and tokens of applications.
 """
 

@@ -18,7 +18,7 @@ class MergedColumn:
     """A column that names an account.
 
     A row `t` is dropped if a row `kept` of the other account has the same `key`, or by `unless`. `partner` is the
-    column with the other account of a relation: nobody has a relation to themselves.
+    column with the other account of a relation: no account has a relation to itself.
     """
 
     table: str

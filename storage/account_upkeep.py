@@ -77,7 +77,7 @@ async def to_cull(
 ) -> Sequence[ForeignAccount]:
     """Return accounts of other servers, in the order of their ids, that may be removed if they are gone.
 
-    Those whom people here follow, block or mute, or who follow or block people here, only `with_relations`.
+    Accounts that users here follow, block or mute, or that follow or block users here, only `with_relations`.
     """
     return [ForeignAccount(**row) for row in await db.fetch(TO_CULL, after, domain, with_relations, limit)]
 

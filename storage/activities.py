@@ -18,7 +18,7 @@ OF_SUBJECT = """
 """
 OF_SUBJECTS = "SELECT id FROM activities WHERE account_id = $1 AND subject IS NOT NULL"
 
-# Deliveries that nobody has begun with. Those that a relay is claiming at this moment are left to it.
+# Deliveries that were not tried. Those that a relay is claiming at this moment are left to it.
 UNTRIED = """
     SELECT id, partition_key AS partition, (payload->>'activity_id')::bigint AS activity_id FROM outbox
     WHERE partition_key = ANY($1::text[]) AND queue = $2 AND NOT tried
@@ -143,7 +143,7 @@ NEXT_OF_ALL = WITH_PARTITION.format(
 class NewActivity:
     """An activity when it is first stored: the account that sends it, or None for the server, and its JSON.
 
-    One with a `subject`, the URI of a thing, is withdrawn when the thing is deleted before anybody has got it.
+    One with a `subject`, the URI of a thing, is withdrawn when the thing is deleted before it was delivered.
     """
 
     id: int
@@ -225,7 +225,7 @@ async def withdraw_all(db: Connection, queue: str, account_id: int, partitions: 
 
 @dataclass(frozen=True, slots=True)
 class _UntriedDelivery:
-    """A delivery that nobody has begun with: a row of the outbox."""
+    """A delivery that was not tried: a row of the outbox."""
 
     id: int
     partition: str
@@ -266,8 +266,8 @@ async def inboxes(
 async def inboxes_of_acquaintances(db: Connection, account_id: int) -> list[FoundInbox]:
     """Return the inboxes of servers that keep a copy of a local account.
 
-    These are the servers of those who follow it or whom it follows, also if that is only asked for, of those whom its
-    latest posts mention, and of the posts that it has boosted or favourited lately.
+    These are the servers of its followers and of the accounts that it follows, also if that is only asked for, of those
+    whom its latest posts mention, and of the posts that it has boosted or favourited lately.
     """
     rows = await db.fetch(OF_ACQUAINTANCES, account_id, account_id)
     return [FoundInbox(**replaced(row, domains=tuple(row["domains"]))) for row in rows]

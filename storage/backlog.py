@@ -6,7 +6,7 @@ from datetime import datetime
 from .engine.database import Connection
 
 # Rows of a kind that is due in the future wait for their time: polls, statuses for later, tries after a failure.
-# Counting reads rows, so it stops at some number: of a backlog that long, nobody needs the exact length.
+# Counting reads rows, so it stops at some number: the exact length of a longer backlog says nothing more.
 EFFECTS = """
     SELECT kind, count(*) FILTER (WHERE due_at <= $1) AS due, count(*) FILTER (WHERE due_at > $1) AS later,
         coalesce(extract(epoch FROM $1 - least(min(due_at), $1)), 0)::float8 AS late_for

@@ -1,4 +1,4 @@
-"""Domains whose e-mail addresses may not sign up, and how often somebody tried."""
+"""Domains whose e-mail addresses may not sign up, and the number of tries."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""E-mail addresses that may not sign up, as SHA-256 of their canonical form: nobody can read the addresses here."""
+"""E-mail addresses that may not sign up, as SHA-256 of their canonical form: the addresses can't be read from here."""
 
 from dataclasses import dataclass
 from datetime import datetime

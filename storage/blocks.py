@@ -63,7 +63,7 @@ async def delete_block(db: Connection, account_id: int, target_id: int) -> int |
 
 
 async def target_of(db: Connection, account_id: int, uri: str) -> int | None:
-    """Return whom an account blocks, by the URI of the block."""
+    """Return the account that an account blocks, by the URI of the block."""
     return await db.fetchval(FIND_TARGET, account_id, uri)
 
 

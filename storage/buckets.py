@@ -1,7 +1,7 @@
 """Media files in a bucket of a store that speaks S3.
 
     media/4f01….jpg     a served file; people may read these, if the setting `media_url` sends them there
-    withheld/4f01….jpg  a file of a suspended account, which nobody may read
+    withheld/4f01….jpg  a file of a suspended account, which is not served
 
 An object appears as a whole or not at all, also one that is sent in several parts.
 """

@@ -36,7 +36,7 @@ PAGE_HERE = """
     ORDER BY a.id LIMIT $4
 """
 
-# An account without a key has never sent anything to another server, so that it can't follow anybody there.
+# An account without a key has never sent anything to another server, so that it can't follow an account there.
 UNKNOWN = """
     SELECT a.id FROM accounts a
     WHERE a.uri = ANY($2::text[]) AND a.domain IS NULL AND a.deleted_at IS NULL AND a.public_key IS NOT NULL

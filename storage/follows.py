@@ -192,7 +192,7 @@ async def change_follow(db: Connection, account_id: int, target_id: int, change:
 
 
 async def target_of(db: Connection, account_id: int, uri: str) -> int | None:
-    """Return whom an account follows, or asks to follow, by the URI of the follow."""
+    """Return the account that an account follows, or asks to follow, by the URI of the follow."""
     return await db.fetchval(FIND_TARGET, account_id, uri)
 
 

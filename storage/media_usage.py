@@ -11,7 +11,7 @@ _PAGE = """
     WHERE {key} > $1 {where}
 """
 
-NOBODY = "NULL::bigint"
+NO_ACCOUNT = "NULL::bigint"
 EMOJI_FILES = "file, nullif(static_file, file)"
 _ATTACHMENT = (
     "m.account_id",
@@ -30,9 +30,9 @@ KINDS: Mapping[str, str] = {
     "attachments of other servers": _page("m.id", *_ATTACHMENT, "a.domain IS NOT NULL"),
     "avatars": _page("id", "id", "avatar_file", "accounts", "avatar_file IS NOT NULL"),
     "headers": _page("id", "id", "header_file", "accounts", "header_file IS NOT NULL"),
-    "emoji": _page("id", NOBODY, EMOJI_FILES, "custom_emojis", "domain IS NULL"),
-    "emoji of other servers": _page("id", NOBODY, EMOJI_FILES, "custom_emojis", "domain IS NOT NULL"),
-    "pictures of cards": _page("id", NOBODY, "image_file", "preview_cards", "image_file IS NOT NULL"),
+    "emoji": _page("id", NO_ACCOUNT, EMOJI_FILES, "custom_emojis", "domain IS NULL"),
+    "emoji of other servers": _page("id", NO_ACCOUNT, EMOJI_FILES, "custom_emojis", "domain IS NOT NULL"),
+    "pictures of cards": _page("id", NO_ACCOUNT, "image_file", "preview_cards", "image_file IS NOT NULL"),
 }
 
 COPIES = """

@@ -64,7 +64,7 @@ async def hold(db: Connection, account_id: int) -> str | None:
 
 
 async def replace(db: Connection, account_id: int, new_hash: str) -> None:
-    """Store a new password, whatever the old one was. Links of mails become invalid."""
+    """Store a new password. The old one is not asked for. Links of mails become invalid."""
     await db.execute(SET, account_id, new_hash)
     await db.execute(DELETE_RESETS, account_id)
 

@@ -264,10 +264,10 @@ class Settings(BaseModel):
     )
     translation_key: Secret = setting(None, "The key that this server asks for, if it does.", "a key")
     domain_blocks_shown: Literal["public", "users", "nobody"] = setting(
-        "public", "Who may read which domains the server blocks.", "public, users or nobody"
+        "public", "The readers of the list of domains that the server blocks.", "public, users or nobody"
     )
     domain_blocks_comments: Literal["public", "users", "nobody"] = setting(
-        "public", "Who of them may read the public comments of these blocks.", "public, users or nobody"
+        "public", "Those of them who may read the public comments of these blocks.", "public, users or nobody"
     )
     search_results: int = setting(
         40, "The most results of one kind that a search answers with.", "a number from 1 to 200", ge=1, le=200
@@ -334,7 +334,7 @@ class Settings(BaseModel):
     metrics: Annotated[MetricsPlace, BeforeValidator(_metrics_place)] = setting(
         None,
         "Where metrics and health are read, apart from the public address: an IP address with a port, or the path of a"
-        " Unix socket. Without one there are no metrics. Everybody who can connect there may read them.",
+        " Unix socket. Without one there are no metrics. They are shown to every program that can connect there.",
         "an IP address of this machine with a port, such as 127.0.0.1:9100, or a path such as /run/troupe/metrics.sock",
     )
     shutdown_grace: float = setting(

@@ -29,7 +29,7 @@ EVENT_WIDTH = 18  # of most events; the few longer ones push their line to the r
 INDENT = 11  # where the event stands
 NARROWEST = 40
 
-# The facts that say whom a record is about; the first that it has stands behind the event.
+# The facts that name the subject of a record; the first that it has stands behind the event.
 SUBJECTS = ("actor", "child", "host", "address", "logger", "effect")
 # What stands elsewhere than among the other facts.
 PLACED = ("error", "decision", "stack", "commands")

@@ -93,7 +93,7 @@ class ControlSocket:
         for _ in range(MOST_AT_ONCE):
             try:
                 line, _ = listening.accept()
-            except OSError:  # nobody is left, or the loop was faster
+            except OSError:  # the reader has left, or the loop was faster
                 return
             with line, suppress(OSError):
                 line.settimeout(HURRIED_PATIENCE)

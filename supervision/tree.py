@@ -27,7 +27,7 @@ troupe (rest_for_one, 3 crashes in 30 s)
 ├── deliveries      activities on their way to other servers
 ├── previews        cards of the pages that statuses link to
 ├── inbox           activities that other servers have delivered
-├── media           uploads that wait to be processed, and those that nobody wants
+├── media           uploads that wait to be processed, and those that are unused
 ├── films           films of other servers that are being fetched
 ├── expiry          rows whose time is over
 ├── disks           whether there is room to write

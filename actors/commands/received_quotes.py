@@ -30,7 +30,7 @@ async def received_quote(
 ) -> AdmittedQuote | None:
     """Return the quote that a status may have. What is not known here is not quoted here.
 
-    Older servers know no permission: they quote what everybody may see. Call this before the quoting status is locked.
+    Older servers know no permission: they quote any public status. Call this before the quoting status is locked.
     """
     known = None if quote is None else await remote_statuses.find(db, quote.uri)
     quoted = None if known is None or known.deleted else await statuses.find(db, known.id)

@@ -1,6 +1,6 @@
 """Statuses of other servers, in the turn of their author, and the edits of them.
 
-A status is stored if it concerns somebody here, or if it was asked for. What arrives out of order is put right: a
+A status is stored if it concerns an account here, or if it was asked for. What arrives out of order is put right: a
 status that was deleted before it came is not stored, and replies that came before their parent are joined to it.
 """
 
@@ -38,7 +38,7 @@ from .statuses import Published, add_to_conversations, news_of, promise_status, 
 class ReceiveStatus(Message[int | None]):
     """Command to an account of another server: store a status of it.
 
-    The answer is its id, also if it was known; None if it was deleted, or if it concerns nobody here and is not
+    The answer is its id, also if it was known; None if it was deleted, or if it concerns no account here and is not
     `wanted`. A `recipient` is the local account whose own inbox it came to. With `authorized` the author of what it
     quotes, on another server, has allowed it.
     """
@@ -72,7 +72,7 @@ class Received:
 
 @dataclass(frozen=True, slots=True)
 class Addressed:
-    """The accounts that are known here among those whom a status is addressed to."""
+    """The addressees of a status that are known here."""
 
     mentioned: tuple[int, ...]
     silent: tuple[int, ...]

@@ -1,6 +1,7 @@
 """Asking anew to follow an account whose server was set up again: its handle names another actor now.
 
-That actor has accepted nobody. A follow becomes a request until it has: what it sends to others is not shown before.
+That actor has accepted no follower. A follow becomes a request until it has: what it sends to others is not shown
+before.
 """
 
 from __future__ import annotations

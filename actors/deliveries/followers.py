@@ -16,7 +16,7 @@ from ..activitypub.follower_lists import HEADER, FollowerList, digest_of
 from ..activitypub.names import LocalNames
 from ..activitypub.vocabulary import PUBLIC, origin_of, uris_of
 
-NOBODY = digest_of(())
+NO_FOLLOWERS = digest_of(())
 # An old digest does no harm: the list that is fetched because of it does not agree with it, and nothing is changed.
 SECONDS = 60.0
 MOST_DIGESTS = 100_000  # that are remembered, of all accounts together
@@ -34,12 +34,12 @@ class FollowerDigests:
         self._counting: dict[int, trio.Event] = {}
 
     async def headers_of(self, activity: StoredActivity, inbox: str) -> Mapping[str, str]:
-        """Return the header to send with an activity; none unless it is for followers and not for everybody."""
+        """Return the header to send with an activity; none unless it is for followers alone."""
         account_id, origin = activity.account_id, origin_of(inbox)
         username = None if account_id is None or origin is None else self._author_for_followers(activity.body)
         if account_id is None or origin is None or username is None:
             return {}
-        digest = (await self._digests_of(account_id)).get(origin, NOBODY)
+        digest = (await self._digests_of(account_id)).get(origin, NO_FOLLOWERS)
         names = self._names
         told = FollowerList(names.followers(username), names.followers_synchronization(username), digest)
         return {HEADER: told.header}

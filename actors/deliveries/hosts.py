@@ -99,7 +99,7 @@ class KnownHosts:
         """The host has sent a request with a valid signature, so it is not away."""
         known, now = await self.find(host), self._clock.now()
         noted = known.heard_at is not None and now < known.heard_at + NOTED_EVERY
-        # Of hosts to which nothing was sent there is no row: anybody can make hosts that send something.
+        # Hosts that were sent nothing have no row: an attacker can make any number of hosts that send something.
         if known.failures or (known.delivered_at is not None and not noted):
             await self._open(replace(known, heard_at=now))
 

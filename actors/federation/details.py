@@ -82,7 +82,7 @@ class AccountDetails:
         wanted = [id for item in first if (id := await self._pinned(account, item)) is not None]
         known = await self._context.database.read(pins.pinned, account.id)
         for message in (*map(Unpin, sorted(known.difference(wanted))), *(Pin(id) for id in wanted if id not in known)):
-            with suppress(Refused):  # a post of somebody else, or to a few people
+            with suppress(Refused):  # a post of another author, or to a few people
                 await self._runtime.ask(account_address(account.id), message)
 
     async def _pinned(self, account: Account, item: object) -> int | None:

@@ -49,7 +49,8 @@ class Flights(Generic[T]):
     async def join(self, key: str, work: Callable[[], Awaitable[T | None]]) -> T | None:
         """Return the result of some work, which is begun unless it is going on. Raise its error.
 
-        Its requests count for the caller that has begun it. If that one's budget ends, another caller begins anew.
+        Its requests count for the caller that has begun it. If the budget of that caller ends, another caller begins
+        anew.
         """
         while True:
             flight, is_own = self._flights.get(key), False

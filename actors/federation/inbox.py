@@ -138,7 +138,7 @@ class Inbox:
             await self._follower_lists.compare(actor, told, attempt.promised_at, origin)
 
     async def _follow_up(self, kind: str, document: JsonObject, origin: Origin) -> None:
-        """Look at the object of an activity that somebody else has passed on, at its own server."""
+        """Look at the object of an activity that another server has passed on, at its own server."""
         context = self._context
         uri = uri_of(document.get("object"))
         if uri is None or context.names.is_local(uri) or context.standing_of(uri).suspended:

@@ -1,4 +1,6 @@
-"""Work that nobody waits for: some at a time, each once, and forgotten if there is too much of it or after a crash.
+"""A bounded queue of work in the background: some jobs at a time, each once.
+
+Jobs beyond the bound are dropped, and a crash loses all.
 
 A job belongs to the domain whose server it begins with. Each domain has a share, so that slow servers and hostile ones
 don't keep the jobs of others waiting.

@@ -20,8 +20,8 @@ async def store_note(
 ) -> int | None:  # fmt: skip
     """Store a post of an author whose server has sent its document or answered with it. Return its id.
 
-    None if it is no post of this author, was deleted, or concerns nobody here and is not `wanted`. A `recipient` is the
-    local account whose own inbox it came to. With `authorized` it may quote what it quotes.
+    None if it is no post of this author, was deleted, or concerns no account here and is not `wanted`. A `recipient` is
+    the local account whose own inbox it came to. With `authorized` it may quote what it quotes.
     """
     note = note_of(context, document, author)
     if note is None:

@@ -62,7 +62,7 @@ class InboxContext:
     fetcher: Fetches
 
     async def ask(self, account_id: int, message: Message[R], origin: Origin) -> R | None:
-        """Send a command to an account. None if it was refused: there is nobody to be told of it."""
+        """Send a command to an account. None if it was refused: the sender gets no answer to an activity."""
         try:
             return await self.runtime.ask(account_address(account_id), message, origin=origin)
         except Refused:

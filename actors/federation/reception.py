@@ -36,7 +36,8 @@ from ..rules.domains import registrable
 from .key_directory import AuthenticatedActor, KeyDirectory, KeyUnavailable
 from .receiving import standing_of
 
-# Requests that wait for the keys of one registered domain, and of all: anybody can name any number of keys and hosts.
+# Requests that wait for the keys of one registered domain, and of all: an attacker can name any number of keys and
+# hosts.
 MOST_UNVERIFIED = 200
 MOST_UNVERIFIED_OF_ALL = 5_000
 LARGEST_UNVERIFIED = 128 * 1024  # bytes of a body
@@ -133,7 +134,7 @@ class Reception:
     async def _recognise_earlier(self, signer: AuthenticatedActor) -> list[EarlierRequest]:
         """Return the requests by a key that waited for it: they come before the one by which it was found.
 
-        Those that somebody else has sent in its name are left where they are.
+        Those that another sender has sent in its name are left where they are.
         """
         waiting = await self._database.read(outbox.under, unverified_by(signer.key_id), MOST_UNVERIFIED)
         found: list[EarlierRequest] = []

@@ -86,7 +86,7 @@ class Subscriber(Protocol):
 
 
 class Feed:
-    """Events that not everybody has read, and where each subscriber stands."""
+    """Events that some subscribers have still to read, and the position of each subscriber."""
 
     __slots__ = (
         "_behind", "_cursors", "_end", "_first", "_log", "_progress", "_trim_at", "floor", "gone", "replayed", "shown",
@@ -103,7 +103,7 @@ class Feed:
         self.shown = Subjects()  # what the subscribers know of
         self.gone = Subjects()  # what they were told is deleted: never shown again
         self.replayed = Subjects()  # what resumed streams were shown, which the others may not know
-        self.floor = 0  # what is older than this was there before anybody listened
+        self.floor = 0  # what is older than this was there before the first subscriber
 
     def __len__(self) -> int:
         return len(self._cursors)
@@ -210,7 +210,7 @@ class Feed:
         return cuts
 
     def cut_all(self) -> None:
-        """Let go of everybody: the process ends or the actor takes no messages any more."""
+        """End all subscriptions: the process ends or the actor takes no messages any more."""
         subscribers = list(self._cursors)
         self._cursors.clear()
         self._behind.clear()
@@ -234,7 +234,7 @@ class Feed:
         return _cut(subscriber) or error
 
     def _forget_read(self) -> None:
-        """Drop the events that everybody has read."""
+        """Drop the events that all subscribers have read."""
         if not self._behind:
             read = self._end - self._first
         elif len(self._log) >= self._trim_at:

@@ -16,7 +16,7 @@ class LabelledMessage:
 
     __slots__ = ()
 
-    # True if it changes nothing that anybody sees before the actor is asked, or before it has a subscriber: then the
+    # True if it changes nothing that can be seen before the actor is asked, or before it has a subscriber: then the
     # turn may be put off until something else happens to the actor.
     can_wait: ClassVar[bool] = False
 

@@ -51,7 +51,7 @@ class RequestTarget:
 def target_of(url: str, test_hosts: Collection[str] = ()) -> RequestTarget:
     """Return where a URL leads. Raise ForbiddenTarget for every URL that the server never connects to.
 
-    Test hosts may have plain http and other ports; everybody else has https at its own port.
+    Test hosts may have plain http and other ports; all other hosts have https at its own port.
     """
     target = written_target(url)
     if target.host in test_hosts:

@@ -105,7 +105,7 @@ def obfuscated(domain: str) -> str:
 
 
 def registrable(host: str) -> str:
-    """Return the part of a host's name that somebody has registered, or the host if it has none."""
+    """Return the registered domain of a host, or the host if it has none."""
     name = host.partition(":")[0]
     return _list().privatesuffix(name) or name
 

@@ -230,10 +230,10 @@ def _widens(then: Relation, now: Relation) -> bool:
 async def _add_admitted(home: HomeTimeline, before: Perspective, message: Related, followed: int | None) -> None:
     """Read the window again after a change that admits more.
 
-    These are statuses of the other account, and by anyone: replies to it, boosts of it and statuses that mention it.
-    Two kinds of entries are news: those of a newly `followed` account that are younger than the follow, and those that
-    were published after the change, because this timeline may have turned them away before it learned of the change.
-    All others are added without an event.
+    These are statuses of the other account, and by any account: replies to it, boosts of it and statuses that mention
+    it. Two kinds of entries are news: those of a newly `followed` account that are younger than the follow, and those
+    that were published after the change, because this timeline may have turned them away before it learned of the
+    change. All others are added without an event.
     """
     known = set(home.window.ids)
     try:

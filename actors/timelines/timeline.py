@@ -120,7 +120,7 @@ class Timeline(EntityActor, ABC):
         self.window.fill(filter(self.admits, rows), complete=len(rows) < depth)
 
     async def read_on(self) -> None:
-        """Fill the rest of the window, for somebody who wants more than the newest entries."""
+        """Fill the rest of the window, for a reader who wants more than the newest entries."""
         if self.depth < SIZE:
             await self.fill(SIZE)
 

@@ -39,7 +39,7 @@ async def verdict_on(context: HttpContext, mailbox: str, client: str) -> EmailVe
 
 
 async def _servers_of(context: HttpContext, domain: str, client: str) -> tuple[str, ...] | None:
-    """Return the mail servers of a domain. None if they are not known, or nobody is to ask for them."""
+    """Return the mail servers of a domain. None if they are not known, or are not to be looked up."""
     if not context.settings.check_email_domains or is_inside(context.settings.local_domain):
         return None
     return (await context.mail_servers(domain, network_subject_of(client))).names

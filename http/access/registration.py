@@ -45,7 +45,7 @@ def is_open(context: HttpContext, invite: str | None) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class CheckedForm:
-    """All errors of a form. One without errors may need the approval of staff, whatever the server's setting is."""
+    """All errors of a form. One without errors may need the approval of staff, under any setting of the server."""
 
     complaints: list[Complaint]
     needs_approval: bool = False
@@ -53,7 +53,7 @@ class CheckedForm:
 
 
 async def check(context: HttpContext, request: Request, form: SignUpData, invite: str | None) -> CheckedForm:
-    """Check a form and its sender. Raises Forbidden if nobody may sign up from there.
+    """Check a form and its sender. Raises Forbidden if sign-ups from there are not allowed.
 
     A name that is free now may still be taken by another sign-up.
     """

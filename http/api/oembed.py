@@ -35,7 +35,7 @@ class Embedding(Input):
 
 @api.get("/api/oembed")
 async def show(context: HttpContext, wanted: Embedding) -> Answer:
-    """A public or unlisted status of this server. Who asks does not matter: other sites show it to everybody."""
+    """A public or unlisted status of this server. The viewer does not matter: other sites show it to their visitors."""
     settings = context.settings
     shown = await _find(context, wanted.url)
     author = shown.author

@@ -24,7 +24,7 @@ def blocked_domain_fields(block: BlockedDomain) -> dict[str, object]:
 
 
 def public_domain_fields(block: BlockedDomain, *, with_comment: bool) -> dict[str, object]:
-    """Return a block as everybody sees it."""
+    """Return a block as visitors see it."""
     return {
         "domain": obfuscated(block.domain) if block.obfuscate else block.domain,
         "digest": digest_of(block.domain),

@@ -71,7 +71,7 @@ async def actor_document(context: HttpContext, request: Request, name: str) -> A
 async def asked_for(context: HttpContext, request: Request, name: str) -> AskedFor:
     """Return the account that a request is about, and the perspective of its sender.
 
-    The signature comes first: where it is demanded, nobody learns without one which accounts there are.
+    The signature comes first: where it is demanded, a request without one does not learn which accounts there are.
     """
     signer = await signer_of(context, request)
     account = await find_actor(context, name)

@@ -13,7 +13,7 @@ from ..intake.request import Request
 from .readers import demands_signatures, is_signed
 
 DOCUMENT = f"{CONTENT_TYPE}; charset=utf-8"
-# Caches on the way may keep what everybody may read for a moment. What is deleted must not be shown for long.
+# Caches on the way may keep public documents for a moment. What is deleted must not be shown for long.
 FOR_A_MOMENT = ("Cache-Control", "public, max-age=60")
 FOR_NO_CACHE = ("Cache-Control", "private, no-store")
 BY_ACCEPT = ("Vary", "Accept")
@@ -21,7 +21,7 @@ BY_SIGNATURE = ("Vary", "Accept, Signature")
 
 
 def document(context: HttpContext, request: Request, body: JsonObject, *, public: bool, status: int = 200) -> Answer:
-    """Answer with a document, which everybody may read if it is `public`."""
+    """Answer with a document. Caches may keep one that is `public`."""
     return Answer(orjson.dumps(body), status, _headers(context, request, public=public), DOCUMENT)
 
 

@@ -65,7 +65,7 @@ async def show_quote_authorization(context: HttpContext, request: Request, name:
 
 @api.get("/emojis/<id>", documents="only")
 def show_emoji(context: HttpContext, id: int) -> Answer:
-    """A custom emoji of this server. Like all pictures it is there for everybody."""
+    """A custom emoji of this server. Like all pictures it is public."""
     found = next((one for one in context.rendered.emojis.all if one.id == id), None)
     if found is None:
         raise NotFound

@@ -74,13 +74,13 @@ async def signer_of(context: HttpContext, request: Request) -> str | None:
     Raise 403 for actors of suspended domains, and 401 if a signature is demanded and there is no good one.
     """
     if not is_signed(request):
-        return _nobody(context, Unsigned())
+        return _no_actor(context, Unsigned())
     try:
         return await _authenticated(context, request)
     except SignatureRefused as refusal:
-        return _nobody(context, Unsigned(str(refusal)))
+        return _no_actor(context, Unsigned(str(refusal)))
     except KeyUnavailable:
-        return _nobody(context, BackendFailed("The key of the signature can't be fetched"))
+        return _no_actor(context, BackendFailed("The key of the signature can't be fetched"))
 
 
 async def _authenticated(context: HttpContext, request: Request) -> str:
@@ -93,7 +93,7 @@ async def _authenticated(context: HttpContext, request: Request) -> str:
     raise KeyUnavailable("no answer in time")
 
 
-def _nobody(context: HttpContext, error: HttpError) -> None:
+def _no_actor(context: HttpContext, error: HttpError) -> None:
     """Return no actor, unless one is needed."""
     if demands_signatures(context):
         raise error

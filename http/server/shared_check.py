@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class SharedCheck(Generic[T]):
-    """Calls `check` when someone asks, and keeps what it returned or raised for `kept` seconds."""
+    """Calls `check` when a caller asks, and keeps what it returned or raised for `kept` seconds."""
 
     def __init__(self, check: Callable[[], Awaitable[T]], *, kept: float, patience: float) -> None:
         self._check = check

@@ -1,4 +1,4 @@
-"""The page of the e-mail domains that may not sign up, with how often somebody tried."""
+"""The page of the e-mail domains that may not sign up, with the number of tries."""
 
 from __future__ import annotations
 

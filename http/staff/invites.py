@@ -18,7 +18,7 @@ from .member import StaffForm, StaffMember, staff_member, staff_sender
 PERMISSION = Permission.MANAGE_INVITES
 PATH = "/admin/invites"
 MOST_USES, MOST_DAYS = 100_000, 3650
-# An address that nobody guesses is as long as the sessions' secrets, and is cut to what people can send on.
+# An address that can't be guessed is as long as the sessions' secrets, and is cut to what people can send on.
 CODE_CHARACTERS = 16
 DONE = {"made": "The invite was made.", "ended": "The invite is ended. Accounts that were made with it stay."}
 

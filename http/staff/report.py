@@ -35,7 +35,7 @@ SHOWN_ACTS = 40
 CATEGORIES = [("spam", "Spam"), ("legal", "Against the law"), ("violation", "Against a rule"), ("other", "Other")]
 DONE = {
     "assigned": "The report is yours.",
-    "unassigned": "The report is nobody's.",
+    "unassigned": "The report is assigned to no one.",
     "resolved": "The report is resolved.",
     "reopened": "The report is open again.",
     "noted": "The note is stored.",

@@ -26,7 +26,7 @@ from .member import StaffForm, StaffMember, staff_member, staff_sender
 
 PERMISSION = Permission.MANAGE_TAXONOMIES
 PATH = "/admin/trends"
-SHOWN = 50  # of a list: what trends less is hardly seen by anybody
+SHOWN = 50  # of a list: what trends less is hardly seen
 Listed = Literal["tags", "links", "posts"]
 LISTS: dict[Kind, Listed] = {"tag": "tags", "link": "links", "publisher": "links", "status": "posts", "author": "posts"}
 TABS: Sequence[tuple[Listed, str]] = (("tags", "Hashtags"), ("links", "Links"), ("posts", "Posts"))

@@ -59,7 +59,7 @@ class StreamGap(Event):
     since: datetime | None
 
 
-# Events of one connection, which its streams show whatever they are.
+# Events of one connection, which all its streams show.
 ABOUT_STREAM: frozenset[type[Event]] = frozenset({StreamResumed, StreamGap})
 
 # What clients call the events.

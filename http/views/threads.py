@@ -11,7 +11,7 @@ from ...storage.timeline_entries import TimelineEntry
 from ..access.context import HttpContext
 from .statuses import visible_among
 
-# How much of a thread is shown, to users and to everybody else: ancestors, descendants, and their depth.
+# How much of a thread is shown, to users and to visitors: ancestors, descendants, and their depth.
 FOR_USERS = (4096, 4096, 4096)
 FOR_EVERYBODY = (40, 60, 20)
 

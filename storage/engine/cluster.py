@@ -25,7 +25,7 @@ SHORT_FOLDER = "/tmp/troupe-"  # noqa: S108 - its owner is checked, and TMPDIR m
 OWN_URL = "postgresql://postgres@/postgres?host="
 
 # Higher than every process number.
-NOBODY = str(2**31 - 1)
+NO_PROCESS = str(2**31 - 1)
 
 # PostgreSQL's user may own the data folder, so root follows no link there.
 LOCK_FILE = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
@@ -104,7 +104,7 @@ class Cluster:
             lines = self.pid_file.read_text().split("\n")
         except FileNotFoundError:
             return
-        self.pid_file.write_text("\n".join([NOBODY, *lines[1:]]))
+        self.pid_file.write_text("\n".join([NO_PROCESS, *lines[1:]]))
         if len(lines) > 4 and lines[4]:
             (Path(lines[4]) / f"{SOCKET_NAME}.lock").unlink(missing_ok=True)
 

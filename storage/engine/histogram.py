@@ -1,7 +1,7 @@
 """Histograms that hot code writes: how many values were at most each of some bounds, and the sum of all of them.
 
 Prometheus' own client takes several microseconds for each value, with a lock and a lookup of labels. This takes a
-fraction of one, and is read when somebody asks for metrics.
+fraction of one, and is read when metrics are asked for.
 """
 
 from __future__ import annotations

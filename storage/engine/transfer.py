@@ -1,7 +1,7 @@
 """Copies of a whole database: a snapshot to dump, the loading of a dump in one transaction, and the comparison of both.
 
 The statements of a dump are run by psql between BEGIN and COMMIT, which are written here. So a loading that ends early,
-for whatever reason, leaves nothing: psql itself would commit what it has got when its input ends.
+for any reason, leaves nothing: psql itself would commit what it has got when its input ends.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ def load(
 def copy_database(
     session: LoneConnection, source: Place, target: Place, named: Path | None, progress: Callable[[int], None]
 ) -> int:
-    """Copy a database into an empty one, and return the number of rows. Nobody may write to it meanwhile.
+    """Copy a database into an empty one, and return the number of rows. No other process may write to it meanwhile.
 
     A target with the same rows was filled by a copy that was interrupted later, and is taken as it is.
     `session` is on the source, and `named` the directory of the client programs. Raises ClientFailed; the target then

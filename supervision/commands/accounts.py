@@ -289,7 +289,7 @@ def modify(
 def delete(name: str, dry_run: bool, yes: bool, data: str | None, domain: str | None, config: Path | None) -> None:
     """Delete NAME, as its user would. There is no way back.
 
-    The account is hidden at once, and nobody signs in to it any more. The running server erases its posts and files;
+    The account is hidden at once, and its user can't sign in any more. The running server erases its posts and files;
     if none runs, the next one does as soon as it starts.
     """
     from .modifying import delete_account
@@ -326,7 +326,7 @@ def merge(
     domain: str | None,
     config: Path | None,
 ) -> None:
-    """Merge two accounts of one person on another server, whom this server knows by two names.
+    """Merge two accounts of one person on another server, who has two names on this server.
 
     The follows, posts, mentions, favourites, blocks and all else of FROM become those of TO, and FROM is removed. What
     TO has already is dropped.

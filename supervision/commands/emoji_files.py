@@ -1,7 +1,7 @@
 """Reading pictures of custom emoji from a file, a folder or a tar archive.
 
-An archive may come from anybody. Its files are read into memory and never unpacked, links and names that lead elsewhere
-are refused, and it is given up when it is unzipped to more than the limit.
+An archive may come from a stranger. Its files are read into memory and never unpacked, links and names that lead
+elsewhere are refused, and it is given up when it is unzipped to more than the limit.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ def invites() -> None:
 @invites.command
 @click.option("--uses", type=click.IntRange(1, 100_000), metavar="NUMBER", help="How often.  [default: without end]")
 @click.option("--days", type=click.IntRange(1, 3650), metavar="DAYS", help="For how long.  [default: for ever]")
-@click.option("--comment", default="", metavar="TEXT", help="For whom; staff alone read it.")
+@click.option("--comment", default="", metavar="TEXT", help="The persons that it is for; staff alone read it.")
 @click.option("--by", metavar="NAME", help="The account that invites; staff see it at who signs up.")
 @setting_options("data", "domain")
 def create(

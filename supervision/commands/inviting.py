@@ -15,7 +15,7 @@ from .acting import NotDone, allowed
 from .making import InvalidAccount
 from .moderating import find_local
 
-CODE_BYTES = 12  # of randomness: nobody guesses a code
+CODE_BYTES = 12  # of randomness: a code can't be guessed
 
 
 async def create(

@@ -39,5 +39,5 @@ def _key(descriptor: int, seconds: float, size: Callable[[], object]) -> str:
     until, before = time.monotonic() + seconds, size()
     while (left := until - time.monotonic()) > 0 and size() == before:
         if select.select([descriptor], [], [], min(left, LOOK_EVERY))[0]:
-            return os.read(descriptor, 1).decode("ascii", "replace") or "q"  # at the end of the input nobody is there
+            return os.read(descriptor, 1).decode("ascii", "replace") or "q"  # end of input: the terminal is gone
     return ""

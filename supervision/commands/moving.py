@@ -1,6 +1,7 @@
 """Moving the database of a server to another PostgreSQL, all or nothing, while no server runs on it.
 
-The old database is marked as the last step. No server starts on it after that, which would write where nobody reads.
+The old database is marked as the last step. No server starts on it after that, because what it wrote there would be
+lost.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ CURES = {
     "AccessDenied": "Let the key read, write, list and delete objects of the bucket.",
     "RequestTimeTooSkewed": "Set this machine's clock: timedatectl set-ntp true.",
 }
-POLICY = "Let everybody read the objects under media/, and no others: bucket-policy.json in supervision/operations."
+POLICY = "Make the objects under media/ public, and no others: bucket-policy.json in supervision/operations."
 
 
 @dataclass(slots=True)
@@ -137,7 +137,7 @@ def _public(settings: Settings, examination: Examination, key: str, *, is_readab
     if is_readable and not reads:
         yield Finding(SUBJECT, "wrong", f"people can't read files at {url}: the answer is {answer.status}", POLICY)
     elif reads and not is_readable:
-        yield Finding(SUBJECT, "wrong", f"everybody can read files of suspended accounts at {url}", POLICY)
+        yield Finding(SUBJECT, "wrong", f"files of suspended accounts are public at {url}", POLICY)
 
 
 def _address(url: str) -> PublicAddress:

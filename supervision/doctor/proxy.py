@@ -17,7 +17,7 @@ from .findings import Examination, Finding
 from .public_address import PublicAddress, ask, public_address
 
 SUBJECT = "proxy"
-# An address of documentation (RFC 5737), as a client would write one that wants to pass for somebody else.
+# An address of documentation (RFC 5737), as a client would write one to hide its own.
 FORGED = "203.0.113.77"
 ADD = "nginx: proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for; Caddy does it by itself."
 WIDEST = {4: 8, 6: 16}  # bits of the networks that proxies are in

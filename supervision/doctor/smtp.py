@@ -53,7 +53,7 @@ def _without(settings: Settings, mail_to: str | None) -> Iterator[Finding]:
         )  # fmt: skip
     else:
         yield Finding(
-            SUBJECT, "note", "no smtp_host is set: no mail is sent, and nobody can set a forgotten password anew"
+            SUBJECT, "note", "no smtp_host is set: no mail is sent, and users can't set forgotten passwords anew"
         )
 
 

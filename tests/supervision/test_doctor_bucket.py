@@ -132,7 +132,7 @@ def test_a_clock_that_differs_is_found(settings: dict[str, str], tmp_path: Path)
     [
         (("/media/",), []),
         ((), ["people can't read files at"]),
-        (("/media/", "/withheld/"), ["everybody can read files of suspended accounts at"]),
+        (("/media/", "/withheld/"), ["files of suspended accounts are public at"]),
     ],
 )
 def test_what_people_may_read_at_the_public_address(

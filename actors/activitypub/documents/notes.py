@@ -85,7 +85,7 @@ def note_of(
 
 
 def audience_of(shown: ShownStatus, names: LocalNames, references: References) -> Addressees:
-    """Return whom a status of this server is addressed to. A boost also names the author of the original."""
+    """Return the addressees of a status of this server. A boost also names the author of the original."""
     status = shown.status
     followers = names.followers(shown.author.username)
     people = [uri for id in status.mentioned_ids if (uri := references.people.get(id)) is not None]
@@ -169,7 +169,7 @@ def _can_quote(shown: ShownStatus, names: LocalNames) -> JsonObject:
 
 
 def _quote(status: Status, references: References) -> JsonObject:
-    """Return the quote under the names of FEP-044f and of two earlier ways. What ended a quote is nobody's business."""
+    """Return the quote under the names of FEP-044f and of two earlier ways. The cause of its end is not published."""
     quoted = references.quoted
     if status.quote_state not in QUOTED or quoted is None:
         return {"quote": {"type": "Tombstone"}}

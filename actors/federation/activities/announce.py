@@ -24,7 +24,7 @@ async def announce(inbox: InboxContext, activity: Activity) -> None:
 
 
 async def _status_id(inbox: InboxContext, activity: Activity, uri: str) -> int | None:
-    """Return the boosted status, which is fetched if need be. Nobody here sees boosts by those whom nobody follows,
+    """Return the boosted status, which is fetched if need be. Boosts by accounts without followers here are not shown,
     except of statuses of this server.
     """
     known = await inbox.status(uri)

@@ -26,7 +26,7 @@ async def create(inbox: InboxContext, activity: Activity) -> None:
 
 
 async def store(inbox: InboxContext, activity: Activity, document: JsonObject) -> int | None:
-    """Store a post of the actor, if it concerns somebody here. What it answers is fetched afterwards."""
+    """Store a post of the actor, if it concerns an account here. The posts that it answers are fetched afterwards."""
     note = note_of(inbox.shared, document, activity.actor)
     id = await store_note(
         inbox.shared, inbox.runtime, document, activity.actor, wanted=False, recipient=activity.recipient,

@@ -40,7 +40,8 @@ async def delete_status(inbox: InboxContext, activity: Activity, uri: str) -> No
 async def _note_deletion(db: Connection, inbox: InboxContext, uri: str, by: str) -> KnownStatus | None:
     """Remember the deletion, and return what is here. A Create comes before, and is found, or after, and is dropped.
 
-    Anybody can delete what never was: too many such deletions of a domain are remembered for some hours alone.
+    An attacker can delete any number of things that never were: too many such deletions of a domain are remembered for
+    some hours alone.
     """
     now = inbox.shared.clock.now()
     await tombstones.lock(db, [uri])

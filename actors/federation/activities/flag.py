@@ -34,7 +34,7 @@ async def flag(inbox: InboxContext, activity: Activity) -> None:
 
 
 async def _visible(inbox: InboxContext, activity: Activity, account_id: int, status_ids: list[int]) -> tuple[int, ...]:
-    """Return the posts of an account that the reporter may see: a report shows no others to anybody."""
+    """Return the posts of an account that the reporter may see: a report shows no others, not even to staff."""
     viewer = await inbox.ask(activity.actor.id, PerspectiveOf(), activity.origin)
     shown = await inbox.shared.statuses.show_many(dict.fromkeys(status_ids))
     return tuple(

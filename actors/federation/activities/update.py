@@ -15,7 +15,7 @@ from ..quotes import is_authorized
 from ..receiving import Activity, InboxContext
 from .create import store
 
-# An unknown post that is older is not stored: its Create came long ago, and concerned nobody here.
+# An unknown post that is older is not stored: its Create came long ago, and concerned no account here.
 NEW_FOR = timedelta(days=1)
 
 

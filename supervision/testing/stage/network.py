@@ -85,7 +85,7 @@ class Network:
             return SimulatedReply(404, b"", {})
 
     async def _repeat(self, request: OutgoingRequest, target: RequestTarget) -> None:
-        """Deliver a request once more, perhaps after later ones. Nobody hears the answer."""
+        """Deliver a request once more, perhaps after later ones. Its answer is dropped."""
         await trio.sleep(LATEST_REPEAT * self._run.random.random())
         try:
             await self._deliver(request, target)

@@ -293,7 +293,7 @@ class SimulatedServer:
         await trio.lowlevel.checkpoint()
 
     async def _push(self, subscription: PushSubscription, message: bytes, topic: str) -> PushReply:
-        """The push service: now it is away, now it takes a message and nobody learns of it."""
+        """The push service: now it is away, now it takes a message and its answer is lost."""
         await trio.lowlevel.checkpoint()
         if self.run.faults.strikes(Fault.LOST, PUSH_SERVICE):
             raise Unreachable("the push service is away")
