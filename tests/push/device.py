@@ -5,7 +5,7 @@ stands on http-ece and py-vapid itself, so that these alone would find no mistak
 """
 
 # http-ece and py-vapid have no types.
-# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
+# pyright: reportUnknownMemberType=false
 
 from __future__ import annotations
 
