@@ -42,14 +42,21 @@ README = Path(__file__).parents[2] / "README.md"
 @click.option("--runs", default=3, help="In how many runs each row is measured.")
 @click.option("--only", default="", help="Measure only rows that have this in their key, and leave the growth out.")
 @click.option("--profile", type=click.Path(path_type=Path), help="Where py-spy writes what it saw.")
+@click.option(
+    "--data",
+    type=click.Path(path_type=Path),
+    help="A folder with an empty database to fill. Without it, one is made, and deleted afterwards.",
+)
 @click.option("--readme", is_flag=True, help="Put the tables into README.md.")
-def main(scale: float, seconds: float, runs: int, only: str, profile: Path | None, readme: bool) -> None:
+def main(
+    scale: float, seconds: float, runs: int, only: str, profile: Path | None, data: Path | None, readme: bool
+) -> None:  # fmt: skip
     core, others = machine.cores()
     os.sched_setaffinity(0, others)
     machine.sockets_allowed(Size(scale).many_sockets)  # before servers inherit the limit
     with tempfile.TemporaryDirectory(prefix="bench") as folder, abroad() as servers:
         Path(folder).chmod(0o755)  # root's PostgreSQL runs as another user, who has to pass
-        run = Run(Path(folder), Size(scale), core, runs, seconds / runs, servers)
+        run = Run(Path(folder), data, Size(scale), core, runs, seconds / runs, servers)
         text = table.render(run.results(only, profile))
     click.echo(text)
     if readme:
@@ -59,10 +66,12 @@ def main(scale: float, seconds: float, runs: int, only: str, profile: Path | Non
 class Run:
     """One data folder with a PostgreSQL, and a server for each of its databases."""
 
-    def __init__(self, folder: Path, size: Size, core: int, runs: int, seconds: float, others: Abroad) -> None:
+    def __init__(
+        self, folder: Path, data: Path | None, size: Size, core: int, runs: int, seconds: float, others: Abroad
+    ) -> None:
         self.began = time.perf_counter()
-        self.data = folder / "data"
-        self.data.mkdir()
+        self.data = data or folder / "data"
+        self.data.mkdir(exist_ok=True)
         self.size = size
         self.core = core
         self.runs = runs

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,6 +19,8 @@ from .samples import Row, Sample
 IDLE_SHARE = 0.05  # of a core: less than this is nothing to do
 # Until what the answer did not wait for is done as well: effects that are handed over, PostgreSQL's own writing.
 SETTLING = 1.0
+LOOKS = 20  # while the waits of others are measured
+LOOKS_A_SECOND = 10
 PATIENCE = 60.0  # seconds in which the server becomes idle
 
 
@@ -60,6 +63,11 @@ class Bench:
     def settling(self) -> float:
         """Seconds to wait after a run: fewer in a quick look."""
         return min(SETTLING, self.seconds)
+
+    @property
+    def looks(self) -> int:
+        """The number of looks while the waits of others are measured: fewer in a quick look."""
+        return min(LOOKS, math.ceil(LOOKS_A_SECOND * self.seconds))
 
     def calm(self) -> None:
         """Wait until the server has nothing to do."""

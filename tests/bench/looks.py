@@ -24,7 +24,6 @@ from .reads import HOME
 from .samples import Row
 
 SHOWN = 20  # lines, as the commands ask for
-LOOKS = 20  # while the waits of others are measured
 REFRESH = 2.0  # seconds between two refreshes of `troupe top`
 SCRAPE = 15.0  # seconds between two scrapes, as Prometheus makes them by default
 LIVE = request("GET", "/health/live")
@@ -103,7 +102,7 @@ def _repeated(look: Look, enough: Callable[[Load], bool]) -> Outcome:
 def _longest_wait(bench: Bench, look: Look) -> float:
     """Milliseconds that a small request waits at most while someone looks."""
     with _small_requests(bench) as waits:
-        for _ in range(LOOKS):
+        for _ in range(bench.looks):
             look()
     return max(waits) * 1000
 
@@ -130,7 +129,8 @@ def _small_requests(bench: Bench) -> Generator[list[float]]:
 def _wake(bench: Bench) -> int:
     """Have all homes and their accounts awake; return the number of actors that are."""
     numbers = range(bench.size.accounts - bench.size.crowds[-1] + 1, bench.size.accounts + 1)
-    bench.ask_all([request("GET", f"{HOME}?limit=1", token(number)) for number in numbers])
+    if bench.awake_homes() < len(numbers):
+        bench.ask_all([request("GET", f"{HOME}?limit=1", token(number)) for number in numbers])
     return sum(kind["awake"] for kind in _question(bench, "top")["kinds"])
 
 

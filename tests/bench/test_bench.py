@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from ..data_folders import copy_data
 from . import goals, listening
 from .answers import WrongAnswer, entity, instance, page_of_notifications, page_of_statuses
 from .listening import Audience
@@ -34,8 +35,9 @@ def page(*items: dict[str, object]) -> bytes:
 
 
 @pytest.mark.timeout(PATIENCE + 20)
-def test_a_quick_look_measures_every_row_and_loses_nothing() -> None:
-    command = (sys.executable, "-m", "tests.bench", *QUICK)
+def test_a_quick_look_measures_every_row_and_loses_nothing(prepared: Path, data: Path) -> None:
+    copy_data(prepared, data)
+    command = (sys.executable, "-m", "tests.bench", *QUICK, "--data", str(data))
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert done.returncode == 0, done.stderr
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in done.stdout.splitlines() if line[:1] == "|"]
