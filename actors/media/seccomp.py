@@ -9,7 +9,6 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
-import platform
 import struct
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -74,6 +73,7 @@ PROCESSES = (("fork", 57, None), ("vfork", 58, None), ("wait4", 61, 260))
 PROGRAMS = (("execve", 59, 221),)
 
 _EVERY = (*NAMES, *PROCESSES, *PROGRAMS)
+MACHINE = os.uname().machine
 ARCHITECTURES = {
     "x86_64": Architecture(0xC000_003E, {name: number for name, number, _ in _EVERY}),
     "aarch64": Architecture(0xC000_00B7, {name: number for name, _, number in _EVERY if number is not None}),
@@ -85,8 +85,8 @@ def restrict(*, processes: bool = False, programs: bool = False) -> list[str]:
 
     `no_new_privs` must be set. A second call can only restrict further. Return what this machine can't do.
     """
-    if ctypes.sizeof(ctypes.c_void_p) != 8 or (architecture := ARCHITECTURES.get(platform.machine())) is None:
-        return [f"seccomp (no filter for {platform.machine()})"]
+    if ctypes.sizeof(ctypes.c_void_p) != 8 or (architecture := ARCHITECTURES.get(MACHINE)) is None:
+        return [f"seccomp (no filter for {MACHINE})"]
     program = program_for(architecture, os.getpid(), processes=processes, programs=programs)
     code = ctypes.create_string_buffer(program)
     # struct sock_fprog: the count of instructions, and where they are.

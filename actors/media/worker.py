@@ -7,19 +7,17 @@ and write the results, and do nothing more: see `confinement`.
 from __future__ import annotations
 
 import fcntl
+import gc
 import json
 import os
 import select
 import sys
-from dataclasses import asdict, replace
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
-# Imported before the process is confined, because afterwards it can't read its own libraries.
-import pyvips
-
 from ...storage.media import ProcessedMedia
-from . import films, images, pages
-from .apart import apart, run_program
 from .confinement import MIB, Files, Limits, confine
 from .jobs import RESULT, SOURCE, UNVERIFIED, FileRefused, Job, made_to_json, refused_to_json, results_of
 
@@ -30,6 +28,7 @@ FILM = Limits(memory=3072 * MIB, seconds=900, file_size=256 * MIB, tasks=256)
 
 
 def main() -> None:
+    gc.disable()  # the process ends before there is much to collect
     if len(sys.argv) > 1:
         _end_with_server(int(sys.argv[-1]))
     job = _finish(Job(**json.loads(sys.stdin.read())))
@@ -37,17 +36,45 @@ def main() -> None:
     os.environ["VIPS_DISC_THRESHOLD"] = str(IMAGE.memory)
     programs = tuple(Path(program) for program in (job.ffmpeg, job.ffprobe) if program)
     results = tuple(Path(name) for name in results_of(job))
-    charset = pages.charset_of(Path(SOURCE), job.kind) if job.task == "page" else ""
+    work = _work(job)
     limits = PAGE if job.task == "page" else FILM if programs else IMAGE
     missing = confine(limits, Files(Path(), Path(SOURCE), results, programs))
-    match job.task:
-        case "probe":
-            result = _probed(job, missing)
-        case "page":
-            result = pages.make_page(job, charset)
-        case _:
-            result = _result(job)
-    Path(RESULT).write_text(result, "utf-8")
+    Path(RESULT).write_text(work(missing), "utf-8")
+
+
+def _work(job: Job) -> Callable[[list[str]], str]:
+    """Return the function that does the job. It is told what this machine lacks, and returns the result.
+
+    Only the modules that the job needs are imported, because imports are most of the time of a small job. They are
+    imported here: once confined, the process can't read its own libraries.
+    """
+    if job.task == "page":
+        from . import pages
+
+        charset = pages.charset_of(Path(SOURCE), job.kind)
+        return lambda missing: pages.make_page(job, charset)
+    if job.task == "probe":
+        from . import apart
+
+        return partial(_probed, apart.run_program, job)
+    make = _maker(job)
+    return lambda missing: _made(make, job)
+
+
+def _maker(job: Job) -> Callable[[Job], ProcessedMedia]:
+    if job.ffmpeg:
+        from . import films
+
+        return films.make_gif if job.task == "image" else films.make_film
+    from . import images
+
+    makers = {
+        "image": images.make_image,
+        "picture": images.make_picture,
+        "thumbnail": images.make_thumbnail,
+        "emoji": images.make_emoji,
+    }
+    return makers[job.task]
 
 
 def _end_with_server(pipe: int) -> None:
@@ -73,7 +100,7 @@ def _finish(job: Job) -> Job:
     return replace(job, source=SOURCE, folder=".")
 
 
-def _probed(job: Job, missing: list[str]) -> str:
+def _probed(run_program: Callable[..., bytes], job: Job, missing: list[str]) -> str:
     """Return what this machine lacks.
 
     The programs are tried as well: a confined process may not be able to read them.
@@ -86,33 +113,18 @@ def _probed(job: Job, missing: list[str]) -> str:
     return json.dumps({"missing": missing})
 
 
-def _result(job: Job) -> str:
-    tasks = {
-        "image": _make_image,
-        "picture": images.make_picture,
-        "thumbnail": images.make_thumbnail,
-        "film": films.make_film,
-        "copy": films.make_film,
-        "emoji": images.make_emoji,
-    }
+def _made(make: Callable[[Job], ProcessedMedia], job: Job) -> str:
+    import pyvips  # the maker's module has imported it already
+
     pyvips.block_untrusted_set(True)
     pyvips.cache_set_max(0)
     try:
-        return made_to_json(tasks[job.task](job))
+        return made_to_json(make(job))
     except FileRefused as refusal:
         return refused_to_json(str(refusal))
     except pyvips.Error as error:
         print(error, file=sys.stderr)  # noqa: T201 - the server keeps what a failed process says
         return refused_to_json(UNVERIFIED)
-
-
-def _make_image(job: Job) -> ProcessedMedia:
-    """Make an image. A moving GIF becomes a film if there is ffmpeg: that takes a tenth of the bytes."""
-    if not job.ffmpeg:
-        return images.make_image(job)
-    if apart(lambda: images.frames_of(images.open_image(job.kind, job.source))) > 1:
-        return films.make_film(job)
-    return ProcessedMedia(**apart(lambda: asdict(images.make_image(job))))
 
 
 if __name__ == "__main__":

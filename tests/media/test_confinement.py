@@ -2,7 +2,6 @@
 
 import json
 import os
-import platform
 import subprocess
 import sys
 from pathlib import Path
@@ -95,7 +94,7 @@ def test_a_program_that_cannot_be_run_under_confinement_is_named(tmp_path: Path)
 
 
 def test_an_architecture_without_a_filter_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(platform, "machine", lambda: "riscv64")
+    monkeypatch.setattr(seccomp, "MACHINE", "riscv64")
     assert seccomp.restrict() == ["seccomp (no filter for riscv64)"]
 
 
