@@ -20,7 +20,7 @@ IDLE_SHARE = 0.05  # of a core: less than this is nothing to do
 # Until what the answer did not wait for is done as well: effects that are handed over, PostgreSQL's own writing.
 SETTLING = 1.0
 LOOKS = 20  # while the waits of others are measured
-LOOKS_A_SECOND = 10
+LOOKS_A_SECOND = 30
 PATIENCE = 60.0  # seconds in which the server becomes idle
 
 
