@@ -23,6 +23,7 @@ import trio
 
 from ..actors.kernel.errors import describe
 from ..storage.engine.json_values import JsonObject
+from .short_names import short_name
 
 LONGEST_QUESTION = 4096
 # The command by which the next server takes the listening sockets over.
@@ -219,16 +220,6 @@ def ask_to_drain(path: Path, patience: float) -> None:
                 return
         if answer != WAITS:
             return  # it is done, or of an earlier version
-
-
-@contextmanager
-def short_name(path: Path) -> Generator[str]:
-    """Return a path through an open folder: a socket's name holds 107 bytes, and a data folder's may be longer."""
-    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        yield f"/proc/self/fd/{folder}/{path.name}"
-    finally:
-        os.close(folder)
 
 
 @contextmanager

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from ...actors import repairs
-from ...actors.dead_letters import masked, replay
+from ...actors.dead_letters import replay
 from ...actors.kernel import KernelError, Refused
 from ...actors.kernel.codec import Unreadable
+from ...actors.masking import masked
 from ...actors.rules.roles import Permission
 from ...storage import dead_letters
 from ...storage.dead_letters import DeadLetter

@@ -6,8 +6,8 @@ from datetime import datetime
 from typing import Any
 
 from ...actors import repairs
-from ...actors.dead_letters import masked
 from ...actors.kernel import Refused
+from ...actors.masking import masked
 from ...actors.rules.roles import Permission
 from ...storage import outbox_upkeep
 from ...storage.outbox_upkeep import ChosenEffects, WaitingEffect

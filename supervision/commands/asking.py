@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ...storage.engine.json_values import JsonObject
 from ..configuration import Settings
-from ..control import short_name
+from ..short_names import short_name
 from .options import CommandRefused
 
 PATIENCE = 5.0  # seconds

@@ -37,7 +37,7 @@ def dead_letters() -> None:
 @setting_options("data")
 def list_(as_json: bool, text: bool, limit: int, data: str | None, config: Path | None) -> None:
     """List them, the latest first: id, time, actor, message, error."""
-    from .repairing import list_letters
+    from .stuck import list_letters
 
     print_list(act(config, list_letters, limit, text, data=data), _line, as_json=as_json)
 
@@ -49,7 +49,7 @@ def list_(as_json: bool, text: bool, limit: int, data: str | None, config: Path 
 @setting_options("data")
 def show(as_json: bool, text: bool, id: int, data: str | None, config: Path | None) -> None:
     """Show one with all its fields. Texts that people wrote are masked unless --text is given."""
-    from .repairing import find_letter, letter_shown
+    from .stuck import find_letter, letter_shown
 
     letter = letter_shown(act(config, find_letter, id, data=data), text=text)
     if as_json:
@@ -70,7 +70,8 @@ def replay(as_json: bool, id: int, data: str | None, node: str | None, config: P
 
     It is deleted when the actor has handled it. If the actor crashes once more, it stays.
     """
-    from .repairing import delete_replayed, find_letter
+    from .repairing import delete_replayed
+    from .stuck import find_letter
 
     settings = settings_from(config, data=data, node=node)
     letter = act(config, find_letter, id, data=data)

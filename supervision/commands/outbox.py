@@ -49,7 +49,7 @@ def list_(
 ) -> None:
     """List effects, the oldest first: id, kind, for what, state, tries, when the next is due, the last error."""
     from ...storage.outbox_upkeep import ChosenEffects
-    from .repairing import list_effects
+    from .stuck import list_effects
 
     found = act(config, list_effects, ChosenEffects(None, queue, kind, failed), limit, text, data=data)
     print_list(found, _line, as_json=as_json)
