@@ -30,7 +30,7 @@ from .tellings import Tellings
 
 PUBLISHER_WAITS = 1.0  # seconds that a turn waits for crowded timelines before the relay does it
 RELAY_WAITS = 10.0  # seconds that the relay waits for them; then they are told, and may have to read their rows again
-LOOK_FOR_ROOM = 0.05
+LOOK_FOR_ROOM = 0.05  # seconds between two looks
 START_WAITS = 5.0  # seconds until requests are answered although an earlier process has left much
 
 # Promises that were told are deleted when there are so many, before the time comes: ids of events name what is not in

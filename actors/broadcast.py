@@ -391,6 +391,8 @@ PUBLIC_ALL = Address("public", "all")
 PUBLIC_LOCAL = Address("public", "local")
 PUBLIC_REMOTE = Address("public", "remote")
 PUBLIC_PLACES = (PUBLIC_ALL, PUBLIC_LOCAL, PUBLIC_REMOTE)
+# Newest versions, by which late messages are known: a timeline that crashed may have read an edit from rows before an
+# earlier one comes out of its mailbox. Messages are late by a moment, so the oldest may be forgotten.
 EDITS_REMEMBERED = 10_000
 REACTIONS_REMEMBERED = 10_000
 # Two changes of one pair that could overtake each other are milliseconds apart.

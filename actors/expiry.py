@@ -26,7 +26,7 @@ from .sweeps import counted
 from .tellings import LOG_KEPT
 
 EVERY = 3600.0  # seconds
-BATCH = 500
+BATCH = 500  # rows that one transaction deletes
 # Batches of one kind in one sweep. The rest waits for the next hour.
 MOST_BATCHES = 1000
 # A code that is used a second time revokes its token. It is remembered for a day after it has expired for that.

@@ -308,6 +308,8 @@ SUBJECTS: dict[type, Callable[[Any], int]] = {
 }
 
 
+# Statuses that the relay has told of before their turns did. What such a turn would put into the caches is older than
+# what has come since.
 LATE_TURNS_REMEMBERED = 10_000
 
 

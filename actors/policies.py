@@ -18,7 +18,7 @@ from .kernel import Clock, Record
 from .rules.documents import document_html, terms_on
 
 NOTICE = "texts"
-READ_AGAIN = timedelta(seconds=5)
+READ_AGAIN = timedelta(seconds=5)  # after this time the files are looked at again: an edit needs no signal
 
 # This says what the software does with data, as HTML. An operator who does more says so in `privacy.md`.
 PRIVACY = """

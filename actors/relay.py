@@ -45,7 +45,7 @@ from .kernel.request_trail import DONE, RequestTrail
 
 LEASE = 30.0  # seconds until the claims of a relay that died are free
 MARGIN = 5.0  # seconds by which the clocks of two servers may differ
-RENEW_EVERY = 10.0
+RENEW_EVERY = 10.0  # seconds: one renewal may fail before the lease, less the margin, is over
 GATHER = 0.25  # seconds between two rounds: one look then finds the rows of many commits
 
 C = TypeVar("C")

@@ -99,6 +99,7 @@ INSERT_MANY = Statement(f"""
     INSERT INTO account_counts (account_id) SELECT id FROM made
 """)
 
+# In the order of ids: two transactions that change the counts of the same accounts never wait for each other.
 LOCK_COUNTS = (
     "SELECT account_id FROM account_counts WHERE account_id = ANY($1::bigint[]) ORDER BY account_id FOR UPDATE"
 )

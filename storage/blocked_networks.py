@@ -18,6 +18,7 @@ FIND_ALL = f"SELECT {COLUMNS} FROM blocked_networks ORDER BY network"
 
 FIND = f"SELECT {COLUMNS} FROM blocked_networks WHERE id = $1"
 
+# Two members of staff who change one block take turns.
 LOCK = f"{FIND} FOR UPDATE"
 
 PAGE = both_ways(f"SELECT {COLUMNS} FROM blocked_networks WHERE id < $1 AND id > $2 ORDER BY id {{order}} LIMIT $3")

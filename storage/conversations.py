@@ -54,6 +54,7 @@ COLLECT = f"""
     RETURNING {COLUMNS}
 """
 
+# The rows are locked in the order of accounts, so that two transactions never wait for each other.
 # The status before the deleted one, if there is one since the row was made. Otherwise the row is deleted.
 RETRACT = f"""
     WITH concerned AS (

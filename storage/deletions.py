@@ -9,6 +9,8 @@ from .engine.database import Connection
 from .quotes import EndedQuote
 from .statuses import Status, lock_own
 
+# Locked, so that no boost is deleted by its author at the same time and taken off the counts twice; in the order of
+# ids, so that two transactions never wait for each other.
 REBLOGS = "SELECT id, account_id FROM statuses WHERE reblog_of_id = $1 AND deleted_at IS NULL ORDER BY id FOR UPDATE"
 
 # Boosts are deleted with their original. All counts that included these rows are lowered.

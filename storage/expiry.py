@@ -10,6 +10,8 @@ from datetime import date, datetime
 from .engine.database import Connection
 
 
+# ARRAY has the rows chosen and locked once, before the deletion. Rows that a request uses at this moment are not waited
+# for: the next sweep deletes them.
 def _older(table: str, key: str, time: str, returning: str) -> str:
     """Return the statement that deletes at most $2 rows whose column `time` is at or before $1, the oldest first."""
     return f"""

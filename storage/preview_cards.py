@@ -27,6 +27,7 @@ FIND_BY_ID = "SELECT to_jsonb(card) AS card FROM preview_cards card WHERE id = $
 # Until the transaction ends the card can't be deleted.
 HOLD = f"{FIND} FOR KEY SHARE"
 
+# Of two that fetch one page, each finds the image that it replaces, so that every replaced file is removed.
 LOCK = "SELECT image_file FROM preview_cards WHERE url = $1 FOR UPDATE"
 
 STORE = Statement(f"""

@@ -38,6 +38,7 @@ LOCK_OF = """
     ORDER BY id FOR UPDATE
 """
 
+# In the order of ids, as above.
 LOCK_BETWEEN = """
     SELECT q.id, q.account_id, q.quote_of_id, q.quote_state FROM statuses q JOIN statuses s ON s.id = q.quote_of_id
     WHERE q.account_id = ANY($1::bigint[]) AND q.quote_state IN ('accepted', 'pending') AND q.deleted_at IS NULL
@@ -45,6 +46,7 @@ LOCK_BETWEEN = """
     ORDER BY q.id FOR UPDATE OF q
 """
 
+# An answer and a revocation of one quote take turns: each decides by the state that it finds here.
 LOCK_ONE = """
     SELECT q.id, q.account_id, q.quote_of_id, q.quote_state FROM statuses q
     JOIN statuses s ON s.id = q.quote_of_id AND s.account_id = $3 AND s.deleted_at IS NULL

@@ -23,6 +23,7 @@ FIND_CONFIRMATION = """
 
 CONFIRM = "UPDATE users SET confirmed_at = $2 WHERE account_id = $1 AND confirmed_at IS NULL RETURNING account_id"
 
+# A confirmation of the address waits for the end of the transaction, and then finds what it changed.
 LOCK_USER = "SELECT confirmed_at FROM users WHERE account_id = $1 FOR UPDATE"
 
 CHANGE_EMAIL = "UPDATE users SET email = $2, new_email = NULL, shares_email = false WHERE account_id = $1"

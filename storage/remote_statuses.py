@@ -57,6 +57,8 @@ ADD_MENTIONS = """
 
 SET_EDITED = "UPDATE statuses SET edited_at = $2 WHERE id = $1"
 
+# The replies are locked before they are counted: a deletion at the same time is either seen here, or it finds the new
+# parent and lowers its count.
 # When the parent has come. Its own thread takes the conversations of its replies in.
 JOIN = """
     WITH waiting AS (

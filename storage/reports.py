@@ -42,6 +42,7 @@ INSERT = Statement(f"""
 
 FIND_MANY = f"SELECT {COLUMNS} FROM reports r WHERE r.id = ANY($1::bigint[])"
 
+# Two members of staff who handle one report take turns.
 LOCK = f"SELECT {COLUMNS} FROM reports r WHERE r.id = $1 FOR UPDATE"
 
 # {conditions} are those of the filter.

@@ -21,6 +21,7 @@ INSERT_OF_ACCOUNT = """
     RETURNING uri, private_key, public_key
 """
 
+# RETURNING has only new values, so the former key is read, and locked, by a subquery.
 REPLACE = """
     UPDATE accounts SET private_key = $2, public_key = $3
     FROM (SELECT id, private_key FROM accounts WHERE id = $1 AND domain IS NULL FOR UPDATE) AS former

@@ -183,6 +183,7 @@ FIND_STORED = f"""
 
 FIND_REBLOG = "SELECT id FROM statuses WHERE account_id = $1 AND reblog_of_id = $2 AND deleted_at IS NULL"
 
+# FOR UPDATE, because FOR NO KEY UPDATE would not wait for the transactions that hold the status by `HOLD`.
 LOCK = "SELECT id FROM statuses WHERE id = $1 AND account_id = $2 AND deleted_at IS NULL FOR UPDATE"
 
 # Until the transaction ends the status can't be deleted: a deletion locks the row FOR UPDATE.

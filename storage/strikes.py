@@ -24,6 +24,7 @@ FIND_MANY = f"{JOINED} WHERE s.id = ANY($1::bigint[])"
 
 OF_ACCOUNT = f"{JOINED} WHERE s.target_account_id = $1 ORDER BY s.id DESC LIMIT $2"
 
+# Of two decisions on one appeal, the second one waits and finds the first.
 LOCK = f"{JOINED} WHERE s.id = $1 FOR UPDATE OF s"
 
 TEXTS = "SELECT spoiler_text, content FROM statuses WHERE id = ANY($1::bigint[]) ORDER BY id"

@@ -16,6 +16,7 @@ REVIEW_PUBLISHER = """
     ON CONFLICT (domain) DO UPDATE SET trendable = excluded.trendable, reviewed_at = excluded.reviewed_at
 """
 
+# FOR KEY SHARE: the row can't be deleted between the look and the review that refers to it.
 REVIEW = """
     INSERT INTO {reviews} ({key}, trendable, reviewed_at)
     SELECT id, $2::boolean, $3::timestamptz FROM {table} WHERE id = $1 FOR KEY SHARE

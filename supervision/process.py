@@ -122,6 +122,7 @@ async def _obey(
                 troupe.log.record("shutdown.begun", decision=name)
                 manager.tell(STOPPING)
                 stopping.set()
+                # The children that have started are stopped in order by the supervisor.
                 starting.cancel()
             else:
                 troupe.log.record("shutdown.hurried", decision=name)

@@ -168,6 +168,7 @@ class Supervisor:
 
     async def run(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Start the children, restart them after crashes, stop them in reverse order. Raises GaveUp."""
+        # Room for a crash and a failed start of each child, so that a child that ends never waits.
         send, crashes = trio.open_memory_channel[tuple[Child, Exception]](len(self.children) * 2)
         with lone_exception():
             async with trio.open_nursery() as nursery:
@@ -205,6 +206,7 @@ class Supervisor:
     ) -> None:
         await self._stop(rest)
         await trio.sleep(self._pause)
+        # A child before these may have crashed during the pause: its restart starts them too.
         if not self._may_start(rest[0]):
             return
         for child in rest:

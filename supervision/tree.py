@@ -184,6 +184,7 @@ class Troupe:
         resolver, films = self.federation.resolver, self.http_context.remote_files.films
         return [
             *([Child("traces", self._traces.run)] if self._traces else []),
+            # Before the database, so that probes get an answer while the server waits for it.
             *self._metrics(),
             Child("storage", self.database.run, inspect=self.database.inspect),
             Child("log", self.log_level.run, inspect=self.log_level.inspect),
@@ -203,6 +204,7 @@ class Troupe:
             Child("expiry", self.expiry.run, inspect=self.expiry.inspect),
             Child("disks", self._disks.run, inspect=self._disks.inspect),
             Child("control", control.run),
+            # Last, so that requests come when everything runs, and it is the first to stop.
             Child("http", http.run, grace=self.settings.shutdown_grace),
         ]
 

@@ -34,7 +34,7 @@ from .statuses import DeleteStatus, delete_status
 # A batch is one turn, which must not hold up the relay for long.
 STATUSES_AT_ONCE = 20
 ROWS_AT_ONCE = 50
-PLAIN_ROWS_AT_ONCE = 1000
+PLAIN_ROWS_AT_ONCE = 1000  # of rows that only have to be deleted
 
 # False if nothing of its kind was left.
 Eraser: TypeAlias = Callable[[AccountActor], Awaitable[bool]]

@@ -112,6 +112,8 @@ async def _receive(
     origin: Origin,
 ) -> Received:  # fmt: skip
     note = message.note
+    # Activities come in any order: a deletion of this status and a reply to its parent take turns with it, so that each
+    # finds what the other has left.
     await tombstones.lock(db, [note.uri, *([note.in_reply_to] if note.in_reply_to else [])])
     here = await remote_statuses.arriving(db, note.uri, account.id, now)
     if (known := here.known) is not None:
@@ -229,6 +231,7 @@ async def _id_for(db: Connection, account: AccountActor, note: ReceivedNote, now
     """Return a fresh id, for a late status one of its own time, so that it is where it belongs in timelines."""
     if note.created_at + LATE > now:
         return account.context.ids.next()
+    # The lower bits come from the URI, because the times of other servers are often whole seconds.
     id = first_id_at(note.created_at) + crc32(note.uri.encode()) % (1 << 16)
     while await remote_statuses.is_taken(db, id):
         id += 1

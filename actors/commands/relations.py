@@ -250,6 +250,7 @@ async def _wants_to_be_asked(db: Connection, me: accounts.Account, target: accou
 
 async def _unfollow(db: Connection, account: AccountActor, target_id: int, origin: Origin) -> PairChanges:
     await relations.lock_pair(db, account.id, target_id)
+    # Before the rows are deleted, because the activity names the follow by its URI.
     sent = await send_unfollow(db, account, target_id)
     await follows.delete_follow(db, account.id, target_id)
     await follow_requests.delete(db, account.id, target_id)
@@ -266,6 +267,7 @@ async def _block(
     if (target := await find_present(db, target_id)) is None:
         return NOT_FOUND
     id = account.context.ids.next()
+    # Before the block deletes the follows, because the activities name them by their URIs.
     sent = await send_end_of_follows(db, account, target)
     ended = await quotes.end_between(db, account.id, target_id, account.context.ids.next)
     uri = await tombstones.unused(db, message.uri)

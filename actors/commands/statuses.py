@@ -423,6 +423,7 @@ async def promise_status(
     if outbox.carries_out(PREVIEWS):
         promises += preview_of(status, account.context.base_url)
     promised = await outbox.promise(db, promises, origin)
+    # Not among the promises that this turn carries out itself: it waits for the end of the poll.
     if status.poll is not None and status.poll.expires_at is not None:
         await outbox.promise(db, [poll_ends(status.poll.id, account.id, status.poll.expires_at)], origin)
     return promised
@@ -484,6 +485,7 @@ async def delete(
         await notifications.withdraw_from(db, account.id, "reblog", status.reblog_of_id)
     if status.visibility == "direct":
         await conversations.retract(db, id)
+    # Media of a reported status are evidence: they stay until the report is resolved.
     kept = not message.by_staff and await reports.names_status(db, id)
     if message.delete_media and status.media and kept:
         await media.discard(db, [medium.id for medium in status.media], now)

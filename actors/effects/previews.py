@@ -60,7 +60,7 @@ class PreviewContext:
 PREVIEWS: EffectQueue[PreviewContext] = EffectQueue(
     "previews", lanes=32, claimed_at_once=4, retry_after=(60, 600, 3600), give_up_after=timedelta(days=1)
 )
-MOST_TRIES = 4
+MOST_TRIES = 4  # the first one, and one after each pause
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from ..kernel import Clock, Ids, Origin, Runtime
 from ..kernel.codec import of_row, to_row
 from ..statuses import AccountCache, StatusCache
 
+# Each row names its part of the accounts, so that nodes can share a queue by parts later.
 SHARDS = 256
 
 

@@ -29,11 +29,11 @@ from .receiving import InboxContext
 REMEMBERED = 10_000  # accounts, and domains
 AGREES_FOR = 60.0  # seconds in which the same digest is not compared again
 NOT_ASKED_FOR = 300.0  # seconds after which the list of an account may be fetched again
-WINDOW = 3600.0
+WINDOW = 3600.0  # seconds
 LISTS = 60  # that are fetched in a window, of the servers of one registered domain
 
-PAGES = 10
-MOST_LISTED = 50_000
+PAGES = 10  # of one list
+MOST_LISTED = 50_000  # addresses in one list
 AT_ONCE = 100  # follows that end in one transaction
 MOST_UNDONE = 100  # follows that are undone after one list: a hostile one could name every account of this server
 # A follow that is younger than the activity may be younger than its digest. Clocks of two processes differ a little.

@@ -26,7 +26,7 @@ from .errors import DocumentMissing, DocumentUnavailable, UntrustedDocument
 
 REFETCH_AFTER = timedelta(minutes=1)  # a key that fails is fetched again, but not more often
 REFUSED_FOR = 60.0  # seconds that a key which could not be proven is not fetched again
-REFUSED_KEPT = 10_000
+REFUSED_KEPT = 10_000  # keys in memory: signatures can name any number of them
 
 Fetch = Callable[[str], Awaitable[JsonObject]]
 

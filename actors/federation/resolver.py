@@ -43,7 +43,7 @@ from .webfinger import Handle, HandleProof, WebFinger, handle_from
 
 Found = TypeVar("Found")
 
-STALE_AFTER = timedelta(days=1)
+STALE_AFTER = timedelta(days=1)  # of an account that is being viewed
 STALE_AFTER_ACTIVITY = timedelta(days=7)  # of an account that is not being viewed
 THREADS = 10_000  # that are remembered as completed
 THREAD_LASTS = 900.0  # seconds

@@ -13,6 +13,8 @@ from datetime import datetime
 
 from .clock import Clock
 
+# Few ids of a millisecond are used by one process, and each process that writes needs a lane of its own: so the
+# sequence is short, and there are 64 lanes.
 LANE_BITS = 6
 SEQUENCE_BITS = 10
 LANES = 1 << LANE_BITS

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from .envelope import Envelope
 
+# Messages. When so many wait, asks are refused, and hints are replaced by one reload from the database.
 CAPACITY = 256
 CROWDED = CAPACITY // 2  # senders of many messages wait from this length on: see `crowded_cells.py`
 # Places that asks leave free for hints. In a mailbox full of asks, every hint would cause a reload before the next ask.

@@ -20,7 +20,7 @@ from .ids import BELOW_MILLISECONDS
 MOST_KEYS = 200
 # Something that was shown without a telling is taken to be in the log when so many more are.
 UNTOLD_FOR = 1000
-LONGEST_ID = 8192
+LONGEST_ID = 8192  # characters: clients send ids back, and may send anything
 
 
 @dataclass(frozen=True, slots=True)

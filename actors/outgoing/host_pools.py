@@ -20,7 +20,7 @@ REQUESTS = 256  # at once to all hosts: slow ones must not take them all
 PER_HOST = 8  # of them
 IDLE = 30.0  # seconds that an unused connection is kept
 IDLE_PER_HOST = 2  # connections
-IDLE_HOSTS = 128
+IDLE_HOSTS = 128  # hosts with unused connections: beyond them the least recently used one loses its own
 
 
 @dataclass(slots=True, eq=False)

@@ -18,7 +18,7 @@ KEY = "troupe.body"  # the key of a body in its request's scope
 # If an answer is ready and the body was not read to its end, this much of it is read and dropped, so that the
 # connection can be used again.
 LEFT_BYTES = 1024 * 1024
-LEFT_SECONDS = 5
+LEFT_SECONDS = 5  # and this is how long it may take
 
 
 class Body:

@@ -34,7 +34,7 @@ from .http1 import Http1
 from .http2 import Http2
 from .stream_sockets import RESET, StreamOwner
 
-READ_AT_ONCE = 64 * 1024
+READ_AT_ONCE = 64 * 1024  # bytes
 
 Stream = trio.SSLStream[trio.SocketStream] | trio.SocketStream
 

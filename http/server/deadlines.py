@@ -4,6 +4,7 @@
 KEEP_ALIVE = 75
 # A client that does not take what it is sent within this time is disconnected.
 SEND = 30
+# A client that opens connections and says nothing holds each of them for this time.
 TLS_HANDSHAKE = 10
 # A trusted proxy has this time to say which client a connection is from.
 PROXY_HEADER = 5

@@ -25,7 +25,7 @@ from ..answers.refusals import overloaded, refusal
 from .websocket import WebSocket
 
 HANDSHAKE = (b"connection", b"upgrade")
-MOST_HEADERS = 256
+MOST_HEADERS = 256  # requests with more get 431
 BLANK_LINE = re.compile(rb"\n\r?\n")
 
 

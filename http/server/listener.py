@@ -29,9 +29,9 @@ from .stream_sockets import StreamOwner, StreamSocket, StreamSockets
 
 # hypercorn closes a connection after so many requests; a busy client's next request would get lost in that.
 REQUESTS_PER_CONNECTION = 1_000_000
-LARGEST_HEAD = 64 * 1024
+LARGEST_HEAD = 64 * 1024  # bytes
 LARGEST_MESSAGE = 64 * 1024  # of a WebSocket; clients only send subscriptions
-BACKLOG = 1024
+BACKLOG = 1024  # connections that wait to be accepted
 # Clients that are refused at the same time, by descriptors of the reserve. More of them are closed without an answer.
 REFUSED_AT_ONCE = 32
 

@@ -24,6 +24,7 @@ BEGINNINGS = tuple(b"%b /" % name for name in METHODS)
 # What a target may consist of (RFC 3986), without the fragment, which no client sends.
 OF_TARGETS = (ascii_letters + digits + "-._~!$&'()*+,;=:@%/?[]").encode()
 
+# Requests beyond these bounds are left to hypercorn, which takes larger ones.
 LARGEST_HEAD = 16 * 1024
 LARGEST_BODY = 64 * 1024
 MOST_HEADERS = 64

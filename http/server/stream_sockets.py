@@ -23,8 +23,8 @@ import trio
 
 from . import deadlines
 
-READ_AT_ONCE = 16 * 1024
-SOCKETS_AT_ONCE = 256
+READ_AT_ONCE = 16 * 1024  # bytes: clients of streams send little
+SOCKETS_AT_ONCE = 256  # those that epoll tells of between two turns of the loop
 # A client that takes less than this at a time has made no progress.
 PIECE = 8 * 1024
 RESET = struct.pack("ii", 1, 0)  # a struct linger: no waiting for what has not arrived

@@ -24,7 +24,7 @@ from .session import StreamSession
 # Comments, which show proxies and clients that the connection is alive.
 GREETING = b":)\n\n"
 HEARTBEAT = b":thump\n\n"
-HEARTBEAT_SECONDS = 15.0
+HEARTBEAT_SECONDS = 15.0  # as often as Mastodon sends them
 
 WIRE = Wire(chunk)
 LAST_CHUNK = b"0\r\n\r\n"

@@ -28,6 +28,8 @@ from .migrate import Migration, migrate, missing
 from .node import Node, parse, this_node
 from .notices import CHANNEL
 
+# Advisory locks with numbers: 7461001 is the term, 7461002 migrations, 7461003 the ids of commands, 7461004 acts on
+# owners, 7461005 the files of texts. Pairs of accounts and URIs have hashes.
 LOCK = 7461001
 TERM_NAME = "troupe/term="
 MIGRATING_NAME = "troupe/migrate"
