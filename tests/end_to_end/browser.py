@@ -82,9 +82,9 @@ def chromium(profile: Path, *, javascript: bool = True, logging: bool = False) -
 def clear(chrome: Chrome) -> None:
     """Leave the page, and forget cookies, cached files, the size of the screen, and what the console has said."""
     chrome.get("about:blank")
-    for command in ("Network.clearBrowserCookies", "Network.clearBrowserCache", "Emulation.clearDeviceMetricsOverride"):
+    for command in ("Network.clearBrowserCookies", "Network.clearBrowserCache"):
         chrome.execute_cdp_cmd(command, {})
-    chrome.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+    show_as_usual(chrome)
     chrome.set_window_size(*DESK)
     for kind in ("browser", "performance"):
         with suppress(InvalidArgumentException):  # a browser that keeps none
@@ -101,11 +101,8 @@ def show(window: Chrome, width: int, height: int, scheme: str = "light", *, mobi
     seen.until(lambda _: window.execute_script(SHOWN, width, scheme), f"the page is not {width} pixels wide")
 
 
-@contextmanager
-def screen(window: Chrome, width: int, height: int, scheme: str = "light") -> Generator[None]:
-    """A page of this size for a while."""
-    show(window, width, height, scheme)
-    yield
+def show_as_usual(window: Chrome) -> None:
+    """Give the page the size of its window, and the usual colours."""
     window.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
     window.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 

@@ -9,7 +9,7 @@ from selenium.webdriver.common.by import By
 
 from troupe.http.access import scopes
 
-from .browser import DESK, FITS, PHONE, Chrome, Visitor, clear, press, query_of, screen, show, sign_in, text_of
+from .browser import DESK, FITS, PHONE, Chrome, Visitor, clear, press, query_of, show, sign_in, text_of
 from .server import PASSWORD, Person, Server
 
 OUT_OF_BAND = "urn:ietf:wg:oauth:2.0:oob"
@@ -94,20 +94,20 @@ def test_both_buttons_of_the_consent_page_are_in_view(
     window.get(asked(server, scopes=wanted, name=name, website=f"https://{'w' * 1900}.example"))
     sign_in(window, ada.name, PASSWORD)
     for size, scheme in product(((500, 600), (360, 600), (1280, 900)), ("light", "dark")):
-        with screen(window, *size, scheme):
-            buttons = [button.text for button in window.find_elements(By.CSS_SELECTOR, "form button")]
-            assert sorted(buttons) == ["Allow", "Deny"]
-            assert window.execute_script(FITS), size
-            for end in ("0", "document.body.scrollHeight"):
-                window.execute_script(f"window.scrollTo(0, {end})")
-                assert window.execute_script(OUTSIDE) <= 0, (size, scheme, end)
+        show(window, *size, scheme)
+        buttons = [button.text for button in window.find_elements(By.CSS_SELECTOR, "form button")]
+        assert sorted(buttons) == ["Allow", "Deny"]
+        assert window.execute_script(FITS), size
+        for end in ("0", "document.body.scrollHeight"):
+            window.execute_script(f"window.scrollTo(0, {end})")
+            assert window.execute_script(OUTSIDE) <= 0, (size, scheme, end)
 
 
 def test_the_consent_page_of_a_usual_app_needs_no_scrolling(server: Server, ada: Person, window: Chrome) -> None:
-    with screen(window, 500, 600):
-        window.get(asked(server, scopes=USUAL))
-        sign_in(window, ada.name, PASSWORD)
-        assert not window.execute_script(SCROLLS)
+    show(window, 500, 600)
+    window.get(asked(server, scopes=USUAL))
+    sign_in(window, ada.name, PASSWORD)
+    assert not window.execute_script(SCROLLS)
 
 
 def test_another_user_can_sign_in_for_the_same_app(server: Server, ada: Person, window: Chrome) -> None:

@@ -18,7 +18,7 @@ from troupe.storage.engine.embedded import embedded
 from troupe.storage.preview_cards import CardFacts
 
 from ..http.uploading import animation
-from .browser import DESK, FITS, PATIENCE, PHONE, POLL, Chrome, screen, text_of
+from .browser import DESK, FITS, PATIENCE, PHONE, POLL, Chrome, show, show_as_usual, text_of
 from .server import Person, Server
 
 LONG = "Pneumonoultramicroscopicsilicovolcanoconiosis" * 8
@@ -169,11 +169,12 @@ def test_pages_are_whole_in_every_window(server: Server, paths: dict[str, str], 
     asked_for(chrome)
     chrome.get(server.url + paths[name])
     for size, scheme in product((PHONE, DESK), ("light", "dark")):
-        with screen(chrome, *size, scheme):
-            assert chrome.execute_script(FITS), (size, scheme)
-            assert chrome.execute_script(COMPLAINTS) == []
-            assert chrome.execute_script(FAINT) == [], (size, scheme)
-            assert chrome.execute_script(BROKEN) == []
+        show(chrome, *size, scheme)
+        assert chrome.execute_script(FITS), (size, scheme)
+        assert chrome.execute_script(COMPLAINTS) == []
+        assert chrome.execute_script(FAINT) == [], (size, scheme)
+        assert chrome.execute_script(BROKEN) == []
+    show_as_usual(chrome)
     # The console has refusals of the content security policy and failed requests too. A missing page is one.
     said = [entry["message"] for entry in chrome.get_log("browser")]
     assert [one for one in said if name != "missing" or "404" not in one] == []
