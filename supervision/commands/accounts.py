@@ -75,7 +75,8 @@ def create(
     """
     from ...actors.rules.passwords import hashed
     from ..domain import base_url
-    from .making import InvalidAccount, RequestedAccount, WrongAccount, check_account, make_accounts
+    from .finding import InvalidAccount, WrongAccount
+    from .making import RequestedAccount, check_account, make_accounts
     from .rows import transact
 
     settings = settings_from(config, data=data, domain=domain)
@@ -104,8 +105,9 @@ def import_(
     are made in one go: if a line is wrong, it is named and no account is made. With --scopes each account is answered
     by a line with `name`, `id` and `token`.
     """
+    from .finding import InvalidAccount, WrongAccount
     from .importing import read_accounts
-    from .making import InvalidAccount, WrongAccount, make_accounts, parse_scopes
+    from .making import make_accounts, parse_scopes
     from .progress import interruptible, progress
     from .rows import transact
 

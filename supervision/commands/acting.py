@@ -52,7 +52,7 @@ def on_account(
 ) -> T:
     """Run `work(connection, handle, local_domain, *args, ids, now)` in one transaction, as `act` does."""
     from ..domain import base_url
-    from .making import InvalidAccount, WrongAccount
+    from .finding import InvalidAccount, WrongAccount
     from .rows import transact
 
     settings = settings_from(config, **chosen)

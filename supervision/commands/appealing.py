@@ -13,7 +13,7 @@ from ...storage import accounts, statuses, strikes
 from ...storage.engine import notices
 from ...storage.engine.database import Connection
 from ...storage.paging import Page
-from .making import InvalidAccount
+from .finding import InvalidAccount
 
 MOST_LISTED = 1000
 

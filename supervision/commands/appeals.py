@@ -44,7 +44,7 @@ def reject(id: int, data: str | None, config: Path | None) -> None:
 
 def _decide(id: int, data: str | None, config: Path | None, *, approved: bool) -> str:
     from .appealing import decide_appeal
-    from .making import InvalidAccount
+    from .finding import InvalidAccount
     from .rows import transact
 
     try:

@@ -14,8 +14,7 @@ from ...storage import accounts, reports, statuses
 from ...storage.engine.database import Connection
 from ...storage.paging import Page
 from ...storage.reports import Report, ReportFilter
-from .making import InvalidAccount
-from .moderating import find_account
+from .finding import InvalidAccount, find_account
 
 MOST_NOTES = 1000
 

@@ -11,7 +11,8 @@ from typing import cast
 from ...actors.rules.mailboxes import canonical
 from ...actors.rules.passwords import hashed_quickly
 from ...storage.engine.json_values import JsonObject
-from .making import InvalidAccount, RequestedAccount, check_account
+from .finding import InvalidAccount
+from .making import RequestedAccount, check_account
 
 FIELDS = {"username", "email", "password", "role"}
 

@@ -12,8 +12,7 @@ from ...actors.staff import act_at_command_line
 from ...storage import invites
 from ...storage.engine.database import Connection
 from .acting import NotDone, allowed
-from .making import InvalidAccount
-from .moderating import find_local
+from .finding import InvalidAccount, find_local
 
 CODE_BYTES = 12  # of randomness: a code can't be guessed
 

@@ -12,7 +12,7 @@ from ...storage.admin_accounts import AccountFilter, AdminUser
 from ...storage.audit_log import AuditFilter
 from ...storage.engine.database import Connection
 from ...storage.paging import Page
-from .moderating import find_account
+from .finding import find_account
 
 # One row of a list, as JSON.
 Described = dict[str, str | int | list[str] | None]

@@ -23,19 +23,12 @@ from ...storage.secrets import hash_of
 from ...storage.users import NewUser
 from ..configuration import Settings
 from ..domain import base_url, require_domain
+from .finding import InvalidAccount, WrongAccount
 
 ROLES = ("user", "moderator", "admin", "owner")
 CLIENT_ID = "troupe-command-line"
 CLIENT_NAME = "troupe command line"
 OUT_OF_BAND = "urn:ietf:wg:oauth:2.0:oob"
-
-
-class InvalidAccount(Exception):
-    """Raised when an account or a token can't be made. The text says why, and names the line of an import."""
-
-
-class WrongAccount(InvalidAccount):
-    """Raised for a name, an address, a role or a scope that no account can have."""
 
 
 @dataclass(frozen=True, slots=True)

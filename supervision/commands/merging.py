@@ -16,7 +16,8 @@ from ...storage.engine import notices
 from ...storage.engine.database import Connection
 from ...storage.engine.json_values import JsonObject
 from .acting import NotDone
-from .moderating import announce_change, find_account
+from .finding import find_account
+from .moderating import announce_change
 
 NOTICE = "statuses"
 TOLD_AT_ONCE = 500  # accounts that one effect tells of their relations

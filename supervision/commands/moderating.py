@@ -8,14 +8,12 @@ from ...actors.commands.accounts import approve, reject
 from ...actors.commands.moderation import Action, ModerateAccount, moderate, undo
 from ...actors.kernel import Refused
 from ...actors.kernel.ids import Ids
-from ...actors.rules.identity import handle_of
 from ...actors.staff import COMMAND_LINE, act_at_command_line
-from ...storage import accounts, users
 from ...storage.accounts import Account
 from ...storage.engine import notices
 from ...storage.engine.database import Connection
 from ...storage.moderation import State
-from .making import InvalidAccount
+from .finding import InvalidAccount, find_account, find_sign_up
 
 
 async def act_on(
@@ -43,32 +41,6 @@ async def reject_on(db: Connection, handle: str, local_domain: str, ids: Ids, no
     """Delete the account of a sign-up that was not approved. Return its name."""
     account = await find_sign_up(db, handle, local_domain)
     return await _done(db, account, await reject(db, act_at_command_line(ids, now), account.id))
-
-
-async def find_sign_up(db: Connection, handle: str, local_domain: str) -> Account:
-    """Return the account of a sign-up that is not approved. Raises InvalidAccount."""
-    account = await find_local(db, handle, local_domain)
-    user = await users.find_user(db, account.id)
-    if user is not None and user.approved_at is not None:
-        raise InvalidAccount(f"@{account.acct} is approved already")
-    return account
-
-
-async def find_local(db: Connection, handle: str, local_domain: str) -> Account:
-    """Return the account of this server with a handle. Raises InvalidAccount."""
-    account = await find_account(db, handle, local_domain)
-    if not account.local:
-        raise InvalidAccount(f"@{account.acct} is an account of another server")
-    return account
-
-
-async def find_account(db: Connection, handle: str, local_domain: str) -> Account:
-    """Return the account of `name`, `@name` or `name@domain`. Raises InvalidAccount."""
-    named = handle_of(handle, local_domain)
-    found = None if named is None else await accounts.find_by_acct(db, named[0], named[1])
-    if found is None or found.deleted_at is not None:
-        raise InvalidAccount(f"there is no account {handle}")
-    return found
 
 
 async def _done(db: Connection, account: Account, refused: object) -> str:

@@ -21,9 +21,10 @@ from ...storage.engine.database import Connection
 from ...storage.moderation import ModeratedRow
 from ...storage.users import User
 from .acting import NotDone, allowed
+from .finding import InvalidAccount, find_account, find_local
 from .listing import Described
-from .making import InvalidAccount, check_account
-from .moderating import announce_change, find_account, find_local
+from .making import check_account
+from .moderating import announce_change
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,7 +82,7 @@ def _act(
     action: str, ids: tuple[int, ...], reason: str, data: str | None, config: Path | None, *, dry_run: bool
 ) -> str:
     from .appealing import act_on
-    from .making import InvalidAccount
+    from .finding import InvalidAccount
     from .rows import transact
 
     try:

@@ -45,7 +45,7 @@ def refresh(
     asked again for a day.
     """
     from ..domain import base_url
-    from .making import InvalidAccount
+    from .finding import InvalidAccount
     from .progress import progress
     from .rows import transactions
     from .upkeep import find_many, find_one, refresh_all
@@ -91,7 +91,7 @@ def rotate_keys(
     asked for have no key.
     """
     from ..domain import base_url
-    from .making import InvalidAccount
+    from .finding import InvalidAccount
     from .progress import progress
     from .rows import transactions
     from .upkeep import find_keys, rotate_all

@@ -39,7 +39,8 @@ def tokens() -> None:
 @setting_options("data")
 def create(name: str, scopes: str, data: str | None, config: Path | None) -> None:
     """Print a new access token of the account NAME, alone on standard output."""
-    from .making import InvalidAccount, WrongAccount, make_token, parse_scopes
+    from .finding import InvalidAccount, WrongAccount
+    from .making import make_token, parse_scopes
     from .rows import transact
 
     settings = settings_from(config, data=data)

@@ -17,7 +17,7 @@ from ...storage.engine import notices
 from ...storage.engine.database import Connection
 from .acting import NotDone
 from .blocking_domains import checked_domain
-from .moderating import find_account, find_local
+from .finding import find_account, find_local
 from .rows import Transact
 
 AT_ONCE = 500  # promises of one transaction
