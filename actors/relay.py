@@ -193,6 +193,7 @@ class Relay(Generic[C]):
     async def _claim(self, nursery: trio.Nursery, shares: list[list[DueEffect]]) -> None:
         """Claim what the free lanes will carry out, and start them."""
         ids = [effect.id for share in shares for effect in share]
+        # Counted from before the statement, which may take long: a lane must end before its claims do.
         untouched = {effect.id for share in shares for effect in share if not effect.tried}
         ends, now = trio.current_time() + LEASE - MARGIN, self._clock.now()
         try:
@@ -218,6 +219,7 @@ class Relay(Generic[C]):
         """Prolong the claims of the lanes at work, from time to time. A lane whose claims are lost is cut off."""
         while True:
             await trio.sleep(RENEW_EVERY)
+            # As in `_claim`, the new end counts from before the statement.
             lanes = [lane for lane in self._lanes if lane.waiting]
             if not lanes:
                 continue
@@ -323,6 +325,7 @@ class Relay(Generic[C]):
 
     async def _give_up(self, due: DueEffect, effect: Effect | None, error: Exception) -> None:
         kind = KINDS[due.kind]
+        # Without an effect, because its row can't be read, there is nothing to tell of.
         if kind.on_give_up is None or effect is None:
             await self._database.transact_alone(kind.delete, [due.id], self._id)
         else:
@@ -385,6 +388,7 @@ def assign_lanes(
 
 def in_order(effects: Iterable[DueEffect], claimed: Collection[int]) -> list[DueEffect]:
     """Return the effects that were claimed and follow none of their partition that was not."""
+    # Partitions of which a row was not claimed: what follows that row would overtake it.
     held_up: set[str] = set()
     kept: list[DueEffect] = []
     for effect in effects:

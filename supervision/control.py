@@ -116,6 +116,7 @@ class ControlSocket:
                 os.umask(mask)
             listener.listen()
             self._inode = new.stat().st_ino
+            # Bound under another name and renamed: at every moment a caller finds the old socket or the new one.
             new.replace(self._path)
         self._listening = listener
         return trio.socket.from_stdlib_socket(listener)

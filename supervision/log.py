@@ -143,6 +143,7 @@ class SupervisionLog:
                 fold.add(now, told)
             else:
                 if len(self._folds) >= MOST_FOLDS:
+                    # The oldest one: the log must not grow in memory, however many different records come.
                     self._close_fold(next(iter(self._folds)))
                 self._folds[likeness] = RepeatedRecord(known, now)
                 self._put(now, known, told)

@@ -97,6 +97,7 @@ class Drainer:
             self._catch_up(cell)
         if cell.phase is not READY or cell.mailbox or cell.mailbox.resync or self._queue.closed:
             return False
+        # In simulation the turn may also wait its turn in the queue: that is a choice.
         if self._choose is not None and self._choose((str(cell.address), PAUSE)) != 0:
             return False
         cell.last_used = now

@@ -24,7 +24,7 @@ LONGEST_ANSWER = 1024 * 1024
 
 
 def run_program(program: str, *arguments: str) -> bytes:
-    """Return the program's output. Raises Refused if it can't read the file, ChildProcessError if it was killed."""
+    """Return the program's output. Raises FileRefused if it can't read the file, ChildProcessError if it was killed."""
     with subprocess.Popen(  # noqa: S603 - no shell, and no argument is a client's text
         (program, *arguments), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, preexec_fn=_start_nothing_else
     ) as process:
@@ -47,7 +47,7 @@ def _start_nothing_else() -> None:
 def apart(work: Callable[[], object]) -> Any:
     """Run `work` in a copy of this process that can start nothing, and return its result as JSON brings it back.
 
-    Raises Refused when the work does, ChildProcessError when it gave no answer.
+    Raises FileRefused when the work does, ChildProcessError when it gave no answer.
     """
     reader, writer = os.pipe()
     child = os.fork()

@@ -103,7 +103,7 @@ def finished(job: Job, type: str, file: str, file_type: str) -> ProcessedMedia:
 
 
 def open_image(kind: str, source: str) -> pyvips.Image:
-    """Open an image without decoding its pixels. Raises Refused if it has too many."""
+    """Open an image without decoding its pixels. Raises FileRefused if it has too many."""
     try:
         image = LOADERS[kind](source, fail_on="error")
         frames = frames_of(image) if kind in WITH_FRAMES else 1

@@ -53,8 +53,8 @@ async def make(job: Job, patience: float) -> ProcessedMedia:
 async def run_job(job: Job, patience: float, read: Read[T]) -> T:
     """Run a job in a process of its own, for at most `patience` seconds. `read` checks and returns its result.
 
-    Raises Refused for a file that is not accepted, Broken, and OSError when the machine lacks something, as room on its
-    disk. The files of the result are in the job's folder.
+    Raises FileRefused, ProcessingFailed, and OSError when the machine lacks something, such as room on
+    its disk. The files of the result are in the job's folder.
     """
     await trio.to_thread.run_sync(_forget_result, job)
     code: int | None = None

@@ -38,7 +38,7 @@ IMAGE_PATIENCE = 60.0  # seconds on the wall clock, longer than the processes' o
 PAGE_PATIENCE = 15.0
 FILM_PATIENCE = 1800.0
 COPIES_AT_ONCE = 2  # of other servers' films
-COPY_PATIENCE = 300.0
+COPY_PATIENCE = 300.0  # seconds, as above
 PLACE_PATIENCE = 60.0  # seconds that a request waits for a place
 FINISH_PATIENCE = 600.0  # seconds that a request waits for a film
 KILLED_PAUSES = (0.5, 2.0)  # seconds until a process that was killed while a request waits is tried again
@@ -156,7 +156,7 @@ class MediaProcessor:
     async def make(self, upload: Incoming, task: Task, **more: int) -> ProcessedMedia:
         """Make files of an upload and publish them.
 
-        Raises Refused for a file that is not accepted, Broken, NoPlace, and OSError when the machine lacks something.
+        Raises FileRefused, ProcessingFailed, NoPlace, and OSError when the machine lacks something.
         """
         kind = upload.kind.name if upload.kind else ""
         job = self._job(task, kind, upload.source, upload.place, upload.key, **more)

@@ -106,6 +106,7 @@ class Queue:
         faults = 0  # failures of the machine in a row
         try:
             while True:
+                # Read before the rows: an upload that is stored meanwhile changes it, and is looked for again.
                 wakes = self._wakes
                 try:
                     medium = await self._database.read(media.due, self._folder.node, account_id, self._clock.now())
@@ -170,6 +171,7 @@ class Queue:
         if medium.id in self._counted:
             found = await self._database.read(media.find, medium.id)
             return None if found is None or found.state != "waiting" else found.tries
+        # Before the work, and not after it: a process that is killed with its server has had its try too.
         tries = await self._database.transact(media.count_try, medium.id)
         self._counted.add(medium.id)
         return tries

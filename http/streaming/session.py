@@ -222,6 +222,7 @@ class StreamSession:
         """Join a feed, and show what was missed since an id before the events of the feed."""
         point = ResumptionPoint.read(since)
         missed = await self._runtime.ask(address, MissedEvents(), origin=self._origin)
+        # Held before it joins: what comes meanwhile is shown after what was missed.
         self._held[subscription] = None
         await self._join(address, subscription)
         if point is not None:

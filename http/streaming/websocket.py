@@ -128,6 +128,7 @@ class WebSocketStream(DirectStream):
             case Opcode.BINARY:
                 self._session.end(End.BINARY)
             case Opcode.PING if self._pongs < MOST_PONGS:
+                # Only pongs that wait in memory are counted: a client that reads may send any number of pings.
                 self._pongs += socket.is_full
                 socket.send(control_frame(PONG, frame.payload))
             case Opcode.CLOSE:
@@ -144,6 +145,8 @@ class WebSocketStream(DirectStream):
     def _queue(self, socket: StreamSocket, text: str) -> None:
         if self._commands is None:
             self._commands = deque([text])
+            # Commands are carried out one after the other. Until then the kernel keeps what the client sends, and not
+            # this process.
             socket.set_reading(False)
             socket.start(self._execute)
         else:

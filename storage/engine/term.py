@@ -215,6 +215,8 @@ class _Lease:
         locked = await self._lock()
         if not locked and not takeover:
             raise AnotherNode(_described(other))
+        # Before the others are ended, so that none of them can connect again. A database without tables has no term
+        # yet.
         number = await self._raise_term() if await self.connection.fetchval(HAS_TERM) else 0
         for _ in range(ATTEMPTS):
             left = await self.connection.fetchval(END_OTHERS, f"{TERM_NAME}{number}", takeover)

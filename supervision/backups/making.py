@@ -69,6 +69,8 @@ def make_backup(
         clients = session(choose, dsn, own=settings.database_url is None, named=named)
         folder.clear_parts()
         copying = _Copying(folder, settings.data, media_folder(settings, COMMANDS), show)
+        # Most files are copied before the first snapshot, which makes PostgreSQL keep old rows for as long as it is
+        # held.
         for _ in range(MOST_ROUNDS):
             if copying.take(session(named_files)) < FEW:
                 break
@@ -110,6 +112,7 @@ def _made(
     )
     folder.tell_journal()
     _check_new(folder, manifest, copying)
+    # The manifest comes last: a folder without one is no backup.
     (folder.root / f"{name}{DUMP}{PART}").replace(folder.dump(name))
     folder.finish(manifest)
     return MadeBackup(manifest, len(copying.new), sum(file.size for file in copying.new.values()))
