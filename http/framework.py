@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from functools import cache
+from typing import Any
 
 from quart import Response
 from quart import request as quart_request
@@ -34,7 +35,7 @@ def make_quart(context: HttpContext) -> QuartTrio:
     app.config["RESPONSE_TIMEOUT"] = None
     app.config["PROPAGATE_EXCEPTIONS"] = False
     app.url_map = url_map()
-    app.view_functions |= {str(number): _view(context, endpoint) for number, endpoint in enumerate(all_endpoints())}
+    app.view_functions = _Views(context)
     app.register_error_handler(HTTPException, _no_route(context))
     return app
 
@@ -52,6 +53,19 @@ def url_map() -> QuartMap:
     # No redirects to paths with more or fewer slashes. A slash at the end is ignored, as in the reference server: some
     # clients (Mastodon.py) ask for `/api/v1/instance/`.
     return QuartMap(rules, merge_slashes=False, strict_slashes=False)
+
+
+# `Any` because the framework's type of such functions is a private one of another package.
+class _Views(dict[str, Any]):
+    """The function of each endpoint, by its name in `url_map`. Made for its first request: most get none here."""
+
+    def __init__(self, context: HttpContext) -> None:
+        super().__init__()
+        self._context = context
+
+    def __missing__(self, name: str) -> Callable[..., Awaitable[Response]]:
+        view = self[name] = _view(self._context, all_endpoints()[int(name)])
+        return view
 
 
 def _view(context: HttpContext, endpoint: Endpoint) -> Callable[..., Awaitable[Response]]:

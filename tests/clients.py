@@ -22,6 +22,7 @@ from troupe.http.router import Endpoint
 from troupe.http.server.fast_requests import FastRequests
 from troupe.storage import oauth
 from troupe.storage.accounts import Account, NewAccount
+from troupe.storage.engine.database import Connection
 from troupe.storage.oauth import Application, NewToken
 from troupe.storage.users import NewUser
 
@@ -175,16 +176,21 @@ class Stage:
 
     async def account(self, name: str, **state: Any) -> Account:
         """A local account with a user who may sign in, unless `state` says otherwise."""
+        return await self.http_context.database.transact(self._store_account, name, state)
+
+    async def _store_account(self, db: Connection, name: str, state: dict[str, Any]) -> Account:
         now, id = self.http_context.clock.now(), self.http_context.ids.next()
         base = self.http_context.settings.base_url
         new = NewAccount(id, name, None, f"{base}/users/{name}", f"{base}/@{name}", display_name=name.capitalize())
-        account = await self.http_context.database.transact(create_account, new, now)
+        account = await create_account(db, new, now)
         state = {"confirmed_at": now, "approved_at": now} | state
-        user = NewUser(account.id, f"{name}@example.org", PASSWORD_HASH, **state)
-        await self.http_context.database.transact(create_user, user, now)
+        await create_user(db, NewUser(account.id, f"{name}@example.org", PASSWORD_HASH, **state), now)
         return account
 
     async def application(self, secret: str = "application secret", **more: Any) -> Application:
+        return await self.http_context.database.transact(self._store_application, secret, more)
+
+    async def _store_application(self, db: Connection, secret: str, more: dict[str, Any]) -> Application:
         id, now = self.http_context.ids.next(), self.http_context.clock.now()
         facts: dict[str, Any] = {
             "name": "Test app", "website": None, "redirect_uris": ("https://app.example/cb",), "scopes": SCOPES,
@@ -192,19 +198,27 @@ class Stage:
         application = Application(
             id=id, client_id=f"client-{id}", secret_hash=hash_of(secret), created_at=now, **(facts | more)
         )
-        await self.http_context.database.transact(oauth.insert_application, application)
+        await oauth.insert_application(db, application)
         return application
 
     async def token(self, account: Account | None, scopes: tuple[str, ...] = SCOPES) -> str:
-        secret, application = secrets.token_urlsafe(32), await self.application()
+        return await self.http_context.database.transact(self._store_token, account, scopes)
+
+    async def _store_token(self, db: Connection, account: Account | None, scopes: tuple[str, ...]) -> str:
+        secret, application = secrets.token_urlsafe(32), await self._store_application(db, "application secret", {})
         owner = account.id if account else None
         new = NewToken(self.http_context.ids.next(), hash_of(secret), application.id, owner, scopes)
-        await self.http_context.database.transact(oauth.insert_token, new, self.http_context.clock.now())
+        await oauth.insert_token(db, new, self.http_context.clock.now())
         return secret
 
     async def person(self, name: str, scopes: tuple[str, ...] = SCOPES, **state: Any) -> Person:
-        account = await self.account(name, **state)
-        return Person(self, account, await self.token(account, scopes))
+        """A new account and its token. Most tests begin with some: one transaction for each."""
+
+        async def store(db: Connection) -> tuple[Account, str]:
+            account = await self._store_account(db, name, state)
+            return account, await self._store_token(db, account, scopes)
+
+        return Person(self, *await self.http_context.database.transact(store))
 
     async def rows(self, query: str, *args: object) -> list[list[Any]]:
         """What the database holds."""

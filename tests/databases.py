@@ -34,6 +34,8 @@ SIZE = """
     SELECT sum(pg_relation_size(oid))::bigint FROM pg_class
     WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace
 """
+# No trigger and no foreign key says in which order tables are emptied.
+FREELY = "SET session_replication_role = replica"
 
 # Each change of a catalogue's row gives it a new xmin, younger than all that the template has.
 CATALOGUES = (
@@ -47,12 +49,16 @@ CATALOGUES = (
     "pg_namespace",
 )
 NEW_TRANSACTION = "SELECT pg_current_xact_id()::xid::text"
+# The text is made a number once, and not for each row.
+CHANGED = "count(*) FILTER (WHERE age(xmin) <= (SELECT age($1::text::xid)))"
 STRUCTURE = " UNION ALL ".join(
-    f"SELECT '{name}', count(*), count(*) FILTER (WHERE age(xmin) <= age($1::text::xid)) FROM {name}"
-    for name in CATALOGUES
+    [
+        *(f"SELECT '{name}', count(*), {CHANGED} FROM {name}" for name in CATALOGUES),
+        "SELECT 'statistics', count(*), 0 FROM pg_statistic",
+        """SELECT 'settings', count(*), 0 FROM pg_db_role_setting s
+        JOIN pg_database d ON d.oid = s.setdatabase AND d.datname = current_database()""",
+    ]
 )
-STATISTICS = "SELECT count(*) FROM pg_statistic"
-SETTINGS = "SELECT count(*) FROM pg_db_role_setting s JOIN pg_database d ON d.oid = s.setdatabase AND d.datname = $1"
 
 END_OTHERS = """
     SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
@@ -136,7 +142,8 @@ class Databases:
 
     async def _connected(self, name: str) -> Any:
         if name not in self._connections:
-            self._connections[name] = await connect(self.named(name), application_name="test")
+            db = self._connections[name] = await connect(self.named(name), application_name="test")
+            await db.execute(FREELY)
         return self._connections[name]
 
     def _leave(self, name: str) -> None:
@@ -152,10 +159,11 @@ class _Fresh:
         self._structure = structure
         self._size = size
         self._rows = {table: content for table, content in rows.items() if content}
-        self._sequences = sequences
+        self._filled = "SELECT " + ", ".join(f"({ROWS.format(table=table)}) AS {table}" for table in self._rows)
         # One statement, which PostgreSQL plans once for a connection.
         deletions = (f"_{table} AS (DELETE FROM {table})" for table, content in rows.items() if not content)
-        self._empty = f"WITH {', '.join(deletions)} SELECT"
+        values = (f"setval('{name}', {last or start}, {last is not None})" for name, last, start in sequences)
+        self._empty = f"WITH {', '.join(deletions)} SELECT {', '.join(values)}"
 
     @classmethod
     async def read(cls, db: Any) -> "_Fresh":
@@ -172,19 +180,13 @@ class _Fresh:
         await db.fetch(END_OTHERS, keep)
         if await _structure(db, self._since) != self._structure or await db.fetchval(SIZE) > self._size + ROOM:
             return False
-        # No trigger and no foreign key says in which order tables are emptied.
-        await db.execute("SET session_replication_role = replica")
         await db.fetch(self._empty)
-        for table, rows in self._rows.items():
-            if await db.fetchval(ROWS.format(table=table)) != rows:
+        for table, rows in (await db.fetchrow(self._filled)).items():
+            if rows != self._rows[table]:
                 await db.execute(f"DELETE FROM {table}")
-                await db.execute(RESTORE.format(table=table), rows)
-        for sequence, last, start in self._sequences:
-            await db.fetchval("SELECT setval($1::text::regclass, $2, $3)", sequence, last or start, last is not None)
+                await db.execute(RESTORE.format(table=table), self._rows[table])
         return True
 
 
 async def _structure(db: Any, since: str) -> list[Any]:
-    name = await db.fetchval("SELECT current_database()")
-    counts = [await db.fetchval(STATISTICS), await db.fetchval(SETTINGS, name)]
-    return [*counts, *map(tuple, await db.fetch(STRUCTURE, since))]
+    return list(map(tuple, await db.fetch(STRUCTURE, since)))

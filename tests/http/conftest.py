@@ -19,13 +19,14 @@ from troupe.actors.kernel import Ids, Runtime, SystemClock
 from troupe.actors.mail.sender import Letterhead, MailSender
 from troupe.actors.mail.templates import Sender
 from troupe.actors.media import processor
+from troupe.actors.media.cleaning import Cleaning
 from troupe.actors.media.processor import MediaProcessor
 from troupe.actors.outgoing.client import OutgoingClient
 from troupe.actors.outgoing.mail_servers import UNKNOWN, MailServerLookup, MailServers
 from troupe.actors.previews.reader import PageReader
 from troupe.actors.push.delivery import WebPush
 from troupe.actors.push.encryption import PushEncryption
-from troupe.actors.push_key import PushKey
+from troupe.actors.push_key import PushKey, new_push_key
 from troupe.actors.rules import passwords
 from troupe.http.access.context import HttpContext
 from troupe.storage.engine.database import Unavailable
@@ -50,6 +51,9 @@ from .sweeping import Sweeper
 
 # Reading the system's roots takes a third of a test's time. The servers of these tests speak plain HTTP.
 WITHOUT_ROOTS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+
+# Made once. How a server loads its key is tested in `tests/supervision`.
+PUSH_KEY = new_push_key()
 
 # Seconds between two rounds of a relay, in place of the product's quarter of a second: tests deliver one activity after
 # the other and wait for each, so that they would spend most of their time in these pauses.
@@ -143,6 +147,7 @@ async def stage(
         records.append((event, facts))
 
     monkeypatch.setattr(relay, "GATHER", BETWEEN_ROUNDS)
+    monkeypatch.setattr(Cleaning, "run", _rest)
     clock = SystemClock()
     ids, runtime = Ids(clock), Runtime(record=record, chance=lambda: 0.5, unavailable=(Unavailable,))
     options.setdefault("link_previews", False)
@@ -150,7 +155,7 @@ async def stage(
     settings = Settings(data=tmp_path, **(store_options | options))
     async with watched_paths(), open_pool(loan.dsn, size=connections) as pool, trio.open_nursery() as nursery:
         stopping, push_key = trio.Event(), PushKey()
-        await push_key.load(pool)
+        push_key.hold(PUSH_KEY)
         letterbox, folder = Letterbox(), media_folder(settings, settings.node)
         head = Letterhead(Sender(settings.mail_sender, settings.title), settings.base_url)
         post = MailSender(pool, clock, head, letterbox, secret=_secrets())
@@ -196,6 +201,11 @@ async def stage(
         stopping.set()
         loan.over = True
         nursery.cancel_scope.cancel()
+
+
+async def _rest(self: Cleaning) -> None:
+    """Clean nothing by the clock: at its start a test has nothing to clean. Tests of the cleaning call it."""
+    await trio.sleep_forever()
 
 
 async def _no_answer(domain: str, network: str) -> MailServers:

@@ -7,12 +7,17 @@ import pytest
 import trio
 import trio.testing
 
+from troupe.actors.media import cleaning
+from troupe.actors.media.cleaning import Cleaning
 from troupe.storage.files import Folder
 
 from ..clients import Person, Stage
+from ..waiting import until
 from .uploading import film, store_file, upload, uploaded
 
 TWO_DAYS = 2 * 24 * 3600
+A_DAY_AGO = "UPDATE media_attachments SET updated_at = updated_at - interval '1 day' WHERE id = $1"
+CLEAN = Cleaning.run  # the servers of these tests clean nothing by the clock
 
 
 def left(stage: Stage) -> set[str]:
@@ -57,6 +62,23 @@ async def test_a_node_that_starts_removes_its_own_unfinished_uploads_alone(stage
     assert stage.told("media.cleaned") == [{"decision": "removed 1 unfinished uploads"}]
     await start_cleaning(stage)
     assert len(stage.told("media.cleaned")) == 1  # nothing was left
+
+
+async def test_a_node_cleans_when_it_starts_and_from_time_to_time(
+    stage: Stage, ada: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cleaning, "EVERY", 0)
+    media, attachments = stage.http_context.media, [await uploaded(ada), await uploaded(ada)]
+    put(media.folder.begin("a" * 32) / "source")
+    await media.cleaning.find_left()
+    said = ["removed 1 unfinished uploads", "removed 1 attachments in no post", "removed 1 attachments in no post"]
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(CLEAN, media.cleaning)
+        for round, attachment in enumerate(attachments, 2):
+            await stage.sql(A_DAY_AGO, int(attachment["id"]))
+            await until(lambda most=round: len(stage.told("media.cleaned")) >= most)
+        nursery.cancel_scope.cancel()
+    assert [facts["decision"] for facts in stage.told("media.cleaned")] == said
 
 
 async def test_unfinished_uploads_of_an_earlier_version_are_removed(stage: Stage, ada: Person) -> None:
