@@ -13,5 +13,11 @@ def private_key() -> RSAPrivateKey:
     return generate_private_key(65537, KEY_SIZES[0])
 
 
+@cache
+def another_key() -> RSAPrivateKey:
+    """A key that is not that of the actors."""
+    return generate_private_key(65537, KEY_SIZES[0])
+
+
 async def a_key() -> RSAPrivateKey:
     return private_key()

@@ -7,16 +7,17 @@ from typing import get_args
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
-from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
 from cryptography.hazmat.primitives.hashes import SHA256
 
 from troupe.actors.activitypub.keys import public_pem
 from troupe.actors.activitypub.requests import ReceivedRequest, SignatureRefused
 from troupe.actors.activitypub.signatures import SignatureScheme, SigningKey, claim_of, holds, sign
 
+from ..signing import another_key, private_key
+
 NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
 BODY = b'{"type":"Follow"}'
-PRIVATE = generate_private_key(65537, 2048)
+PRIVATE = private_key()
 PEM = public_pem(PRIVATE)
 KEY = SigningKey("https://peer.test/users/una#main-key", PRIVATE)
 SCHEMES: tuple[SignatureScheme, ...] = get_args(SignatureScheme)
@@ -59,7 +60,7 @@ def test_a_signed_get_is_read(scheme: SignatureScheme) -> None:
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_another_key_does_not_fit(scheme: SignatureScheme) -> None:
     claim = claim_of(received(signed(scheme)), NOW)
-    assert not holds(claim, public_pem(generate_private_key(65537, 2048)))
+    assert not holds(claim, public_pem(another_key()))
     assert not holds(claim, "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n")
     assert not holds(claim, "")
 

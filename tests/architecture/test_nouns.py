@@ -2,6 +2,8 @@
 
 import ast
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -108,27 +110,53 @@ def imports_of(module: Path) -> set[str]:
 def test_a_class_name_is_used_once() -> None:
     """A reader who looks a name up finds one thing. An underscore before it makes no second name."""
     places: dict[str, list[str]] = {}
-    for path in MODULES:
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(node, ast.ClassDef):
-                places.setdefault(node.name.lstrip("_"), []).append(path.relative_to(ROOT).as_posix())
+    for one in definitions():
+        if one.is_class:
+            places.setdefault(one.name.lstrip("_"), []).append(one.path)
     assert {name: paths for name, paths in places.items() if len(paths) > 1} == {}
 
 
 def test_self_is_a_word_for_methods_alone() -> None:
     """A function that works on an actor calls its parameter by the actor's kind: `account`, `timeline`."""
-    found = [
-        f"{path.relative_to(ROOT)}:{function.lineno} {function.name}"
-        for path in MODULES
-        for function in functions_outside_of_classes(ast.parse(path.read_text("utf-8")))
-        if any(one.arg == "self" for one in (*function.args.posonlyargs, *function.args.args))
-    ]
+    found = [one for one in definitions() if "self" in one.parameters and not one.is_in_class]
     assert found == []
 
 
-def functions_outside_of_classes(node: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+@dataclass(frozen=True)
+class Definition:
+    """A class, or a function with its parameters. The tree of a module is too large to be kept."""
+
+    path: str
+    line: int
+    name: str
+    is_class: bool
+    is_in_class: bool  # directly
+    parameters: tuple[str, ...]
+
+
+@cache
+def definitions() -> list[Definition]:
+    """All classes and functions of the four rooms."""
+    return [
+        definition
+        for path in MODULES
+        for definition in _definitions(path.relative_to(ROOT).as_posix(), ast.parse(path.read_text("utf-8")))
+    ]
+
+
+def _definitions(path: str, node: ast.AST) -> Iterator[Definition]:
+    is_in_class = isinstance(node, ast.ClassDef)
     for child in ast.iter_child_nodes(node):
-        inside = isinstance(node, ast.ClassDef)
-        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef) and not inside:
-            yield child
-        yield from functions_outside_of_classes(child)
+        match child:
+            case ast.ClassDef():
+                yield Definition(path, child.lineno, child.name, True, is_in_class, ())
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                parameters = (*child.args.posonlyargs, *child.args.args)
+                yield Definition(
+                    path, child.lineno, child.name, False, is_in_class, tuple(one.arg for one in parameters)
+                )
+            case _:
+                pass
+        # No expression holds a definition, and most nodes are parts of expressions.
+        if isinstance(child, ast.stmt | ast.ExceptHandler | ast.match_case):
+            yield from _definitions(path, child)

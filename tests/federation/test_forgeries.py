@@ -12,12 +12,11 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
 
 from troupe.actors.activitypub.keys import public_pem
 
 from ..clients import Person, Reply, Stage
-from ..signing import private_key
+from ..signing import another_key, private_key
 from .delivering import (
     HOME,
     PUBLIC,
@@ -121,7 +120,6 @@ def with_fields(**fields: Any) -> Attempt:
     return lambda world: deliver(world.stage, wish(world) | fields, signer=world.eve["id"])
 
 
-OTHER_KEY = generate_private_key(65537, 2048)
 ALL = ("(request-target)", "host", "date", "digest", "content-type")
 
 
@@ -187,8 +185,8 @@ REFUSED: list[tuple[str, int, Attempt]] = [
     ("for another host", 401, tampered(headers={"Host": "elsewhere.test"})),
     ("for another inbox", 401, tampered(signed_path="/users/ada/inbox")),
     ("for another method", 401, tampered(method="PUT")),
-    ("with another key", 401, tampered(key=OTHER_KEY)),
-    ("by RFC 9421 with another key", 401, tampered(key=OTHER_KEY, scheme="rfc9421")),
+    ("with another key", 401, tampered(key=another_key())),
+    ("by RFC 9421 with another key", 401, tampered(key=another_key(), scheme="rfc9421")),
     (
         "by RFC 9421 with another body",
         401,

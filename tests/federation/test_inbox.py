@@ -6,13 +6,13 @@ from datetime import UTC, datetime, timedelta
 from json import loads
 
 import pytest
-from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
 
 from troupe.actors.effects.deliveries import DELIVERIES
 from troupe.actors.effects.registry import QueueWithContext
 from troupe.actors.federation import reception
 
 from ..clients import Person, Stage
+from ..signing import another_key
 from ..waiting import until_found
 from .delivering import HOME, act, applied, create, deliver, follow, note, take
 from .finding import followed
@@ -302,7 +302,7 @@ async def test_deliveries_that_waited_for_their_key_come_before_the_one_by_which
     first, forged = follow(eve, "ada"), follow(eve, "ada", 7)
     for activity in (first, act(eve, "Undo", first)):
         assert (await deliver(stage, activity)).status == 202
-    assert (await deliver(stage, forged, key=generate_private_key(65537, 2048))).status == 202
+    assert (await deliver(stage, forged, key=another_key())).status == 202
     await until_found(lambda: stage.rows("SELECT id FROM outbox WHERE queue = 'inbox' AND attempts = 1"))
     peer.answers |= served
     await take(stage, follow(eve, "ada", 2))
@@ -317,7 +317,7 @@ async def test_a_forged_delivery_whose_key_comes_later_does_nothing(
     eve = peer.person("eve")
     served = peer.answers.copy()
     peer.fail(eve["id"], 429)
-    forged = generate_private_key(65537, 2048)
+    forged = another_key()
     assert (await deliver(stage, follow(eve, "ada"), key=forged)).status == 202
     await applied(stage)
     peer.answers |= served

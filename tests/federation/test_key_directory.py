@@ -10,7 +10,7 @@ import pytest
 import trio
 import trio.lowlevel
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generate_private_key
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 
 from troupe.actors.activitypub.keys import public_pem
 from troupe.actors.activitypub.requests import ReceivedRequest, SignatureRefused, digest_of
@@ -21,10 +21,11 @@ from troupe.actors.federation.key_directory import AuthenticatedActor, KeyDirect
 from troupe.storage.engine.pool import open_pool
 
 from ..multikeys import multikey
+from ..signing import another_key, private_key
 
 UNA = "https://peer.test/users/una"
 KEY_ID = f"{UNA}#main-key"
-FIRST, SECOND = generate_private_key(65537, 2048), generate_private_key(65537, 2048)
+FIRST, SECOND = private_key(), another_key()
 ED25519 = Ed25519PrivateKey.generate()
 
 Document = dict[str, Any]

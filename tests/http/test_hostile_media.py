@@ -50,46 +50,54 @@ def with_segments(jpeg: bytes, *segments: bytes) -> bytes:
     return jpeg[:2] + more + jpeg[2:]
 
 
-REFUSED = {
-    "nothing at all": (b"", BLANK),
-    "text as jpg": (b"just text", WRONG_TYPE),
-    "svg": (SVG, WRONG_TYPE),
-    "a page": (PAGE, WRONG_TYPE),
-    "an archive": (b"PK\x03\x04" + b"\0" * 100, WRONG_TYPE),
-    "a playlist": (PLAYLIST, WRONG_TYPE),
-    "a tiff": (b"II*\0" + b"\0" * 100, WRONG_TYPE),
-    "heic": (b"\0\0\0\x18ftypheic\0\0\0\0heicmif1" + b"\0" * 100, WRONG_TYPE),
-    "nothing but a beginning": (b"\x89PNG\r\n\x1a\n", UNVERIFIED),
-    "a beginning and noise": (b"\xff\xd8\xff" + bytes(range(256)) * 40, UNVERIFIED),
-    "a gif that is a script": (GIF_AND_SCRIPT, UNVERIFIED),
-    "half a png": (picture(300, 300)[:20_000], UNVERIFIED),
-    "half a webp": (picture(300, 300, "webp")[:2_000], UNVERIFIED),
-    "half an avif": (picture(64, 64, "avif")[:300], UNVERIFIED),
-    "a png bomb": (png(50_000, 50_000), "50000x50000 images are not supported"),
-    "a png without height": (png(100, 0), UNVERIFIED),
-    "a small webp on a large canvas": (webp(16_000, 16_000), UNVERIFIED),
-    "a gif bomb": (gif(60_000, 60_000), "60000x60000 images are not supported"),
-    "an animation that is too large": (animation(1000, 1000), "1000x1000 animations with 3 frames are not supported"),
-}
+def refused() -> dict[str, tuple[bytes, str]]:
+    """Files with what is answered to them."""
+    return {
+        "nothing at all": (b"", BLANK),
+        "text as jpg": (b"just text", WRONG_TYPE),
+        "svg": (SVG, WRONG_TYPE),
+        "a page": (PAGE, WRONG_TYPE),
+        "an archive": (b"PK\x03\x04" + b"\0" * 100, WRONG_TYPE),
+        "a playlist": (PLAYLIST, WRONG_TYPE),
+        "a tiff": (b"II*\0" + b"\0" * 100, WRONG_TYPE),
+        "heic": (b"\0\0\0\x18ftypheic\0\0\0\0heicmif1" + b"\0" * 100, WRONG_TYPE),
+        "nothing but a beginning": (b"\x89PNG\r\n\x1a\n", UNVERIFIED),
+        "a beginning and noise": (b"\xff\xd8\xff" + bytes(range(256)) * 40, UNVERIFIED),
+        "a gif that is a script": (GIF_AND_SCRIPT, UNVERIFIED),
+        "half a png": (picture(300, 300)[:20_000], UNVERIFIED),
+        "half a webp": (picture(300, 300, "webp")[:2_000], UNVERIFIED),
+        "half an avif": (picture(64, 64, "avif")[:300], UNVERIFIED),
+        "a png bomb": (png(50_000, 50_000), "50000x50000 images are not supported"),
+        "a png without height": (png(100, 0), UNVERIFIED),
+        "a small webp on a large canvas": (webp(16_000, 16_000), UNVERIFIED),
+        "a gif bomb": (gif(60_000, 60_000), "60000x60000 images are not supported"),
+        "an animation that is too large": (
+            animation(1000, 1000),
+            "1000x1000 animations with 3 frames are not supported",
+        ),
+    }
 
-HARMLESS = {
-    "a png under another name": (picture(), "film.mp4"),
-    "a page behind an image": (picture(32, 32, "jpg") + PAGE, "a.html"),
-    "an archive behind an image": (picture(32, 32) + b"PK\x03\x04" + PAGE, "a.zip"),
-    "a page in a comment": (with_segments(picture(32, 32, "jpg"), b"\xff\xfe" + PAGE), "a.jpg"),
-    "a profile of noise": (with_segments(picture(32, 32, "jpg"), b"\xff\xe2ICC_PROFILE\0\x01\x01" + PAGE), "a.jpg"),
-    "exif of noise": (with_segments(picture(32, 32, "jpg"), b"\xff\xe1Exif\0\0" + b"\xff" * 60_000), "a.jpg"),
-    "a hundred comments": (with_segments(picture(32, 32, "jpg"), *[b"\xff\xfe" + PAGE * 1000] * 100), "a.jpg"),
-    "text that unpacks to a lot": (
-        png(64, 64, chunk(b"zTXt", b"Comment\0\0" + zlib.compress(b"<script>" * 4_000_000))), "a.png",
-    ),
-    "a photo of a place": (photo_of_a_place(), "a.jpg"),
-    "a name that is a path": (picture(), "../../../../etc/cron.d/x"),
-}  # fmt: skip
+
+def harmless() -> dict[str, tuple[bytes, str]]:
+    """Files with their names."""
+    return {
+        "a png under another name": (picture(), "film.mp4"),
+        "a page behind an image": (picture(32, 32, "jpg") + PAGE, "a.html"),
+        "an archive behind an image": (picture(32, 32) + b"PK\x03\x04" + PAGE, "a.zip"),
+        "a page in a comment": (with_segments(picture(32, 32, "jpg"), b"\xff\xfe" + PAGE), "a.jpg"),
+        "a profile of noise": (with_segments(picture(32, 32, "jpg"), b"\xff\xe2ICC_PROFILE\0\x01\x01" + PAGE), "a.jpg"),
+        "exif of noise": (with_segments(picture(32, 32, "jpg"), b"\xff\xe1Exif\0\0" + b"\xff" * 60_000), "a.jpg"),
+        "a hundred comments": (with_segments(picture(32, 32, "jpg"), *[b"\xff\xfe" + PAGE * 1000] * 100), "a.jpg"),
+        "text that unpacks to a lot": (
+            png(64, 64, chunk(b"zTXt", b"Comment\0\0" + zlib.compress(b"<script>" * 4_000_000))), "a.png",
+        ),
+        "a photo of a place": (photo_of_a_place(), "a.jpg"),
+        "a name that is a path": (picture(), "../../../../etc/cron.d/x"),
+    }  # fmt: skip
 
 
 async def test_what_is_refused_says_why_and_leaves_nothing(stage: Stage, ada: Person) -> None:
-    for name, (data, text) in REFUSED.items():
+    for name, (data, text) in refused().items():
         reply = await upload(ada, data, "a.jpg")
         assert (name, reply.status, reply.json) == (name, 422, {"error": text})
     assert files(stage) == []
@@ -98,14 +106,15 @@ async def test_what_is_refused_says_why_and_leaves_nothing(stage: Stage, ada: Pe
 
 
 async def test_what_is_taken_loses_all_but_its_image(stage: Stage, ada: Person) -> None:
-    for name, (data, filename) in HARMLESS.items():
+    made = harmless()
+    for name, (data, filename) in made.items():
         reply = await upload(ada, data, filename)
         assert (name, reply.status) == (name, 200), reply.text
         shown = await fetched(ada, reply.json["url"])
         assert shown.headers["Content-Type"] in ("image/png", "image/jpeg")
         for trace in (b"<script>", b"Secret camera", b"PK\x03\x04"):
             assert trace not in shown.body, name
-    assert len(files(stage)) == 2 * len(HARMLESS)
+    assert len(files(stage)) == 2 * len(made)
     assert stage.failures == []
 
 

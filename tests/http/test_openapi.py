@@ -1,6 +1,7 @@
 """The server's own document: it holds what there is, and requests made out of it are answered as it says."""
 
 import re
+from functools import cache
 from typing import Any
 
 import pytest
@@ -19,8 +20,6 @@ from troupe.http.openapi.schemas import answers, entities, schema_of, shape
 from ..clients import BASE, Person, Reply, Stage
 
 EXAMPLES = 2  # for each operation; hypothesis draws the same ones each time
-DOCUMENT = document(all_endpoints(), BASE)
-PATHS: dict[str, dict[str, Any]] = DOCUMENT["paths"]
 # Answered, and no business of programs that read the document.
 UNTOLD = re.compile(
     r"/(|about|inbox|privacy|terms|health|health/live|health/ready|style.css|favicon.ico|robots.txt|manifest.json|thumbnail.png"
@@ -28,6 +27,16 @@ UNTOLD = re.compile(
     r"|/(media|media_proxy|avatars|headers|emojis|nodeinfo|\.well-known|auth)/.*|/oauth/authorize.*"
     r"|/(@|admin|disputes|settings|tags/|terms/|users/).*"
 )
+
+
+@cache
+def described() -> dict[str, Any]:
+    """The document. It takes long to make."""
+    return document(all_endpoints(), BASE)
+
+
+def paths() -> dict[str, dict[str, Any]]:
+    return described()["paths"]
 
 
 def test_every_endpoint_for_programs_is_told() -> None:
@@ -42,23 +51,23 @@ def test_every_endpoint_for_programs_is_told() -> None:
 
 
 def test_what_is_absent_is_not_told() -> None:
-    paths = {endpoint.path for endpoint in all_endpoints() if endpoint.function.__module__ == absent.__name__}
-    assert not {shape(path) for path in paths} & {shape(path.replace("{", "<").replace("}", ">")) for path in PATHS}
+    untold = {endpoint.path for endpoint in all_endpoints() if endpoint.function.__module__ == absent.__name__}
+    assert not {shape(path) for path in untold} & {shape(path.replace("{", "<").replace("}", ">")) for path in paths()}
 
 
 def test_names_of_operations_are_their_own() -> None:
-    names = [operation["operationId"] for methods in PATHS.values() for operation in methods.values()]
+    names = [operation["operationId"] for methods in paths().values() for operation in methods.values()]
     assert len(names) == len(set(names))
 
 
 @pytest.mark.parametrize("name", entities())
 def test_every_object_has_a_schema_that_can_be_used(name: str) -> None:
-    Draft202012Validator({"components": DOCUMENT["components"], **schema_of(name)})
+    Draft202012Validator({"components": described()["components"], **schema_of(name)})
 
 
 def test_nothing_is_named_that_is_not_there() -> None:
-    named = set(re.findall(r"'#/components/schemas/([\w.]+)'", str(DOCUMENT)))
-    assert named <= DOCUMENT["components"]["schemas"].keys()
+    named = set(re.findall(r"'#/components/schemas/([\w.]+)'", str(described())))
+    assert named <= described()["components"]["schemas"].keys()
 
 
 async def test_the_document_is_served(stage: Stage) -> None:
@@ -69,9 +78,9 @@ async def test_the_document_is_served(stage: Stage) -> None:
 
 async def test_requests_made_of_the_document_are_answered_as_it_says(stage: Stage, ada: Person) -> None:
     """The client of the tests holds every answer against the schemas."""
-    schema: Any = schemathesis.openapi.from_dict(DOCUMENT)  # the types of its operations are open
+    schema: Any = schemathesis.openapi.from_dict(described())  # the types of its operations are open
     operations: list[Any] = [result.ok() for result in schema.get_all_operations() if isinstance(result, Ok)]
-    assert len(operations) == sum(map(len, PATHS.values()))
+    assert len(operations) == sum(map(len, paths().values()))
     # An update is one function under two methods.
     for operation in (operation for operation in operations if operation.method != "patch"):
         await trio.to_thread.run_sync(explore, operation, ada)

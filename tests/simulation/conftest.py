@@ -10,6 +10,7 @@ LONGEST = 0 if "TROUPE_SIM_SEEDS" in os.environ else 600  # seconds; no limit if
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    here = f"{HERE}{os.sep}"
     for item in items:
-        if HERE in item.path.parents:
+        if str(item.path).startswith(here):
             item.add_marker(pytest.mark.timeout(LONGEST))

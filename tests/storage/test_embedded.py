@@ -16,6 +16,7 @@ from troupe.storage.engine.cluster import EmbeddedFailed
 from troupe.storage.engine.connect import run
 from troupe.storage.engine.embedded import Embedded, embedded, enter
 
+from ..data_folders import copy_data
 from ..processes import processes_of, until_gone
 from .conftest import session
 
@@ -124,8 +125,10 @@ def postgresql_starts(data: Path) -> bool:
 @pytest.mark.parametrize("moment", [initdb_runs, postgresql_starts])
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGQUIT, signal.SIGTERM, signal.SIGINT])
 def test_a_process_that_ends_while_it_starts_postgresql_leaves_nothing_in_the_way(
-    data: Path, moment: Callable[[Path], bool], number: signal.Signals
+    data: Path, made_cluster: Path, moment: Callable[[Path], bool], number: signal.Signals
 ) -> None:
+    if moment is postgresql_starts:
+        copy_data(made_cluster, data)
     command = [sys.executable, "-c", OTHER_PROCESS, str(data)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         give_up_at = time.monotonic() + 30
