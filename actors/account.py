@@ -100,7 +100,7 @@ class AccountActor(EntityActor):
         if self._cell.incarnation > 1:
             # A turn that crashed after its commit has published no facts, and may have changed the rows of others.
             self.context.own_rows.clear()
-            await self.context.outbox.make_up_for(self.address)
+            await self.context.outbox.publish_pending(self.address)
         self.user = await database.read(users.find_user, self.id)
         self.relation_stamps = self.context.broadcast.changes_of(self.id)
         perspective = perspective_of(self.id, await database.read(relations.relations, self.id))

@@ -102,7 +102,7 @@ class AnnouncementRelay(Relay[EffectContext]):
             else:
                 await self._tellings.changed()
 
-    async def finds_room(
+    async def wait_for_room(
         self, author: Address, promised: Sequence[int], shown: ShownStatus, recipients: Sequence[int] = ()
     ) -> bool:
         """Wait for a moment until the timelines that a status goes to have room.
@@ -141,7 +141,7 @@ class AnnouncementRelay(Relay[EffectContext]):
             finally:
                 self._keep([due.id] if told else (), number)
 
-    async def make_up_for(self, address: Address) -> None:
+    async def publish_pending(self, address: Address) -> None:
         """Tell at once what this actor promised and a crash kept from being told: before it does anything else.
 
         So nothing tells of a later change of the actor first, and a caller that asks again is answered when all know.
@@ -222,9 +222,9 @@ class AnnouncementRelay(Relay[EffectContext]):
 
     async def _prepare(self, effect: Effect) -> None:
         """Wait until the timelines that a status goes to have room."""
-        if effect.crowding is None:
+        if effect.status_for_timelines is None:
             return
-        shown = await self._statuses.show(effect.crowding)
+        shown = await self._statuses.show(effect.status_for_timelines)
         if shown is not None:
             await _becomes_true(lambda: self._ending or not self._broadcast.is_crowded(shown), RELAY_WAITS)
 

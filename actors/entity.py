@@ -96,14 +96,16 @@ class EntityActor(Actor):
             self.learn(fact)
         context.facts.keep(facts)
         for fact in facts:
-            if isinstance(fact, PublishedStatus | EditedStatus) and not await self._finds_room(fact, facts, promised):
+            if isinstance(fact, PublishedStatus | EditedStatus) and not await self._wait_for_room(
+                fact, facts, promised
+            ):
                 return
         with context.outbox.telling(promised):
             await context.facts.announce(facts, self.origin, self.address)
         if any(notification.push_to for notification in _added_by(facts)):
             context.outbox.wake(PUSH)
 
-    async def _finds_room(
+    async def _wait_for_room(
         self, fact: PublishedStatus | EditedStatus, facts: Sequence[Fact], promised: Sequence[int]
     ) -> bool:
         """Wait for crowded timelines.
@@ -113,7 +115,7 @@ class EntityActor(Actor):
         context = self.context
         shown = await context.facts.show(fact)
         recipients = [notification.account_id for notification in _added_by(facts)]
-        if shown is None or await context.outbox.finds_room(self.address, promised, shown, recipients):
+        if shown is None or await context.outbox.wait_for_room(self.address, promised, shown, recipients):
             return True
         if isinstance(fact, PublishedStatus):
             context.facts.announce_to_author(shown, self.origin)

@@ -106,15 +106,15 @@ class Outbox:
         finally:
             del self._noted[id(db)]
 
-    async def finds_room(
+    async def wait_for_room(
         self, author: Address, promised: Sequence[int], shown: ShownStatus, recipients: Sequence[int] = ()
     ) -> bool:
         """Wait for a moment for crowded timelines. False if the promises are left to the relay."""
-        return await self._announcements.finds_room(author, promised, shown, recipients)
+        return await self._announcements.wait_for_room(author, promised, shown, recipients)
 
-    async def make_up_for(self, address: Address) -> None:
+    async def publish_pending(self, address: Address) -> None:
         """Tell at once what this actor promised and a crash kept from being told: before it does anything else."""
-        await self._announcements.make_up_for(address)
+        await self._announcements.publish_pending(address)
 
 
 def told_by_turns(effects: Sequence[NewEffect]) -> list[int]:

@@ -92,7 +92,7 @@ async def waiting(db: Connection, target_id: int, now: datetime, limit: int) -> 
     return [row["account_id"] for row in await db.fetch(WAITING, target_id, now, limit)]
 
 
-async def wants_to_be_asked(db: Connection, target_id: int) -> bool:
+async def is_locked(db: Connection, target_id: int) -> bool:
     """True if the account is locked. It stays as it is until the transaction ends."""
     return bool(await db.fetchval(LOCKED, target_id))
 

@@ -107,7 +107,7 @@ async def edit_status(account: AccountActor, message: EditStatus) -> Refused | N
     edited = await account.transact(_edit, account, message, written, account.now, account.origin)
     if isinstance(edited, Refused):
         return edited
-    await spread_edit(account, message.status_id, edited)
+    await publish_edit(account, message.status_id, edited)
     wake_previews(account, written.content)
     return None
 
@@ -120,14 +120,14 @@ async def set_quote_policy(account: AccountActor, message: SetQuotePolicy) -> Re
     if status.reblog_of_id is not None:
         return NOT_ALLOWED
     changed = await account.transact(_change_policy, account, message, account.origin)
-    return changed if isinstance(changed, Refused) else await spread_edit(account, status.id, changed)
+    return changed if isinstance(changed, Refused) else await publish_edit(account, status.id, changed)
 
 
 async def mark_sensitive(account: AccountActor, id: int, *, sensitive: bool) -> None:
     """Mark an own status as sensitive, or no longer. This is not an edit of its author's. Nothing if it is gone."""
     changed = await account.transact(_mark, account, id, account.origin, sensitive=sensitive)
     if changed.edit_id is not None:
-        await spread_edit(account, id, changed)
+        await publish_edit(account, id, changed)
 
 
 async def _mark(db: Connection, account: AccountActor, id: int, origin: Origin, *, sensitive: bool) -> Edited:
@@ -139,7 +139,7 @@ async def _mark(db: Connection, account: AccountActor, id: int, origin: Origin, 
     return await show_again(db, account, status, change_id, origin)
 
 
-async def spread_edit(account: AccountActor, id: int, edited: Edited) -> None:
+async def publish_edit(account: AccountActor, id: int, edited: Edited) -> None:
     """Tell of a change of a status, after the commit and before the answer."""
     if edited.edit_id is None:
         return await account.publish(*map(ChangedStatus, (id, *edited.counted)), promised=edited.promised)

@@ -15,7 +15,7 @@ from ..account import AccountActor
 from ..activitypub.notes import ReceivedQuote
 from ..effects.statuses import counts_changed
 from ..kernel import Message, Origin, turn
-from .edits import Edited, show_again, spread_edit
+from .edits import Edited, publish_edit, show_again
 from .received_quotes import change_quote, received_quote
 
 
@@ -39,7 +39,7 @@ async def join_parts(account: AccountActor, message: JoinParts) -> None:
     joined = await account.transact(_join, account, message, account.origin)
     if joined is not None:
         status_id, edited = joined
-        await spread_edit(account, status_id, edited)
+        await publish_edit(account, status_id, edited)
 
 
 async def _join(db: Connection, account: AccountActor, message: JoinParts, origin: Origin) -> tuple[int, Edited] | None:

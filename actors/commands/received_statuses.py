@@ -29,9 +29,9 @@ from ..facts import ChangedStatus
 from ..kernel import Message, Origin, first_id_at, turn
 from ..remote_emojis import put_emojis
 from ..statuses import LATE, ShownStatus
-from .edits import Description, Edited, show_again, spread_edit, store_revision
+from .edits import Description, Edited, publish_edit, show_again, store_revision
 from .received_quotes import AdmittedQuote, change_quote, received_quote
-from .statuses import Published, add_to_conversations, news_of, promise_status, spread, wake_previews
+from .statuses import Published, add_to_conversations, news_of, promise_status, publish_created, wake_previews
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ async def receive_status(account: AccountActor, message: ReceiveStatus) -> int |
     received = await account.transact(_receive, account, author, message, account.now, account.origin)
     if received.published is None:
         return received.known_id
-    await spread(account, received.published)
+    await publish_created(account, received.published)
     if received.joined:
         await account.publish(*(ChangedStatus(id) for id in (received.published.status.id, *received.joined)))
     return received.published.status.id
@@ -102,7 +102,7 @@ async def receive_edit(account: AccountActor, message: ReceiveEdit) -> None:
     if edited is None:
         return
     status_id, outcome = edited
-    await spread_edit(account, status_id, outcome)
+    await publish_edit(account, status_id, outcome)
     if outcome.edit_id is not None:
         wake_previews(account, message.note.content)
 

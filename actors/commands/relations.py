@@ -228,7 +228,7 @@ async def _begin(
         show_reblogs=message.reblogs is not False, notify=bool(message.notify), languages=message.languages,
         uri=message.uri or follow_uri(context, me, target, id),
     )  # fmt: skip
-    if not await _wants_to_be_asked(db, me, target, now):
+    if not await _needs_request(db, me, target, now):
         await follows.insert_follow(db, terms, now)
         return "follow", () if me.local else await send_acceptances(db, context, target.id, [me.id])
     await follow_requests.insert(db, terms, now)
@@ -237,12 +237,12 @@ async def _begin(
     return "follow_request", await send_follow(db, context, me, target, terms.uri)
 
 
-async def _wants_to_be_asked(db: Connection, me: accounts.Account, target: accounts.Account, now: datetime) -> bool:
+async def _needs_request(db: Connection, me: accounts.Account, target: accounts.Account, now: datetime) -> bool:
     """True if the target must be asked.
 
     This includes accounts that the target mutes: to them it looks locked, so they can't tell that they are muted.
     """
-    if me.silenced_at is not None or not target.local or await follow_requests.wants_to_be_asked(db, target.id):
+    if me.silenced_at is not None or not target.local or await follow_requests.is_locked(db, target.id):
         return True
     muting = relation_of(await relations.find_relation(db, target.id, me.id)).muting
     return muting is not None and not expired(muting, now)

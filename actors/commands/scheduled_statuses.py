@@ -40,8 +40,8 @@ from .statuses import (
     made_by,
     named_by,
     poll_of,
+    publish_created,
     refuse_media,
-    spread,
     store,
     unexpected_mentions,
     write,
@@ -215,7 +215,7 @@ async def publish_due(account: AccountActor, message: StatusDue) -> None:
         published = await account.transact(_publish, account, due.id, new, quoted, poll, account.now, account.origin)
     except NotPublishable:
         return
-    await spread(account, published)
+    await publish_created(account, published)
 
 
 async def _may_post(account: AccountActor) -> bool:

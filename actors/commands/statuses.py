@@ -160,7 +160,7 @@ async def publish_status(
         return published
     if published.promised:
         account.posts_alone = not published.concerns_more
-        await spread(account, published)
+        await publish_created(account, published)
     return published.status
 
 
@@ -440,7 +440,7 @@ async def made_before(
     return Published(status, author) if status is not None and author is not None else None
 
 
-async def spread(account: AccountActor, published: Published) -> None:
+async def publish_created(account: AccountActor, published: Published) -> None:
     """Tell of the new status, after the commit and before the answer."""
     status = published.status
     facts: list[Fact] = [PublishedStatus(status.id, ShownStatus(status, published.author))]

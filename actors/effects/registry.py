@@ -31,7 +31,7 @@ class Effect:
     __slots__ = ()
 
     @property
-    def crowding(self) -> int | None:
+    def status_for_timelines(self) -> int | None:
         """The id of the status that this puts into timelines: the relay waits until they have room for it."""
         return None
 

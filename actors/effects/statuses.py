@@ -20,7 +20,7 @@ class AnnounceStatus(Effect):
     gone: bool = False
 
     @property
-    def crowding(self) -> int:
+    def status_for_timelines(self) -> int:
         return self.id
 
 
@@ -31,7 +31,7 @@ class AnnounceEdit(Effect):
     id: int
 
     @property
-    def crowding(self) -> int:
+    def status_for_timelines(self) -> int:
         return self.id
 
 

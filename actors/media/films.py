@@ -11,7 +11,7 @@ from ...storage.engine.json_values import JsonObject
 from ...storage.media import ProcessedMedia
 from ..rules.limits import VIDEO_FRAMES_PER_SECOND, VIDEO_PIXELS
 from . import images
-from .apart import apart, run_program
+from .child_processes import in_child_process, run_program
 from .images import finished
 from .jobs import UNVERIFIED, FileRefused, Job
 
@@ -50,9 +50,9 @@ def make_film(job: Job) -> ProcessedMedia:
 
 def make_gif(job: Job) -> ProcessedMedia:
     """Return an image for a GIF, or a film if it moves: that takes a tenth of the bytes."""
-    if apart(lambda: images.frames_of(images.open_image(job.kind, job.source))) > 1:
+    if in_child_process(lambda: images.frames_of(images.open_image(job.kind, job.source))) > 1:
         return make_film(job)
-    return ProcessedMedia(**apart(lambda: asdict(images.make_image(job))))
+    return ProcessedMedia(**in_child_process(lambda: asdict(images.make_image(job))))
 
 
 def _make_video(job: Job, video: JsonObject, audio: JsonObject | None) -> ProcessedMedia:
@@ -68,7 +68,7 @@ def _make_video(job: Job, video: JsonObject, audio: JsonObject | None) -> Proces
         ((*picture, *sound, *encoding, *NO_METADATA), file),
         ((*picture, *STILL, *(() if kept else ("-vf", EVEN_SIDES)), *NO_METADATA), still),
     )
-    pictured = ProcessedMedia(**apart(lambda: asdict(finished(job, "video", still, "image/png"))))
+    pictured = ProcessedMedia(**in_child_process(lambda: asdict(finished(job, "video", still, "image/png"))))
     path = Path(job.folder) / file
     size = pictured.meta["original"]
     facts = _video_facts(_probe(job, str(path), "mov"), size)

@@ -25,7 +25,7 @@ WORKER = f"{__package__}.worker"
 LAST_WORDS = "last-words.txt"  # what the process writes to standard error
 MOST_WORDS = 2000  # bytes of it that are read
 LONGEST_CAUSE = 300  # characters
-KILLED = "was killed by signal"  # as `apart.py` says of FFmpeg
+KILLED = "was killed by signal"  # as `child_processes.py` says of FFmpeg
 NO_SPACE = os.strerror(errno.ENOSPC)  # as decoders report it: the process runs in the C locale
 FULL = 16 * 1024 * 1024  # with fewer bytes free, the disk is taken to be the cause of a failed process
 

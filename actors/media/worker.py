@@ -54,9 +54,9 @@ def _work(job: Job) -> Callable[[list[str]], str]:
         charset = pages.charset_of(Path(SOURCE), job.kind)
         return lambda missing: pages.make_page(job, charset)
     if job.task == "probe":
-        from . import apart
+        from . import child_processes
 
-        return partial(_probed, apart.run_program, job)
+        return partial(_probed, child_processes.run_program, job)
     make = _maker(job)
     return lambda missing: _made(make, job)
 

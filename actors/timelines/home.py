@@ -112,9 +112,9 @@ class HomeTimeline(Timeline):
     def shows_deletion(self, message: StatusDeleted) -> bool:
         return self.id in message.mentioned_ids or super().shows_deletion(message)
 
-    async def make_up(self) -> None:
+    async def show_missed(self) -> None:
         """Show missed notifications and conversations too."""
-        await super().make_up()
+        await super().show_missed()
         latest = await self.context.database.read(
             notifications.page, self.id, Page(MOST_MISSED, since_id=self.feed.floor)
         )

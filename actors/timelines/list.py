@@ -46,7 +46,7 @@ class ListTimeline(Timeline):
     async def load(self) -> None:
         database = self.context.database
         if self._cell.incarnation > 1:
-            await self.context.outbox.make_up_for(self.address)
+            await self.context.outbox.publish_pending(self.address)
         self.row = await database.read(lists.find, self.id)
         if self.row is None:
             return

@@ -49,7 +49,7 @@ class Timeline(EntityActor, ABC):
         """Fill the window. A subclass registers with its authors first, so that no commit falls between the two."""
         await self.fill(SIZE if len(self.feed) else FIRST)
         if len(self.feed):
-            await self.make_up()
+            await self.show_missed()
 
     @abstractmethod
     async def rows(self, at: Page) -> list[TimelineEntry]:
@@ -158,7 +158,7 @@ class Timeline(EntityActor, ABC):
         """Return the ids of one page, newest first, from rows alone."""
         return read_page(rows or self.rows, admits or self.admits, page)
 
-    async def make_up(self) -> None:
+    async def show_missed(self) -> None:
         """Show the subscribers what they missed while this timeline was being restarted."""
         await self.show([entry for entry in self.window.shown if entry.id not in self.feed.shown])
         await self.retract_deleted()

@@ -13,7 +13,7 @@ from typing import Protocol
 from ...storage.oauth import Token
 
 
-class End(Enum):
+class StreamEnd(Enum):
     """The reason why a session ends: the WebSocket's close code and text. The first two leave time for the queue."""
 
     STOPPING = 1012, "The server restarts"
@@ -34,7 +34,7 @@ class End(Enum):
 
     @property
     def orderly(self) -> bool:
-        return self in (End.STOPPING, End.LOST)
+        return self in (StreamEnd.STOPPING, StreamEnd.LOST)
 
 
 @dataclass(slots=True)
@@ -76,7 +76,7 @@ class OpenStream(Protocol):
     @property
     def address(self) -> str: ...
 
-    def end(self, why: End) -> None: ...
+    def end(self, why: StreamEnd) -> None: ...
 
     def snapshot(self, now: float) -> StreamSnapshot: ...
 
@@ -97,7 +97,7 @@ class Streams:
         """Keep a session until it is removed. One that comes while the server stops ends at once."""
         self._sessions.add(session)
         if self._stopping:
-            session.end(End.STOPPING)
+            session.end(StreamEnd.STOPPING)
 
     def remove(self, session: OpenStream) -> None:
         self._sessions.discard(session)
@@ -113,15 +113,19 @@ class Streams:
 
     def close_token(self, token_hash: bytes) -> None:
         """Close the streams of a token that was revoked."""
-        self._end(End.REVOKED, lambda session: session.token is not None and session.token.token_hash == token_hash)
+        self._end(
+            StreamEnd.REVOKED, lambda session: session.token is not None and session.token.token_hash == token_hash
+        )
 
     def close_account(self, account_id: int) -> None:
         """Close the streams of a user who may not sign in any more."""
-        self._end(End.DISABLED, lambda session: session.token is not None and session.token.account_id == account_id)
+        self._end(
+            StreamEnd.DISABLED, lambda session: session.token is not None and session.token.account_id == account_id
+        )
 
     def close_addresses(self, barred: Callable[[str], bool]) -> None:
         """Close the streams of clients that may not use the server any more."""
-        self._end(End.BARRED, lambda session: barred(session.address))
+        self._end(StreamEnd.BARRED, lambda session: barred(session.address))
 
     def open_all(self) -> None:
         """Accept streams, for the first time or again."""
@@ -130,9 +134,9 @@ class Streams:
     def close_all(self) -> None:
         """End every stream, because the server stops."""
         self._stopping = True
-        self._end(End.STOPPING, lambda session: True)
+        self._end(StreamEnd.STOPPING, lambda session: True)
 
-    def _end(self, why: End, concerns: Callable[[OpenStream], bool]) -> None:
+    def _end(self, why: StreamEnd, concerns: Callable[[OpenStream], bool]) -> None:
         for session in [session for session in self._sessions if concerns(session)]:
             session.end(why)
 

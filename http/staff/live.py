@@ -13,7 +13,7 @@ import trio
 from ...actors.rules.roles import Permission
 from ...storage.engine.database import StorageError
 from ...storage.oauth import Token
-from ..access.streams import End, StreamSnapshot
+from ..access.streams import StreamEnd, StreamSnapshot
 from ..answers.answer import Answer
 from ..answers.errors import HttpError
 from .member import StaffMember, staff_member
@@ -44,7 +44,7 @@ class LiveStream:
     def ended(self) -> bool:
         return self._ended.is_set()
 
-    def end(self, why: End) -> None:
+    def end(self, why: StreamEnd) -> None:
         self._ended.set()
 
     def snapshot(self, now: float) -> StreamSnapshot:

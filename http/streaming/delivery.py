@@ -13,7 +13,7 @@ from math import inf
 import trio
 
 from ..access.context import HttpContext
-from ..access.streams import End
+from ..access.streams import StreamEnd
 from ..server.stream_sockets import StreamSocket
 from .admission import dismiss
 from .connection import Wire
@@ -49,7 +49,7 @@ class DirectStream(ABC):
         """Send a sign of life. Return when to do so again."""
 
     @abstractmethod
-    def closing_bytes(self, why: End) -> bytes:
+    def closing_bytes(self, why: StreamEnd) -> bytes:
         """Return what is sent last."""
 
     # -- called by the socket
@@ -75,7 +75,7 @@ class DirectStream(ABC):
         if socket is None:
             return inf
         if now >= self._unread_at:
-            self._session.fail(End.SLOW, f"the client has read nothing for {UNREAD_SECONDS:g} s")
+            self._session.fail(StreamEnd.SLOW, f"the client has read nothing for {UNREAD_SECONDS:g} s")
             socket.reset()
         elif now >= self._ends_by:
             socket.reset()
@@ -102,7 +102,7 @@ class DirectStream(ABC):
             self._unread_at = trio.current_time() + UNREAD_SECONDS
             socket.look_by(self._unread_at)
 
-    def finish(self, why: End) -> None:
+    def finish(self, why: StreamEnd) -> None:
         if self._socket is not None:
             self._ends_by = self._keep_alive_at = inf
             self._socket.finish(self.closing_bytes(why))
@@ -124,4 +124,4 @@ async def deliver_by_server(session: StreamSession, send: Callable[[object], Awa
             await send(message)
     finally:  # a write that is cancelled ends its connection, and with it this task
         if timeout.cancel_called:
-            session.fail(End.SLOW, f"the client has read nothing for {UNREAD_SECONDS:g} s")
+            session.fail(StreamEnd.SLOW, f"the client has read nothing for {UNREAD_SECONDS:g} s")

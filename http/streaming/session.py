@@ -31,7 +31,7 @@ from ...actors.timelines.missed import Missed, MissedEvents
 from ...actors.timelines.public import viewer_filter
 from ...storage.oauth import Token
 from ..access.pump import Pump
-from ..access.streams import End, StreamCounts, StreamSnapshot
+from ..access.streams import StreamCounts, StreamEnd, StreamSnapshot
 from ..answers.errors import HttpError, Unauthorized
 from ..entities.rendered import exact
 from .channels import CONVERSATIONS, NOT_ONES_OWN, NOTIFICATIONS, RequestedStream, check
@@ -68,7 +68,7 @@ class StreamOutput(Protocol):
         """Send frames. What the client does not take at once is kept."""
         ...
 
-    def finish(self, why: End) -> None:
+    def finish(self, why: StreamEnd) -> None:
         """Send the end, after the last frames, and close the connection."""
         ...
 
@@ -105,7 +105,7 @@ class StreamSession:
         self.sifts = viewer_filter(ANONYMOUS)
         self._filters: Filters | None = None  # until the account has told which it has
         self._viewer = NO_VIEWER  # with the filters and the perspective of the account
-        self.ended: End | None = None
+        self.ended: StreamEnd | None = None
         self._sending: trio.CancelScope | None = None  # of a task that sends; has a deadline once the session has ended
         self._runtime = runtime
         self._origin = origin
@@ -187,7 +187,7 @@ class StreamSession:
     def close(self) -> None:
         """End the session and unsubscribe from every feed: the connection is closed."""
         self._output = None
-        self.end(End.LOST)
+        self.end(StreamEnd.LOST)
         if self._watch is not None and self.account_id is not None:
             self._runtime.unsubscribe(account_address(self.account_id), self._watch)
         for subscription in self._subscriptions.values():
@@ -247,7 +247,7 @@ class StreamSession:
         if self.ended is not None:
             return
         if len(self._answers) >= MOST_ANSWERS:
-            self.end(End.SLOW)
+            self.end(StreamEnd.SLOW)
             return
         self._answers.append(frame)
         self._wake_sender()
@@ -289,7 +289,7 @@ class StreamSession:
                 if frames := self._next_frames():
                     output.send_now(frames)
             except Exception as error:  # it ends this connection, and not the pump for all others
-                self.fail(End.LOST, describe(error))
+                self.fail(StreamEnd.LOST, describe(error))
         self._is_in_pump = False
         if output is None:
             return
@@ -345,7 +345,7 @@ class StreamSession:
         """The client has accepted bytes."""
         self.blocked_since = trio.current_time()
 
-    def end(self, why: End) -> None:
+    def end(self, why: StreamEnd) -> None:
         """End the session: no new events, and a deadline for the last frames. Only the first reason counts."""
         if self.ended is not None:
             return
@@ -363,7 +363,7 @@ class StreamSession:
             self._sending.deadline = last
         self._wake_sender()
 
-    def fail(self, why: End, error: str) -> None:
+    def fail(self, why: StreamEnd, error: str) -> None:
         """End the session, and log the reason."""
         if self.ended is None:
             self._record(
@@ -387,7 +387,7 @@ class StreamSession:
                         frames.append(frame)
                         size += len(frame)
         except Exception as error:  # an event that cannot be rendered ends only this connection
-            self.fail(End.LOST, describe(error))
+            self.fail(StreamEnd.LOST, describe(error))
         self.counts.events += len(frames)
         return frames
 
@@ -454,7 +454,7 @@ class Subscription:
 
     def cut(self) -> None:
         """The feed no longer has the next event; or, if the client is not blocked, the actor is gone."""
-        self._session.end(End.LOST if self._session.blocked_since is None else End.SLOW)
+        self._session.end(StreamEnd.LOST if self._session.blocked_since is None else StreamEnd.SLOW)
 
     def resumed(self, missed: Missed, point: ResumptionPoint | None) -> Iterator[Logged]:
         """Return what was missed after a point, and the event that ends it. Its ids take the place of the feed's."""
@@ -543,4 +543,4 @@ class Watch:
                         pass
 
     def cut(self) -> None:
-        self._session.end(End.LOST)
+        self._session.end(StreamEnd.LOST)

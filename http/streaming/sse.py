@@ -7,7 +7,7 @@ from http import HTTPStatus
 import trio
 
 from ..access.context import HttpContext
-from ..access.streams import End
+from ..access.streams import StreamEnd
 from ..answers.finished import FinishedAnswer, head_of
 from ..answers.headers import CORS, NOSNIFF
 from ..asgi import Message, Receive, Scope, Send, encoded, send_answer
@@ -56,7 +56,7 @@ class EventStream(DirectStream):
             socket.send(WIRE.of([HEARTBEAT]))
         return now + HEARTBEAT_SECONDS
 
-    def closing_bytes(self, why: End) -> bytes:
+    def closing_bytes(self, why: StreamEnd) -> bytes:
         return LAST_CHUNK
 
 

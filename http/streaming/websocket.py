@@ -17,7 +17,7 @@ from ...storage.oauth import Token
 from ..access.context import HttpContext
 from ..access.limits import count_for_client
 from ..access.rates import SUBSCRIPTIONS
-from ..access.streams import End
+from ..access.streams import StreamEnd
 from ..answers.errors import TRY_AGAIN, HttpError
 from ..answers.finished import FinishedAnswer, head_of
 from ..asgi import Message, Receive, Scope, Send, encoded, send_answer
@@ -107,7 +107,7 @@ class WebSocketStream(DirectStream):
             self._pings_at = now + deadlines.PING
         return min(self._pings_at, self._heard_at + READ_TIMEOUT)
 
-    def closing_bytes(self, why: End) -> bytes:
+    def closing_bytes(self, why: StreamEnd) -> bytes:
         return _close_frame(why)
 
     def lost(self) -> None:
@@ -126,7 +126,7 @@ class WebSocketStream(DirectStream):
             case Opcode.TEXT:
                 self._queue(socket, frame.payload.decode())
             case Opcode.BINARY:
-                self._session.end(End.BINARY)
+                self._session.end(StreamEnd.BINARY)
             case Opcode.PING if self._pongs < MOST_PONGS:
                 # Only pongs that wait in memory are counted: a client that reads may send any number of pings.
                 self._pongs += socket.is_full
@@ -158,7 +158,7 @@ class WebSocketStream(DirectStream):
                 while self._commands and self._socket is not None:
                     await self._subscriptions.execute(self._commands.popleft())
         except Exception as error:
-            self._session.fail(End.LOST, describe(error))
+            self._session.fail(StreamEnd.LOST, describe(error))
         finally:
             self._commands = self._life = None
             if self._socket is None:
@@ -220,7 +220,7 @@ def _head(request: Request, protocols: list[str]) -> bytes:
     return head_of(HTTPStatus.SWITCHING_PROTOCOLS, headers + chosen)
 
 
-def _close_frame(why: End) -> bytes:
+def _close_frame(why: StreamEnd) -> bytes:
     return control_frame(CLOSE, why.code.to_bytes(2) + why.reason.encode())
 
 
@@ -253,7 +253,7 @@ async def _receive_commands(
     while (message := await receive())["type"] != "websocket.disconnect":
         text = message.get("text")
         if text is None:
-            session.end(End.BINARY)
+            session.end(StreamEnd.BINARY)
         else:
             await subscriptions.execute(text)
     scope.cancel()

@@ -94,7 +94,7 @@ class Cluster:
         except (FileNotFoundError, IndexError):
             return ""
 
-    def disown(self) -> None:
+    def invalidate_pid(self) -> None:
         """Put a number that no process can have into a file left behind.
 
         Another process may have the file's number by now. The rest of the file stays: PostgreSQL needs it to see if

@@ -127,7 +127,7 @@ class Embedded:
             os.close(lock)  # the guardian has inherited it
 
     def _start_anew(self, lock: int, meanwhile: Callable[[], object]) -> None:
-        self._cluster.disown()
+        self._cluster.invalidate_pid()
         sockets = {"unix_socket_directories": str(make_socket_directory(self._cluster, self._runner))}
         settings = SETTINGS | self._runner.settings | sockets
         started_at = time.monotonic()

@@ -19,7 +19,7 @@ class BackupDamaged(BackupFailed):
 
 
 @contextmanager
-def room_on(folder: Path, going_on: str) -> Generator[None]:
+def explain_full_disk(folder: Path, going_on: str) -> Generator[None]:
     """Say of a full disk which one it is, and how to go on."""
     try:
         yield

@@ -22,7 +22,7 @@ from ...storage.highest import highest_id
 from ..configuration import Settings
 from ..domain import NOTE
 from ..media_folders import media_folder
-from .errors import BackupFailed, room_on
+from .errors import BackupFailed, explain_full_disk
 from .folder import DUMP, PART, BackupFolder, copied, reread
 from .manifest import BackedUpFile, Manifest, checksum_of
 
@@ -64,7 +64,7 @@ def make_backup(
     """
     if folder.root.resolve().is_relative_to(settings.data.resolve()):
         raise BackupFailed(f"{folder.root} is in the data folder. Choose a folder elsewhere, on another disk.")
-    with folder.held(), room_on(folder.root, GOING_ON), LoneConnection(dsn) as session:
+    with folder.held(), explain_full_disk(folder.root, GOING_ON), LoneConnection(dsn) as session:
         session(require_current)
         clients = session(choose, dsn, own=settings.database_url is None, named=named)
         folder.clear_parts()

@@ -25,7 +25,7 @@ from ...storage.engine.transfer import NOT_EMPTY, analyze, contents, is_empty, l
 from ...storage.flushing import flush, flush_disk
 from ..configuration import Settings
 from .checking import check_there
-from .errors import BackupDamaged, BackupFailed, room_on
+from .errors import BackupDamaged, BackupFailed, explain_full_disk
 from .folder import PART, BackupFolder, copied, reread
 from .making import ShowProgress
 from .manifest import BackedUpFile, Manifest, checksum_of
@@ -47,7 +47,7 @@ def restore(settings: Settings, folder: BackupFolder, name: str, named: Path | N
             _has(session, name)
     check_there(folder, manifest)
     _check_dump(folder, manifest, show)
-    with room_on(data, GOING_ON), _marked(data, name):
+    with explain_full_disk(data, GOING_ON), _marked(data, name):
         _restore_files(folder, manifest, data, show)
         if settings.database_url is None:
             _restore_embedded(folder, manifest, data, named, show)

@@ -21,7 +21,7 @@ from ...actors.kernel.inspection import KindSummary
 from ...actors.mail.sender import MailResult
 from ...actors.push.sender import PushResult
 from ...actors.relay import Result
-from ...http.access.streams import CLIENT_LEFT, End, StreamCounts
+from ...http.access.streams import CLIENT_LEFT, StreamCounts, StreamEnd
 from ...storage.backlog import Backlog, EffectBacklog
 from ...storage.engine.histogram import Histogram
 from ..supervisor import ChildPhase
@@ -33,7 +33,7 @@ DELIVERY_RESULTS: tuple[DeliveryResult, ...] = get_args(DeliveryResult)
 PUSH_RESULTS: tuple[PushResult, ...] = get_args(PushResult)
 MAIL_RESULTS: tuple[MailResult, ...] = get_args(MailResult)
 RESULTS: tuple[Result, ...] = get_args(Result)
-ENDS = (CLIENT_LEFT, *(end.name.lower() for end in End))
+ENDS = (CLIENT_LEFT, *(end.name.lower() for end in StreamEnd))
 
 Values = Iterable[tuple[tuple[str, ...], float]]
 

@@ -26,7 +26,7 @@ class BlockingSocket:
         self._expected = b""
         transport.write = self._send
 
-    def owe(self, statements: Statements) -> None:
+    def defer_answer(self, statements: Statements) -> None:
         """Send these statements together with the next message. Their answer comes with that of the message."""
         self._owed, self._expected = statements.request, statements.answer
 

@@ -126,7 +126,7 @@ class Lockstep:
             await self._connection.execute(UNDO)
             raise
         if commit:
-            self._socket.owe(COMMIT)
+            self._socket.defer_answer(COMMIT)
         else:
             await self._connection.execute(UNDO)
         return value

@@ -12,7 +12,7 @@ from troupe.http.intake.request import Request
 from troupe.http.oauth.redirects import OUT_OF_BAND, form_target, with_query
 from troupe.http.streaming.admission import admit, dismiss
 from troupe.http.streaming.frames import WebSocketFrames
-from troupe.http.streaming.session import End
+from troupe.http.streaming.session import StreamEnd
 from troupe.storage import oauth
 from troupe.storage.oauth import Application
 
@@ -362,7 +362,7 @@ class TestCodes:
         frames = WebSocketFrames(stage.http_context.rendered, stage.http_context.settings.base_url)
         session = await admit(stage.http_context, request, frames)
         await exchange(stage, application, code, code_verifier=VERIFIER)
-        assert session.ended is End.REVOKED
+        assert session.ended is StreamEnd.REVOKED
         dismiss(stage.http_context, session)
 
     @pytest.mark.parametrize(

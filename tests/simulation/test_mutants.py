@@ -82,10 +82,10 @@ def promises_are_not_stored(patch: Patch) -> None:
 def streams_are_told_and_not_moved(patch: Patch) -> None:
     """Rule 3: a stream shows the messages that its timeline receives, and a restart does not look for missed ones."""
 
-    async def make_up(self: HomeTimeline) -> None:
+    async def show_missed(self: HomeTimeline) -> None:
         pass
 
-    patch.setattr(HomeTimeline, "make_up", make_up)
+    patch.setattr(HomeTimeline, "show_missed", show_missed)
 
 
 def homes_register_after_loading(patch: Patch) -> None:
@@ -140,10 +140,10 @@ def deletions_are_forgotten(patch: Patch) -> None:
 def accounts_come_back_without_a_look_behind(patch: Patch) -> None:
     """An account takes its next message before others are told what its crash kept back."""
 
-    async def make_up_for(self: Outbox, address: object) -> None:
+    async def publish_pending(self: Outbox, address: object) -> None:
         pass
 
-    patch.setattr(Outbox, "make_up_for", make_up_for)
+    patch.setattr(Outbox, "publish_pending", publish_pending)
 
 
 def mutes_are_applied_before_their_commit(patch: Patch) -> None:

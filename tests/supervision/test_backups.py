@@ -444,7 +444,7 @@ def test_rows_that_are_not_those_of_the_backup_are_found(
 
     monkeypatch.setattr(restoring, "last_statements", last_statements)
     refused = restore()
-    assert (refused.exit_code, "not those of the backup, in: accounts." in refused.stderr) == (1, True)
+    assert (refused.exit_code, "differ from the backup in the tables: accounts." in refused.stderr) == (1, True)
     assert (place.parent / "new" / "restoring").exists()
 
 

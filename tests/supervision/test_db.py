@@ -211,7 +211,7 @@ def test_a_copy_that_differs_is_not_used(data: Path, bare_dsn: str, monkeypatch:
 
     monkeypatch.setattr(RunningPsql, "put", put)
     refused = run(data, "db", "move", bare_dsn)
-    assert (refused.exit_code, "not those of the database, in: accounts" in refused.stderr) == (1, True)
+    assert (refused.exit_code, "differs from the database in the tables: accounts" in refused.stderr) == (1, True)
     assert run(data, "accounts", "list").exit_code == 0, "the old one is still in use"
 
 

@@ -45,7 +45,7 @@ class Asyncpg:
 
 def test_what_is_owed_goes_before_the_next_message_once() -> None:
     blocking = BlockingSocket(asyncpg := Asyncpg())
-    blocking.owe(COMMIT)
+    blocking.defer_answer(COMMIT)
     asyncpg.ask(b"Q1")
     asyncpg.ask(b"Q2")
     assert asyncpg.sent == [REQUEST + b"Q1", b"Q2"]
@@ -55,7 +55,7 @@ def test_what_is_owed_goes_before_the_next_message_once() -> None:
 def test_its_answer_is_kept_from_asyncpg(cut: int) -> None:
     answer = ANSWER + b"first"
     blocking = BlockingSocket(asyncpg := Asyncpg(answer[:cut], answer[cut:], b"second"))
-    blocking.owe(COMMIT)
+    blocking.defer_answer(COMMIT)
     asyncpg.ask(b"Q1")
     while b"".join(asyncpg.given) != b"first":
         blocking.receive()
@@ -66,7 +66,7 @@ def test_its_answer_is_kept_from_asyncpg(cut: int) -> None:
 @pytest.mark.parametrize("answer", [b"E" + ANSWER, ANSWER[:-1]])
 def test_another_answer_is_an_error(answer: bytes) -> None:
     blocking = BlockingSocket(asyncpg := Asyncpg(answer))
-    blocking.owe(COMMIT)
+    blocking.defer_answer(COMMIT)
     asyncpg.ask(b"Q1")
     with pytest.raises(ConnectionError, match="PostgreSQL has answered"):
         blocking.receive()

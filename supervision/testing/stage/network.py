@@ -50,7 +50,7 @@ class Network:
     async def exchange(self, label: str, request: OutgoingRequest, target: RequestTarget) -> OutgoingAnswer:
         """Bring a request to its server, and the answer back. Raise Unreachable if one of them is lost."""
         faults, place = self._run.faults, f"{label}to {target.host}"
-        await self._travel()
+        await self._delay()
         now = trio.current_time()
         if faults.strikes(Fault.AWAY, place):
             self._back_at[target.host] = now + AWAY_FOR
@@ -61,13 +61,13 @@ class Network:
             self._nursery.start_soon(self._repeat, request, target, name=f"{place} again")
         reply = await self._deliver(request, target)
         self._run.note(f"is answered {reply.status} to {_named(request, target)}", place)
-        await self._travel()
+        await self._delay()
         if faults.strikes(Fault.DOUBT_DONE, place):
             raise Unreachable("the answer was lost")
         headers = {name.lower(): value for name, value in reply.headers.items()}
         return OutgoingAnswer(reply.status, headers, reply.body, target.url)
 
-    async def _travel(self) -> None:
+    async def _delay(self) -> None:
         chance = self._run.random
         await trio.sleep(chance.choice((0.0, LONGEST_WAY * chance.random())))
 

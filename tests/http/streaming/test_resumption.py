@@ -14,7 +14,7 @@ from troupe.actors.kernel import first_id_at
 from troupe.actors.kernel.resumption import MOST_KEYS, Progress, ResumptionPoint, Telling
 from troupe.actors.timelines import missed, timeline
 from troupe.actors.timelines.missed import Missed, MissedEvents, Replayable
-from troupe.http.access.streams import End
+from troupe.http.access.streams import StreamEnd
 from troupe.storage.secrets import hash_of
 
 from ...clients import Person, Stage
@@ -150,7 +150,7 @@ async def test_a_token_that_is_revoked_meanwhile_is_shown_nothing(
         with pytest.raises(ConnectionClosed) as closed:
             await stream.hear()
     assert closed.value.reason is not None
-    assert (closed.value.reason.code, closed.value.reason.reason) == End.REVOKED.value
+    assert (closed.value.reason.code, closed.value.reason.reason) == StreamEnd.REVOKED.value
     assert found == [1]
 
 

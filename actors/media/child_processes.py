@@ -44,7 +44,7 @@ def _start_nothing_else() -> None:
 
 
 # The answer is JSON of the process; the caller checks it.
-def apart(work: Callable[[], object]) -> Any:
+def in_child_process(work: Callable[[], object]) -> Any:
     """Run `work` in a copy of this process that can start nothing, and return its result as JSON brings it back.
 
     Raises FileRefused when the work does, ChildProcessError when it gave no answer.
