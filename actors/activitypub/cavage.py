@@ -48,6 +48,7 @@ def claim_of(request: ReceivedRequest, now: datetime) -> CavageClaim:
         raise SignatureRefused("the signature names no key")
     if parameters.get("algorithm", "").lower() not in ("", "rsa-sha256", "hs2019"):
         raise SignatureRefused("the algorithm of the signature is not supported")
+    # The defaults of the latest draft and of earlier ones.
     parts = parameters.get("headers", "(created)" if "created" in parameters else "date").lower().split()
     _check_parts(request, parts)
     signed_at = _checked_time(request, parts, parameters, now)
@@ -155,6 +156,7 @@ def _check_digest(request: ReceivedRequest) -> None:
 
 def _bases(request: ReceivedRequest, parts: Sequence[str], parameters: dict[str, str]) -> Iterator[bytes]:
     """Return the texts that may be signed, the one of the specification first."""
+    # Some servers sign the path without its query, or the host without its port.
     paths = dict.fromkeys((request.path, request.path.partition("?")[0]))
     host = request.headers["host"].strip()
     hosts = dict.fromkeys((host, host.partition(":")[0]))

@@ -48,7 +48,7 @@ LONGEST_DESCRIPTION = 10_000
 LONGEST_TITLE = 1_000
 LARGEST_SIDE = 65_535  # pixels
 SHORTCODE = re.compile(r":?([a-zA-Z0-9_]{2,100}):?")
-EARLIEST = datetime(2000, 1, 1, tzinfo=UTC)
+EARLIEST = datetime(2000, 1, 1, tzinfo=UTC)  # times before are errors
 LONGEST_TIME = 64  # characters
 BASE_83 = frozenset("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz#$%*+,-.:;=?@[]^_{|}~")
 DIGITS_83 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz#$%*+,-.:;=?@[]^_{|}~"

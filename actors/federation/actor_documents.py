@@ -40,7 +40,7 @@ FIELDS = 50
 FIELD_CHARACTERS = 2_047
 ALIASES = 256
 DESCRIPTION_CHARACTERS = 1_500
-EARLIEST = datetime(2000, 1, 1, tzinfo=UTC)
+EARLIEST = datetime(2000, 1, 1, tzinfo=UTC)  # times before are errors
 
 
 def is_actor(document: JsonObject) -> bool:
@@ -89,12 +89,14 @@ def profile_of(document: JsonObject, handle: Handle, now: datetime) -> RemotePro
         featured_url=own.address(document.get("featured")),
         public_key=next((key.pem for key in keys_of_actor(document)), None),
         display_name=one_line(text_of(document.get("name"), DISPLAY_NAME_CHARACTERS) or ""),
+        # HTML can't be cut anywhere: a text that is too long loses its markup.
         note=note if len(note) <= HTML_CHARACTERS else escape(plain(note))[:HTML_CHARACTERS],
         fields=_fields(document),
         avatar_remote_url=avatar[0],
         avatar_description=avatar[1],
         header_remote_url=header[0],
         header_description=header[1],
+        # `is True`, here and below: the value may be anything, such as the text "false".
         locked=document.get("manuallyApprovesFollowers") is True,
         bot=not BOTS.isdisjoint(types),
         is_group="Group" in types,

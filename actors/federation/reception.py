@@ -81,15 +81,17 @@ class Reception:
             raise MalformedDocument("the activity has no actor")
         if host_of(key_id) is None:
             raise SignatureRefused("the key's id is not a web address")
+        # Before the key is looked for: a blocked server causes no request.
         self._check_standing(actor)
         self._check_standing(key_id)
-        if await self._is_of_a_stranger_to_itself(document, actor):
+        if await self._is_by_unknown_actor(document, actor):
             return
         try:
             signer = await self._authenticate(request)
         except KeyUnavailable:
             await self._keep_unverified(request, recipient, key_id, origin)
             return
+        # Again, because the owner of the key is known only now.
         self._check_standing(signer.uri)
         count(signer.uri)
         told = request.headers.get(HEADER.lower())
@@ -112,8 +114,8 @@ class Reception:
         if standing_of(self._blocks.domains, uri).suspended:
             raise SenderSuspended
 
-    async def _is_of_a_stranger_to_itself(self, document: JsonObject, actor: str) -> bool:
-        """True if an actor who is not known here tells that it was changed or deleted, as servers do to everybody.
+    async def _is_by_unknown_actor(self, document: JsonObject, actor: str) -> bool:
+        """True if an actor who is not known here tells that it was changed or deleted, as servers tell all others.
 
         That does nothing here, so that its key need not be fetched.
         """

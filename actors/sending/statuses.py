@@ -83,8 +83,8 @@ async def send_deletion(db: Connection, account: AccountActor, status: Status) -
     """Promise to tell of the deletion of a status, or of a boost, to the servers that have got it.
 
     The status's row and those of the interactions with it are there until now. It is withdrawn from servers to which it
-    is still to be sent for the first time, but not if it was boosted or answered, or the like: a server may
-    have fetched it because of that.
+    is still to be sent for the first time, but not if it was boosted or answered, or the like: a server may have
+    fetched it because of that.
     """
     if account.user is None or not status.local:
         return []
