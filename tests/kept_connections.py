@@ -27,6 +27,7 @@ class CurrentLoop:
         def call(*args: Any, **named: Any) -> Any:
             return getattr(asyncio.get_running_loop(), name)(*args, **named)
 
+        setattr(self, name, call)  # made once
         return call
 
     def is_closed(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cached_property
 from typing import Any
 
 import h11
@@ -21,7 +22,7 @@ class Reply:
     def json(self) -> Any:
         return json.loads(self.body)
 
-    @property
+    @cached_property
     def text(self) -> str:
         return self.body.decode()
 
