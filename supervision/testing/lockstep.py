@@ -2,7 +2,8 @@
 
 A transaction blocks the whole Trio loop until it is done, with a checkpoint before and one after it. For Trio it is one
 atomic step without duration: the network's timing cannot change the schedule, and the SQL is the SQL of production.
-asyncpg runs on a private asyncio loop in the same thread. Its bytes go through `blocking_socket.py`.
+asyncpg opens its connection on a private asyncio loop in the same thread. Statements then need no loop
+(`direct_connection.py`).
 
 A simulated run is one outer transaction that is rolled back at its end, and each of its transactions is a savepoint, so
 starting from the same rows costs nothing. The price: transactions never overlap, so lock waits and serialization
@@ -12,7 +13,6 @@ to COMMIT are not checked. `now()` does not move in SQL, which therefore must no
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Generator
 from contextlib import contextmanager
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
@@ -20,6 +20,7 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 import trio
 
 from .blocking_socket import BlockingSocket, Statements
+from .direct_connection import DirectConnection, DirectLoop
 from .faults import Fault, Faults
 from .scheduler import Outside
 
@@ -59,48 +60,28 @@ class Lockstep:
     ) -> None:
         self.unavailable = unavailable
         self.doubtful = doubtful
-        self._loop = asyncio.SelectorEventLoop()
-        self._connection: Any = self.block(connecting)
-        self._prepared = self.block(self._prepare())
-        self._socket = BlockingSocket(self._connection)
+        self._loop = DirectLoop()
+        connection: Any = self.block(connecting)
+        self._prepared = self.block(_prepare(connection))
+        self._socket = BlockingSocket(connection)
+        self._loop.receive = self._socket.receive
+        self._connection = DirectConnection(connection)
         self._runs = 0
         self.transactions = 0  # so far, those included that were rolled back
 
     def block(self, work: Coroutine[object, object, T]) -> T:
-        """Run work to its end while no other task runs."""
-        with Outside():
+        """Run work of asyncio to its end while no other task runs."""
+        with Outside(), self._loop.ordinary():
             return self._loop.run_until_complete(work)
 
-    async def _prepare(self) -> list[Any]:
-        """Prepare the statements of a commit. They are closed with their objects."""
-        connection = self._connection
-        return [
-            await connection.prepare(RELEASE, name="release"),
-            await connection.prepare(SAVEPOINT, name="savepoint"),
-        ]
-
     def _at_once(self, work: Coroutine[Any, object, T]) -> T:
-        """Run statements to their end while no other task runs.
-
-        As `block`, without a task and without passes of the loop: a future of asyncpg is done when its answer has been
-        received. Two thirds of the cost of a statement was the rest of asyncio.
-        """
-        loop: Any = self._loop
-        with Outside():
-            asyncio._set_running_loop(loop)
-            try:
-                while True:
-                    awaited = work.send(None)
-                    # A future that is awaited without a task: the task would have reset this mark.
-                    awaited._asyncio_future_blocking = False
-                    while not awaited.done():
-                        self._socket.receive()
-                    while loop._ready:  # asyncpg stops the clock of the statement
-                        loop._ready.popleft()._run()
-            except StopIteration as end:
-                return end.value
-            finally:
-                asyncio._set_running_loop(None)
+        """Run statements to their end while no other task runs: each one waits for its answer in the socket."""
+        try:
+            work.send(None)
+        except StopIteration as end:
+            return end.value
+        work.close()
+        raise RuntimeError("a transaction has waited for something else than PostgreSQL")
 
     @contextmanager
     def run(self) -> Generator[None]:
@@ -145,6 +126,14 @@ class Lockstep:
     def close(self) -> None:
         self.block(self._connection.close())
         self._loop.close()
+
+
+async def _prepare(connection: Any) -> list[Any]:
+    """Prepare the statements of a commit. They are closed with their objects."""
+    return [
+        await connection.prepare(RELEASE, name="release"),
+        await connection.prepare(SAVEPOINT, name="savepoint"),
+    ]
 
 
 class LockstepDatabase:

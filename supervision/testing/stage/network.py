@@ -5,7 +5,6 @@ It takes time, and loses requests, answers and whole servers, as the plan of fau
 
 from __future__ import annotations
 
-import ssl
 from typing import Protocol
 
 import orjson
@@ -18,7 +17,7 @@ from ....actors.outgoing.targets import RequestTarget
 from ..faults import Fault
 from ..lockstep import AWAY_FOR
 from ..run import Run
-from .api import Dropped, NoEndpoint, SimulatedApi, SimulatedReply
+from .api import Dropped, NoEndpoint, SimulatedApi, SimulatedReply, no_tls
 
 LONGEST_WAY = 0.2  # seconds
 LATEST_REPEAT = 20.0  # seconds until a request arrives once more
@@ -107,7 +106,7 @@ class _SimulatedClient(OutgoingClient):
     """The client of one server: everything of it but the connections."""
 
     def __init__(self, network: Network, label: str) -> None:
-        super().__init__("simulation", tls=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT))
+        super().__init__("simulation", tls=no_tls())
         self._network_of_run = network
         self._label = label
 

@@ -1,0 +1,113 @@
+"""asyncpg's connection without asyncio: a statement waits for its answer in the socket, and not on the event loop.
+
+Two thirds of the cost of a statement were the rest: asyncio's futures and their callbacks, and the layers of asyncpg that
+look for a statement, for a time limit, and for listeners to its log. Statements, arguments and rows are still asyncpg's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from typing import Any
+
+ALL = 0  # rows that PostgreSQL is asked for
+NO_TIMEOUT = None  # PostgreSQL itself ends statements that take too long
+
+
+class DirectAnswer:
+    """The future of an answer. Who awaits it receives it.
+
+    It has the methods of `asyncio.Future` that asyncpg's protocol calls. Callbacks only stop the clock of a statement,
+    which has no time limit here.
+    """
+
+    __slots__ = ("_error", "_is_done", "_receive", "_value")
+
+    def __init__(self, receive: Callable[[], None]) -> None:
+        self._receive = receive
+        self._is_done = False
+        self._value: object = None
+        self._error: BaseException | None = None
+
+    def __await__(self) -> Generator[Any, None, Any]:
+        while not self._is_done:
+            self._receive()
+        if self._error is not None:
+            raise self._error
+        return self._value
+        yield  # makes it a generator
+
+    def add_done_callback(self, callback: Callable[..., object]) -> None:
+        """Leave the callback out."""
+
+    def done(self) -> bool:
+        return self._is_done
+
+    def cancelled(self) -> bool:
+        return False
+
+    def set_result(self, value: object) -> None:
+        self._value, self._is_done = value, True
+
+    def set_exception(self, error: BaseException) -> None:
+        self._error, self._is_done = error, True
+
+
+class DirectLoop(asyncio.SelectorEventLoop):
+    """The loop of a connection. It makes direct answers once it is told how to receive them."""
+
+    receive: Callable[[], None] | None = None
+
+    @contextmanager
+    def ordinary(self) -> Generator[None]:
+        """Make the futures of asyncio in this block, for work that runs on the loop."""
+        receive, self.receive = self.receive, None
+        try:
+            yield
+        finally:
+            self.receive = receive
+
+    # Any: asyncio promises a future of its own, which a direct answer is not.
+    def create_future(self) -> Any:
+        return super().create_future() if self.receive is None else DirectAnswer(self.receive)
+
+
+class DirectConnection:
+    """The methods of asyncpg's connection that a piece of work may use."""
+
+    # Any: the parts of asyncpg's connection are not public.
+    def __init__(self, connection: Any) -> None:
+        self._connection = connection
+        self._bind_execute = connection._protocol.bind_execute
+        self._statements: dict[str, Any] = {}
+
+    async def fetch(self, query: str, *args: object) -> list[Any]:
+        statement = self._statements.get(query) or await self._prepare(query)
+        return await self._bind_execute(statement, args, "", ALL, False, NO_TIMEOUT)
+
+    async def fetchrow(self, query: str, *args: object) -> Any:
+        statement = self._statements.get(query) or await self._prepare(query)
+        rows = await self._bind_execute(statement, args, "", 1, False, NO_TIMEOUT)
+        return rows[0] if rows else None
+
+    async def fetchval(self, query: str, *args: object) -> Any:
+        row = await self.fetchrow(query, *args)
+        return None if row is None else row[0]
+
+    async def execute(self, query: str, *args: object) -> str:
+        if not args:
+            return await self._connection.execute(query)
+        statement = self._statements.get(query) or await self._prepare(query)
+        _, status, _ = await self._bind_execute(statement, args, "", ALL, True, NO_TIMEOUT)
+        return status.decode()
+
+    async def close(self) -> None:
+        await self._connection.close()
+
+    async def _prepare(self, query: str) -> Any:
+        """Prepare a statement for good: asyncpg closes those that it has forgotten only if they are not attached."""
+        statement = await self._connection._get_statement(query, NO_TIMEOUT)
+        statement.attach()
+        self._statements[query] = statement
+        return statement
