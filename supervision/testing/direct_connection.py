@@ -1,7 +1,7 @@
 """asyncpg's connection without asyncio: a statement waits for its answer in the socket, and not on the event loop.
 
-Two thirds of the cost of a statement were the rest: asyncio's futures and their callbacks, and the layers of asyncpg that
-look for a statement, for a time limit, and for listeners to its log. Statements, arguments and rows are still asyncpg's.
+The rest cost more than the statement itself did here: the futures of asyncio with their callbacks, and the layers of
+asyncpg that look for a time limit and for listeners. Statements, arguments and rows are still those of asyncpg.
 """
 
 from __future__ import annotations

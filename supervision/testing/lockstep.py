@@ -129,7 +129,12 @@ class Lockstep:
 
 
 async def _prepare(connection: Any) -> list[Any]:
-    """Prepare the statements of a commit. They are closed with their objects."""
+    """Have PostgreSQL note nothing of single statements, and prepare those of a commit.
+
+    They are closed with their objects.
+    """
+    for name in ("track_activities", "update_process_title"):
+        await connection.execute(f"SET {name} = off")
     return [
         await connection.prepare(RELEASE, name="release"),
         await connection.prepare(SAVEPOINT, name="savepoint"),

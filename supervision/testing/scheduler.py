@@ -106,15 +106,16 @@ class Scheduler(trio.abc.Instrument):
         if not batch:
             self._look_for_deadlock()
             return
-        self._count_step()
+        self.steps += 1
+        if self.steps >= self._step_limit:
+            self._end_livelock()
         chosen = self._next_task(batch)
-        later = run_loop.GLOBAL_RUN_CONTEXT.runner.runq
         if chosen is None:
-            later.extend(batch)
+            run_loop.GLOBAL_RUN_CONTEXT.runner.runq.extend(batch)
             batch.clear()
         elif len(batch) > 1:
             batch.remove(chosen)
-            later.extend(batch)
+            run_loop.GLOBAL_RUN_CONTEXT.runner.runq.extend(batch)
             batch[:] = (chosen,)
 
     # trio.abc.Instrument
@@ -139,10 +140,12 @@ class Scheduler(trio.abc.Instrument):
             options = [self._name(task) for task in batch]
         if "" in options:
             return batch[options.index("")]  # Trio's own tasks go first and are not explored
-        stay = move_first(batch, options, self._running)
-        if self._time_is_a_choice and self._next_deadline() < inf:
-            options.append(CLOCK)
-        index = self._decide(options, stay=stay)
+        index = 0
+        if len(batch) > 1 or self._time_is_a_choice:
+            stay = move_first(batch, options, self._running)
+            if self._time_is_a_choice and self._next_deadline() < inf:
+                options.append(CLOCK)
+            index = self._decide(options, stay=stay)
         chosen = options[index]
         if chosen == CLOCK:
             self._let_time_pass()
@@ -189,13 +192,12 @@ class Scheduler(trio.abc.Instrument):
 
     # Runs that do not end by themselves
 
-    def _count_step(self) -> None:
-        self.steps += 1
+    def _end_livelock(self) -> None:
         if self.steps == self._step_limit:
             busiest = Counter(line.who for line in self.trace[-1000:]).most_common(3)
             who = ", ".join(f"{name} ({count} of the last 1000 lines)" for name, count in busiest)
             self.fail(Livelock(f"not done after {self.steps} steps and {self.clock.current_time():.0f} s; busy: {who}"))
-        elif self.steps > self._step_limit and self.steps % GRACE == 0:
+        elif self.steps % GRACE == 0:
             self._break_shields()
 
     def _look_for_deadlock(self) -> None:

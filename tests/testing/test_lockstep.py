@@ -85,6 +85,36 @@ def test_a_transaction_that_fails_is_undone_and_the_run_goes_on() -> None:
     assert play(scenario).error is None
 
 
+def test_rows_values_and_tags_are_those_of_asyncpg() -> None:
+    async def everything(db: Connection) -> None:
+        assert await db.execute("UPDATE tags SET name = $1 WHERE id = 1", "x") == "UPDATE 0"
+        assert await db.execute("LOCK TABLE tags") == "LOCK TABLE"
+        assert await db.fetchrow("SELECT id FROM tags") is None
+        assert await db.fetchval("SELECT id FROM tags") is None
+        one = await insert(db, "one")
+        assert await insert(db, "two") == one + 1
+        assert [row["id"] for row in await db.fetch("SELECT id FROM tags WHERE id = ANY($1::bigint[])", [one])] == [one]
+        assert dict(await db.fetchrow("SELECT id, name FROM tags ORDER BY id")) == {"id": one, "name": "one"}
+
+    async def scenario(run: Run) -> None:
+        await run.database.transact(everything)
+
+    assert play(scenario).error is None
+
+
+def test_a_transaction_waits_for_nothing_but_postgresql() -> None:
+    async def sleep(db: Connection) -> None:
+        await insert(db, "half")
+        await trio.sleep(1)
+
+    async def scenario(run: Run) -> None:
+        with pytest.raises(RuntimeError, match="waited for something else"):
+            await run.database.transact(sleep)
+        assert stored(run) == []
+
+    assert play(scenario).error is None
+
+
 def test_a_transaction_is_one_step() -> None:
     """No task runs between its statements; others may run before and after it."""
 
