@@ -68,7 +68,6 @@ class DirectLoop(asyncio.SelectorEventLoop):
         finally:
             self.receive = receive
 
-    # Any: asyncio promises a future of its own, which a direct answer is not.
     def create_future(self) -> Any:
         return super().create_future() if self.receive is None else DirectAnswer(self.receive)
 
@@ -76,7 +75,6 @@ class DirectLoop(asyncio.SelectorEventLoop):
 class DirectConnection:
     """The methods of asyncpg's connection that a piece of work may use."""
 
-    # Any: the parts of asyncpg's connection are not public.
     def __init__(self, connection: Any) -> None:
         self._connection = connection
         self._bind_execute = connection._protocol.bind_execute

@@ -22,6 +22,7 @@ ADAPTERS = {
     "storage/engine/pool.py": "asyncpg has no types; a call carries the result of any work",
     "storage/engine/prompt.py": "the inner parts of asyncio and trio-asyncio",
     "storage/engine/term.py": "asyncpg has no types",
+    "supervision/testing/direct_connection.py": "asyncpg has no types",
     "supervision/testing/isolation.py": "functions of Trio are replaced in its modules",
     "supervision/testing/lockstep.py": "asyncpg has no types",
 }
