@@ -1,8 +1,8 @@
 """The seed checklist's rows on streams."""
 
-import httpx
 import pytest
 
+from .. import plain_http
 from ..clients import Person, Stage
 from ..http.streaming.conftest import PATIENCE, Edge, edge
 from .rows import rows
@@ -67,7 +67,7 @@ async def test_every_stream_opens_by_its_name(edge: Edge, ada: Person, list_id: 
 )
 @rows("S219")
 async def test_what_is_no_stream_is_refused(edge: Edge, ada: Person, path: str, status: int, text: str) -> None:
-    async with httpx.AsyncClient(base_url=edge.url, timeout=PATIENCE) as client:
+    async with plain_http.async_client(base_url=edge.url, timeout=PATIENCE) as client:
         headers = {"Authorization": f"Bearer {ada.token}"}
         answer = await client.get(f"/api/v1/streaming/{path}", headers=headers)
     assert (answer.status_code, answer.json()) == (status, {"error": text})

@@ -19,6 +19,8 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.wait import WebDriverWait
 
+from .. import plain_http
+
 FLAGS = (
     "--headless",
     "--no-sandbox",
@@ -141,7 +143,7 @@ class Visitor:
     """A person whose browser knows HTML forms and cookies, and nothing else."""
 
     def __init__(self) -> None:
-        self._client = httpx.Client(trust_env=False, timeout=30)
+        self._client = plain_http.client(timeout=30)
         self.reply: httpx.Response | None = None
 
     def visit(self, url: str) -> httpx.Response:

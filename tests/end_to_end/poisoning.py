@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import httpx
-
 from troupe.storage.engine.database import Connection
 from troupe.storage.engine.embedded import embedded
 
+from .. import plain_http
 from .browser import Form
 from .patience import PATIENCE
 from .server import Person, Server
@@ -30,7 +29,7 @@ async def run(db: Connection, statements: str) -> None:
 
 def forget_password(server: Server, person: Person, request_id: str) -> None:
     """Ask on the page for a mail with a link."""
-    with httpx.Client(base_url=server.url, trust_env=False, timeout=PATIENCE) as browser:
+    with plain_http.client(base_url=server.url, timeout=PATIENCE) as browser:
         form = Form.on(browser.get("/auth/password/new").text)
         typed = form.fields | {"email": f"{person.name}@example.org"}
         sent = browser.post(form.action, data=typed, headers={"X-Request-Id": request_id})

@@ -6,9 +6,9 @@ import shutil
 import subprocess
 from pathlib import Path
 
-import httpx
 from prometheus_client.parser import text_string_to_metric_families
 
+from .. import plain_http
 from .server import Server, free_port
 
 PROMTOOL = shutil.which("promtool") or str(Path(__file__).parents[2] / ".venv" / "bin" / "promtool")
@@ -36,7 +36,7 @@ def with_metrics(server: Server) -> str:
 
 
 def text_at(address: str) -> str:
-    answer = httpx.get(f"{address}/metrics", trust_env=False, timeout=30)
+    answer = plain_http.get(f"{address}/metrics", timeout=30)
     assert answer.status_code == 200, answer.text
     assert answer.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
     return answer.text

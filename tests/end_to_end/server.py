@@ -21,6 +21,7 @@ import httpx
 
 from troupe.storage.engine.cluster import Cluster
 
+from .. import plain_http
 from ..processes import until_gone
 from . import forked
 from .apps import App, app_of
@@ -66,7 +67,7 @@ class Person:
 
     def http(self) -> httpx.AsyncClient:
         """The account in a program that speaks plain HTTP."""
-        return httpx.AsyncClient(base_url=self.url, headers=self.headers, timeout=30, trust_env=False)
+        return plain_http.async_client(base_url=self.url, headers=self.headers, timeout=30)
 
 
 class Server:

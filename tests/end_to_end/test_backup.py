@@ -15,6 +15,7 @@ from troupe.storage.engine.connect import LoneConnection
 from troupe.storage.engine.embedded import embedded
 from troupe.storage.files import COMMANDS, Folder
 
+from .. import plain_http
 from ..http.uploading import picture
 from .copies import files_of, rows_of
 from .server import Person, Server
@@ -129,7 +130,7 @@ def check_restored(copy: Server, lost: Path, backups: Path, name: str = "") -> N
 def test_a_server_at_rest_is_restored_row_by_row_and_file_by_file(own_server: Server, tmp_path: Path) -> None:
     own_server.start()
     ada, bob = own_server.people("ada", "bob")
-    with httpx.Client(base_url=own_server.url, headers=ada.headers, timeout=30, trust_env=False) as http:
+    with plain_http.client(base_url=own_server.url, headers=ada.headers, timeout=30) as http:
         sent = http.post("/api/v2/media", files={"file": ("a.png", picture(), "image/png")}).json()
         http.post("/api/v1/statuses", data={"status": f"Hello @{bob.name}", "media_ids[]": sent["id"]})
     refused = own_server.troupe("db", "move", "postgresql://nobody@db.invalid/troupe")

@@ -10,10 +10,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
-import httpx
 import pytest
 from mastodon import Mastodon, MastodonAPIError, MastodonNotFoundError, MastodonUnauthorizedError
 
+from .. import plain_http
 from ..http.uploading import animation
 from .apps import app_of
 from .browser import Visitor, query_of
@@ -72,8 +72,8 @@ def test_changes_and_the_end_of_an_account_hold_at_once(server: Server) -> None:
     assert deleted.returncode == 0, deleted.stderr
     with pytest.raises(MastodonUnauthorizedError):
         app.account_verify_credentials()
-    assert httpx.get(f"{server.url}/api/v1/statuses/{status.id}", trust_env=False).status_code == 404
-    assert httpx.get(f"{server.url}/api/v1/accounts/{status.account.id}", trust_env=False).status_code == 410
+    assert plain_http.get(f"{server.url}/api/v1/statuses/{status.id}").status_code == 404
+    assert plain_http.get(f"{server.url}/api/v1/accounts/{status.account.id}").status_code == 410
 
 
 def test_an_account_with_any_password_signs_in_by_any_address(server: Server) -> None:
@@ -97,7 +97,7 @@ def test_a_custom_emoji_is_shown_and_gone_at_once(server: Server, tmp_path: Path
     (shown,) = eventually(lambda: ada.app.status(status).emojis)
     assert (shown.shortcode, shown.visible_in_picker) == ("party", True)
     for url, kind in ((shown.url, "image/gif"), (shown.static_url, "image/webp")):
-        fetched = httpx.get(str(url))
+        fetched = plain_http.get(str(url))
         assert (fetched.status_code, fetched.headers["Content-Type"]) == (200, kind)
     assert server.troupe("emoji", "remove", "party", "--yes").returncode == 0
     eventually(lambda: not ada.app.custom_emojis())
@@ -106,13 +106,13 @@ def test_a_custom_emoji_is_shown_and_gone_at_once(server: Server, tmp_path: Path
 
 def test_terms_are_shown_and_gone_at_once(server: Server) -> None:
     url = f"{server.url}/api/v1/instance/terms_of_service"
-    assert httpx.get(url, trust_env=False).status_code == 404
+    assert plain_http.get(url).status_code == 404
     made = server.troupe("terms", "publish", "-", "--date", "2026-01-01", text="Be *kind*.")
     assert made.returncode == 0, made.stderr
-    eventually(lambda: httpx.get(url, trust_env=False).status_code == 200)
-    assert "<em>kind</em>" in httpx.get(url, trust_env=False).json()["content"]
+    eventually(lambda: plain_http.get(url).status_code == 200)
+    assert "<em>kind</em>" in plain_http.get(url).json()["content"]
     assert server.troupe("terms", "remove", "2026-01-01", "--yes").returncode == 0
-    eventually(lambda: httpx.get(url, trust_env=False).status_code == 404)
+    eventually(lambda: plain_http.get(url).status_code == 404)
 
 
 def test_a_thousand_accounts_come_in_one_go(server: Server) -> None:

@@ -9,9 +9,9 @@ import signal
 import time
 from pathlib import Path
 
-import httpx
 import pyvips
 
+from .. import plain_http
 from .crowds import FEW, MOST_CLIENTS, PATIENCE, ask, crowd, fill, postgres
 from .patience import eventually
 from .server import Server
@@ -25,7 +25,7 @@ def test_a_server_full_of_clients_keeps_what_it_needs_itself(own_server: Server)
     (ada,) = own_server.people("ada")
     with crowd(own_server, MOST_CLIENTS) as clients:
         for _ in range(40):
-            while (refused := httpx.get(f"{own_server.url}/api/v1/instance", trust_env=False)).status_code == 200:
+            while (refused := plain_http.get(f"{own_server.url}/api/v1/instance")).status_code == 200:
                 # The server has closed something of its own meanwhile, or has heard late that a client left. The next
                 # client gets its descriptor: another one takes it for good.
                 fill(own_server, clients, len(clients) + 1)
@@ -40,7 +40,7 @@ def test_a_server_full_of_clients_keeps_what_it_needs_itself(own_server: Server)
         who = "/api/v1/accounts/verify_credentials"
         eventually(lambda: ask(clients[1], who, Authorization=f"Bearer {ada.token}")[0] == 200)
     assert len(own_server.events("connections.full")) < 5
-    eventually(lambda: httpx.get(f"{own_server.url}/health", trust_env=False).status_code == 200)
+    eventually(lambda: plain_http.get(f"{own_server.url}/health").status_code == 200)
 
 
 def upload(client: http.client.HTTPConnection, token: str) -> int:

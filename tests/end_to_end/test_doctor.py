@@ -7,10 +7,10 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import httpx
 import pytest
 import trio
 
+from .. import plain_http
 from ..certificates import certificate
 from ..data_folders import copy_data, passable_folder
 from .federated import CHUNK, FederatedServer, TlsFront
@@ -130,6 +130,6 @@ def test_a_proxy_that_is_not_trusted_is_found(behind_proxy: FederatedServer) -> 
 
 
 def test_only_the_token_of_the_control_socket_shows_how_a_request_arrived(behind_proxy: FederatedServer) -> None:
-    with httpx.Client(base_url=f"http://127.0.0.1:{behind_proxy.port}", trust_env=False) as client:
+    with plain_http.client(base_url=f"http://127.0.0.1:{behind_proxy.port}") as client:
         for token in ("", "x", "x" * 43):
             assert client.get("/health", headers={"X-Troupe-Probe": token}).json() == {"status": "UP"}

@@ -5,13 +5,13 @@ The rows are stored as federation would store them.
 
 from collections.abc import Callable, Iterator
 
-import httpx
 import pytest
 
 from troupe.actors.kernel import SystemClock
 from troupe.actors.kernel.ids import LANES, Ids
 from troupe.storage.engine.embedded import embedded
 
+from .. import plain_http
 from ..supervision.foreign import Rows
 from .patience import eventually
 from .server import Person, Server
@@ -30,17 +30,17 @@ def next_id() -> Callable[[], int]:
 
 
 def status_of(person: Person, path: str) -> int:
-    return httpx.get(f"{person.url}{path}", headers=person.headers, trust_env=False).status_code
+    return plain_http.get(f"{person.url}{path}", headers=person.headers).status_code
 
 
 def authors(person: Person) -> list[str]:
     """The authors of the posts of the home timeline."""
-    answer = httpx.get(f"{person.url}/api/v1/timelines/home", headers=person.headers, trust_env=False)
+    answer = plain_http.get(f"{person.url}/api/v1/timelines/home", headers=person.headers)
     return [status["account"]["acct"] for status in answer.json()]
 
 
 def following(person: Person) -> int:
-    answer = httpx.get(f"{person.url}/api/v1/accounts/verify_credentials", headers=person.headers, trust_env=False)
+    answer = plain_http.get(f"{person.url}/api/v1/accounts/verify_credentials", headers=person.headers)
     return answer.json()["following_count"]
 
 
@@ -74,5 +74,5 @@ def test_a_merged_account_has_the_posts_and_followers_of_both(server: Server, ro
     eventually(lambda: status_of(ada, f"/api/v1/accounts/{old}") == 404)
     later = rows.status(make(), new)
     assert status_of(ada, f"/api/v1/statuses/{later}") == 200
-    relation = httpx.get(f"{ada.url}/api/v1/accounts/relationships?id[]={new}", headers=ada.headers, trust_env=False)
+    relation = plain_http.get(f"{ada.url}/api/v1/accounts/relationships?id[]={new}", headers=ada.headers)
     assert (relation.json()[0]["following"], following(ada)) == (True, 1)

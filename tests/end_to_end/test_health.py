@@ -14,6 +14,7 @@ from typing import Any
 
 import httpx
 
+from .. import plain_http
 from ..data_folders import copy_data, passable_folder
 from ..small_disks import fill, resize, small_disk
 from . import crowds
@@ -26,7 +27,7 @@ from .server import Server
 def obstacles(address: str) -> list[str] | None:
     """Return what the server names; nothing if it is ready, None if it does not answer there."""
     try:
-        answer = httpx.get(f"{address}/health/ready", trust_env=False, timeout=30)
+        answer = plain_http.get(f"{address}/health/ready", timeout=30)
     except httpx.TransportError:
         return None
     if answer.status_code == 200:
@@ -38,7 +39,7 @@ def obstacles(address: str) -> list[str] | None:
 
 
 def is_alive(address: str) -> bool:
-    return httpx.get(f"{address}/health/live", trust_env=False, timeout=30).json() == {"status": "UP"}
+    return plain_http.get(f"{address}/health/live", timeout=30).json() == {"status": "UP"}
 
 
 @contextmanager
@@ -89,7 +90,7 @@ def test_a_server_without_its_database_is_alive_and_not_ready(own_server: Server
         began = time.monotonic()
         assert obstacles(public) == ["database"]
         assert time.monotonic() - began < 5
-        assert httpx.get(f"{public}/health", trust_env=False, timeout=30).status_code == 200
+        assert plain_http.get(f"{public}/health", timeout=30).status_code == 200
     finally:
         for pid in processes:
             os.kill(pid, signal.SIGCONT)
@@ -140,7 +141,7 @@ def test_health_and_metrics_are_on_a_unix_socket_that_only_its_user_reads(own_se
     assert asked(path, "HEAD", "/health/ready") == (200, b"")
     assert asked(path, "POST", "/metrics")[0] == 405
     assert asked(path, "GET", "/api/v1/instance")[0] == 404
-    assert httpx.get(f"{own_server.url}/metrics", trust_env=False).status_code == 404
+    assert plain_http.get(f"{own_server.url}/metrics").status_code == 404
     assert own_server.stop() == 0
     assert not path.exists()
 

@@ -9,11 +9,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
 from troupe.storage.engine.connect import transact_once
 
+from .. import plain_http
 from ..mail.mailserver import MailServer
 from .locking import statuses_locked
 from .patience import PATIENCE, eventually
@@ -51,7 +51,7 @@ def test_an_actor_that_waits_for_a_lock_is_found_with_its_stack_and_released(ser
     (ada,) = server.people("ada")
     with ThreadPoolExecutor(1) as threads, statuses_locked(server):
         posted = threads.submit(
-            httpx.post, f"{ada.url}/api/v1/statuses", data={"status": "tea"}, headers=ada.headers, timeout=PATIENCE
+            plain_http.post, f"{ada.url}/api/v1/statuses", data={"status": "tea"}, headers=ada.headers, timeout=PATIENCE
         )
 
         def wedged() -> Any:
@@ -71,7 +71,7 @@ def test_an_actor_that_waits_for_a_lock_is_found_with_its_stack_and_released(ser
             0, f"The turn of {found['address']} was cancelled; the actor restarts from its rows.\n",
         )  # fmt: skip
         assert posted.result(PATIENCE).status_code == 503
-        assert httpx.get(f"{ada.url}/api/v1/preferences", headers=ada.headers, timeout=PATIENCE).status_code == 200
+        assert plain_http.get(f"{ada.url}/api/v1/preferences", headers=ada.headers, timeout=PATIENCE).status_code == 200
         again = answer(server, "actor", "show", found["address"])
         assert again["summary"]["phase"] == "ready"
         assert [crash["error"] for crash in again["crashes"]] == ["Released"]
@@ -84,7 +84,7 @@ def test_an_actor_that_keeps_the_server_busy_is_found_with_its_stack_and_broken_
     (ada,) = own_server.people("ada")
     with ThreadPoolExecutor(1) as threads:
         asked = threads.submit(
-            httpx.get, f"{ada.url}/api/v1/accounts/verify_credentials", headers=ada.headers, timeout=PATIENCE
+            plain_http.get, f"{ada.url}/api/v1/accounts/verify_credentials", headers=ada.headers, timeout=PATIENCE
         )
 
         def busy() -> Any:
@@ -101,7 +101,9 @@ def test_an_actor_that_keeps_the_server_busy_is_found_with_its_stack_and_broken_
         assert "was broken off" in released.stdout, released.stderr
         asked.result(PATIENCE)
     assert (
-        httpx.get(f"{ada.url}/api/v1/accounts/verify_credentials", headers=ada.headers, timeout=PATIENCE).status_code
+        plain_http.get(
+            f"{ada.url}/api/v1/accounts/verify_credentials", headers=ada.headers, timeout=PATIENCE
+        ).status_code
         == 200
     )
     assert [crash["error"] for crash in answer(own_server, "actor", "show", found["address"])["crashes"]] == [

@@ -11,6 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from .. import plain_http
 from ..pipes import full_pipe
 from .forked import ForkedProcess
 from .server import START, STOP, Server
@@ -35,8 +36,8 @@ def unread(own_server: Server, pipe: tuple[int, int]) -> Iterator[ForkedProcess]
         )  # fmt: skip
     os.close(pipe[1])
     try:
-        transport = httpx.HTTPTransport(retries=0)
-        with httpx.Client(base_url=own_server.url, trust_env=False, transport=transport) as client:
+        transport = httpx.HTTPTransport(verify=plain_http.NO_AUTHORITY, retries=0)
+        with plain_http.client(base_url=own_server.url, transport=transport) as client:
             wait_until_it_answers(client, process)
         yield process
     finally:

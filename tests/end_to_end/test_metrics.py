@@ -9,13 +9,13 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 import yaml
 
 from troupe.storage.engine.connect import connect, run
 from troupe.storage.engine.embedded import embedded
 
+from .. import plain_http
 from ..data_folders import copy_data
 from ..mail.mailserver import HOST, MailServer
 from .conftest import made
@@ -43,7 +43,7 @@ def watched(prepared: Path) -> Iterator[tuple[Server, str]]:
 
 
 def get(server: Server, path: str, **headers: str) -> int:
-    return httpx.get(f"{server.url}{path}", headers=headers, trust_env=False).status_code
+    return plain_http.get(f"{server.url}{path}", headers=headers).status_code
 
 
 def used(server: Server) -> None:
@@ -128,7 +128,7 @@ def test_streams_and_their_events_are_counted(watched: tuple[Server, str]) -> No
     before = scrape(address)
     (ada,) = server.people("ada")
     with (
-        httpx.Client(base_url=server.url, headers=ada.headers, trust_env=False, timeout=30) as client,
+        plain_http.client(base_url=server.url, headers=ada.headers, timeout=30) as client,
         client.stream("GET", "/api/v1/streaming/user") as stream,
     ):
         assert stream.status_code == 200
@@ -148,7 +148,7 @@ def test_a_stream_that_is_cut_is_counted_by_its_reason(watched: tuple[Server, st
     server, address = watched
     (ada,) = server.people("ada")
     before = scrape(address).of("troupe_streams_ended_total", reason="revoked")
-    with httpx.stream("GET", f"{server.url}/api/v1/streaming/user", headers=ada.headers, trust_env=False) as stream:
+    with plain_http.stream("GET", f"{server.url}/api/v1/streaming/user", headers=ada.headers) as stream:
         assert stream.status_code == 200
         assert server.troupe("tokens", "revoke", ada.name, "--all", "--yes").returncode == 0
         for _ in stream.iter_bytes():

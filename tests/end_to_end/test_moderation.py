@@ -8,10 +8,10 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import httpx
 import pytest
 from mastodon import MastodonAPIError, MastodonNotFoundError
 
+from .. import plain_http
 from ..mail.mailserver import MailServer
 from .browser import Visitor
 from .patience import eventually
@@ -44,13 +44,13 @@ def profile(viewer: Person, of: Person) -> int:
 
 
 def status_code(viewer: Person, path: str) -> int:
-    return httpx.get(f"{viewer.url}{path}", headers=viewer.headers, trust_env=False).status_code
+    return plain_http.get(f"{viewer.url}{path}", headers=viewer.headers).status_code
 
 
 def stream(person: Person) -> Iterator[str]:
     """The lines of a person's stream until the server ends it."""
     path = f"{person.url}/api/v1/streaming/user"
-    with httpx.stream("GET", path, headers=person.headers, trust_env=False, timeout=30) as opened:
+    with plain_http.stream("GET", path, headers=person.headers, timeout=30) as opened:
         assert opened.status_code == 200
         yield "opened"
         yield from opened.iter_lines()
@@ -168,7 +168,7 @@ def test_a_day_of_moderation(open_server: Server, post: MailServer, box: Mailbox
     assert bob.app.account_search(spam.name) == []
 
     # The audit log has it all, with names.
-    asked = httpx.get(f"{server.url}/api/v1/admin/audit_log", headers=admin.headers, trust_env=False, timeout=30)
+    asked = plain_http.get(f"{server.url}/api/v1/admin/audit_log", headers=admin.headers, timeout=30)
     acts = {(one["actor"]["name"], one["action"]) for one in asked.json()}
     assert {
         (mod.name, "none"), (mod.name, "silence"), (mod.name, "suspend"), (mod.name, "enable"),

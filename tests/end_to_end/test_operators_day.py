@@ -16,7 +16,6 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 from mastodon import MastodonAPIError, MastodonServiceUnavailableError
 from selenium.webdriver.common.by import By
@@ -25,6 +24,7 @@ from selenium.webdriver.support.select import Select
 from troupe.storage.engine.connect import connect, transact_once
 from troupe.storage.engine.embedded import embedded
 
+from .. import plain_http
 from ..http.uploading import picture
 from ..mail.mailserver import MailServer
 from ..small_disks import fill, small_disk
@@ -157,7 +157,7 @@ def a_poisoned_message_is_found_and_replayed(day: Day) -> None:
 def a_request_is_followed(day: Day) -> None:
     day.eve.app.account_follow(day.ada.id)
     day.eve.app.timeline_home()
-    with httpx.Client(base_url=day.server.url, headers=day.ada.headers, trust_env=False, timeout=30) as http:
+    with plain_http.client(base_url=day.server.url, headers=day.ada.headers, timeout=30) as http:
         sent = http.post("/api/v1/statuses", data={"status": f"hello @{day.eve.name}"})
     id = sent.headers["X-Request-Id"]
     (request,) = day.told("request", id)["steps"]
@@ -187,7 +187,7 @@ def a_report_ends_with_a_suspension(day: Day) -> None:
     assert "Done." in text_of(window)
     with pytest.raises(MastodonAPIError, match="login is currently disabled"):
         day.eve.app.account_verify_credentials()
-    assert httpx.get(f"{server.url}/api/v1/statuses/{spam.id}", trust_env=False).status_code == 404
+    assert plain_http.get(f"{server.url}/api/v1/statuses/{spam.id}").status_code == 404
     acts = [(act["actor"], act["action"], act["target"]) for act in day.told("audit")]
     assert acts[:2] == [("olga", "suspend", day.eve.name), ("olga", "assign", day.eve.name)]
 
@@ -198,9 +198,9 @@ def the_disk_fills_and_is_freed(day: Day) -> None:
     with pytest.raises(MastodonServiceUnavailableError):
         day.ada.app.media_post(BytesIO(picture()), "image/png")
     eventually(lambda: "low=['media']" in day.troupe("tree"))
-    assert httpx.get(f"{day.server.url}/health/ready", trust_env=False).status_code == 503
+    assert plain_http.get(f"{day.server.url}/health/ready").status_code == 503
     full.unlink()
-    eventually(lambda: httpx.get(f"{day.server.url}/health/ready", trust_env=False).status_code == 200)
+    eventually(lambda: plain_http.get(f"{day.server.url}/health/ready").status_code == 200)
     sent = day.ada.app.media_post(BytesIO(picture()), "image/png")
     day.ada.app.status_post("with a picture", media_ids=[sent.id])
 
@@ -217,7 +217,7 @@ def the_disk_is_lost_and_the_backup_restored(
     server.start()
     posts = day.ada.app.account_statuses(day.ada.id)
     assert posts[0].content == "<p>with a picture</p>"
-    shown = httpx.get(posts[0].media_attachments[0].url, trust_env=False)
+    shown = plain_http.get(posts[0].media_attachments[0].url)
     assert (shown.status_code, shown.headers["Content-Type"]) == (200, "image/png")
     new = attempt(day.ada.app, "as if nothing had been")
     assert int(new.id) > int(str(posts[0].id))

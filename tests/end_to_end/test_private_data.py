@@ -5,10 +5,10 @@ import os
 import stat
 from pathlib import Path
 
-import httpx
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
+from .. import plain_http
 from .server import Server
 
 NO_DATABASE = 69
@@ -36,7 +36,7 @@ def test_the_push_key_of_an_earlier_version_moves_out_of_the_data_folder(own_ser
     key, file = ec.generate_private_key(ec.SECP256R1()), own_server.data / "vapid.pem"
     file.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
     own_server.start()
-    shown = httpx.get(f"{own_server.url}/api/v2/instance", trust_env=False).json()["configuration"]["vapid"]
+    shown = plain_http.get(f"{own_server.url}/api/v2/instance").json()["configuration"]["vapid"]
     point = key.public_key().public_bytes(Encoding.X962, PublicFormat.UncompressedPoint)
     assert shown["public_key"] == base64.urlsafe_b64encode(point).decode().rstrip("=")
     assert not file.exists()

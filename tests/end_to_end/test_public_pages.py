@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 from itertools import product
 from typing import Any
 
-import httpx
 import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.wait import WebDriverWait
@@ -17,6 +16,7 @@ from troupe.storage.engine.database import Connection
 from troupe.storage.engine.embedded import embedded
 from troupe.storage.preview_cards import CardFacts
 
+from .. import plain_http
 from ..http.uploading import animation
 from .browser import DESK, FITS, PATIENCE, PHONE, POLL, Chrome, show, show_as_usual, text_of
 from .server import Person, Server
@@ -100,7 +100,7 @@ def paths(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 
 def send(person: Person, path: str, method: str = "POST", **form: Any) -> Any:
-    reply = httpx.request(method, person.url + path, json=form, headers=person.headers, trust_env=False, timeout=30)
+    reply = plain_http.request(method, person.url + path, json=form, headers=person.headers, timeout=30)
     assert reply.status_code == 200, reply.text
     return reply.json()
 
@@ -131,10 +131,10 @@ def write_with_card(server: Server, author: Person) -> Any:
 
 def upload(person: Person) -> str:
     """A picture: the one of an account that has none, from the server itself."""
-    drawn = httpx.get(f"{person.url}/avatars/original/abcd.png", trust_env=False).content
-    reply = httpx.post(
+    drawn = plain_http.get(f"{person.url}/avatars/original/abcd.png").content
+    reply = plain_http.post(
         f"{person.url}/api/v2/media", files={"file": ("a.png", drawn, "image/png")}, data={"description": "a pattern"},
-        headers=person.headers, trust_env=False, timeout=60,
+        headers=person.headers, timeout=60,
     )  # fmt: skip
     assert reply.status_code == 200, reply.text
     return reply.json()["id"]
@@ -191,7 +191,7 @@ def test_cards_and_emoji_are_seen(server: Server, paths: dict[str, str], chrome:
 
 def test_another_site_shows_a_post_in_a_frame(server: Server, paths: dict[str, str], chrome: Chrome) -> None:
     url = server.url + paths["embedded"].removesuffix("/embed")
-    html = httpx.get(f"{server.url}/api/oembed", params={"url": url}, trust_env=False).json()["html"]
+    html = plain_http.get(f"{server.url}/api/oembed", params={"url": url}).json()["html"]
     chrome.get(server.url.replace("localhost", "127.0.0.1") + "/robots.txt")  # another origin, to the browser
     chrome.execute_script("document.body.innerHTML = arguments[0]", html)
     chrome.switch_to.frame(chrome.find_element(By.TAG_NAME, "iframe"))

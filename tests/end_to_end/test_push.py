@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 from selenium.webdriver.support.wait import WebDriverWait
 
+from .. import plain_http
 from .browser import PATIENCE, Chrome, chromium
 from .pushing import Mailbox, mailbox
 from .server import Person, Server
@@ -52,9 +52,7 @@ def written(data: bytes) -> str:
 def subscribe(person: Person, endpoint: str, keys: dict[str, str]) -> Any:
     subscription = {"endpoint": endpoint, "keys": keys, "standard": True}
     wanted = {"subscription": subscription, "data": {"alerts": {"mention": True}}}
-    made = httpx.post(
-        f"{person.url}/api/v1/push/subscription", json=wanted, headers=person.headers, trust_env=False, timeout=30
-    )
+    made = plain_http.post(f"{person.url}/api/v1/push/subscription", json=wanted, headers=person.headers, timeout=30)
     assert made.status_code == 200, made.text
     return made.json()
 

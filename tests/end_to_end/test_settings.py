@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import httpx
 import pytest
 from pyotp.totp import TOTP
 from selenium.webdriver.common.by import By
 
+from .. import plain_http
 from ..mail.mailserver import MailServer
 from .browser import DESK, FITS, PHONE, Chrome, fill, press, show, sign_in, text_of
 from .server import PASSWORD, Server
@@ -139,7 +139,7 @@ def _change_password(window: Chrome, look: Look) -> None:
 def _download(window: Chrome, address: str) -> str:
     """Return a file as the browser gets it, with its cookies."""
     cookies = {one["name"]: one["value"] for one in window.get_cookies()}
-    return httpx.get(address, cookies=cookies, trust_env=False).text
+    return plain_http.get(address, cookies=cookies).text
 
 
 def _import(window: Chrome, look: Look, folder: Path) -> None:

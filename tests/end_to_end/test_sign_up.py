@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import httpx
 import pytest
 from mastodon import MastodonAPIError, MastodonUnauthorizedError
 from selenium.webdriver.common.by import By
 
+from .. import plain_http
 from ..mail.mailserver import MailServer
 from ..waiting import PATIENCE
 from .apps import registered_app
@@ -61,7 +61,7 @@ def test_a_client_app_signs_a_user_up(open_server: Server, post: MailServer) -> 
     post.receive("eve@example.org")  # one that is still on its way would be replaced
     app.email_resend_confirmation()
     post.receive("eve@example.org", 2)
-    answer = httpx.get(link_to(post, "eve@example.org"), trust_env=False)
+    answer = plain_http.get(link_to(post, "eve@example.org"))
     assert (answer.status_code, answer.headers["location"]) == (302, CALLBACK)
     with pytest.raises(MastodonAPIError, match="pending approval"):
         app.account_verify_credentials()
@@ -82,7 +82,7 @@ def test_who_is_rejected_is_gone_and_the_name_is_free(open_server: Server, post:
         assert open_server.troupe("accounts", "reject", "mallory", "--yes").stdout == "Rejected @mallory\n"
         with pytest.raises(MastodonUnauthorizedError):
             app.account_verify_credentials()
-        assert httpx.get(link, trust_env=False).status_code == 404, number
+        assert plain_http.get(link).status_code == 404, number
 
 
 def test_a_person_signs_up_on_the_page(open_server: Server, post: MailServer, window: Chrome) -> None:
@@ -124,7 +124,7 @@ def test_a_person_signs_up_on_the_page(open_server: Server, post: MailServer, wi
 
 def test_a_choice_of_registrations_holds_on_the_running_server(open_server: Server) -> None:
     def told() -> tuple[bool, bool]:
-        shown = httpx.get(f"{open_server.url}/api/v2/instance", trust_env=False).json()["registrations"]
+        shown = plain_http.get(f"{open_server.url}/api/v2/instance").json()["registrations"]
         return shown["enabled"], shown["approval_required"]
 
     choices = {
@@ -146,7 +146,7 @@ def test_without_a_mail_server_the_log_says_that_sign_ups_are_closed(own_server:
     own_server.start()
     (record,) = own_server.events("registrations.closed")
     assert record["level"] == "warning"
-    assert httpx.get(f"{own_server.url}/api/v1/instance", trust_env=False).json()["registrations"] is False
+    assert plain_http.get(f"{own_server.url}/api/v1/instance").json()["registrations"] is False
     assert own_server.troupe("settings", "set", "registrations", "closed").returncode == 0
     assert own_server.stop() == 0
     own_server.start()

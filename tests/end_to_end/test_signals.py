@@ -12,7 +12,6 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
-import httpx
 import pytest
 
 from troupe.storage.engine.cluster import Cluster, locked
@@ -20,6 +19,7 @@ from troupe.storage.engine.connect import transact_once
 from troupe.storage.engine.database import Connection
 from troupe.supervision.signals import ECHO_SECONDS
 
+from .. import plain_http
 from ..data_folders import copy_data
 from ..processes import processes_of, until_gone
 from .conftest import made
@@ -240,7 +240,7 @@ def a_request_that_hangs(server: Server) -> Generator[Callable[[], None]]:
     (ada,) = server.people("ada")
     with ThreadPoolExecutor(1) as threads, statuses_locked(server) as release:
         dsn = database(server)
-        post = partial(httpx.post, data={"status": "x"}, headers=ada.headers, timeout=GRACE)
+        post = partial(plain_http.post, data={"status": "x"}, headers=ada.headers, timeout=GRACE)
         posted = threads.submit(post, f"{server.url}/api/v1/statuses")
         until(lambda _: transact_once(dsn, waits_for_a_lock), server)
         assert not posted.done()

@@ -1,10 +1,10 @@
 """A member of staff handles a report in Chromium with the keyboard alone; the pages fit narrow and wide windows."""
 
-import httpx
 import pytest
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.wait import WebDriverWait
 
+from .. import plain_http
 from .browser import DESK, FITS, PATIENCE, PHONE, POLL, Chrome, show, sign_in, text_of
 from .server import PASSWORD, Server
 
@@ -106,9 +106,11 @@ def follow(browser: Chrome, words: str) -> None:
 def report(server: Server) -> str:
     """Have a post reported. Return the report's id."""
     bob, eve = server.people("kbob", "keve")
-    post = httpx.post(f"{server.url}/api/v1/statuses", headers=eve.headers, json={"status": "Buy pills"}, timeout=30)
+    post = plain_http.post(
+        f"{server.url}/api/v1/statuses", headers=eve.headers, json={"status": "Buy pills"}, timeout=30
+    )
     form = {"account_id": eve.id, "status_ids": [post.json()["id"]], "comment": "Spam", "category": "spam"}
-    made = httpx.post(f"{server.url}/api/v1/reports", headers=bob.headers, json=form, timeout=30)
+    made = plain_http.post(f"{server.url}/api/v1/reports", headers=bob.headers, json=form, timeout=30)
     assert made.status_code == 200, made.text
     return made.json()["id"]
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import httpx
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
+from .. import plain_http
 from .collecting import Collector, collector
 from .patience import eventually
 from .server import Server
@@ -17,7 +17,7 @@ def test_a_post_is_one_trace_through_request_turns_and_transactions(own_server: 
         own_server.settings |= sent_to(collected)
         own_server.start()
         (ada,) = own_server.people("ada")
-        with httpx.Client(base_url=own_server.url, headers=ada.headers, trust_env=False) as client:
+        with plain_http.client(base_url=own_server.url, headers=ada.headers) as client:
             assert client.get("/api/v1/timelines/home").status_code == 200
             headers = {"traceparent": f"00-{TRACE}-{CALLER}-01"}
             assert client.post("/api/v1/statuses", json={"status": "Hello"}, headers=headers).status_code == 200
@@ -37,7 +37,7 @@ def test_the_last_spans_are_sent_at_the_end(own_server: Server) -> None:
     with collector() as collected:
         own_server.settings |= sent_to(collected) | {"OTEL_BSP_SCHEDULE_DELAY": "600000"}
         own_server.start()
-        assert httpx.get(f"{own_server.url}/about", trust_env=False).status_code == 200
+        assert plain_http.get(f"{own_server.url}/about").status_code == 200
         assert collected.spans == []
         assert own_server.stop() == 0, own_server.log
         assert "GET /about" in {span.name for span in collected.spans}

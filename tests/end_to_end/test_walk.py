@@ -11,6 +11,7 @@ import httpx
 import pytest
 from mastodon import MastodonAPIError, MastodonNotFoundError, MastodonUnauthorizedError, StreamListener
 
+from .. import plain_http
 from .apps import App, app_of, registered_app
 from .browser import Chrome, Visitor, press, query_of, sign_in
 from .server import PASSWORD, Person, Server, follow
@@ -70,7 +71,7 @@ def exchanged(app: App, code: str, **proof: str) -> httpx.Response:
     """The answer to a code. (Mastodon.py knows no PKCE.)"""
     client = {"client_id": app.client_id, "client_secret": app.client_secret, "redirect_uri": OUT_OF_BAND}
     form = {"grant_type": "authorization_code", "code": code} | client | proof
-    return httpx.post(f"{app.api_base_url}/oauth/token", data=form, trust_env=False)
+    return plain_http.post(f"{app.api_base_url}/oauth/token", data=form)
 
 
 def test_a_revoked_token_is_worth_nothing(server: Server, app: App) -> None:

@@ -3,11 +3,11 @@
 import re
 from typing import Any
 
-import httpx
 import pytest
 
 from troupe.http.access.rates import CONFIRMATIONS_OF_USER, FAILED_SIGN_INS
 
+from .. import plain_http
 from ..clients import PASSWORD, Person, Stage
 from .settling import SIGN_IN, Browser, form_token, is_signed_out, link_in, problems, signed_in
 
@@ -48,7 +48,7 @@ class TestSigningIn:
     @pytest.mark.parametrize("cookie", [b"troupe_session=\xe9", b"other=\xff; troupe_session=x", b"\xfe", b'"\\377'])
     async def test_a_cookie_that_is_no_text_is_as_none(self, stage: Stage, port: int, cookie: bytes) -> None:
         """Another program on this host may have set it."""
-        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", headers={b"Cookie": cookie}) as browser:
+        async with plain_http.async_client(base_url=f"http://127.0.0.1:{port}", headers={b"Cookie": cookie}) as browser:
             assert (await browser.get("/settings")).status_code == 302
             assert (await browser.get(SIGN_IN)).status_code == 200
 

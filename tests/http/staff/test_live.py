@@ -10,6 +10,7 @@ import trio
 from troupe.http.access.live_pages import MOST_OPEN
 from troupe.http.staff import live
 
+from ... import plain_http
 from ...clients import Stage
 from ..serving import serving
 from ..settling import Browser
@@ -34,7 +35,7 @@ async def cookie_of(stage: Stage, role: str) -> str:
 
 @asynccontextmanager
 async def listening(port: int, cookie: str, path: str = "/admin/live") -> AsyncGenerator[httpx.Response]:
-    client = httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", headers={"Cookie": cookie}, timeout=PATIENCE)
+    client = plain_http.async_client(base_url=f"http://127.0.0.1:{port}", headers={"Cookie": cookie}, timeout=PATIENCE)
     async with client, client.stream("GET", path) as answer:
         yield answer
 

@@ -15,6 +15,7 @@ from trio_websocket import ConnectionClosed, WebSocketConnection, open_websocket
 from troupe.http.server import deadlines
 from troupe.http.server.listener import bind, serve
 
+from ... import plain_http
 from ...clients import Person, Stage
 from ...waiting import until
 
@@ -144,7 +145,7 @@ class Edge:
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         headers |= {"Last-Event-ID": since} if since else {}
         async with (
-            httpx.AsyncClient(base_url=self.url, timeout=PATIENCE) as client,
+            plain_http.async_client(base_url=self.url, timeout=PATIENCE) as client,
             client.stream("GET", f"/api/v1/streaming/{path}", headers=headers) as response,
         ):
             assert response.status_code == 200, await response.aread()

@@ -1,11 +1,11 @@
 """Streams of a user who may not sign in any more end at once; quotes of a suspended account are hidden."""
 
-import httpx
 import pytest
 from trio_websocket import ConnectionRejected
 
 from troupe.actors.commands.moderation import Action
 
+from ... import plain_http
 from ...clients import Person, Stage
 from .. import moderating
 from .conftest import Edge
@@ -28,7 +28,7 @@ async def test_its_streams_end(edge: Edge, stage: Stage, ada: Person, bob: Perso
             async with edge.socket("?stream=user", ada.token):
                 pass
         assert refused.value.status_code == 403
-        async with httpx.AsyncClient(base_url=edge.url) as client:
+        async with plain_http.async_client(base_url=edge.url) as client:
             answer = await client.get(f"/api/v1/streaming/user?access_token={ada.token}")
         assert (answer.status_code, answer.json()) == (403, {"error": "Your login is currently disabled"})
     await edge.quiet()

@@ -2,11 +2,11 @@
 
 import json
 
-import httpx
 import pytest
 
 from troupe.http.streaming import sse
 
+from ... import plain_http
 from ...clients import Person, Stage
 from .conftest import PATIENCE, Edge
 
@@ -111,13 +111,13 @@ async def test_a_failed_actor_ends_the_stream(edge: Edge, stage: Stage, ada: Per
 
 
 async def test_a_tag_that_nothing_can_have_is_refused(edge: Edge) -> None:
-    async with httpx.AsyncClient(base_url=edge.url, timeout=PATIENCE) as client:
+    async with plain_http.async_client(base_url=edge.url, timeout=PATIENCE) as client:
         refused = await client.get("/api/v1/streaming/hashtag", params={"tag": "x" * 5_000})
     assert (refused.status_code, refused.json()) == (400, {"error": "The tag name is too long"})
 
 
 async def test_a_head_says_what_the_stream_would_and_opens_none(edge: Edge, ada: Person) -> None:
-    async with httpx.AsyncClient(base_url=edge.url, timeout=PATIENCE) as client:
+    async with plain_http.async_client(base_url=edge.url, timeout=PATIENCE) as client:
         opened = await client.head(f"/api/v1/streaming/user?access_token={ada.token}")
         refused = await client.head("/api/v1/streaming/user")
     assert (opened.status_code, opened.headers["content-type"]) == (200, "text/event-stream")
