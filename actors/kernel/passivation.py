@@ -86,6 +86,7 @@ class Passivation:
         end = perf_counter() + SLICE
         busy: list[Cell] = []
         looks = 0
+        # In simulation the number of looks alone is the bound: real time would not replay.
         while self._is_due(now) and looks < LOOKS and (self._simulated or looks == 0 or perf_counter() < end):
             looks += 1
             self._look_at_top(busy)
