@@ -6,7 +6,6 @@ document another meaning for a reader that expands it (`@graph`, `@included`, `@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, TypeGuard
 from urllib.parse import urlsplit
 
@@ -131,20 +130,12 @@ def same_host(one: str, other: str) -> bool:
 
 
 def _check(document: JsonObject) -> None:
-    for depth, value in _walk(document):
-        if depth > DEEPEST:
-            raise MalformedDocument("the document is nested too deeply")
-        if is_object(value) and RESHAPING & value.keys():
+    """Look through all objects and lists, one depth after the other, without recursion."""
+    outer: list[Any] = [document]  # objects and lists with any values in them
+    for _ in range(DEEPEST):
+        if any(RESHAPING & one.keys() for one in outer if is_object(one)):
             raise MalformedDocument("the document reshapes JSON-LD")
-
-
-def _walk(value: object) -> Iterator[tuple[int, object]]:
-    """Return all values with their depths, without recursion."""
-    waiting: list[tuple[int, object]] = [(0, value)]
-    while waiting:
-        depth, value = waiting.pop()
-        yield depth, value
-        if is_object(value):
-            waiting += [(depth + 1, one) for one in value.values()]
-        elif is_list(value):
-            waiting += [(depth + 1, one) for one in value]
+        values = (value for one in outer for value in (one.values() if is_object(one) else one))
+        outer = [value for value in values if isinstance(value, dict | list)]
+    if any(outer):  # they may be there, but not hold anything
+        raise MalformedDocument("the document is nested too deeply")
