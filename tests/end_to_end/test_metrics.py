@@ -233,6 +233,7 @@ def test_mails_are_counted_by_their_result(post: MailServer, prepared: Path) -> 
         server.settings |= {"TROUPE_SMTP_HOST": HOST, "TROUPE_SMTP_PORT": str(post.port), "TROUPE_SMTP_TLS": "none"}
         server.start()
         do(server, NOTICE, WAKE)
+        assert post.receive("ada@example.org").body
         eventually(lambda: scrape(address).of("troupe_mails_total", result="sent") == 1)
         assert scrape(address).of("troupe_outbox_tries_total", effect="notice", result="done") == 1
         assert server.stop() == 0
