@@ -84,6 +84,16 @@ def test_a_mute_is_changed_by_a_repeat_and_ends_by_its_time(stage: Stage) -> Non
     assert stage(relations.relations, ada.id).muting == {}
 
 
+def test_the_terms_of_each_mute_are_its_own(stage: Stage) -> None:
+    ada, bob, cyd = stage.account("ada"), stage.account("bob"), stage.account("cyd")
+    end = stage.later(60)
+    stage(mutes.insert_mute, new_id(), ada.id, bob.id, stage.now, hide_notifications=False, expires_at=end)
+    stage(mutes.insert_mute, new_id(), ada.id, cyd.id, stage.now)
+    stage(mutes.insert_mute, new_id(), bob.id, ada.id, stage.now)
+    assert stage(relations.relations, ada.id).muting == {bob.id: (False, end), cyd.id: (True, None)}
+    assert stage(relations.relations, cyd.id).muting == {}
+
+
 def test_an_ended_follow_leaves_the_lists(stage: Stage) -> None:
     ada, bob = stage.account("ada"), stage.account("bob")
     stage.follow(ada, bob)
