@@ -10,7 +10,6 @@ import pytest
 from ..http.conftest import (
     ada,
     bob,
-    cheap_passwords,
     connections,
     fast_path,
     media_store,
@@ -23,7 +22,6 @@ from .peer import ForeignServer, foreign_server
 __all__ = [
     "ada",
     "bob",
-    "cheap_passwords",
     "connections",
     "fast_path",
     "media_store",

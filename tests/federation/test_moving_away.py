@@ -18,8 +18,6 @@ from .delivering import HOME, act, take
 from .finding import until_done
 from .peer import ForeignServer
 
-pytestmark = pytest.mark.usefixtures("cheap_passwords")
-
 PAGE = "/settings/move"
 ADA = f"{HOME}/users/ada"
 MOVED = """

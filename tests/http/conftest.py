@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 import trio
-from argon2 import PasswordHasher
 
 from troupe.actors import relay
 from troupe.actors.effects.mail import MAIL
@@ -37,9 +36,8 @@ from troupe.supervision.media_folders import media_folder
 from troupe.supervision.queues import inbox_queue, preview_queue, push_queue, refresh_queue
 from troupe.supervision.translation import translator_of
 
-from .. import clients
 from ..buckets import new_bucket
-from ..clients import STAFF, Client, Letterbox, Person, Stage
+from ..clients import CHEAP, STAFF, Client, Letterbox, Person, Stage
 from ..kept_connections import Loan
 from ..made_media import MadeMedia
 from ..previews.site import Site, site
@@ -148,6 +146,8 @@ async def stage(
 
     monkeypatch.setattr(relay, "GATHER", BETWEEN_ROUNDS)
     monkeypatch.setattr(Cleaning, "run", _rest)
+    monkeypatch.setattr(passwords, "HASHER", CHEAP)
+    monkeypatch.setattr(passwords, "COST", CHEAP.time_cost * CHEAP.memory_cost)
     clock = SystemClock()
     ids, runtime = Ids(clock), Runtime(record=record, chance=lambda: 0.5, unavailable=(Unavailable,))
     options.setdefault("link_previews", False)
@@ -216,15 +216,6 @@ async def _no_answer(domain: str, network: str) -> MailServers:
 async def _elsewhere(host: str, port: int) -> Sequence[str]:
     """Look names up without a network. Test hosts, and names that begin with `inside`, lead to this machine."""
     return ["127.0.0.1" if host.startswith("inside") or host.endswith(".test") else "93.184.216.34"]
-
-
-@pytest.fixture
-def cheap_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have passwords hashed with the least work, for tests that try many."""
-    cheap = PasswordHasher(time_cost=1, memory_cost=passwords.SMALLEST_MEMORY, parallelism=1)
-    monkeypatch.setattr(passwords, "HASHER", cheap)
-    monkeypatch.setattr(passwords, "COST", cheap.time_cost * cheap.memory_cost)
-    monkeypatch.setattr(clients, "PASSWORD_HASH", cheap.hash(clients.PASSWORD))
 
 
 def _secrets() -> Callable[[], str]:

@@ -11,8 +11,6 @@ from ..clients import PASSWORD, Person, Stage
 from .settling import Browser, form_token, is_signed_out, problems, signed_in, turned_on
 from .uploading import picture, uploaded
 
-pytestmark = pytest.mark.usefixtures("cheap_passwords")
-
 PAGE = "/settings/delete"
 KINDS = ("statuses WHERE deleted_at IS NULL AND", "follows WHERE", "favourites WHERE", "bookmarks WHERE", "lists WHERE")
 

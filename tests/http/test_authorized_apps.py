@@ -5,8 +5,6 @@ import pytest
 from ..clients import Person, Stage
 from .settling import Browser, form_token, is_signed_out, signed_in
 
-pytestmark = pytest.mark.usefixtures("cheap_passwords")
-
 PAGE = "/settings/applications"
 ME = "/api/v1/accounts/verify_credentials"
 

@@ -5,8 +5,6 @@ import pytest
 from ..clients import PASSWORD, Person, Stage
 from .settling import Browser, form_token, link_in, problems, signed_in
 
-pytestmark = pytest.mark.usefixtures("cheap_passwords")
-
 PAGE, LINK = "/settings/email", "/auth/email"
 NEW = "new@example.org"
 

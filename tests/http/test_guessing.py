@@ -12,8 +12,6 @@ from troupe.storage.oauth import Application
 from ..clients import PASSWORD, Person, Reply, Stage
 from .signing_in import CALLBACK, SECRET, asked, hidden
 
-pytestmark = pytest.mark.usefixtures("cheap_passwords")
-
 AT_HOME, ELSEWHERE = "192.0.2.1", "198.51.100.{}"
 SPELLINGS = ("bob", "@bob", "@@bob", " bob ", "BOB", "@BoB", "bob@example.org", "BOB@Example.ORG", "@bob@example.org")
 

@@ -14,8 +14,6 @@ from troupe.http.settings import exports
 from ..clients import Client, Person, Reply, Stage
 from .settling import SIGN_IN, Browser, form_token, is_signed_out, signed_in
 
-pytestmark = pytest.mark.usefixtures("cheap_passwords")
-
 PAGE = "/settings/import"
 FOLLOWING = "/settings/exports/following_accounts.csv"
 HEADING = "Account address,Show boosts,Notify on new posts,Languages\n"

@@ -494,7 +494,6 @@ class TestLimited:
     def options(self) -> dict[str, object]:
         return {"rate_limits": True}
 
-    @pytest.mark.usefixtures("cheap_passwords")
     async def test_guessing_passwords_comes_to_an_end(
         self, stage: Stage, ada: Person, application: Application
     ) -> None:

@@ -14,8 +14,6 @@ from ..clients import PASSWORD, Person, Reply, Stage
 from .settling import Browser, link_in, signed_in
 from .signing_in import CALLBACK, SECRET, asked, code_in, consent, consent_page, exchange, hidden, sign_in
 
-pytestmark = pytest.mark.usefixtures("cheap_passwords")
-
 NEW = "a new password"
 HELD_UP = "SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid)))"
 

@@ -197,7 +197,7 @@ class TestLimitedNetwork:
         [("192.0.2.{}", "192.0.3.1"), ("2001:db8:1:{}::7", "2001:db8:2:1::7")],
     )
     async def test_many_addresses_of_a_network_share_a_limit(
-        self, app: Client, monkeypatch: pytest.MonkeyPatch, cheap_passwords: None, near: str, far: str
+        self, app: Client, monkeypatch: pytest.MonkeyPatch, near: str, far: str
     ) -> None:
         now = NOON
 

@@ -11,8 +11,6 @@ from .. import plain_http
 from ..clients import PASSWORD, Person, Stage
 from .settling import SIGN_IN, Browser, form_token, is_signed_out, link_in, problems, signed_in
 
-pytestmark = pytest.mark.usefixtures("cheap_passwords")
-
 NEW = "a new password"
 PAGES = (
     *("/settings", "/settings/password", "/settings/email", "/settings/two_factor", "/settings/applications"),

@@ -24,8 +24,6 @@ from .settling import (
 )
 from .signing_in import SECRET, asked, authorize, code_in, exchange, hidden, sign_in
 
-pytestmark = pytest.mark.usefixtures("cheap_passwords")
-
 PAGE = TWO_FACTOR
 
 

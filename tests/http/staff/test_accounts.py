@@ -3,13 +3,9 @@
 import re
 from html import unescape
 
-import pytest
-
 from ...clients import PASSWORD, Stage
 from ..settling import Phone, turned_on
 from .members import log, member
-
-pytestmark = pytest.mark.usefixtures("cheap_passwords")
 
 
 def found(text: str) -> list[str]:

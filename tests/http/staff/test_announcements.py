@@ -8,8 +8,6 @@ import pytest
 from ...clients import PASSWORD, Stage
 from .members import log, member
 
-pytestmark = pytest.mark.usefixtures("cheap_passwords")
-
 PATH = "/admin/announcements"
 
 

@@ -8,8 +8,6 @@ import pytest
 from ...clients import PASSWORD, Stage
 from .members import log, member
 
-pytestmark = pytest.mark.usefixtures("cheap_passwords")
-
 NETWORKS, EMAIL_DOMAINS, EMAILS = "/admin/networks", "/admin/email_domains", "/admin/emails"
 ALLOWED = "/admin/allowed_domains"
 HOSTILE = "<i>noisy</i>"

@@ -21,8 +21,6 @@ from ..settling import Browser, form_token
 from ..uploading import picture
 from .members import log, member
 
-pytestmark = pytest.mark.usefixtures("cheap_passwords")
-
 PATH = "/admin/domains"
 LIST = "#domain,#severity,#public_comment\nbad.example,suspend,<b>spam</b>\nloud.example,silence,\n"
 

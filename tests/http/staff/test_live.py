@@ -16,7 +16,7 @@ from ..serving import serving
 from ..settling import Browser
 from .members import member, world
 
-pytestmark = pytest.mark.usefixtures("cheap_passwords", "both_ways")
+pytestmark = pytest.mark.usefixtures("both_ways")
 
 PATIENCE = 10
 

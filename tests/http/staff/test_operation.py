@@ -2,8 +2,6 @@
 
 from datetime import UTC, datetime
 
-import pytest
-
 from troupe.actors.commands.notes import WriteNote
 from troupe.http.access.operations import LogRecord, TreePart
 from troupe.supervision.recent import Operations, RecentRecords
@@ -11,8 +9,6 @@ from troupe.supervision.recent import Operations, RecentRecords
 from ...clients import PASSWORD, Stage
 from ..settling import Browser
 from .members import letter, log, member, world
-
-pytestmark = pytest.mark.usefixtures("cheap_passwords")
 
 NOW = datetime(2026, 11, 23, 10, 0, tzinfo=UTC)
 TREE: TreePart = {

@@ -13,8 +13,6 @@ from ..settling import Browser, form_token, is_signed_out
 from ..stored import rows
 from .members import World, member, pages, world
 
-pytestmark = pytest.mark.usefixtures("cheap_passwords")
-
 # The permission of each address, by its beginning: the first one that fits.
 NEEDED = {
     "/admin/accounts/<id>/delete": Permission.DELETE_USER_DATA,

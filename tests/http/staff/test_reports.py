@@ -2,15 +2,11 @@
 
 import re
 
-import pytest
-
 from troupe.storage import reports
 
 from ...clients import PASSWORD, Stage
 from ..settling import form_token
 from .members import log, member, world
-
-pytestmark = pytest.mark.usefixtures("cheap_passwords")
 
 
 async def state(stage: Stage, id: str) -> tuple[bool, int | None, str]:

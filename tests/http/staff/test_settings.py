@@ -8,8 +8,6 @@ from ...clients import Stage
 from ..settling import Browser
 from .members import log, member
 
-pytestmark = pytest.mark.usefixtures("cheap_passwords")
-
 PATH = "/admin/settings"
 
 

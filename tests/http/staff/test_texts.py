@@ -18,8 +18,6 @@ from ...clients import PASSWORD, Stage
 from ..policy_files import write_policy
 from .members import log, member
 
-pytestmark = pytest.mark.usefixtures("cheap_passwords")
-
 RULES, TERMS, TEXTS = "/admin/rules", "/admin/terms", "/admin/texts"
 HOSTILE = "</textarea><script>alert(1)</script>"
 

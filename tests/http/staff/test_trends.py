@@ -2,13 +2,9 @@
 
 from typing import Any
 
-import pytest
-
 from ...clients import Person, Stage, ids
 from ..settling import Browser
 from .members import log, member
-
-pytestmark = pytest.mark.usefixtures("cheap_passwords")
 
 PATH = "/admin/trends"
 TITLE = "<script>alert(1)</script>"
