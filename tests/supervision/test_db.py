@@ -4,7 +4,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,27 @@ from .foreign import Rows
 
 OLD = 16
 Run = Callable[..., Result]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def clusters_made_once() -> Iterator[None]:
+    """Have initdb make each kind of cluster once, and copy it then: these tests are about what is put into clusters."""
+    run, made = Runner.run, dict[tuple[object, ...], Path]()
+
+    def run_once(runner: Runner, program: str, *arguments: str, **how: Any) -> None:
+        kind = (runner.programs, *arguments[:-1])
+        if program != "initdb" or kind not in made:
+            run(runner, program, *arguments, **how)
+        folder = Path(arguments[-1])
+        if program == "initdb" and kind in made:
+            copy_data(made[kind], folder)
+        elif program == "initdb":
+            made[kind] = stack.enter_context(passable_folder())
+            copy_data(folder, made[kind])
+
+    with ExitStack() as stack, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Runner, "run", run_once)
+        yield
 
 
 @pytest.fixture(scope="module")

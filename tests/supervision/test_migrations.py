@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from troupe.storage.engine.connect import transact_once
+from troupe.storage.engine.connect import LoneConnection, transact_once
 from troupe.storage.engine.migrate import migrations
 from troupe.supervision.commands import troupe
 
@@ -49,10 +49,11 @@ def invoke(folder: Path, *words: str) -> Result:
 
 
 def value(dsn: str, query: str) -> Any:
-    async def read(db: Any) -> Any:
-        return await db.fetchval(query)
+    return transact_once(dsn, fetch_value, query)
 
-    return transact_once(dsn, read)
+
+async def fetch_value(db: Any, query: str) -> Any:
+    return await db.fetchval(query)
 
 
 def test_a_plan_names_the_steps_and_changes_nothing(run: Run, bare_dsn: str) -> None:
@@ -72,14 +73,16 @@ def test_without_a_database_the_plan_makes_none(monkeypatch: pytest.MonkeyPatch,
 
 
 def test_a_migration_that_is_killed_is_taken_back_and_the_next_run_goes_on(run: Run, bare_dsn: str) -> None:
-    with subprocess.Popen(
-        [sys.executable, "-c", ONE_MORE, SLOW], env=os.environ, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
-    ) as killed:
+    command = [sys.executable, "-c", ONE_MORE, SLOW]
+    with (
+        LoneConnection(bare_dsn, "test") as session,
+        subprocess.Popen(command, env=os.environ, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as killed,
+    ):
         give_up_at = time.monotonic() + PATIENCE
-        while not value(bare_dsn, SLEEPING):
+        while not session(fetch_value, SLEEPING):
             assert killed.poll() is None, killed.communicate()
             assert time.monotonic() < give_up_at
-            time.sleep(0.02)  # each look is a process of PostgreSQL
+            time.sleep(0.02)
         killed.kill()
     assert value(bare_dsn, "SELECT max(number) FROM schema_migrations") == LAST.number, "the steps before it stay"
     again = subprocess.run(
