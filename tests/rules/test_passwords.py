@@ -7,6 +7,10 @@ import pytest
 from troupe.actors.rules.passwords import hashed, hashed_quickly, matches, outdated
 
 
+def test_passwords_are_hashed_as_owasp_recommends() -> None:
+    assert hashed("open sesame").startswith("$argon2id$v=19$m=19456,t=2,p=1$")
+
+
 def test_a_password_matches_its_hash_and_no_other_does() -> None:
     stored = hashed("open sesame")
     assert matches(stored, "open sesame")
