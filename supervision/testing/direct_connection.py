@@ -16,7 +16,7 @@ NO_TIMEOUT = None  # PostgreSQL itself ends statements that take too long
 
 
 class DirectAnswer:
-    """The future of an answer. Who awaits it receives it.
+    """The future of an answer, which is received when it is awaited.
 
     It has the methods of `asyncio.Future` that asyncpg's protocol calls. Callbacks only stop the clock of a statement,
     which has no time limit here.
