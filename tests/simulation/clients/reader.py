@@ -16,7 +16,7 @@ from troupe.supervision.testing import Broken
 from troupe.supervision.testing.stage import Person, Simulation
 
 from .client import POST
-from .facts import Known, either
+from .facts import Known, both, either
 from .model import Key, Model, Post, View
 from .neighbour import Neighbour
 
@@ -206,11 +206,15 @@ class Reader(Neighbour):
         return view.is_told(str(kind), int(by), int(number))
 
     def _hears_of_poll(self, view: View, post: Post, key: Key) -> Known:
-        """From its end on a poll's author and voters may have been told; when that is, only a calm server says."""
+        """From its end on a poll's author and voters may have been told; when that is, only a calm server says.
+
+        The notification goes with its post.
+        """
         if trio.current_time() < post.ends[0]:
             return False
         voted = view.says("voted", self.number, post.number) if post.author != self.number else True
-        return either(view.says(*key), None if voted is not False else False)
+        told = either(view.says(*key), None if voted is not False else False)
+        return both(post.there.over(view.since), told)
 
     # Streams
 
