@@ -267,7 +267,7 @@ async def inboxes_of_acquaintances(db: Connection, account_id: int) -> list[Foun
     """Return the inboxes of servers that keep a copy of a local account.
 
     These are the servers of its followers and of the accounts that it follows, also if that is only asked for, of those
-    whom its latest posts mention, and of the posts that it has boosted or favourited lately.
+    mentioned in its latest posts, and of the posts that it has boosted or favourited lately.
     """
     rows = await db.fetch(OF_ACQUAINTANCES, account_id, account_id)
     return [FoundInbox(**replaced(row, domains=tuple(row["domains"]))) for row in rows]

@@ -267,7 +267,7 @@ class Settings(BaseModel):
         "public", "The readers of the list of domains that the server blocks.", "public, users or nobody"
     )
     domain_blocks_comments: Literal["public", "users", "nobody"] = setting(
-        "public", "Those of them who may read the public comments of these blocks.", "public, users or nobody"
+        "public", "The readers of this list who see the public comments too.", "public, users or nobody"
     )
     search_results: int = setting(
         40, "The most results of one kind that a search answers with.", "a number from 1 to 200", ge=1, le=200

@@ -96,14 +96,14 @@ def homes_register_after_loading(patch: Patch) -> None:
         audience = self.context.audience
         joining: list[Any] = []
 
-        def put_off(*whom: Any) -> None:
-            joining.append(whom)
+        def put_off(*joined: Any) -> None:
+            joining.append(joined)
 
         with pytest.MonkeyPatch.context() as inner:
             inner.setattr(audience, "join", put_off)
             await load(self)
-        for whom in joining:
-            audience.join(*whom)
+        for joined in joining:
+            audience.join(*joined)
 
     patch.setattr(HomeTimeline, "load", late)
 
