@@ -17,7 +17,8 @@ from __future__ import annotations
 import functools
 import inspect
 import os
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
+import reprlib
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from itertools import takewhile
@@ -25,7 +26,8 @@ from typing import Any, Concatenate, NoReturn, ParamSpec
 
 from .checks import Sometimes
 from .faults import ANYTHING, Budget
-from .report import report
+from .replay import is_replay, replay_lines, write_signature
+from .report import report, summary
 from .run import Run
 from .series import FailedSeed, Series
 
@@ -95,7 +97,7 @@ def simulation(
 
     def make(scenario: WorldScenario) -> Series:
         budget = faults if isinstance(faults, Budget) else Budget(faults)
-        return Series(scenario, world, budget, time_is_a_choice, step_limit)
+        return Series(scenario, world, budget, time_is_a_choice, step_limit, shrinks=not is_replay())
 
     return as_test(make, play)
 
@@ -115,7 +117,7 @@ def sweep(
         return series.sweep(wanted.seeds, wanted.strategies[0])
 
     def make(scenario: WorldScenario) -> Series:
-        return Series(scenario, world, faults, step_limit=step_limit)
+        return Series(scenario, world, faults, step_limit=step_limit, shrinks=not is_replay())
 
     return as_test(make, play)
 
@@ -129,17 +131,30 @@ def as_test(
         @functools.wraps(scenario)
         def test(*args: P.args, **kwargs: P.kwargs) -> None:
             failure = play(make(lambda world: scenario(world, *args, **kwargs)))
-            if failure is not None:
-                fail(report(failure, running_test(scenario)))
+            if failure is None:
+                return
+            if is_replay():
+                write_signature(failure.first)
+                fail(summary(failure.first.error))
+            name = running_test(scenario)
+            bound = signature.bind(None, *args, **kwargs).arguments
+            given = dict(list(bound.items())[1:])
+            fail(report(failure, name, shown(given), replay_lines(failure, name, scenario)))
 
         signature = inspect.signature(scenario)
         fixtures = list(signature.parameters.values())[1:]
         # pytest reads attributes that a function does not have by its type.
-        shown: Any = test
-        shown.__signature__ = signature.replace(parameters=fixtures, return_annotation=None)
+        visible: Any = test
+        visible.__signature__ = signature.replace(parameters=fixtures, return_annotation=None)
         return test
 
     return decorate
+
+
+def shown(arguments: Mapping[str, object]) -> str:
+    """Return the arguments of a test, without fixtures that say nothing of themselves but their address."""
+    telling = {name: value for name, value in arguments.items() if " at 0x" not in repr(value)}
+    return ", ".join(f"{name}={reprlib.repr(value)}" for name, value in telling.items())
 
 
 def fail(text: str) -> NoReturn:

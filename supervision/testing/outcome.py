@@ -60,15 +60,17 @@ def simulate(
         with scheduler.scope:
             value = await main(scheduler)
 
-    with in_charge(scheduler), isolated(scheduler.fail):
+    with in_charge(scheduler), isolated(scheduler):
         try:
             trio.run(scenario, clock=clock, instruments=[scheduler])
         except BaseException as raised:
             error = raised
-    for raised in (scheduler.error, error):
+    # A thread may have been refused after the last step.
+    failure = scheduler.error or next(iter(scheduler.refusals), None)
+    for raised in (failure, error):
         if exit := exit_among(raised):
             raise exit
-    return Outcome(scheduler.decisions, scheduler.trace, scheduler.steps, value, scheduler.error or innermost(error))
+    return Outcome(scheduler.decisions, scheduler.trace, scheduler.steps, value, failure or innermost(error))
 
 
 def explore(

@@ -16,9 +16,11 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from math import inf
+from types import CodeType
 from typing import Any, NamedTuple
 
 import trio
+from outcome import Error
 from trio.testing import MockClock
 
 from .strategies import CLOCK, Strategy
@@ -30,9 +32,17 @@ IoManager: Any = run_loop.TheIOManager
 # After the step limit the tasks are cancelled. They get about this many more steps to clean up.
 GRACE = 10_000
 
+SLEEP = trio.sleep_until.__code__  # where trio.sleep() waits
+
+# The line of a trace after which the rest is the cleaning up of a failed run, and the reason of its cancellations.
+RUN_FAILED = "the run has failed"
+
 
 class Deadlock(Exception):
     """Raised when every task waits, and no deadline is left that could wake one."""
+
+    def __init__(self, waiting: str) -> None:
+        super().__init__(f"all tasks wait: {waiting}")
 
 
 class Livelock(Exception):
@@ -61,12 +71,15 @@ class Scheduler(trio.abc.Instrument):
         self.trace: list[Line] = []
         self.checks: list[Callable[[], None]] = []
         self.error: BaseException | None = None
+        self.refusals: list[BaseException] = []  # of what other threads have tried
+        self.explain_deadlock: Callable[[str], BaseException] = Deadlock
         self.scope = trio.CancelScope()
         self.steps = 0
         self._strategy = strategy
         self._time_is_a_choice = time_is_a_choice
         self._step_limit = step_limit
         self._names: dict[trio.lowlevel.Task, str] = {}  # "" for Trio's own tasks
+        self._told_cancelled: dict[trio.lowlevel.Task, object] = {}  # the cancel status of which the trace tells
         self._serials: Counter[str] = Counter()
         self._running = "-"
         self._last_turn = ""
@@ -91,7 +104,8 @@ class Scheduler(trio.abc.Instrument):
         """End the run with this error; the first one counts."""
         if self.error is None:
             self.error = error
-            self.scope.cancel()
+            self.note(f"{RUN_FAILED}: {type(error).__name__}", "-")
+            self.scope.cancel(RUN_FAILED)
 
     # The methods of Trio's private random source
 
@@ -103,6 +117,8 @@ class Scheduler(trio.abc.Instrument):
 
     def shuffle(self, batch: list[trio.lowlevel.Task]) -> None:
         """Leave in the batch the one task that runs next; the others go back to the run queue."""
+        if self.refusals:
+            self.fail(self.refusals[0])
         if not batch:
             self._look_for_deadlock()
             return
@@ -151,8 +167,11 @@ class Scheduler(trio.abc.Instrument):
             self._let_time_pass()
             return None
         self._running = chosen
+        task = batch[index]
+        if type(sent := task._next_send) is Error:  # pyright: ignore[reportPrivateUsage]  # it has no public name
+            self._note_cancellation(task, sent.error)
         self.trace.append(Line(self._now(), chosen, ""))
-        return batch[index]
+        return task
 
     def _decide(self, options: Sequence[str], *, stay: bool) -> int:
         if len(options) == 1:
@@ -190,6 +209,30 @@ class Scheduler(trio.abc.Instrument):
         serial = self._serials[base]
         return base if serial == 1 else f"{base}#{serial}"
 
+    # Cancellations
+
+    def _note_cancellation(self, task: trio.lowlevel.Task, error: BaseException) -> None:
+        """Write down by what a task is cancelled: once for each scope, because it may wait there again and again."""
+        status: Any = task._cancel_status  # pyright: ignore[reportPrivateUsage]  # it has no public name
+        if not isinstance(error, trio.Cancelled) or self._told_cancelled.get(task) is status:
+            return
+        # trio.sleep() is a scope that its deadline cancels.
+        if status._scope.cancel_called and any(frame.f_code is SLEEP for frame, _ in task.iter_await_frames()):
+            return
+        self._told_cancelled[task] = status
+        self.note(f"is cancelled {self._cause(error)}", self._names[task])
+
+    def _cause(self, error: trio.Cancelled) -> str:
+        """Return what has cancelled a task. Trio names the other task by its repr, which has an address."""
+        if error.source == "deadline":
+            return "by a deadline"
+        if error.reason == RUN_FAILED:
+            return f"because {RUN_FAILED}"
+        by = next((name for task, name in self._names.items() if name and repr(task) == error.source_task), None)
+        if error.source == "nursery":
+            return f"because {by or 'a task'} failed in the same nursery"
+        return f"by {by or error.source}" + (f": {error.reason}" if error.reason else "")
+
     # Runs that do not end by themselves
 
     def _end_livelock(self) -> None:
@@ -206,7 +249,7 @@ class Scheduler(trio.abc.Instrument):
             return
         waiting = [f"{name} at {place(task)}" for task, name in self._names.items() if name and task.coro.cr_await]
         if self.error is None:
-            self.fail(Deadlock("all tasks wait: " + ", ".join(waiting)))
+            self.fail(self.explain_deadlock(", ".join(waiting)))
         else:
             self._break_shields()
 
@@ -293,8 +336,12 @@ def short_name(task: trio.lowlevel.Task) -> str:
 def place(task: trio.lowlevel.Task) -> str:
     """Return the line where a task waits: the innermost one that is not Trio's."""
     ours = [
-        f"{frame.f_code.co_filename.rsplit('/', 1)[-1]}:{line} in {frame.f_code.co_name}"
+        frame_place(frame.f_code, line)
         for frame, line in task.iter_await_frames()
         if "/trio/" not in frame.f_code.co_filename
     ]
     return ours[-1] if ours else task.coro.__qualname__
+
+
+def frame_place(code: CodeType, line: int) -> str:
+    return f"{code.co_filename.rsplit('/', 1)[-1]}:{line} in {code.co_name}"

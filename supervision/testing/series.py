@@ -10,6 +10,7 @@ from typing import Any
 
 from .checks import Sometimes
 from .faults import NOTHING, Budget, Chance, Plan, Planned, Point, never
+from .isolation import NotSimulated
 from .outcome import Outcome, simulate
 from .run import Run
 from .scheduler import Scheduler
@@ -79,6 +80,7 @@ class Series:
     budget: Budget = NOTHING
     time_is_a_choice: bool = False
     step_limit: int = 100_000
+    shrinks: bool = True
     sometimes: Sometimes = field(default_factory=Sometimes)
     _replayed: set[int] = field(default_factory=set[int], init=False)
 
@@ -106,7 +108,7 @@ class Series:
 
         played = self.play(seed, strategy, plan())
         in_sample = seed % REPLAY_EVERY == 0 and seed not in self._replayed
-        if played.error is not None or in_sample:
+        if not isinstance(played.error, NotSimulated) and (played.error is not None or in_sample):
             self._replayed.add(seed)
             self._replay(played, plan())
         return played
@@ -148,6 +150,10 @@ class Series:
             raise DoesNotReplay(f"seed {played.seed}, strategy {played.strategy}: {where}") from played.error
 
     def _shrunk(self, first: PlayedSeed) -> FailedSeed:
+        # Other threads may act at other times when the run is played again, and waiting for one takes seconds.
+        if not self.shrinks or isinstance(first.error, NotSimulated):
+            return FailedSeed(first, first, 0)
+
         def play(choices: Sequence[int], faults: Sequence[Point]) -> PlayedSeed:
             return self.play(first.seed, first.strategy, Planned(faults), choices)
 

@@ -7,6 +7,9 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
+WIDTH_OF_TIME = 10
+LONGEST_CYCLE = 200  # lines
+
 
 class Line(NamedTuple):
     """The virtual second, the task and the event. An empty `what` is one step of a task."""
@@ -28,8 +31,25 @@ def readable(trace: Iterable[Line]) -> list[str]:
     for (at, who, what), group in groupby(trace):
         count = sum(1 for _ in group)
         told = what or ("runs" if count == 1 else f"runs {count} steps")
-        lines.append(f"{at:10.3f}  {who:<24}  {told}")
+        lines.append(f"{at:{WIDTH_OF_TIME}.3f}  {who:<24}  {told}")
     return lines
+
+
+def cycle(lines: Sequence[str]) -> tuple[int, int]:
+    """Return where the lines begin to repeat themselves up to their end, and after how many. 0 if they do not.
+
+    Their times differ, so they are left out of the comparison.
+    """
+    events = [line[WIDTH_OF_TIME:] for line in lines]
+    end = len(events)
+    for length in range(1, min(LONGEST_CYCLE, end // 3) + 1):
+        last = events[end - length :]
+        if last == events[end - 2 * length : end - length] == events[end - 3 * length : end - 2 * length]:
+            begin = end - length
+            while begin > 0 and events[begin - 1] == events[begin - 1 + length]:
+                begin -= 1
+            return begin, length
+    return end, 0
 
 
 def parting(one: Sequence[Line], other: Sequence[Line]) -> str:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import queue
+import re
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 import trio
@@ -32,7 +36,7 @@ async def test_a_function_for_a_thread_is_one_atomic_step(run: Run) -> None:
             await trio.lowlevel.checkpoint()
 
     async def hash_in_a_thread() -> None:
-        assert await trio.to_thread.run_sync(work) is threading.main_thread()
+        assert await trio.to_thread.run_sync(work) is not threading.main_thread()
 
     async with run.together() as go:
         go(hash_in_a_thread)
@@ -101,6 +105,87 @@ def test_what_can_not_be_simulated_says_what_to_use_instead(use: Callable[[], Aw
     assert failure is not None
     assert isinstance(failure.first.error, NotSimulated)
     assert instead in str(failure.first.error)
+
+
+async def a_thread_that_waits_for_a_task() -> None:
+    values = queue.Queue[int]()
+
+    async def put() -> None:
+        values.put(1)
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(trio.to_thread.run_sync, values.get)
+        nursery.start_soon(put)
+
+
+async def a_worker_that_calls_back() -> None:
+    await trio.to_thread.run_sync(trio.from_thread.run_sync, trio.current_time)
+
+
+async def a_worker_that_calls_back_and_hides_the_refusal() -> None:
+    def call_back() -> None:
+        with suppress(Exception):
+            trio.from_thread.run(trio.sleep, 1)
+
+    await trio.to_thread.run_sync(call_back)
+
+
+async def an_own_thread_that_is_waited_for() -> None:
+    ended = threading.Event()
+    thread = threading.Thread(target=ended.wait, args=[60], name="the downloads", daemon=True)
+    thread.start()
+    try:
+        await trio.Event().wait()
+    finally:
+        ended.set()
+        thread.join()
+
+
+async def an_own_thread_that_calls_in() -> None:
+    token, called = trio.lowlevel.current_trio_token(), trio.Event()
+
+    def call_in() -> None:
+        with suppress(NotSimulated):
+            token.run_sync_soon(called.set)
+
+    thread = threading.Thread(target=call_in)
+    thread.start()
+    thread.join()
+    await called.wait()
+
+
+@pytest.mark.parametrize(
+    ("use", "said"),
+    [
+        (a_thread_that_waits_for_a_task, r"has waited for 0\.3 s at queue\.py:\d+ in get.*open_memory_channel"),
+        (a_worker_that_calls_back, "called back into Trio.*Return a value"),
+        (a_worker_that_calls_back_and_hides_the_refusal, "called back into Trio"),
+        (an_own_thread_that_is_waited_for, r"threads of its own \(the downloads\).*trio\.to_thread\.run_sync"),
+        (an_own_thread_that_calls_in, "called back into Trio.*start no threads"),
+    ],
+)
+def test_a_thread_that_takes_part_in_the_schedule_is_refused_in_words(
+    use: Callable[[], Awaitable[None]], said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scenario(run: Run) -> None:
+        await use()
+
+    monkeypatch.setattr("troupe.supervision.testing.isolation.LONGEST_WAIT", 0.3)
+    failure = Series(scenario, bare).play_pinned([(1, "calm")])
+    assert failure is not None
+    assert isinstance(failure.first.error, NotSimulated)
+    assert re.search(said, str(failure.first.error), re.DOTALL)
+
+
+@simulation(seeds=1)
+async def test_a_function_that_works_for_long_is_not_taken_for_one_that_waits(run: Run) -> None:
+    def work() -> int:
+        until = time.thread_time() + 4 * pause
+        return sum(1 for _ in iter(lambda: time.thread_time() < until, False))
+
+    pause = 0.1
+    with patch("troupe.supervision.testing.isolation.LONGEST_WAIT", pause):
+        assert await trio.to_thread.run_sync(work) > 0
 
 
 async def test_outside_of_a_run_everything_works_as_before() -> None:

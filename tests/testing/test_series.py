@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable
 from itertools import count
+from math import inf
 
 import pytest
 import trio
+from hypothesis import given, settings, strategies
 
 from troupe.supervision.testing import (
     Broken,
@@ -17,10 +20,11 @@ from troupe.supervision.testing import (
     Point,
     Run,
     bare,
+    never,
     simulation,
     sweep,
 )
-from troupe.supervision.testing.report import replay_command, report
+from troupe.supervision.testing.report import replay_command, report, story
 from troupe.supervision.testing.series import Series
 from troupe.supervision.testing.shrink import Shrinker
 
@@ -32,6 +36,7 @@ def _wanting_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Playing one seed of the whole suite again must not change the results of these tests."""
     for name in ("SEED", "STRATEGY", "SEEDS", "BASE"):
         monkeypatch.delenv(f"TROUPE_SIM_{name}", raising=False)
+    monkeypatch.setenv("PYTHONHASHSEED", "0")  # else each failure is played again in another process
 
 
 class Account:
@@ -193,6 +198,93 @@ def test_a_report_has_the_seed_the_command_and_the_shrunk_run() -> None:
     assert "ada                       runs" in text
     assert "in two_follow_among_others" in text
     assert "/trio/" not in text
+
+
+def test_a_report_names_the_arguments_of_the_test() -> None:
+    @simulation(seeds=1)
+    async def scenario(run: Run, count: int, name: str, fixture: object) -> None:
+        raise LookupError(name * count)
+
+    with pytest.raises(pytest.fail.Exception, match=r"arguments: count=2, name='ada'\n"):
+        scenario(2, name="ada", fixture=object())
+
+
+def test_a_report_shows_the_example_of_hypothesis() -> None:
+    @settings(database=None, derandomize=True, deadline=None)
+    @given(number=strategies.integers(0, 9))
+    @simulation(seeds=1)
+    async def scenario(run: Run, number: int) -> None:
+        assert number < 5
+
+    with pytest.raises(pytest.fail.Exception, match=r"arguments: number=5\n"):
+        scenario()
+
+
+def test_a_report_of_a_run_without_end_has_its_beginning_and_the_cycle_once() -> None:
+    async def scenario(run: Run) -> None:
+        closed = trio.Event()
+
+        async def wait_for(other: str) -> None:
+            while not closed.is_set():  # noqa: ASYNC110  # it is the bug
+                await trio.sleep(1)
+
+        async with run.together() as go:
+            for number in range(120):
+                go(trio.sleep, 0.01 * number, name=f"guest {number}")
+            go(wait_for, "south", name="north")
+            go(wait_for, "north", name="south")
+
+    lines = report_of(scenario, step_limit=3000)
+    told = [line.split(maxsplit=1)[1] for line in lines]
+    assert told[0].startswith("scenario ")
+    assert "guest 3                   runs" in told
+    [again] = [n for n, line in enumerate(lines) if "again and again" in line]
+    assert {line.split()[0] for line in told[again + 1 : again + 5]} == {"north", "south"}
+    assert re.search(r"these 4 lines again and again, 6\d\d times", lines[again])
+    assert again == 101, "after a hundred lines, and one that says how many are left out"
+    assert "Livelock" in lines[-1]
+
+
+def report_of(scenario: Callable[[Run], Awaitable[None]], *, step_limit: int) -> list[str]:
+    """The story of the first failure."""
+    failure = Series(scenario, bare, step_limit=step_limit).play_all([0], ["random"])
+    assert failure is not None
+    return story(failure.first)
+
+
+@pytest.mark.parametrize(
+    ("cancel", "told"),
+    [
+        ("its deadline", "sleeper is cancelled by a deadline"),
+        ("another task", "sleeper is cancelled by closer: the shop closes"),
+        ("a failure", "sleeper is cancelled because closer failed in the same nursery"),
+        ("a claim", "sleeper is cancelled because the run has failed"),
+    ],
+)
+def test_a_story_names_each_task_that_was_cancelled_and_by_what(cancel: str, told: str) -> None:
+    async def scenario(run: Run) -> None:
+        async def close() -> None:
+            await trio.sleep(1)
+            if cancel == "another task":
+                scopes[0].cancel("the shop closes")
+            elif cancel == "a failure":
+                raise LookupError
+            elif cancel == "a claim":
+                run.always(lambda: False)
+
+        async def wait() -> None:
+            with trio.CancelScope(deadline=5 if cancel == "its deadline" else inf) as scope:
+                scopes.append(scope)
+                await trio.sleep_forever()
+
+        scopes: list[trio.CancelScope] = []
+        async with run.together() as go:
+            go(wait, name="sleeper")
+            go(close, name="closer")
+
+    played = Series(scenario, bare).play(1, "random", never)
+    lines = [f"{line.who} {line.what}" for line in played.trace if "cancelled" in line.what]
+    assert [line for line in lines if not line.startswith("scenario")] == [told], "and not that closer slept"
 
 
 def test_the_environment_plays_one_seed_again(monkeypatch: pytest.MonkeyPatch) -> None:

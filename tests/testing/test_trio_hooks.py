@@ -8,7 +8,7 @@ from typing import Any
 import trio
 from trio.testing import MockClock
 
-from troupe.supervision.testing.scheduler import run_loop
+from troupe.supervision.testing.scheduler import SLEEP, run_loop
 
 WHAT_TO_DO = """
 Trio's run loop has changed: {what}.
@@ -49,6 +49,27 @@ async def test_what_the_scheduler_reads_of_a_running_loop_is_there() -> None:
     hold(runner.entry_queue.size() == 0, "the queue of what wakes the loop from outside")
     hold(hasattr(task._cancel_status, "_parent"), "the chain of cancel scopes")
     hold(hasattr(task._cancel_status._scope, "shield"), "the scope of a cancel status")
+    hold(hasattr(task, "_next_send"), "what a task is sent when it runs next")
+
+
+async def test_a_cancellation_says_its_source_and_a_sleep_is_found_in_its_frames() -> None:
+    caught: list[trio.Cancelled] = []
+
+    async def sleep() -> None:
+        try:
+            await trio.sleep(60)
+        except trio.Cancelled as cancelled:
+            caught.append(cancelled)
+            raise
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(sleep)
+        await trio.testing.wait_all_tasks_blocked()
+        [task] = nursery.child_tasks
+        hold(any(frame.f_code is SLEEP for frame, _ in task.iter_await_frames()), "where trio.sleep() waits")
+        nursery.cancel_scope.cancel("closing time")
+    hold([(one.source, one.reason) for one in caught] == [("explicit", "closing time")], "the source of a cancellation")
+    hold(str(caught[0].source_task).startswith("<Task "), "the task that has cancelled")
 
 
 def test_the_mock_clock_is_what_the_scheduler_makes_of_it() -> None:
@@ -96,6 +117,8 @@ def test_the_loop_runs_the_task_that_shuffle_leaves() -> None:
 
 def test_what_keeps_a_run_from_threads_sockets_and_processes_is_where_it_was() -> None:
     inside: Any = trio
+    back = inspect.getsource(inside._threads._send_message_to_trio) + inspect.getsource(inside._threads.Run)
+    hold("run_in_host_task(trio_token)" in back and "token.run_sync_soon(" in back, "how threads call into the loop")
     hold("start_thread_soon(" in inspect.getsource(inside._threads.to_thread_run_sync), "how threads are started")
     hold("subprocess.Popen" in inspect.getsource(inside._subprocess._open_process), "how processes are started")
     hold(issubclass(inside._socket._SocketType, trio.socket.SocketType), "the type of all sockets")
