@@ -28,6 +28,7 @@ class Answer:
 
 # Where there is nothing to answer, the API sends an empty object, never 204.
 EMPTY = Answer(b"{}")
+OK = Answer(b"OK", content_type="text/plain; charset=utf-8")
 
 
 def json(value: object, status: int = 200, headers: Headers = ()) -> Answer:

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from ..access.context import HttpContext
-from ..answers.answer import Answer, json
+from ..answers import headers
+from ..answers.answer import OK, Answer, json
 from ..answers.errors import NotReady
+from ..intake.negotiation import asks_for_json
 from ..intake.request import Request
 from ..router import api
 from ..server.readiness import explained
 
 
 @api.get("/health")
-@api.get("/health/live")
 def show_health(context: HttpContext, request: Request) -> Answer:
-    """Liveness: the process answers requests. It says nothing about the database. `/health` is Mastodon's path.
+    """Liveness, as Mastodon says it: the text `OK`. A request that accepts JSON gets the answer of `/health/live`."""
+    answer = show_liveness(context, request) if asks_for_json(request) else OK
+    return headers.varied(answer, "Accept")
+
+
+@api.get("/health/live")
+def show_liveness(context: HttpContext, request: Request) -> Answer:
+    """Liveness: the process answers requests. It says nothing about the database.
 
     `troupe doctor` learns too how its request arrived.
     """

@@ -11,7 +11,7 @@ from ...storage.notification_requests import NotificationRequest
 from ..access.authentication import Viewer
 from ..access.context import HttpContext
 from ..answers.answer import EMPTY, Answer, array, json
-from ..answers.errors import NotFound, invalid, missing
+from ..answers.errors import NotFound, invalid
 from ..entities.account import account_json
 from ..entities.notification_request import request_json
 from ..intake.ids import Ids
@@ -30,8 +30,6 @@ class Chosen(Input):
     id: Ids = ()
 
     def check(self) -> None:
-        if not self.id:
-            raise missing("id")
         if len(self.id) > MOST_AT_ONCE:
             raise invalid(f"Id is too long (maximum is {MOST_AT_ONCE} items)")
 
@@ -62,7 +60,7 @@ async def show(context: HttpContext, viewer: Viewer, id: int) -> Answer:
 
 @api.post("/api/v1/notifications/requests/accept", auth="user", scopes=WRITE)
 async def accept_several(viewer: Viewer, chosen: Chosen) -> Answer:
-    """Accept several requests. Unknown ids are ignored."""
+    """Accept several requests. Unknown ids are ignored, and without ids nothing is done."""
     chosen.check()
     await viewer.ask(AcceptNotificationRequests(chosen.id))
     return EMPTY
@@ -70,7 +68,7 @@ async def accept_several(viewer: Viewer, chosen: Chosen) -> Answer:
 
 @api.post("/api/v1/notifications/requests/dismiss", auth="user", scopes=WRITE)
 async def dismiss_several(viewer: Viewer, chosen: Chosen) -> Answer:
-    """Dismiss several requests. Unknown ids are ignored."""
+    """Dismiss several requests. Unknown ids are ignored, and without ids nothing is done."""
     chosen.check()
     await viewer.ask(DismissNotificationRequests(chosen.id))
     return EMPTY

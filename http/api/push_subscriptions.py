@@ -121,7 +121,8 @@ async def subscribe(context: HttpContext, request: Request, viewer: Viewer, want
     except ForbiddenTarget:
         raise invalid("Endpoint is invalid") from None
     new = NewPushSubscription(
-        viewer.token.id, viewer.account_id, await secret_of(request, LARGEST_BODY) or "", target.url, target.host,
+        # The endpoint stays as it was given: clients compare it with their own to know if it is theirs.
+        viewer.token.id, viewer.account_id, await secret_of(request, LARGEST_BODY) or "", device.endpoint, target.host,
         decoded(device.keys.p256dh), decoded(device.keys.auth), device.standard, wanted.data.alerts.wanted,
         wanted.chosen,
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Sign-up through an app: the app's own token makes an account and a user token.
+"""Sign-up through an app: a token of the app makes an account and a user token. As in Mastodon, a user's token may too.
 
 The user token works once the e-mail address is confirmed.
 """
@@ -11,6 +11,7 @@ from ...storage import oauth
 from ...storage.oauth import NewToken, Token
 from ...storage.secrets import hash_of
 from ..access import rates
+from ..access.authentication import check_state
 from ..access.context import HttpContext
 from ..access.registration import check, is_open, sign_up, valid_invite
 from ..answers.answer import Answer, json
@@ -45,7 +46,7 @@ async def register(context: HttpContext, request: Request, token: Token, given: 
     if not is_open(context, invite):
         raise Forbidden
     if token.account_id is not None:
-        raise Forbidden("This method requires an client credentials authentication")
+        check_state(token, waiting=True, moved=True)
     form = given.form()
     checked = await check(context, request, form, invite)
     if checked.complaints:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ..answers.answer import Answer
+from ..answers.answer import OK, Answer
 from ..router import api
 
 
 @api.get("/api/v1/streaming/health")
 def show_health() -> Answer:
     """Show that the streaming server can be reached."""
-    return Answer(b"OK", content_type="text/plain; charset=utf-8")
+    return OK

@@ -132,4 +132,4 @@ def test_a_proxy_that_is_not_trusted_is_found(behind_proxy: FederatedServer) -> 
 def test_only_the_token_of_the_control_socket_shows_how_a_request_arrived(behind_proxy: FederatedServer) -> None:
     with plain_http.client(base_url=f"http://127.0.0.1:{behind_proxy.port}") as client:
         for token in ("", "x", "x" * 43):
-            assert client.get("/health", headers={"X-Troupe-Probe": token}).json() == {"status": "UP"}
+            assert client.get("/health/live", headers={"X-Troupe-Probe": token}).json() == {"status": "UP"}

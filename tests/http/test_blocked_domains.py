@@ -159,7 +159,8 @@ class TestShown:
         self, stage: Stage, adm: Person, ada: Person, stranger: int, user: int
     ) -> None:
         await fill(adm)
-        assert (await stage.anybody().get(PUBLIC)).status == stranger
+        refused = await stage.anybody().get(PUBLIC)
+        assert (refused.status, list(refused.json)) == (stranger, ["error"])
         answer = await ada.get(PUBLIC)
         assert answer.status == user
         if user == 200:

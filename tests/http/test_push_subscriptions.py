@@ -104,6 +104,13 @@ async def test_a_new_subscription_takes_the_place_of_the_one_before(stage: Stage
     assert await stage.rows("SELECT endpoint FROM push_subscriptions") == [["https://push.example/device/2"]]
 
 
+@pytest.mark.parametrize("endpoint", ["https://push.example", "https://PUSH.example?a=b", "https://push.example/ä#c"])
+async def test_the_endpoint_comes_back_as_it_was_given(ada: Person, endpoint: str) -> None:
+    assert (await ada.post(PATH, form(endpoint=endpoint))).json["endpoint"] == endpoint
+    assert (await ada.get(PATH)).json["endpoint"] == endpoint
+    assert (await ada.put(PATH, {"policy": "none"})).json["endpoint"] == endpoint
+
+
 async def test_ids_are_texts_of_a_number_of_31_bits(ada: Person) -> None:
     id = (await ada.post(PATH, form())).json["id"]
     assert isinstance(id, str)

@@ -43,7 +43,7 @@ async def asked(nursery: trio.Nursery) -> Readiness:
 
 async def test_a_server_that_can_work_says_so(stage: Stage) -> None:
     client = stage.anybody()
-    for path in ("/health", "/health/live", "/health/ready"):
+    for path in ("/health/live", "/health/ready"):
         answer = await client.get(path)
         assert (answer.status, answer.json) == (200, {"status": "UP"})
 

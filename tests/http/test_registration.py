@@ -11,8 +11,8 @@ from troupe.actors.rules.passwords import matches
 from troupe.storage.engine.database import Doubtful
 
 from ..checklist.rows import rows
-from ..clients import Client, Stage
-from .registering import ACCOUNTS, OPEN, app_client, codes, form, registered
+from ..clients import Client, Person, Stage
+from .registering import ACCOUNTS, OPEN, app_client, codes, form, link_in, registered
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 ROWS = """
@@ -54,6 +54,21 @@ async def test_an_empty_form_lacks_everything(app: Client) -> None:
         "password": ["ERR_BLANK"],
         "agreement": ["ERR_ACCEPTED"],
     }
+
+
+async def test_the_token_of_a_user_makes_an_account_too(stage: Stage, ada: Person) -> None:
+    lacking = codes(await ada.post(ACCOUNTS, {}))
+    assert lacking == {
+        "username": ["ERR_BLANK"], "email": ["ERR_BLANK"], "password": ["ERR_BLANK"], "agreement": ["ERR_ACCEPTED"],
+    }  # fmt: skip
+    eve = await registered(stage, app=ada)
+    (letter,) = await stage.letterbox.receive()
+    assert (await eve.get(link_in(letter))).status == 302
+    assert (await eve.get("/api/v1/accounts/verify_credentials")).json["username"] == "eve"
+    await stage.sql("UPDATE users SET disabled_at = now() WHERE account_id = $1", ada.account.id)
+    stage.http_context.tokens.forget_account(ada.account.id)
+    refused = await ada.post(ACCOUNTS, form("dora", email="dora@example.org"))
+    assert (refused.status, refused.json) == (403, {"error": "Your login is currently disabled"})
 
 
 async def test_names_and_addresses_are_taken_in_any_case(stage: Stage, app: Client) -> None:

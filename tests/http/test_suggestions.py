@@ -276,6 +276,12 @@ async def test_suggestions_are_for_users(stage: Stage, ada: Person) -> None:
     ]  # fmt: skip
 
 
+async def test_a_suggestion_of_no_account_is_removed_as_well(ada: Person) -> None:
+    for id in ("1", "abc", "-1", "9" * 30, "%F0%9F%90%98"):
+        answer = await ada.delete(f"{V1}/{id}")
+        assert (answer.status, answer.json) == (200, {}), id
+
+
 # -- popular accounts
 
 

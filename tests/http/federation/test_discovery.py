@@ -134,4 +134,10 @@ async def test_nodeinfo_counts_people_and_posts(stage: Stage, ada: Person) -> No
 
 
 async def test_health(stage: Stage) -> None:
-    assert (await stage.anybody().get("/health")).json == {"status": "UP"}
+    for accept in (None, "*/*", "text/html,application/xhtml+xml,*/*;q=0.8", "application/json;q=0.5, text/plain"):
+        answer = await stage.anybody().get("/health", headers={} if accept is None else {"Accept": accept})
+        assert (answer.status, answer.body, answer.headers["Content-Type"]) == (200, b"OK", "text/plain; charset=utf-8")
+    for accept in ("application/json", "application/json, text/plain, */*"):
+        answer = await stage.anybody().get("/health", headers={"Accept": accept})
+        assert (answer.json, answer.headers["Vary"]) == ({"status": "UP"}, "Accept"), accept
+    assert (await stage.anybody().get("/health/live")).json == {"status": "UP"}
