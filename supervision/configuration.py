@@ -264,7 +264,10 @@ class Settings(BaseModel):
     )
     translation_key: Secret = setting(None, "The key that this server asks for, if it does.", "a key")
     domain_blocks_shown: Literal["public", "users", "nobody"] = setting(
-        "public", "The readers of the list of domains that the server blocks.", "public, users or nobody"
+        "nobody",
+        "The readers of the list of domains that the server blocks. All others are refused, with 404 for `nobody` and"
+        " with 401 for `users`.",
+        "public, users or nobody",
     )
     domain_blocks_comments: Literal["public", "users", "nobody"] = setting(
         "public", "The readers of this list who see the public comments too.", "public, users or nobody"

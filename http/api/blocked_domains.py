@@ -14,7 +14,7 @@ from ..router import api
 
 @api.get("/api/v1/instance/domain_blocks")
 async def show_public(context: HttpContext, viewer: Viewer | None) -> Answer:
-    """The blocks that limit what users see, the strictest first."""
+    """The blocks that limit what users see, the strictest first. As in Mastodon, the operator chooses to show them."""
     match context.settings.domain_blocks_shown:
         case "nobody":
             raise NotFound

@@ -135,18 +135,35 @@ async def fill(adm: Person) -> None:
     await adm.post(BLOCKS, {"domain": "watched.example", "severity": "noop"})
 
 
-async def test_the_public_sees_what_limits_users(stage: Stage, adm: Person) -> None:
+async def test_the_list_is_not_shown_unless_the_operator_wants_it(stage: Stage, adm: Person, ada: Person) -> None:
     await fill(adm)
-    shown = await stage.anybody().get(PUBLIC)
-    assert shown.json == [
-        {"domain": "bad.*****le", "digest": sha256(b"bad.example").hexdigest(), "severity": "suspend", "comment": ""},
-        {
-            "domain": "quiet.example",
-            "digest": sha256(b"quiet.example").hexdigest(),
-            "severity": "silence",
-            "comment": "loud",
-        },
-    ]
+    for reader in (stage.anybody(), ada, adm):
+        refused = await reader.get(PUBLIC)
+        assert (refused.status, refused.json) == (404, {"error": "Record not found"})
+
+
+class TestPublic:
+    @pytest.fixture
+    def options(self) -> dict[str, Any]:
+        return {"rate_limits": False, "domain_blocks_shown": "public"}
+
+    async def test_the_public_sees_what_limits_users(self, stage: Stage, adm: Person) -> None:
+        await fill(adm)
+        shown = await stage.anybody().get(PUBLIC)
+        assert shown.json == [
+            {
+                "domain": "bad.*****le",
+                "digest": sha256(b"bad.example").hexdigest(),
+                "severity": "suspend",
+                "comment": "",
+            },
+            {
+                "domain": "quiet.example",
+                "digest": sha256(b"quiet.example").hexdigest(),
+                "severity": "silence",
+                "comment": "loud",
+            },
+        ]
 
 
 @pytest.mark.parametrize(("shown", "stranger", "user"), [("users", 401, 200), ("nobody", 404, 404)])
@@ -170,7 +187,7 @@ class TestShown:
 class TestComments:
     @pytest.fixture
     def options(self) -> dict[str, Any]:
-        return {"rate_limits": False, "domain_blocks_comments": "users"}
+        return {"rate_limits": False, "domain_blocks_shown": "public", "domain_blocks_comments": "users"}
 
     async def test_comments_may_be_for_users_alone(self, stage: Stage, adm: Person, ada: Person) -> None:
         await fill(adm)
