@@ -334,6 +334,14 @@ class Settings(BaseModel):
         ge=16,
         le=65536,
     )
+    loop_stall_warning: float = setting(
+        0.2,
+        "Seconds for which one function may keep the event loop, while all clients wait, before the log names it;"
+        " 0: it is not watched.",
+        "a number from 0.05 to 60, or 0",
+        ge=0,
+        le=60,
+    )
     metrics: Annotated[MetricsPlace, BeforeValidator(_metrics_place)] = setting(
         None,
         "Where metrics and health are read, apart from the public address: an IP address with a port, or the path of a"
@@ -415,6 +423,13 @@ class Settings(BaseModel):
         if target is not None and "?" in target.path:
             raise ValueError("the URL has a query")
         return target.url if target else None
+
+    @field_validator("loop_stall_warning")
+    @classmethod
+    def _not_too_short(cls, value: float) -> float:
+        if 0 < value < 0.05:
+            raise ValueError("it is shorter than 0.05 seconds")
+        return value
 
     @field_validator("media_url", "s3_endpoint")
     @classmethod

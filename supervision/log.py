@@ -36,7 +36,9 @@ MOST_FOLDS = 1000
 # Numbers and addresses in memory, such as "retrying in 1.97s" and "at 0x7f2a0c".
 NUMBER = re.compile(r"0x[0-9a-f]+|\d+(?:\.\d+)?", re.IGNORECASE)
 # Two records are folded if these facts are equal. The other facts differ each time.
-LIKENESS = ("actor", "child", "incarnation", "message", "error", "place", "decision", "address", "logger")
+LIKENESS = (
+    "actor", "child", "incarnation", "message", "error", "place", "function", "decision", "address", "logger",
+)  # fmt: skip
 MOST_REQUEST_IDS = 16
 # Facts that may quote what people wrote.
 FREE_TEXTS = ("error", "restored", "decision")

@@ -99,6 +99,7 @@ async def _supervise(troupe: Troupe, signals: EndSignals, manager: ServiceManage
                 await running.start(troupe.supervisor.run, stopping)
                 _started(troupe)
                 _freeze_objects()
+                troupe.stalls.begin()
                 manager.tell(READY)
         nursery.cancel_scope.cancel()
 

@@ -12,7 +12,7 @@ troupe (rest_for_one, 3 crashes in 30 s)
 ├── tags            one actor a hashtag's timeline
 ├── housekeeping    slow turns, quarantines, sleep
 ├── memory          given back to the system when many actors have gone to sleep
-├── watchdog        turns that keep the loop busy, seen by a thread of its own
+├── watchdog        turns and functions that keep the loop busy, seen by a thread of its own
 ├── parking         messages that crashed twice, into dead_letters
 ├── emojis          the custom emoji, held in memory
 ├── blocks          the server-wide blocks, held in memory
@@ -41,6 +41,7 @@ import random
 import resource
 import secrets
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -49,7 +50,7 @@ from ..actors.expiry import Expiry
 from ..actors.federation.federation import Federation
 from ..actors.federation.reception import Reception
 from ..actors.kernel import Ids, Runtime, SystemClock
-from ..actors.kernel.watchdog import Watchdog
+from ..actors.kernel.watchdog import Watchdog, facts_of_turn, running_turn
 from ..actors.media.processor import MediaProcessor
 from ..actors.outgoing.client import OutgoingClient
 from ..actors.outgoing.mail_servers import MailServerLookup
@@ -77,8 +78,10 @@ from .media_folders import media_folder
 from .memory import MemoryReturn
 from .notices import apply_notice
 from .parking import Parking
+from .pauses import CollectorPauses
 from .queues import delivery_queue, inbox_queue, mail_queue, preview_queue, push_queue, refresh_queue
 from .recent import Operations
+from .stalls import StallWatch
 from .supervisor import Child, Supervisor
 from .traces.wanted import Traces
 from .translation import translator_of
@@ -117,6 +120,11 @@ class Troupe:
         self.runtime = Runtime(
             record=self._record, chance=random.random, on_park=self.parking.park, unavailable=(Unavailable,),
             trace=traces.turn if traces else None,
+        )  # fmt: skip
+        self._pauses = CollectorPauses()
+        self.stalls = StallWatch(
+            settings.loop_stall_warning, log.record, clock, self._pauses,
+            lambda: facts_of_turn(running_turn(self.runtime.pools)),
         )  # fmt: skip
         self.outgoing = OutgoingClient(settings.user_agent, test_hosts=settings.test_hosts)
         self.translator = translator_of(settings)
@@ -181,6 +189,7 @@ class Troupe:
             self.listeners.hand_over,
             answers_outside={**tree, **inspector.answers_outside()},
         )  # fmt: skip
+        watchdog = Watchdog(self.runtime.pools, self.log.record, control.answer_outside, self.stalls)
         resolver, films = self.federation.resolver, self.http_context.remote_files.films
         return [
             *([Child("traces", self._traces.run)] if self._traces else []),
@@ -190,7 +199,7 @@ class Troupe:
             Child("log", self.log_level.run, inspect=self.log_level.inspect),
             *self.actors.children(),
             Child("memory", MemoryReturn(self.actors.slept).run),
-            Child("watchdog", Watchdog(self.runtime.pools, self.log.record, control.answer_outside).run),
+            Child("watchdog", partial(self.stalls.run, watchdog)),
             Child("parking", self.parking.run),
             *self.actors.loaders(),
             Child("sign_ups", self.http_context.sign_ups.run),
@@ -220,6 +229,7 @@ class Troupe:
         sources = Sources(
             self.http_context.clock, self.log, self.http_context, self.actors, self.database, self._disks,
             self._mail.context, self._push.context, self._deliveries.context, lambda: self.supervisor.children,
+            self._pauses, self.stalls,
         )  # fmt: skip
         readiness, waits = self.http_context.readiness, self.settings.takeover
         server = MetricsServer(place, Exposition(sources), readiness, self.log.record, waits=waits)
@@ -239,9 +249,12 @@ class Troupe:
         return self.supervisor.snapshot()
 
     def self_report(self) -> dict[str, object]:
-        """Return what `troupe doctor` can't see from outside: descriptors, and the token of a probe."""
+        """Return what `troupe doctor` can't see from outside: descriptors, stalls, and the token of a probe."""
         limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-        return {"descriptors": count_open(), "descriptor_limit": limit, "probe": self.http_context.probe.issue()}
+        return {
+            "descriptors": count_open(), "descriptor_limit": limit, "probe": self.http_context.probe.issue(),
+            "loop": self.stalls.last_day(),
+        }  # fmt: skip
 
     async def _prepare(self, database: Database) -> None:
         """Prepare the database for this process, before any other part of it uses the database.

@@ -59,6 +59,13 @@ class LogEvent(Enum):
         Level.WARNING,
         "A turn has run for more than a second. `stack` shows where it is; `troupe actor release` ends it.",
     )
+    LOOP_STALLED = (
+        "loop.stalled",
+        Level.WARNING,
+        "The event loop was kept for longer than `loop_stall_warning`, so all clients waited. `function` is what kept"
+        " it: please report it with `stack`. Without one, `error` says what else did. `troupe doctor` shows the last"
+        " day's.",
+    )
     MAILBOX_FULL = (
         "mailbox.full",
         Level.WARNING,
@@ -241,7 +248,8 @@ FACTS = {
     "causes": "The chain of actors through which the message came.",
     "error": "The type and text of the error, without data of people.",
     "place": "File and line of the innermost frame.",
-    "stack": "The stack of a slow turn.",
+    "function": "The function that kept the event loop, with its file and the line where it begins.",
+    "stack": "The stack of a slow turn, or of the function that kept the event loop.",
     "depth": "Messages that wait in the mailbox.",
     "crashes_60s": "Crashes of this actor in the last 60 seconds.",
     "decision": "The action that supervision takes.",

@@ -49,15 +49,31 @@ class Watched(Protocol):
         ...
 
 
+class Pace:
+    """The pace of the watchdog's thread: the time of its next look, and other work that it does then."""
+
+    def wait(self, ended: threading.Event) -> bool:
+        """Wait until the next look. Return True if there is none, because `ended` is set."""
+        return ended.wait(LOOK_EVERY)
+
+    def look(self, loop: int) -> None:
+        """Do other work at a look: nothing. `loop` is the loop's thread."""
+
+
 class Watchdog:
     """Finds turns that block the loop, from its own thread. For production only: it uses real time."""
 
     def __init__(
-        self, pools: Mapping[str, Watched], record: Record, meanwhile: Callable[[], object] = lambda: None
+        self,
+        pools: Mapping[str, Watched],
+        record: Record,
+        meanwhile: Callable[[], object] = lambda: None,
+        pace: Pace | None = None,
     ) -> None:
         """Make one. `meanwhile` is called at each look, for what has to go on while the loop is blocked."""
         self._pools = pools
         self._meanwhile = meanwhile
+        self._pace = pace or Pace()
         self._record = record
         self._seen: Running | None = None
         self._since = 0.0
@@ -80,13 +96,15 @@ class Watchdog:
 
     def _watch(self, loop: int, ended: threading.Event) -> None:
         self._looked_at = monotonic()
-        while not ended.wait(LOOK_EVERY):
-            self.look(loop, monotonic())
-            self._meanwhile()
+        while not self._pace.wait(ended):
+            self._pace.look(loop)
+            if (now := monotonic()) >= self._looked_at + LOOK_EVERY:
+                self.look(loop, now)
+                self._meanwhile()
 
     def look(self, loop: int, now: float) -> None:
         """Check what runs in the thread `loop`, and for how long it has run without a pause."""
-        running = self._running()
+        running = running_turn(self._pools)
         if running is None or running != self._seen:
             # C code that holds the interpreter's lock also blocks this thread. A turn that is first seen after a
             # delayed check has therefore run for the time of the delay.
@@ -100,19 +118,29 @@ class Watchdog:
         if not self._logged and not (work is not None and work.logged):
             self._logged = True
             stack = stack_of_turn(sys._current_frames().get(loop))  # pyright: ignore[reportPrivateUsage]  # documented, in spite of its name
-            if self._running() != running:
+            if running_turn(self._pools) != running:
                 return  # the turn ended while its stack was taken: this is the stack of other code
             if work is not None:
                 work.logged = True
-            record_slow(self._record, cell, envelope, seconds, stack)
+            record_slow(self._record, running, seconds, stack)
         if seconds > LONGEST_TURN and work is None and envelope is not None:
             self._pools[cell.address.kind].mark_overdue(envelope)
 
-    def _running(self) -> Running | None:
-        for pool in list(self._pools.values()):
-            if (running := pool.running()) is not None:
-                return running
-        return None
+
+def running_turn(pools: Mapping[str, Watched]) -> Running | None:
+    """Return the turn or load that the loop runs at this instant. Another thread may ask."""
+    for pool in list(pools.values()):
+        if (running := pool.running()) is not None:
+            return running
+    return None
+
+
+def facts_of_turn(running: Running | None) -> dict[str, object]:
+    """Return the facts of a turn or load for the log; none if none runs."""
+    if running is None:
+        return {}
+    cell, envelope, _ = running
+    return facts_of(cell, envelope) if envelope is not None else facts_of(cell, None) | {"message": "load"}
 
 
 def look_at_work(working: Mapping[Work, None], record: Record, now: float) -> list[Work]:
@@ -124,15 +152,14 @@ def look_at_work(working: Mapping[Work, None], record: Record, now: float) -> li
         if not work.logged:
             work.logged = True
             stack = traceback.StackSummary.extract(work.task.iter_await_frames())
-            record_slow(record, work.cell, work.envelope, now - work.started_at, "".join(stack.format()))
+            record_slow(record, Running(work.cell, work.envelope, work), now - work.started_at, "".join(stack.format()))
         if now >= work.ends_at + GRACE:
             stuck.append(work)
     return stuck
 
 
-def record_slow(record: Record, cell: Cell, envelope: Envelope | None, seconds: float, stack: str) -> None:
-    facts = facts_of(cell, envelope) if envelope is not None else facts_of(cell, None) | {"message": "load"}
-    record("turn.slow", **facts, seconds=round(seconds, 1), stack=stack)
+def record_slow(record: Record, running: Running, seconds: float, stack: str) -> None:
+    record("turn.slow", **facts_of_turn(running), seconds=round(seconds, 1), stack=stack)
 
 
 def stack_of_turn(frame: FrameType | None) -> str:

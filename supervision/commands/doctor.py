@@ -36,8 +36,9 @@ def doctor(
 ) -> None:
     """Look for what keeps the server from its work, or will, and say how to cure it.
 
-    It looks at the database and its settings, disks, the clock, file descriptors, the sandbox of media processes, the
-    domain and the proxy in front, WebSockets through it, the mail server, the bucket for media, keys, and permissions.
+    It looks at what kept the running server busy, the database and its settings, disks, the clock, file descriptors,
+    the sandbox of media processes, the domain and the proxy in front, WebSockets through it, the mail server, the
+    bucket for media, keys, and permissions.
     It changes nothing; in the bucket it writes a small object and deletes it.
     With a running server it asks that too; without one, it starts the embedded PostgreSQL for a moment.
 

@@ -13,6 +13,7 @@ from .descriptors import check_descriptors
 from .disk import check_disk
 from .findings import Check, Examination, Finding
 from .keys import check_keys
+from .loop import check_loop
 from .permissions import check_permissions
 from .proxy import check_proxy
 from .server import check_server
@@ -21,6 +22,7 @@ from .websocket import check_websocket
 
 CHECKS: tuple[Check, ...] = (
     check_server,
+    check_loop,
     check_database,
     check_disk,
     check_clock,

@@ -51,10 +51,9 @@ class Exposition:
 
     async def run(self) -> None:
         """Measure what only metrics need, for ever."""
-        with self._sources.pauses.measured():
-            async with trio.open_nursery() as nursery:
-                nursery.start_soon(self._sources.lag.run)
-                nursery.start_soon(self._backlog.run)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._sources.lag.run)
+            nursery.start_soon(self._backlog.run)
 
     async def text(self, *, ready: bool) -> bytes:
         """Return the text of all families."""

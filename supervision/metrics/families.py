@@ -24,6 +24,7 @@ from ...actors.relay import Result
 from ...http.access.streams import CLIENT_LEFT, StreamCounts, StreamEnd
 from ...storage.backlog import Backlog, EffectBacklog
 from ...storage.engine.histogram import Histogram
+from ..stalls import CAUSES
 from ..supervisor import ChildPhase
 from ..vocabulary import LogEvent
 from .sources import Sources
@@ -233,6 +234,15 @@ def _process(sources: Sources) -> Iterator[Metric]:
     yield histogram(
         "troupe_loop_lag_seconds", "Time by which a task of the event loop wakes too late.", (),
         [((), sources.lag.seconds)],
+    )  # fmt: skip
+    stalls = sources.stalls
+    yield counter(
+        "troupe_loop_stalls", "Times that the event loop was kept for longer than loop_stall_warning, by the cause.",
+        ("cause",), (((cause,), stalls.counts[cause]) for cause in CAUSES),
+    )  # fmt: skip
+    yield gauge(
+        "troupe_loop_longest_stall_seconds", "The longest of these times since the server started.", (),
+        [((), stalls.longest)],
     )  # fmt: skip
     yield histogram(
         "troupe_gc_pause_seconds", "Time that a run of Python's garbage collector took.", ("generation",),

@@ -14,8 +14,9 @@ from ..actor_system import ActorSystem
 from ..database import SupervisedDatabase
 from ..disks import Disks
 from ..log import SupervisionLog
+from ..pauses import CollectorPauses, LoopLag
+from ..stalls import StallWatch
 from ..supervisor import Child
-from .pauses import CollectorPauses, LoopLag
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,5 +33,6 @@ class Sources:
     push: PushSender | None
     deliveries: DeliverySender | None
     children: Callable[[], list[Child]]
+    pauses: CollectorPauses
+    stalls: StallWatch
     lag: LoopLag = field(default_factory=LoopLag)
-    pauses: CollectorPauses = field(default_factory=CollectorPauses)

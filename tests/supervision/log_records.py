@@ -51,6 +51,10 @@ RECORDS: dict[LogEvent, dict[str, object]] = {
     LogEvent.TURN_SLOW: {
         "actor": "account/1103", "message": "PostStatus", "request_id": REQUEST, "seconds": 1.5, "stack": STACK,
     },
+    LogEvent.LOOP_STALLED: {
+        "request_id": REQUEST, "function": "post_status (actors/commands/statuses.py:80)", "seconds": 0.412,
+        "stack": STACK,
+    },
     LogEvent.MAILBOX_FULL: {"actor": "tag/日本", "depth": 256, "decision": "asks are refused"},
     LogEvent.ASK_CYCLE: {"actor": "list/9", "causes": ["list/9", "account/7"], "request_id": REQUEST},
     LogEvent.CONNECTIONS_FULL: {"child": "http", "decision": "503 to further connections"},

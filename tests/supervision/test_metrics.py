@@ -28,8 +28,8 @@ from troupe.supervision.disks import FULL, Disks
 from troupe.supervision.metrics import exposition
 from troupe.supervision.metrics.exposition import PATIENCE, Exposition, FamilyRegistry, written
 from troupe.supervision.metrics.families import gauge, histogram
-from troupe.supervision.metrics.pauses import CollectorPauses, LoopLag
 from troupe.supervision.metrics.server import HEAD_PATIENCE, MOST_CLIENTS, MetricsServer
+from troupe.supervision.pauses import CollectorPauses, LoopLag
 
 from ..small_disks import resize, small_disk
 from ..stand_ins import answering, unrecorded

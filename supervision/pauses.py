@@ -1,4 +1,4 @@
-"""The delays of the event loop, and the pauses of Python's garbage collector. Measured while metrics are on."""
+"""The delays of the event loop, measured while metrics are on, and the pauses of Python's garbage collector."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from time import perf_counter
 
 import trio
 
-from ...storage.engine.histogram import Histogram
+from ..storage.engine.histogram import Histogram
 
 LOOK_EVERY = 0.25  # seconds
 GENERATIONS = 3
@@ -35,6 +35,10 @@ class CollectorPauses:
     def __init__(self) -> None:
         self.seconds = [Histogram() for _ in range(GENERATIONS)]
         self._began = 0.0
+
+    def total(self) -> float:
+        """Return the seconds that all runs took together."""
+        return sum(generation.sum for generation in self.seconds)
 
     @contextmanager
     def measured(self) -> Generator[None]:

@@ -1,0 +1,78 @@
+"""A running server in which a function keeps the event loop: the log, the metrics and `troupe doctor` name it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+from .. import plain_http
+from .patience import eventually
+from .scraping import scrape, with_metrics
+from .server import Server
+
+# Bugs that an operator may meet: to answer a request, the server waits without giving the loop back; and a request
+# during whose answer another program stops the whole process.
+KEPT = """
+import os, signal, subprocess, time
+from troupe.http.api import health
+from troupe.supervision.commands import main
+
+live = health.show_liveness
+
+def waits_for_a_disk():
+    time.sleep(0.5)
+
+def is_stopped():
+    subprocess.Popen(["sh", "-c", f"sleep 0.5; kill -CONT {os.getpid()}"])
+    os.kill(os.getpid(), signal.SIGSTOP)
+
+def planted(context, request):
+    kept = request.header(b"x-kept-by")
+    if kept is not None:
+        globals()[kept]()
+    return live(context, request)
+
+health.show_liveness = planted
+main()
+"""
+
+
+def ask(server: Server, kept_by: str | None = None) -> None:
+    headers = {"Accept": "application/json"} | ({} if kept_by is None else {"X-Kept-By": kept_by})
+    assert plain_http.get(f"{server.url}/health", headers=headers, timeout=30).json() == {"status": "UP"}
+
+
+def findings(server: Server) -> list[str]:
+    found = json.loads(server.troupe("doctor", "--json").stdout)
+    return [finding["text"] for finding in found if finding["subject"] == "loop"]
+
+
+def blamed(server: Server) -> list[dict[str, Any]]:
+    """The records that name a function. A busy machine may make others, which name none."""
+    return [record for record in server.events("loop.stalled") if "function" in record]
+
+
+def test_a_function_that_keeps_the_loop_is_named_and_a_stopped_process_is_no_functions_fault(
+    own_server: Server,
+) -> None:
+    address = with_metrics(own_server)
+    own_server.start("env", argument=lambda words: [sys.executable, "-c", KEPT, *words[words.index("serve") :]])
+    ask(own_server)
+    ask(own_server, "is_stopped")
+    eventually(lambda: scrape(address).of("troupe_loop_stalls_total", cause="pause"))
+    assert (blamed(own_server), scrape(address).of("troupe_loop_stalls_total", cause="function")) == ([], 0)
+    stopped = eventually(lambda: own_server.events("loop.stalled"))[0]
+    assert stopped["error"] == "the machine was busy or the process was stopped"
+    assert not any("waits_for_a_disk" in text or "is_stopped" in text for text in findings(own_server))
+
+    ask(own_server, "waits_for_a_disk")
+    (record,) = eventually(lambda: blamed(own_server))
+    assert record["function"] == "waits_for_a_disk (<string>:8)"
+    assert 0.5 <= record["seconds"] < 5
+    assert "in planted" in record["stack"]
+    assert record["commands"] == [f"troupe request {record['request_id']}"]
+    metrics = scrape(address)
+    assert metrics.of("troupe_loop_stalls_total", cause="function") == 1
+    assert metrics.of("troupe_loop_longest_stall_seconds") >= 0.5
+    assert any("waits_for_a_disk (<string>:8) kept all clients waiting once" in text for text in findings(own_server))
