@@ -2,9 +2,10 @@
 
 While one task runs, all others wait. The watchdog's thread looks at the loop from outside, eight times a second. The
 loop itself does nothing for it: Trio holds the time at which the current round of its loop began in a local variable,
-and a look reads this variable. (An instrument of Trio would tell the same, but costs each round 0.3 to 0.7 µs.) A loop
-that waits for I/O is in no round. A round that is older than usual is looked at more often until it ends. Each look
-notes the innermost function that is not of a library; the function that most looks have seen is named.
+and a look reads this variable: 26 µs of CPU while the server is idle, 68 µs while it is busy. (An instrument of Trio
+would tell the same, but costs each round 0.3 to 0.7 µs.) A loop that waits for I/O is in no round. A round that is
+older than usual is looked at more often until it ends. Each look notes the innermost function that is not of a library;
+the function that most looks have seen is named.
 
 A round may be long for reasons that no function has: the garbage collector ran, or the process got no CPU. The first is
 measured by callbacks of the collector. The second is the time by which looks come late while the loop's thread used no
@@ -47,7 +48,7 @@ REMEMBERED_FOR = timedelta(days=1)
 RUN_LOOP = ("trio._core._run", "unrolled_run")
 ROUND_BEGAN = "now"
 # The functions that the run loop calls before the variable has the time of the new round.
-BETWEEN_ROUNDS = ("get_events", "process_events", "current_time")
+BETWEEN_ROUNDS = ("process_events", "current_time")
 
 PACKAGE = __name__.partition(".")[0]
 ROOT = f"{Path(__file__).parents[1]}/"

@@ -15,18 +15,13 @@ from ..server.readiness import explained
 @api.get("/health")
 def show_health(context: HttpContext, request: Request) -> Answer:
     """Liveness, as Mastodon says it: the text `OK`. A request that accepts JSON gets the answer of `/health/live`."""
-    answer = show_liveness(context, request) if asks_for_json(request) else OK
-    return headers.varied(answer, "Accept")
+    return headers.varied(_liveness(context, request) if asks_for_json(request) else OK, "Accept")
 
 
 @api.get("/health/live")
 def show_liveness(context: HttpContext, request: Request) -> Answer:
-    """Liveness: the process answers requests. It says nothing about the database.
-
-    `troupe doctor` learns too how its request arrived.
-    """
-    seen = context.probe.seen(request, context.settings.trusted_proxies)
-    return json({"status": "UP"} if seen is None else {"status": "UP", "seen": seen})
+    """Liveness: the process answers requests. It says nothing about the database."""
+    return _liveness(context, request)
 
 
 @api.get("/health/ready")
@@ -35,3 +30,9 @@ async def show_readiness(context: HttpContext) -> Answer:
     if obstacles := await context.readiness.obstacles():
         raise NotReady(explained(obstacles), details={"obstacles": obstacles})
     return json({"status": "UP"})
+
+
+def _liveness(context: HttpContext, request: Request) -> Answer:
+    """Return the answer in JSON. `troupe doctor` learns from it too how its request arrived."""
+    seen = context.probe.seen(request, context.settings.trusted_proxies)
+    return json({"status": "UP"} if seen is None else {"status": "UP", "seen": seen})

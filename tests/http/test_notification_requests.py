@@ -106,7 +106,8 @@ async def test_several_at_once(stage: Stage, ada: Person, bob: Person, eve: Pers
     assert await senders(ada) == ["eve"]
     assert len(await statuses_told(ada)) == (2 if how == "accept" else 0)
     assert (await ada.post(f"{REQUESTS}/{how}", json={"id": ["1", "x"]})).json == {}
-    for nothing in ({}, {"id": []}, {"id[]": ""}):
+    nothings: list[dict[str, Any]] = [{}, {"id": []}, {"id[]": ""}]
+    for nothing in nothings:
         without = await ada.post(f"{REQUESTS}/{how}", json=nothing)
         assert (without.status, without.json) == (200, {}), nothing
     assert await senders(ada) == ["eve"]

@@ -1,5 +1,6 @@
 """The stall watch: a function that keeps the event loop is named. What is no function's fault is not."""
 
+import sys
 import threading
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
@@ -13,7 +14,7 @@ from troupe.actors.kernel.watchdog import LOOK_EVERY
 from troupe.supervision import stalls
 from troupe.supervision.doctor.loop import evaluate
 from troupe.supervision.pauses import CollectorPauses
-from troupe.supervision.stalls import GOES_ON, LOOK_QUICKLY, MOST_FUNCTIONS, StallWatch
+from troupe.supervision.stalls import GOES_ON, LOOK_QUICKLY, MOST_FUNCTIONS, RUN_LOOP, StallWatch
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 LIMIT = 0.2
@@ -90,6 +91,25 @@ async def test_a_loop_that_waits_or_turns_round_is_not_kept(mock_clock: MockCloc
             await trio.lowlevel.checkpoint()
         await watched.end()
     assert (watched.records, watched.watch.counts, watched.pause()) == ([], {}, 0.125)
+
+
+async def test_a_round_that_has_just_begun_is_not_taken_for_the_one_before(
+    mock_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watched, time = Watched(mock_clock), mock_clock.current_time
+    waits = [5.0, 5.0]
+
+    def current_time() -> float:
+        """Look while the run loop asks for the time at which its new round begins."""
+        if waits and sys._getframe(1).f_code.co_name == RUN_LOOP[1]:  # pyright: ignore[reportPrivateUsage]
+            hurries(watched, waits.pop())
+        return time()
+
+    monkeypatch.setattr(mock_clock, "current_time", current_time)
+    while waits:
+        await trio.lowlevel.checkpoint()
+    await watched.end()
+    assert (watched.records, watched.watch.counts) == ([], {})
 
 
 async def test_a_round_that_becomes_old_is_looked_at_often_and_the_next_one_is_not(mock_clock: MockClock) -> None:
