@@ -1,11 +1,12 @@
 """The stall watch: how long the event loop was kept, and by which function.
 
 While one task runs, all others wait. The watchdog's thread looks at the loop from outside, eight times a second. The
-loop itself does nothing for it: Trio holds the time at which the current round of its loop began in a local variable,
-and a look reads this variable: 26 µs of CPU while the server is idle, 68 µs while it is busy. (An instrument of Trio
-would tell the same, but costs each round 0.3 to 0.7 µs.) A loop that waits for I/O is in no round. A round that is
-older than usual is looked at more often until it ends. Each look notes the innermost function that is not of a library;
-the function that most looks have seen is named.
+loop itself does nothing for it: Trio holds the time at which the current round of its loop began in a local variable of
+its run loop, and a look reads this variable. (An instrument of Trio would tell the same, but costs each round 0.3 to
+0.7 µs.) A run loop that waits for I/O is a generator that is suspended: its frame has no caller then. A round that is
+older than usual is looked at more often until it ends. Each of these looks reads the frames of the loop's thread, and
+notes the innermost function that is not of a library; the function that most looks have seen is named. Frames of young
+rounds are not read: it costs more, and samplers that do so all the time have crashed Python 3.11.
 
 A round may be long for reasons that no function has: the garbage collector ran, or the process got no CPU. The first is
 measured by callbacks of the collector. The second is the time by which looks come late while the loop's thread used no
@@ -32,7 +33,7 @@ import trio
 
 from ..actors.kernel.clock import Clock
 from ..actors.kernel.pool_services import Record
-from ..actors.kernel.watchdog import LOOK_EVERY, Pace, Watchdog
+from ..actors.kernel.watchdog import LOOK_EVERY, Pace, Watchdog, innermost_frame
 from ..storage.engine.json_values import JsonObject
 from .pauses import CollectorPauses
 
@@ -122,6 +123,7 @@ class StallWatch(Pace):
         self._since = clock.now()
         self._usual_pause = self._pause = usual_pause(threshold)
         self._time: Callable[[], float] | None = None  # the clock of Trio; None: it does not look yet
+        self._run_loop: FrameType | None = None
         self._cpu_clock: int | None = None
         self._paused = self._collected_before = 0.0
         self._round: LongRound | None = None
@@ -138,6 +140,7 @@ class StallWatch(Pace):
         if self.threshold:
             self._since, self._collected_before = self._clock.now(), self._pauses.total()
             self._cpu_clock = time.pthread_getcpuclockid(threading.get_ident())
+            self._run_loop = run_loop_of(sys._getframe())  # pyright: ignore[reportPrivateUsage]  # documented, in spite of its name
             self._time = trio.lowlevel.current_clock().current_time
 
     def wait(self, ended: threading.Event) -> bool:
@@ -153,19 +156,19 @@ class StallWatch(Pace):
 
     def look(self, loop: int) -> None:
         """Look at the thread `loop`."""
-        if self._time is None:
+        if self._time is None or self._run_loop is None:
             return
         paused, collected = self._paused, self._pauses.total() - self._collected_before
         self._collected_before += collected
-        now, found = self._time(), round_of(sys._current_frames().get(loop))  # pyright: ignore[reportPrivateUsage]  # documented, in spite of its name
-        old = self._round
+        now, old = self._time(), self._round
+        found = round_of(innermost_frame(loop)) if self._is_old(self._run_loop, now) else None
         if old is not None:
             old.paused += paused
             old.collected += collected
             if found is None or found.began != old.began:
                 self._end(old, (now if found is None else found.began) - old.began)
                 self._round = old = None
-        if found is not None and now - found.began >= self.threshold * OLD:
+        if found is not None:
             if old is None:
                 # What was measured since the look before may have been before this round, but not more than its age.
                 most = now - found.began
@@ -186,6 +189,10 @@ class StallWatch(Pace):
                 for stall in stalls
             ],
         }  # fmt: skip
+
+    def _is_old(self, run_loop: FrameType, now: float) -> bool:
+        """True if the loop does not wait for I/O, and its round began a while ago."""
+        return run_loop.f_back is not None and now - run_loop.f_locals.get(ROUND_BEGAN, now) >= self.threshold * OLD
 
     def _cpu(self) -> float:
         return 0.0 if self._cpu_clock is None else time.clock_gettime(self._cpu_clock)
@@ -234,6 +241,13 @@ def usual_pause(threshold: float) -> float:
 def quick_pause(seconds: float) -> float:
     """Return the seconds until the next look at a round that is so old."""
     return max(LOOK_QUICKLY, seconds / MOST_LOOKS)
+
+
+def run_loop_of(frame: FrameType | None) -> FrameType | None:
+    """Return the frame of Trio's run loop that has called this one; None if there is none."""
+    while frame is not None and not is_run_loop(frame):
+        frame = frame.f_back
+    return frame
 
 
 def round_of(innermost: FrameType | None) -> Round | None:

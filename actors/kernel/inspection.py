@@ -9,7 +9,6 @@ keeps the loop busy.
 from __future__ import annotations
 
 import re
-import sys
 import threading
 import traceback
 from collections import Counter
@@ -30,7 +29,7 @@ from .envelope import Envelope
 from .pool import ActorPool
 from .recovery import Crash
 from .request_trail import RecentMessages, RequestTrail, Step
-from .watchdog import stack_of_turn
+from .watchdog import innermost_frame, stack_of_turn
 from .work import Work
 
 T = TypeVar("T")
@@ -331,7 +330,7 @@ class Inspection:
         running = pool.drainer.running()
         busy = running is not None and running.cell is cell
         if busy:
-            stack = stack_of_turn(sys._current_frames().get(self._loop))  # pyright: ignore[reportPrivateUsage]  # documented, in spite of its name
+            stack = stack_of_turn(innermost_frame(self._loop))
             waits_for = "nothing: it keeps the server busy"
         else:
             frames = frames_of(work) if isinstance(work, Work) else NO_FRAMES

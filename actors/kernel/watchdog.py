@@ -6,6 +6,7 @@ blocks the loop, so a thread checks the loop from outside. A turn pays for this 
 
 from __future__ import annotations
 
+import gc
 import sys
 import threading
 import traceback
@@ -117,7 +118,7 @@ class Watchdog:
         cell, envelope, work = running
         if not self._logged and not (work is not None and work.logged):
             self._logged = True
-            stack = stack_of_turn(sys._current_frames().get(loop))  # pyright: ignore[reportPrivateUsage]  # documented, in spite of its name
+            stack = stack_of_turn(innermost_frame(loop))
             if running_turn(self._pools) != running:
                 return  # the turn ended while its stack was taken: this is the stack of other code
             if work is not None:
@@ -160,6 +161,21 @@ def look_at_work(working: Mapping[Work, None], record: Record, now: float) -> li
 
 def record_slow(record: Record, running: Running, seconds: float, stack: str) -> None:
     record("turn.slow", **facts_of_turn(running), seconds=round(seconds, 1), stack=stack)
+
+
+def innermost_frame(thread: int) -> FrameType | None:
+    """Return the innermost frame of a thread.
+
+    The collector is off meanwhile: if it runs in this call, Python before 3.12 may wait for ever for a thread that
+    starts (python/cpython#106883).
+    """
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        return sys._current_frames().get(thread)  # pyright: ignore[reportPrivateUsage]  # documented, in spite of its name
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def stack_of_turn(frame: FrameType | None) -> str:

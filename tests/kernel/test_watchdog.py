@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gc
+import sys
 import threading
 import time
 from math import inf
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -14,7 +17,7 @@ from trio.testing import wait_all_tasks_blocked
 from troupe.actors.account import AccountActor
 from troupe.actors.kernel import Address, Cell, Crashed
 from troupe.actors.kernel.errors import Superseded
-from troupe.actors.kernel.watchdog import GRACE, Watchdog
+from troupe.actors.kernel.watchdog import GRACE, Watchdog, innermost_frame
 from troupe.actors.kernel.work import LONGEST_TURN
 
 from .acting import Action, Kernel, Player, Said, fail_in_clean_up, nothing_at_once
@@ -328,3 +331,16 @@ async def test_the_watchdog_has_a_thread_that_sees_the_loop_blocked_and_ends_wit
     stopping.set()
     await wait_all_tasks_blocked()
     assert "troupe watchdog" not in {thread.name for thread in threading.enumerate()}
+
+
+def test_frames_are_read_without_the_collector_which_is_on_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before Python 3.12 a collection in this call may wait for ever for a thread that starts."""
+    was_on: list[bool] = []
+
+    def frames() -> dict[int, FrameType]:
+        was_on.append(gc.isenabled())
+        return {}
+
+    monkeypatch.setattr(sys, "_current_frames", frames)
+    assert innermost_frame(1) is None
+    assert (was_on, gc.isenabled()) == ([False], True)

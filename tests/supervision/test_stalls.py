@@ -93,6 +93,22 @@ async def test_a_loop_that_waits_or_turns_round_is_not_kept(mock_clock: MockCloc
     assert (watched.records, watched.watch.counts, watched.pause()) == ([], {}, 0.125)
 
 
+async def test_the_frames_of_functions_are_not_read_while_nothing_is_slow(
+    mock_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watched, read = Watched(mock_clock), list[int]()
+
+    def innermost_frame(thread: int) -> None:
+        read.append(thread)
+
+    monkeypatch.setattr(stalls, "innermost_frame", innermost_frame)
+    hurries(watched, 0.02, 0.02)
+    await watched.end(waited=5)
+    assert read == []
+    hurries(watched, 0.06)
+    assert read == [threading.get_ident()]
+
+
 async def test_a_round_that_has_just_begun_is_not_taken_for_the_one_before(
     mock_clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
