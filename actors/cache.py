@@ -13,6 +13,8 @@ from typing import Generic, TypeVar
 
 T = TypeVar("T")
 
+MOST_BYTES = 64 * 1024 * 1024  # of the rows of one cache, as far as they are weighed
+
 
 @dataclass(eq=False)
 class _Load:
@@ -21,11 +23,21 @@ class _Load:
 
 
 class RowCache(Generic[T]):
-    """The `capacity` rows used last, by id. `load` reads rows by id, those that exist."""
+    """The `capacity` rows used last, by id. `load` reads rows by id, those that exist.
 
-    def __init__(self, load: Callable[[list[int]], Awaitable[dict[int, T]]], capacity: int) -> None:
+    `weight_of` says how many bytes a row holds, where one may hold many more than most. Rows of `MOST_BYTES` are kept.
+    """
+
+    def __init__(
+        self,
+        load: Callable[[list[int]], Awaitable[dict[int, T]]],
+        capacity: int,
+        weight_of: Callable[[T], int] = lambda row: 0,
+    ) -> None:
         self._load = load
         self._capacity = capacity
+        self._weight_of = weight_of
+        self._weight = 0
         self._rows: OrderedDict[int, T] = OrderedDict()
         self._loads: dict[_Load, None] = {}
 
@@ -59,13 +71,14 @@ class RowCache(Generic[T]):
 
     def drop(self, id: int) -> None:
         """Remove a row that has changed, so that it is read again."""
-        self._rows.pop(id, None)
+        self._forget(id)
         for load in self._loads:
             if id in load.ids:
                 load.changed.add(id)
 
     def clear(self) -> None:
         self._rows.clear()
+        self._weight = 0
         for load in self._loads:
             load.changed |= load.ids
 
@@ -89,7 +102,13 @@ class RowCache(Generic[T]):
         return row
 
     def _keep(self, id: int, row: T) -> None:
+        self._forget(id)
         self._rows[id] = row
-        self._rows.move_to_end(id)
-        if len(self._rows) > self._capacity:
-            self._rows.popitem(last=False)
+        self._weight += self._weight_of(row)
+        while len(self._rows) > self._capacity or self._weight > MOST_BYTES:
+            self._forget(next(iter(self._rows)))
+
+    def _forget(self, id: int) -> None:
+        row = self._rows.pop(id, None)
+        if row is not None:
+            self._weight -= self._weight_of(row)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
+from sys import getsizeof
 
 from ..storage import accounts, statuses, timeline_entries
 from ..storage.engine.database import Database
@@ -74,7 +75,7 @@ class AccountCache(RowCache[accounts.Account]):
         async def load(ids: list[int]) -> dict[int, accounts.Account]:
             return await database.read(accounts.find_many, ids)
 
-        super().__init__(load, capacity)
+        super().__init__(load, capacity, lambda account: getsizeof(account.note))
 
 
 class StatusCache(RowCache[statuses.Status]):
@@ -87,7 +88,7 @@ class StatusCache(RowCache[statuses.Status]):
         async def load(ids: list[int]) -> dict[int, statuses.Status]:
             return await database.read(statuses.find_many, ids)
 
-        super().__init__(load, capacity)
+        super().__init__(load, capacity, lambda status: getsizeof(status.content))
         self._accounts = accounts
         self._shown: dict[int, ShownStatus] = {}  # assembled lately: valid while their records are those of the caches
         self._deleted: dict[int, None] = {}

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import islice
 from math import isfinite
 from typing import Literal
 
@@ -38,8 +39,10 @@ from .vocabulary import (
 
 WRITTEN = frozenset({"Note", "Question"})
 CONVERTED = frozenset({"Article", "Page", "Image", "Audio", "Video", "Event"})
+MOST_TAGS = 1_000  # that are looked at: names of people, hashtags and emoji together
 MOST_MENTIONS = 100
 MOST_HASHTAGS = 50
+MOST_WRITTEN_HASHTAGS = 4 * MOST_HASHTAGS  # that are looked at: many may be one hashtag, or none
 MOST_EMOJIS = 100
 MOST_ADDRESSEES = 500
 MOST_OPTIONS = 100
@@ -218,13 +221,18 @@ def visibility_of(document: JsonObject, followers: str | None) -> Visibility:
 def read_emojis(document: JsonObject) -> tuple[ReceivedEmoji, ...]:
     """Return the emoji that a post or an actor names, each name once."""
     found: dict[str, ReceivedEmoji] = {}
-    for tag in objects_of(document.get("tag")):
+    for tag in tags_of(document):
         icon = object_of(tag.get("icon"))
         named = SHORTCODE.fullmatch(tag["name"]) if isinstance(tag.get("name"), str) else None
         url = None if icon is None else address_of(icon.get("url"))
         if "Emoji" in types_of(tag) and named is not None and url is not None:
             found.setdefault(named[1], ReceivedEmoji(named[1], url))
     return tuple(found.values())[:MOST_EMOJIS]
+
+
+def tags_of(document: JsonObject) -> list[JsonObject]:
+    """Return the people, hashtags and emoji that a post or an actor names."""
+    return objects_of(list_of(document.get("tag"))[:MOST_TAGS])
 
 
 def address_of(value: object) -> str | None:
@@ -300,14 +308,14 @@ def _updated(document: JsonObject, created_at: datetime, now: datetime) -> datet
 
 def _mentioned(document: JsonObject) -> list[str]:
     """Return the actors that a post's tags name, each once."""
-    tags = (tag for tag in objects_of(document.get("tag")) if "Mention" in types_of(tag))
+    tags = (tag for tag in tags_of(document) if "Mention" in types_of(tag))
     return list(dict.fromkeys(uri for tag in tags if (uri := uri_of(tag.get("href"))) is not None))
 
 
 def _hashtags(document: JsonObject) -> Iterator[ReceivedHashtag]:
     seen: set[str] = set()
-    for tag in objects_of(document.get("tag")):
-        written = text_of(tag.get("name"), 255) if "Hashtag" in types_of(tag) else None
+    names = (text_of(tag.get("name"), 255) for tag in tags_of(document) if "Hashtag" in types_of(tag))
+    for written in islice(names, MOST_WRITTEN_HASHTAGS):
         display = tidy(written or "").strip().removeprefix("#")
         name = tag_name(display)
         if name and name not in seen and not any(character.isspace() for character in display):

@@ -18,6 +18,7 @@ PUBLIC = "https://www.w3.org/ns/activitystreams#Public"
 PUBLIC_SPELLINGS = frozenset({PUBLIC, "as:Public", "Public"})
 LARGEST_DOCUMENT = 1024 * 1024  # bytes
 MOST_VALUES = 100_000  # of a document, as far as its punctuation tells: looking through them takes time
+MOST_ELEMENTS = 5_000  # of one list that are read
 DEEPEST = 32
 LONGEST_URI = 2048
 RESHAPING = frozenset({"@graph", "@included", "@reverse"})
@@ -55,10 +56,15 @@ def is_list(value: object) -> TypeGuard[list[Any]]:  # its elements are as JSON 
 
 # `Any`: elements are as JSON has them.
 def list_of(value: object) -> list[Any]:
-    """Return a value as a list: other servers write a list of one element as that element, and an empty one as null."""
+    """Return a value as a list: other servers write a list of one element as that element, and an empty one as null.
+
+    A longer list than any server writes is cut, because each element costs work.
+    """
     if value is None:
         return []
-    return value if is_list(value) else [value]
+    if not is_list(value):
+        return [value]
+    return value if len(value) <= MOST_ELEMENTS else value[:MOST_ELEMENTS]
 
 
 def uri_of(value: object) -> str | None:

@@ -27,7 +27,7 @@ from ..activitypub.vocabulary import (
     uris_of,
 )
 from ..rules.domains import is_within
-from ..rules.markup import HTML_CHARACTERS, escape, one_line, plain, sanitise, tidy
+from ..rules.markup import one_line, sanitise, tidy
 from .errors import UntrustedDocument
 from .webfinger import Handle, handle_from
 
@@ -37,6 +37,7 @@ BOTS = frozenset({"Service", "Application"})
 DISPLAY_NAME_CHARACTERS = 2_048
 NOTE_CHARACTERS = 20_480
 FIELDS = 50
+FIELDS_CHARACTERS = 10_000  # of the values of all rows together: each costs a parser
 FIELD_CHARACTERS = 2_047
 ALIASES = 256
 DESCRIPTION_CHARACTERS = 1_500
@@ -73,7 +74,6 @@ def profile_of(document: JsonObject, handle: Handle, now: datetime) -> RemotePro
     if inbox is None:
         raise UntrustedDocument("the actor has no inbox on its host")
     types = set(types_of(document))
-    note = sanitise(text_of(document.get("summary"), NOTE_CHARACTERS) or "")
     avatar, header = _picture(document.get("icon")), _picture(document.get("image"))
     endpoints = object_of(document.get("endpoints")) or {}
     return RemoteProfile(
@@ -89,8 +89,7 @@ def profile_of(document: JsonObject, handle: Handle, now: datetime) -> RemotePro
         featured_url=own.address(document.get("featured")),
         public_key=next((key.pem for key in keys_of_actor(document)), None),
         display_name=one_line(text_of(document.get("name"), DISPLAY_NAME_CHARACTERS) or ""),
-        # HTML can't be cut anywhere: a text that is too long loses its markup.
-        note=note if len(note) <= HTML_CHARACTERS else escape(plain(note))[:HTML_CHARACTERS],
+        note=sanitise(text_of(document.get("summary"), NOTE_CHARACTERS) or ""),
         fields=_fields(document),
         avatar_remote_url=avatar[0],
         avatar_description=avatar[1],
@@ -167,11 +166,17 @@ def _picture(value: object) -> tuple[str | None, str]:
 def _fields(document: JsonObject) -> list[JsonObject]:
     """Return the rows of a profile's table."""
     found: list[JsonObject] = []
+    characters = 0
     for one in objects_of(document.get("attachment")):
         name, value = text_of(one.get("name"), FIELD_CHARACTERS), text_of(one.get("value"), FIELD_CHARACTERS)
         if "PropertyValue" in types_of(one) and name is not None and value is not None:
+            characters += len(value)
+            if characters > FIELDS_CHARACTERS:
+                break
             found.append({"name": one_line(name), "value": sanitise(value), "verified_at": None})
-    return found[:FIELDS]
+        if len(found) == FIELDS:
+            break
+    return found
 
 
 def _moment(value: object, now: datetime) -> datetime | None:

@@ -1,10 +1,13 @@
 """Matching the filters of an account with a status.
 
 Keywords are plain text and never patterns: every search is a search for a substring, and `limits.py` bounds how many
-characters the keywords of one account have, so no keyword and no status makes a search expensive. Upper and lower case
-are equal. Word boundaries are those of the contract: letters, marks, decimal digits and connector punctuation of every
-script belong to words. Both the text and the keywords get a mark at each boundary, so that a keyword that stands for
-whole words is searched for together with the marks around it.
+characters the keywords of one account have, so no keyword and no status makes a search expensive. A keyword is only
+searched for if the text has all words, or all pieces of three characters, that it consists of. An automaton for all
+keywords (Aho-Corasick) was turned down: it reports each of the keywords `a`, `aa`, `aaa`, … at each place of `aaaa…`.
+
+Upper and lower case are equal. Word boundaries are those of the contract: letters, marks, decimal digits and connector
+punctuation of every script belong to words. Both the text and the keywords get a mark at each boundary, so that a
+keyword that stands for whole words is searched for together with the marks around it.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import accumulate
+from sys import getsizeof
 
 import regex
 
@@ -24,6 +28,9 @@ from .markup import plain
 
 # Of a status: more than the longest text of this server with its poll and the descriptions of four media.
 TEXT_CHARACTERS = 10_000
+HTML_CHARACTERS = 4 * TEXT_CHARACTERS  # in which they are looked for
+FEW_PHRASES = 50  # up to so many are searched for one by one: making the pieces of a text costs as much as 50 searches
+BYTES_OF_A_WORD = 120  # in a set
 # Statuses of which one viewer's filters remember what they found.
 FOUND_KEPT = 2_000
 
@@ -46,6 +53,11 @@ class FilterText:
     marked: str
     words: frozenset[str]
 
+    @property
+    def weight(self) -> int:
+        """About how many bytes it takes in memory."""
+        return getsizeof(self.marked) + BYTES_OF_A_WORD * len(self.words)
+
 
 TextOf = Callable[[Status], FilterText]
 
@@ -61,11 +73,11 @@ class FilterMatch:
 
 @dataclass(frozen=True, slots=True)
 class _Phrase:
-    """A keyword of more than one word, or of parts of words. `first` is a word that the text must have."""
+    """A keyword of more than one word, or of parts of words. A text must have its pieces."""
 
     place: int  # of its filter
     needle: str
-    first: str | None
+    pieces: frozenset[str]
 
 
 class _Index:
@@ -89,7 +101,9 @@ class _Index:
         if known is not None and known[0] == status.edited_at:
             return known[1]
         text = text_of(status)
-        found = {place: first_of(needles, text, status) for place, needles in self._search(text).items()}
+        matching = self._search(text)
+        written = WrittenText(status) if matching else None
+        found = {place: written.first_of(needles, text) for place, needles in matching.items()} if written else {}
         self._found[status.id] = status.edited_at, found
         if len(self._found) > FOUND_KEPT:
             del self._found[next(iter(self._found))]
@@ -109,15 +123,17 @@ class _Index:
         if words and needle == marked_word(words[0]):
             self._words.setdefault(words[0], []).append(place)
         elif needle:
-            self._phrases.append(_Phrase(place, needle, words[0] if words else None))
+            self._phrases.append(_Phrase(place, needle, pieces_of(needle)))
 
     def _search(self, text: FilterText) -> dict[int, list[str]]:
         found: dict[int, list[str]] = {}
         for word in self._single & text.words:
             for place in self._words[word]:
                 found.setdefault(place, []).append(marked_word(word))
+        # The pieces are not kept with the text, because they take more memory than it.
+        pieces = pieces_of(text.marked) if len(self._phrases) > FEW_PHRASES else None
         for phrase in self._phrases:
-            if (phrase.first is None or phrase.first in text.words) and phrase.needle in text.marked:
+            if (pieces is None or phrase.pieces <= pieces) and phrase.needle in text.marked:
                 found.setdefault(phrase.place, []).append(phrase.needle)
         return found
 
@@ -197,7 +213,7 @@ def filter_text(status: Status) -> FilterText:
 
 def readable(status: Status) -> str:
     """Return all that one reads in a status: warning, content, poll and descriptions of media."""
-    parts = [status.spoiler_text, plain(status.content)]
+    parts = [status.spoiler_text, plain(status.content[:HTML_CHARACTERS])]
     if status.poll is not None:
         parts += [option.title for option in status.poll.options]
     parts += [medium.description for medium in status.media if medium.description]
@@ -222,6 +238,11 @@ def marked_word(word: str) -> str:
     return f"{BOUNDARY}{word}{BOUNDARY}"
 
 
+def pieces_of(marked: str) -> frozenset[str]:
+    """Return all pieces of three characters of a text; none for a shorter one."""
+    return frozenset(map(str.__add__, map(str.__add__, marked, marked[1:]), marked[2:]))
+
+
 def words_of(marked: str) -> list[str]:
     """Return the words of a marked text: every second piece between marks is one."""
     return marked.split(BOUNDARY)[1::2]
@@ -233,17 +254,22 @@ def needle_of(keyword: FilterKeyword) -> str:
     return marked if keyword.whole_word else marked.strip(BOUNDARY)
 
 
-def first_of(needles: Sequence[str], text: FilterText, status: Status) -> str:
-    """Return the first of these in the text of a status, as it is written there."""
-    start, needle = min((text.marked.index(needle), needle) for needle in needles)
-    start -= text.marked.count(BOUNDARY, 0, start)
-    written = readable(status)
-    last = start + len(needle.replace(BOUNDARY, "")) - 1
-    return written[_position(written, start) : _position(written, last) + 1]
+class WrittenText:
+    """The text of a status as it is written, in which the places of the folded text are found."""
 
+    def __init__(self, status: Status) -> None:
+        self._written = readable(status)
+        # Some characters are folded into several: then, where each character of the text ends in the folded one.
+        self._ends: list[int] | None = None
+        if len(self._written.casefold()) != len(self._written):
+            self._ends = list(accumulate(len(character.casefold()) for character in self._written))
 
-def _position(text: str, folded_position: int) -> int:
-    """Return where a character of the folded text comes from: some characters are folded into several."""
-    if len(text.casefold()) == len(text):
-        return folded_position
-    return bisect_right(list(accumulate(len(character.casefold()) for character in text)), folded_position)
+    def first_of(self, needles: Sequence[str], text: FilterText) -> str:
+        """Return the first of these in the text, as it is written there."""
+        start, needle = min((text.marked.index(needle), needle) for needle in needles)
+        start -= text.marked.count(BOUNDARY, 0, start)
+        last = start + len(needle.replace(BOUNDARY, "")) - 1
+        return self._written[self._position(start) : self._position(last) + 1]
+
+    def _position(self, folded_position: int) -> int:
+        return folded_position if self._ends is None else bisect_right(self._ends, folded_position)

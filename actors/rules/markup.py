@@ -31,6 +31,9 @@ LINK_REL = "nofollow noopener noreferrer"
 # The time of a parser grows with the square of the nesting (12,000 nested list items take 3.5 s, 1,000 take 25 ms) and
 # of the number of attributes of one tag. No real post has so many. Above these limits HTML is cut, a tag is dropped,
 # and a post with too many tags becomes its text.
+#
+# The limit of characters counts what is written, not what is read: an `&` of the source becomes five characters, a hard
+# space six. It holds for the result too, because a result is stored, kept in memory, searched and sent again and again.
 HTML_CHARACTERS = 131_072
 TAG_CHARACTERS = 4_096
 OPENING_AND_CLOSING_TAGS = 2_000
@@ -56,8 +59,12 @@ TOKEN = regex.compile(rf"(?P<tag>{TAG.pattern})|(?P<text>[^<]++)")
 PRE_START = regex.compile(r"<pre>\n+")
 PRE_OR_LINE_FEED = regex.compile(r"<pre>.*?</pre>|\n\s*+", regex.DOTALL)
 
-ANY_TAG = regex.compile(r"<(?P<name>/?[A-Za-z0-9]*)[^<>]*+>")
-SPACE_FOR = {"br": "\n", "/li": "\n", "/p": "\n\n", "/pre": "\n\n", "/blockquote": "\n\n", "/ul": "\n\n", "/ol": "\n\n"}
+# Three searches without a function for each tag: that would take four times as long.
+LINE_TAG = regex.compile(r"(?i:<(?:br|/li)(?![A-Za-z0-9])[^<>]*+>)")
+BLOCK_TAG = regex.compile(r"(?i:</(?:p|pre|blockquote|ul|ol)(?![A-Za-z0-9])[^<>]*+>)")
+ANY_TAG = regex.compile(r"<[^<>]*+>")
+# The entities that sanitised HTML has. The ampersand is last: what it begins is text.
+ENTITIES = (("&lt;", "<"), ("&gt;", ">"), ("&nbsp;", "\xa0"), ("&quot;", '"'), ("&amp;", "&"))
 MANY_LINE_FEEDS = regex.compile(r"\n{3,}")
 BLOCKS = frozenset({"p", "br", "pre", "ul", "ol", "li", "blockquote"})
 VERBATIM = frozenset({"a", "code", "pre"})
@@ -111,24 +118,65 @@ def escape_attribute(text: str) -> str:
 def sanitise(html: str) -> str:
     """Return any HTML made safe, in the form that clients expect. Doing it again changes nothing.
 
-    Work and result are limited: HTML that is too long is cut.
+    Work and result are limited: HTML that is too long, also once it is written anew, is cut. The elements that are
+    open there are closed.
     """
-    html = html[:HTML_CHARACTERS]
+    source = html[: _readable_characters(html, HTML_CHARACTERS)]
+    # What is written can be longer than what is counted here by attributes that links get, so by a limited factor.
+    while len(safe := _sanitised(source)) > HTML_CHARACTERS:
+        source = source[: len(source) * HTML_CHARACTERS // len(safe)]
+    return safe
+
+
+def _readable_characters(html: str, limit: int) -> int:
+    """Return how many characters of any HTML can be read until so many are written. They are found by halving."""
+    least, most = 0, min(len(html), limit)
+    if most + _growth(html, most) <= limit:
+        return most
+    while least < most:
+        middle = (least + most + 1) // 2
+        if middle + _growth(html, middle) <= limit:
+            least = middle
+        else:
+            most = middle - 1
+    return least
+
+
+def _growth(html: str, end: int) -> int:
+    """Return by how many characters the start of any HTML grows when it is written anew.
+
+    An ampersand grows unless it begins an entity. Of `<` and `>` only those grow that are not the ends of one tag.
+    """
+    ampersands = html.count("&", 0, end)
+    if ampersands:
+        ampersands -= sum(html.count(entity, 0, end) for entity, _ in ENTITIES)
+    unpaired = abs(html.count("<", 0, end) - html.count(">", 0, end))
+    return 4 * ampersands + 5 * html.count("\xa0", 0, end) + 3 * unpaired
+
+
+def _sanitised(html: str) -> str:
     for _ in range(PASSES):
         html, tags = _without_traps(html)
         if tags > OPENING_AND_CLOSING_TAGS:
             break
         cleaned = _clean(html)
-        if cleaned == html:
+        if cleaned == html or len(cleaned) > HTML_CHARACTERS:  # too long: it will be cut and cleaned anew
             return cleaned
         html = cleaned
-    return _clean(escape(plain(html)))
+    return _clean(escape(MANY_LINE_FEEDS.sub("\n\n", standard.unescape(_without_tags(html))).strip()))
 
 
 def plain(html: str) -> str:
     """Return the text of sanitised HTML: line feeds for line breaks, no tags, no entities."""
-    spaced = ANY_TAG.sub(lambda tag: SPACE_FOR.get(tag["name"].lower(), ""), html)
-    return MANY_LINE_FEEDS.sub("\n\n", standard.unescape(spaced)).strip()
+    text = _without_tags(html)
+    if "&" in text:
+        for entity, character in ENTITIES:
+            text = text.replace(entity, character)
+    return MANY_LINE_FEEDS.sub("\n\n", text).strip()
+
+
+def _without_tags(html: str) -> str:
+    return ANY_TAG.sub("", BLOCK_TAG.sub("\n\n", LINE_TAG.sub("\n", html)))
 
 
 def unwrap(html: str, space: str) -> str:
@@ -160,10 +208,13 @@ def map_text(html: str, write: Callable[[str, str], str]) -> str:
 
 
 def _without_traps(html: str) -> tuple[str, int]:
-    """Return HTML with headings made paragraphs, without anything that takes a parser long; and its number of tags."""
+    """Return HTML with headings made paragraphs, without anything that takes a parser long; and its number of tags.
+
+    Nothing is changed behind more tags than a post may have.
+    """
     # An opened tag without a `>` is no tag. Looking for its end again for each `<` would take quadratic time.
     tags_end = html.rfind(">") + 1
-    tamed, tags = RAW_TAG.subn(_made_safe, html[:tags_end])
+    tamed, tags = RAW_TAG.subn(_made_safe, html[:tags_end], OPENING_AND_CLOSING_TAGS + 1)
     return tamed + html[tags_end:], tags
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal, cast, get_args
 from urllib.parse import quote
 
@@ -142,6 +143,8 @@ def _is_plain(text: str, content_type: ContentType) -> bool:
     return content_type == "text/plain" or (content_type == "text/markdown" and len(text) > MARKDOWN_CHARACTERS)
 
 
+# A post is scanned, then rendered: what takes long is done once.
+@lru_cache(maxsize=4)
 def _safe_html(text: str, content_type: ContentType) -> str:
     if content_type == "text/markdown":
         return sanitise(markdown.to_html(tidy(text)))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
+from operator import attrgetter
 from typing import Generic, TypeVar
 
 from ...actors.custom_emojis import CustomEmojis
@@ -17,6 +18,8 @@ from ...storage.statuses import Status
 
 T = TypeVar("T")
 
+# The largest may be a hundred times as large as usual ones, so each kind has a limit in bytes, too.
+MOST_BYTES = 64 * 1024 * 1024
 ACCOUNTS = 20_000  # about 1.2 KB each
 STATUSES = 10_000  # about 2 KB each, with their authors
 CREDENTIALS = 2_000  # about 2 KB each
@@ -35,15 +38,18 @@ class Rendered(Generic[T]):
     The oldest is dropped first: an LRU order costs more than it saves.
     """
 
-    __slots__ = ("_capacity", "_kept")
+    __slots__ = ("_capacity", "_kept", "_weight", "_weight_of")
 
-    def __init__(self, capacity: int) -> None:
+    def __init__(self, capacity: int, weight_of: Callable[[T], int]) -> None:
         self._capacity = capacity
+        self._weight_of = weight_of  # in bytes
+        self._weight = 0
         self._kept: dict[int, tuple[tuple[object, ...], T]] = {}
 
     def clear(self) -> None:
         """Forget everything: what all values were made with has changed."""
         self._kept.clear()
+        self._weight = 0
 
     def find(self, id: int, records: tuple[object, ...]) -> T | None:
         """Return what was made of exactly these records."""
@@ -52,9 +58,12 @@ class Rendered(Generic[T]):
 
     def keep(self, made: T, id: int, records: tuple[object, ...]) -> T:
         """Store what was made of these records, and return it."""
+        before = self._kept.get(id)
         self._kept[id] = (records, made)
-        if len(self._kept) > self._capacity:
-            del self._kept[next(iter(self._kept))]
+        self._weight += self._weight_of(made) - (0 if before is None else self._weight_of(before[1]))
+        while len(self._kept) > self._capacity or self._weight > MOST_BYTES:
+            _, oldest = self._kept.pop(next(iter(self._kept)))
+            self._weight -= self._weight_of(oldest)
         return made
 
 
@@ -66,11 +75,11 @@ class Renderings:
     def __init__(self, now: Callable[[], datetime]) -> None:
         self.now = now
         self.emojis = CustomEmojis()
-        self.accounts = Rendered[bytes](ACCOUNTS)
-        self.credentials = Rendered[bytes](CREDENTIALS)
-        self.notifications = Rendered[bytes](NOTIFICATIONS)
-        self.statuses = Rendered[bytes](STATUSES)
-        self._texts = Rendered[FilterText](TEXTS)
+        self.accounts = Rendered[bytes](ACCOUNTS, len)
+        self.credentials = Rendered[bytes](CREDENTIALS, len)
+        self.notifications = Rendered[bytes](NOTIFICATIONS, len)
+        self.statuses = Rendered[bytes](STATUSES, len)
+        self._texts = Rendered[FilterText](TEXTS, attrgetter("weight"))
 
     def use_emojis(self, fact: ChangedCustomEmojis) -> None:
         """Render with these emoji from now on."""

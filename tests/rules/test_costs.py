@@ -1,0 +1,189 @@
+"""The work and the results of the largest texts are bounded: counted in characters, items and calls, not in time."""
+
+import sys
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any, cast
+
+import pytest
+
+from troupe.actors.activitypub.notes import (
+    MOST_HASHTAGS,
+    MOST_MENTIONS,
+    MOST_TAGS,
+    MOST_WRITTEN_HASHTAGS,
+    ReceivedNote,
+    read_note,
+    tags_of,
+)
+from troupe.actors.activitypub.vocabulary import MOST_ELEMENTS, uris_of
+from troupe.actors.cache import RowCache
+from troupe.actors.federation import actor_documents
+from troupe.actors.rules import filters, markup, text
+from troupe.http.entities.rendered import Rendered
+from troupe.storage.filters import Filter, FilterKeyword
+
+from ..fuzz.inputs import FRAGMENTS, repeated
+from ..fuzz.targets import ACTOR, Shown
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+NOTE = {"id": f"{ACTOR}/1", "type": "Note", "attributedTo": ACTOR, "to": "as:Public"}
+
+
+def calls_in(function: Callable[[], object]) -> int:
+    """Return how many calls a function leads to, those into libraries of C included."""
+    calls = 0
+
+    def count(frame: object, event: str, argument: object) -> None:
+        nonlocal calls
+        calls += event in ("call", "c_call")
+
+    sys.setprofile(count)
+    try:
+        function()
+    finally:
+        sys.setprofile(None)
+    return calls
+
+
+@pytest.mark.parametrize("fragment", FRAGMENTS, ids=repr)
+def test_sanitised_html_is_no_longer_than_what_is_let_in(fragment: str) -> None:
+    """An `&` becomes five characters, a hard space six: the result is cut too, at a whole element."""
+    safe = markup.sanitise(repeated(fragment, markup.HTML_CHARACTERS * 2))
+    assert len(safe) <= markup.HTML_CHARACTERS
+    assert markup.sanitise(safe) == safe, "nothing is open at its end"
+
+
+def test_html_is_cut_where_it_was_read_to() -> None:
+    safe = markup.sanitise(f"<p><b>{'&' * 200_000}</b></p>")
+    assert safe.startswith("<p><b>&amp;")
+    assert safe.endswith("&amp;</b></p>")
+    assert markup.HTML_CHARACTERS - 20 < len(safe) <= markup.HTML_CHARACTERS
+    usual = "<p>" + 'word &amp; <a href="https://a.example/">link</a> ' * 900 + "</p>"
+    assert markup.plain(markup.sanitise(usual)).count("word") == 900, "and a long post of a person is whole"
+
+
+@pytest.mark.parametrize("fragment", ["<b>", "</p>", "<br>", "<h1>", "&", "<", "x"])
+def test_no_element_behind_the_most_costs_a_call(fragment: str) -> None:
+    few = calls_in(lambda: markup.sanitise(repeated(fragment, 20_000)))
+    many = calls_in(lambda: markup.sanitise(repeated(fragment, 130_000)))
+    assert many <= max(few * 2, 60_000 if fragment == "&" else 12_000)
+
+
+def test_only_so_many_tags_of_a_post_are_looked_at() -> None:
+    hashtags = [{"type": "Hashtag", "name": f"#{n % 3}x"} for n in range(8_000)]
+    mentions = [{"type": "Mention", "href": f"https://b.example/{n}"} for n in range(8_000)]
+    assert len(tags_of({"tag": hashtags})) == MOST_TAGS
+    few, many = ({**NOTE, "tag": hashtags[:count]} for count in (MOST_TAGS, 8_000))
+    assert calls_in(lambda: read_note(many, None, NOW)) <= calls_in(lambda: read_note(few, None, NOW)) + 100
+    late = [*hashtags[:MOST_WRITTEN_HASHTAGS], {"type": "Hashtag", "name": "#late"}]
+    read = read_of({**NOTE, "tag": late})
+    assert {tag.name for tag in read.hashtags} == {"0x", "1x", "2x"}
+    named = read_of({**NOTE, "to": [one["href"] for one in mentions], "tag": mentions})
+    assert len(named.mentioned) == MOST_MENTIONS
+    distinct = [{"type": "Hashtag", "name": f"#tag{n}"} for n in range(8_000)]
+    assert len(read_of({**NOTE, "tag": distinct}).hashtags) == MOST_HASHTAGS
+
+
+def read_of(document: dict[str, Any]) -> ReceivedNote:
+    read = read_note(document, None, NOW)
+    assert read is not None
+    return read
+
+
+def test_a_longer_list_than_servers_write_is_cut() -> None:
+    assert len(uris_of([f"https://b.example/{n}" for n in range(20_000)])) == MOST_ELEMENTS
+
+
+def test_the_rows_of_a_profile_have_a_number_and_a_length() -> None:
+    row = {"type": "PropertyValue", "name": "a", "value": "b" * 2_000}
+    document = {"id": ACTOR, "type": "Person", "inbox": f"{ACTOR}/inbox", "preferredUsername": "ada"}
+    handle = actor_documents.own_handle_of(document)
+    read = actor_documents.profile_of({**document, "attachment": [row] * 4_000}, handle, NOW)
+    assert len(read.fields) == actor_documents.FIELDS_CHARACTERS // 2_000
+    short = actor_documents.profile_of({**document, "attachment": [{**row, "value": "b"}] * 4_000}, handle, NOW)
+    assert len(short.fields) == actor_documents.FIELDS
+    few = calls_in(lambda: actor_documents.profile_of({**document, "attachment": [row] * 50}, handle, NOW))
+    many = calls_in(lambda: actor_documents.profile_of({**document, "attachment": [row] * 4_000}, handle, NOW))
+    assert many <= few + 2 * 4_000, "they are counted, and not read"
+
+
+def filters_of(keywords: list[str], *, whole_word: bool = False) -> filters.Filters:
+    rows = [
+        Filter(n, "", ("home",), "warn", None, (FilterKeyword(n, keyword, whole_word),))
+        for n, keyword in enumerate(keywords)
+    ]
+    return filters.Filters(tuple(rows))
+
+
+def test_a_text_is_read_once_for_all_filters_that_match() -> None:
+    """It was read anew for each: 250 matching filters took a third of a second for one status."""
+    status = cast(Any, Shown("<p>" + "ßa " * 5_000 + "</p>"))
+    reads = 0
+
+    def counted(one: Any) -> str:
+        nonlocal reads
+        reads += 1
+        return readable(one)
+
+    readable = filters.readable
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(filters, "readable", counted)
+        matches = filters_of(["a", "ß", "s", "ss"] * 50).matches(status, None, filters.filter_text, NOW)
+    assert len(matches) == 200
+    assert reads == 2, "once to search it, once to quote from it"
+
+
+def test_keywords_whose_pieces_are_not_there_are_not_searched_for() -> None:
+    class Searched(str):
+        searches = 0
+
+        def __contains__(self, part: object) -> bool:
+            Searched.searches += 1
+            return super().__contains__(cast(str, part))
+
+    found = filters.filter_text(cast(Any, Shown("<p>" + "alpha beta gamma " * 600 + "</p>")))
+    marked = filters.FilterText(Searched(found.marked), found.words)
+    searched = filters_of([f"alpha zeta{n}" for n in range(999)] + ["pha bet"])
+    assert len(searched.matches(cast(Any, Shown("")), None, lambda status: marked, NOW)) == 1
+    assert Searched.searches == 1
+
+
+def test_of_a_status_so_many_characters_are_searched() -> None:
+    found = filters.filter_text(cast(Any, Shown("<p>" + "<b></b>" * 10_000 + "end</p>")))
+    assert "end" not in found.words
+    assert len(filters.filter_text(cast(Any, Shown("a " * 60_000))).marked) <= 4 * filters.TEXT_CHARACTERS
+
+
+def test_what_is_kept_in_memory_is_bounded_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("troupe.http.entities.rendered.MOST_BYTES", 1_000)
+    monkeypatch.setattr("troupe.actors.cache.MOST_BYTES", 1_000)
+
+    async def none(ids: list[int]) -> dict[int, bytes]:
+        return {}
+
+    rendered, rows = Rendered[bytes](100, len), RowCache[bytes](none, 100, len)
+    for id in range(50):
+        rendered.keep(b"x" * 100, id, ())
+        rendered.keep(b"x" * 90, id, ())  # made anew: it is weighed once
+        rows.put(id, b"x" * 100)
+        rows.put(id, b"x" * 90)
+    assert [id for id in range(50) if rendered.find(id, ()) is not None] == list(range(39, 50))
+    assert [id for id in range(50) if rows.peek(id) is not None] == list(range(39, 50))
+    rendered.keep(b"x" * 5_000, 99, ())
+    assert rendered.find(99, ()) is None
+
+
+def test_markdown_and_html_are_parsed_once_for_a_post(monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed: list[str] = []
+    to_html = text.markdown.to_html
+
+    def counted(source: str) -> str:
+        parsed.append(source)
+        return to_html(source)
+
+    monkeypatch.setattr(text.markdown, "to_html", counted)
+    source = "*a* post that no other test writes #once"
+    assert text.scan(source, "text/markdown").tags() == ("once",)
+    text.render(source, mentions={}, tag_url=str, local_domain="here.example", content_type="text/markdown")
+    assert parsed == [source]
