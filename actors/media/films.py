@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from fractions import Fraction
 from pathlib import Path
 
 from ...storage.engine.json_values import JsonObject
 from ...storage.media import ProcessedMedia
 from ..rules.limits import VIDEO_FRAMES_PER_SECOND, VIDEO_PIXELS
-from . import images
+from . import decoders, images
 from .child_processes import in_child_process, run_program
 from .images import finished
 from .jobs import UNVERIFIED, FileRefused, Job
@@ -22,12 +22,16 @@ DEMUXERS = {
 }  # fmt: skip
 LOCAL_FILES = ("-protocol_whitelist", "file")
 NO_METADATA = ("-map_metadata", "-1", "-map_chapters", "-1")
-# H.264 needs an even width and height.
-EVEN_SIDES = "scale=trunc(iw/2)*2:trunc(ih/2)*2"
+# Pixels that are no squares become squares, because clients show a film as its size says. H.264 needs even sides.
+SQUARE_PIXELS = "scale=max(2\\,ceil(iw*sar/2-0.5)*2):max(2\\,trunc(ih/2)*2),setsar=1"
 VIDEO = (
-    "-c:v", "libx264", "-preset", "veryfast", "-crf", "23", "-pix_fmt", "yuv420p", "-vf", EVEN_SIDES, "-threads", "2",
-    "-movflags", "+faststart",
+    "-c:v", "libx264", "-preset", "veryfast", "-crf", "23", "-pix_fmt", "yuv420p", "-vf", SQUARE_PIXELS,
+    "-threads", "2", "-movflags", "+faststart",
 )  # fmt: skip
+# The frames of a GIF are kept, each with its time in hundredths of a second. At a fixed rate FFmpeg shows the last one
+# for a moment only. Without frames that are coded out of order, a frame lasts until the next packet.
+GIF_TIMES = ("-fps_mode", "vfr", "-enc_time_base", "1:100", "-bf", "0", "-video_track_timescale", "100")
+GIF_DURATIONS = "setts=duration=if(gt(NEXT_PTS\\,PTS)\\,NEXT_PTS-PTS\\,{total}-PTS)"
 SOUND_OF_VIDEO = ("-c:a", "aac", "-b:a", "128k", "-ac", "2")
 COPY = ("-c", "copy", "-movflags", "+faststart")
 STILL = ("-frames:v", "1", "-pix_fmt", "rgb24")  # the first picture
@@ -45,12 +49,13 @@ def make_film(job: Job) -> ProcessedMedia:
         return _make_video(job, video, audio)
     if audio is None:
         raise FileRefused(UNVERIFIED)
-    return _make_sound(job, audio)
+    cover = next((stream for stream in report["streams"] if stream.get("codec_type") == "video"), None)
+    return _make_sound(job, audio, cover)
 
 
 def make_gif(job: Job) -> ProcessedMedia:
     """Return an image for a GIF, or a film if it moves: that takes a tenth of the bytes."""
-    if in_child_process(lambda: images.frames_of(images.open_image(job.kind, job.source))) > 1:
+    if in_child_process(lambda: decoders.frames_of(decoders.open_image(job.kind, job.source))) > 1:
         return make_film(job)
     return ProcessedMedia(**in_child_process(lambda: asdict(images.make_image(job))))
 
@@ -61,12 +66,12 @@ def _make_video(job: Job, video: JsonObject, audio: JsonObject | None) -> Proces
     still = f"{job.name}.png"
     kept = _is_kept(job, video, audio)
     picture, sound = ("-map", f"0:{int(video['index'])}"), ("-map", "0:a:0") if audio else ("-an",)
-    encoding = COPY if kept else (*VIDEO, *(SOUND_OF_VIDEO if audio else ()))
+    encoding = COPY if kept else (*VIDEO, *_times(job, video), *(SOUND_OF_VIDEO if audio else ()))
     # Both by one start of ffmpeg, which takes longer than it needs for the still.
     _ffmpeg(
         job,
         ((*picture, *sound, *encoding, *NO_METADATA), file),
-        ((*picture, *STILL, *(() if kept else ("-vf", EVEN_SIDES)), *NO_METADATA), still),
+        ((*picture, *STILL, "-vf", SQUARE_PIXELS, *NO_METADATA), still),
     )
     pictured = ProcessedMedia(**in_child_process(lambda: asdict(finished(job, "video", still, "image/png"))))
     path = Path(job.folder) / file
@@ -78,7 +83,7 @@ def _make_video(job: Job, video: JsonObject, audio: JsonObject | None) -> Proces
     )  # fmt: skip
 
 
-def _make_sound(job: Job, audio: JsonObject) -> ProcessedMedia:
+def _make_sound(job: Job, audio: JsonObject, cover: JsonObject | None) -> ProcessedMedia:
     file = f"{job.name}.mp3"
     encoding = ("-c", "copy") if job.task == "copy" and audio.get("codec_name") == "mp3" else SOUND
     _ffmpeg(job, (("-map", "0:a:0", "-vn", *encoding, *NO_METADATA), file))
@@ -86,7 +91,21 @@ def _make_sound(job: Job, audio: JsonObject) -> ProcessedMedia:
     report = _probe(job, str(path), "mp3")
     seconds, rate = _seconds(report), int(report["format"].get("bit_rate") or 0)
     meta = {"length": _clock(seconds), "duration": seconds, "original": {"duration": seconds, "bitrate": rate}}
-    return ProcessedMedia("audio", file, "audio/mpeg", path.stat().st_size, None, None, meta | _sound_facts(report))
+    sound = ProcessedMedia("audio", file, "audio/mpeg", path.stat().st_size, None, None, meta | _sound_facts(report))
+    return _with_cover(job, sound, cover) if cover is not None else sound
+
+
+def _with_cover(job: Job, sound: ProcessedMedia, cover: JsonObject) -> ProcessedMedia:
+    """Return the sound with the picture that its file has, if the picture can be read."""
+    still = f"{job.name}.png"
+    try:
+        _check(cover)
+        _ffmpeg(job, (("-map", f"0:{int(cover['index'])}", *STILL, "-vf", SQUARE_PIXELS, *NO_METADATA), still))
+        pictured = ProcessedMedia(**in_child_process(lambda: asdict(finished(job, "image", still, "image/png"))))
+    except (FileRefused, ChildProcessError):
+        return sound
+    small = {"small": pictured.meta["small"]}
+    return replace(sound, thumbnail_file=pictured.thumbnail_file, blurhash=pictured.blurhash, meta=sound.meta | small)
 
 
 def _is_kept(job: Job, video: JsonObject, audio: JsonObject | None) -> bool:
@@ -97,7 +116,7 @@ def _is_kept(job: Job, video: JsonObject, audio: JsonObject | None) -> bool:
 
 
 def _check(video: JsonObject) -> None:
-    width, height = int(video.get("width") or 0), int(video.get("height") or 0)
+    width, height = round(int(video.get("width") or 0) * _pixel_shape(video)), int(video.get("height") or 0)
     if not width or not height:
         raise FileRefused(UNVERIFIED)
     if width * height > VIDEO_PIXELS:
@@ -105,6 +124,20 @@ def _check(video: JsonObject) -> None:
     rate = _rate(video)
     if rate > VIDEO_FRAMES_PER_SECOND:
         raise FileRefused(f"{round(rate)}fps videos are not supported")
+
+
+def _pixel_shape(video: JsonObject) -> Fraction:
+    """Return the width of a pixel in units of its height. It is 1 if the file does not say, or says nonsense."""
+    width, _, height = str(video.get("sample_aspect_ratio") or "").partition(":")
+    if not (width.isdecimal() and height.isdecimal() and int(width) and int(height)):
+        return Fraction(1)
+    return Fraction(int(width), int(height))
+
+
+def _times(job: Job, video: JsonObject) -> tuple[str, ...]:
+    if job.kind != "gif":
+        return ()
+    return (*GIF_TIMES, "-bsf:v", GIF_DURATIONS.format(total=int(video.get("duration_ts") or 0)))
 
 
 def _is_film(stream: JsonObject) -> bool:

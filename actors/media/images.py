@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import isqrt
 from pathlib import Path
-from typing import Any
 
 import blurhash  # pyright: ignore[reportMissingTypeStubs]  # it has none
 import pyvips
 
 from ...storage.engine.json_values import JsonObject
 from ...storage.media import ProcessedMedia
-from ..rules.limits import IMAGE_PIXELS
-from .jobs import UNVERIFIED, FileRefused, Job, small_of
+from .decoders import LOADERS, open_frames, open_image
+from .jobs import Job, small_of
 
-ANIMATION_PIXELS = 921_600  # of one frame
-ANIMATION_PIXELS_IN_ALL = 200_000_000
 LARGEST_ORIGINAL = 8_294_400  # pixels; more is scaled down
 LARGEST_SMALL = 230_400
 LONGEST_SIDE = 16_383  # that a WebP can have
@@ -24,23 +20,14 @@ EMOJI_SIDE = 256  # several times what clients show, for sharp screens
 BLURHASH_SIDE = 32  # the hash has four waves a side; more pixels would not change it
 BLURHASH_COMPONENTS = 4
 
-# The loader for each kind. The file itself never chooses one.
-LOADERS: dict[str, Callable[..., Any]] = {
-    "jpeg": pyvips.Image.jpegload,
-    "png": pyvips.Image.pngload,
-    "gif": pyvips.Image.gifload,
-    "webp": pyvips.Image.webpload,
-    "avif": pyvips.Image.heifload,
-}
 NOTHING = 0  # of metadata is kept
-WITH_FRAMES = {"gif", "webp"}
 
 
 def make_image(job: Job) -> ProcessedMedia:
     """Make the image to show, without metadata, and a small one."""
     image = open_image(job.kind, job.source)
-    frames = frames_of(image)
-    if frames > 1:
+    frames = open_frames(job.kind, job.source, image)
+    if frames is not None:
         return _make_animation(job, frames)
     kept = _fitting(image, LARGEST_ORIGINAL)
     file, file_type = save(kept, Path(job.folder), job.name, job.kind)
@@ -67,14 +54,14 @@ def make_thumbnail(job: Job) -> ProcessedMedia:
 def make_emoji(job: Job) -> ProcessedMedia:
     """Make the picture of a custom emoji and, if it moves, a still one."""
     image = open_image(job.kind, job.source)
-    frames = frames_of(image) if job.kind in WITH_FRAMES else 1
-    if frames == 1:
+    frames = open_frames(job.kind, job.source, image)
+    if frames is None:
         file, file_type = save(_emoji_sized(image), Path(job.folder), job.name, job.kind)
         return ProcessedMedia("image", file, file_type, _size(job, file), None, None, {})
-    file, still = f"{job.name}.{job.kind}", small_of(job)
-    _save_frames(_emoji_sized(LOADERS[job.kind](job.source, n=frames, fail_on="error")), job, file)
+    still = small_of(job)
+    file, file_type = _save_frames(_emoji_sized(frames), job)
     _emoji_sized(image).webpsave(str(Path(job.folder) / still), lossless=True, keep=NOTHING)
-    return ProcessedMedia("image", file, f"image/{job.kind}", _size(job, file), still, None, {})
+    return ProcessedMedia("image", file, file_type, _size(job, file), still, None, {})
 
 
 def _emoji_sized(image: pyvips.Image) -> pyvips.Image:
@@ -85,10 +72,13 @@ def _size(job: Job, file: str) -> int:
     return (Path(job.folder) / file).stat().st_size
 
 
-def _save_frames(image: pyvips.Image, job: Job, file: str) -> None:
-    """Write all frames of an image in the format of its source."""
-    write = image.gifsave if job.kind == "gif" else image.webpsave
-    write(str(Path(job.folder) / file), keep=NOTHING)
+def _save_frames(image: pyvips.Image, job: Job) -> tuple[str, str]:
+    """Write all frames of an image: of a GIF as a GIF, else as a WebP. Return its name and type."""
+    if job.kind == "gif":
+        image.gifsave(str(Path(job.folder) / f"{job.name}.gif"), keep=NOTHING)
+        return f"{job.name}.gif", "image/gif"
+    image.webpsave(str(Path(job.folder) / f"{job.name}.webp"), keep=NOTHING)
+    return f"{job.name}.webp", "image/webp"
 
 
 def finished(job: Job, type: str, file: str, file_type: str) -> ProcessedMedia:
@@ -102,31 +92,10 @@ def finished(job: Job, type: str, file: str, file_type: str) -> ProcessedMedia:
     )
 
 
-def open_image(kind: str, source: str) -> pyvips.Image:
-    """Open an image without decoding its pixels. Raises FileRefused if it has too many."""
-    try:
-        image = LOADERS[kind](source, fail_on="error")
-        frames = frames_of(image) if kind in WITH_FRAMES else 1
-    except pyvips.Error as error:
-        raise FileRefused(UNVERIFIED) from error
-    pixels = image.width * image.height
-    if pixels > IMAGE_PIXELS:
-        raise FileRefused(f"{image.width}x{image.height} images are not supported")
-    if frames > 1 and (pixels > ANIMATION_PIXELS or pixels * frames > ANIMATION_PIXELS_IN_ALL):
-        raise FileRefused(f"{image.width}x{image.height} animations with {frames} frames are not supported")
-    return image
-
-
-def frames_of(image: pyvips.Image) -> int:
-    return image.get_n_pages()
-
-
-def _make_animation(job: Job, frames: int) -> ProcessedMedia:
-    """Make all frames anew, in the same format. Data between the frames is left out."""
-    image = LOADERS[job.kind](job.source, n=frames, fail_on="error")
-    file = f"{job.name}.{job.kind}"
-    _save_frames(image, job, file)
-    return finished(job, "image", file, f"image/{job.kind}")
+def _make_animation(job: Job, frames: pyvips.Image) -> ProcessedMedia:
+    """Make all frames anew, as a GIF or as a WebP. Data between the frames is left out."""
+    file, file_type = _save_frames(frames, job)
+    return finished(job, "image", file, file_type)
 
 
 def make_small(image: pyvips.Image, job: Job) -> tuple[str, str, JsonObject]:
@@ -139,7 +108,7 @@ def make_small(image: pyvips.Image, job: Job) -> tuple[str, str, JsonObject]:
 
 def save(image: pyvips.Image, folder: Path, name: str, kind: str) -> tuple[str, str]:
     """Write an image in its own format, or in one that every client knows. Return its name and type."""
-    if kind == "jpeg":
+    if kind in ("jpeg", "heic"):
         image.jpegsave(str(folder / f"{name}.jpg"), Q=88, keep=NOTHING, optimize_coding=True)
         return f"{name}.jpg", "image/jpeg"
     if kind in ("png", "gif"):

@@ -21,7 +21,10 @@ LARGEST_RESULT = 64 * 1024
 
 Task = Literal["image", "picture", "thumbnail", "film", "copy", "emoji", "page", "probe"]
 
-OF_IMAGES = {"jpeg": ("jpg",), "png": ("png",), "gif": ("gif", "png"), "webp": ("webp",), "avif": ("webp",)}
+OF_IMAGES = {
+    "jpeg": ("jpg",), "png": ("png", "webp"), "gif": ("gif", "png"), "webp": ("webp",), "avif": ("webp",),
+    "heic": ("jpg",),
+}  # fmt: skip
 ENDINGS: dict[Task, tuple[str, ...]] = {"picture": ("jpg", "png"), "thumbnail": (), "film": (), "copy": ()}
 OF_FILMS = ("mp4", "mp3", "png")  # the picture is a still
 

@@ -21,6 +21,7 @@ PNG = Kind("png", "image", "image/png")
 GIF = Kind("gif", "image", "image/gif")
 WEBP = Kind("webp", "image", "image/webp")
 AVIF = Kind("avif", "image", "image/avif")
+HEIC = Kind("heic", "image", "image/heic")
 MP4 = Kind("mp4", "video", "video/mp4")
 MOV = Kind("mov", "video", "video/quicktime")
 WEBM = Kind("webm", "video", "video/webm")
@@ -31,7 +32,7 @@ FLAC = Kind("flac", "audio", "audio/flac")
 AAC = Kind("aac", "audio", "audio/aac")
 M4A = Kind("m4a", "audio", "audio/mp4")
 
-IMAGES = (JPEG, PNG, GIF, WEBP, AVIF)
+IMAGES = (JPEG, PNG, GIF, WEBP, AVIF, HEIC)
 EMOJIS = (PNG, GIF, WEBP, AVIF)
 FILMS = (MP4, MOV, WEBM)
 SOUNDS = (MP3, OGG, WAV, FLAC, AAC, M4A)
@@ -48,8 +49,10 @@ BEGINNINGS = (
 )
 RIFF = {b"WEBP": WEBP, b"WAVE": WAV}
 BRANDS = {b"avif": AVIF, b"avis": AVIF, b"qt  ": MOV, b"M4A ": M4A, b"M4B ": M4A}
-# ISO base media of another brand: photos for which no decoder is shipped.
-NOT_FILMS = {b"heic", b"heix", b"hevc", b"hevx", b"heim", b"heis", b"mif1", b"msf1", b"crx "}
+# ISO base media that are pictures: the codec may be named among the compatible brands alone.
+PICTURES = {b"heic", b"heix", b"hevc", b"hevx", b"heim", b"heis", b"mif1", b"msf1"}
+CODECS = {b"avif": AVIF, b"avis": AVIF, b"heic": HEIC, b"heix": HEIC, b"hevc": HEIC, b"hevx": HEIC}
+RAW = b"crx "  # of Canon's cameras: no decoder is shipped
 
 
 def kind_of(head: bytes) -> Kind | None:
@@ -66,9 +69,11 @@ def kind_of(head: bytes) -> Kind | None:
 
 def _of_brand(head: bytes) -> Kind | None:
     brand = head[8:12]
-    if brand in NOT_FILMS:
-        # Encoders of AVIF may name it only among the compatible brands.
-        return AVIF if b"avif" in head[16:] else None
+    if brand == RAW:
+        return None
+    if brand in PICTURES:
+        compatible = (head[at : at + 4] for at in range(16, min(int.from_bytes(head[:4]), len(head)), 4))
+        return next((CODECS[name] for name in (brand, *compatible) if name in CODECS), None)
     return BRANDS.get(brand, MP4)
 
 

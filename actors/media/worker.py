@@ -66,8 +66,9 @@ def _maker(job: Job) -> Callable[[Job], ProcessedMedia]:
         from . import films
 
         return films.make_gif if job.task == "image" else films.make_film
-    from . import images
+    from . import decoders, images
 
+    decoders.import_decoders(job.kind, Path(SOURCE))
     makers = {
         "image": images.make_image,
         "picture": images.make_picture,

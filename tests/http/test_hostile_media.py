@@ -60,7 +60,14 @@ def refused() -> dict[str, tuple[bytes, str]]:
         "an archive": (b"PK\x03\x04" + b"\0" * 100, WRONG_TYPE),
         "a playlist": (PLAYLIST, WRONG_TYPE),
         "a tiff": (b"II*\0" + b"\0" * 100, WRONG_TYPE),
-        "heic": (b"\0\0\0\x18ftypheic\0\0\0\0heicmif1" + b"\0" * 100, WRONG_TYPE),
+        "a raw photo": (b"\0\0\0\x18ftypcrx \0\0\0\x01crx isom" + b"\0" * 100, WRONG_TYPE),
+        "heic without a photo": (b"\0\0\0\x18ftypheic\0\0\0\0heicmif1" + b"\0" * 100, UNVERIFIED),
+        "half a heic": (HEIC[:600], UNVERIFIED),
+        "a heic that says it is huge": (
+            HEIC.replace(b"ispe" + bytes(6) + b"\0\x40", b"ispe" + bytes(4) + b"\0\xff\xff\xff"),
+            "16777215x40 images are not supported",
+        ),
+        "half a sequence": (SEQUENCE[:700], UNVERIFIED),
         "nothing but a beginning": (b"\x89PNG\r\n\x1a\n", UNVERIFIED),
         "a beginning and noise": (b"\xff\xd8\xff" + bytes(range(256)) * 40, UNVERIFIED),
         "a gif that is a script": (GIF_AND_SCRIPT, UNVERIFIED),
@@ -76,6 +83,11 @@ def refused() -> dict[str, tuple[bytes, str]]:
             "1000x1000 animations with 3 frames are not supported",
         ),
     }
+
+
+HEIC, SEQUENCE = (
+    (Path(__file__).parent.parent / "media" / "files" / name).read_bytes() for name in ("photo.heic", "sequence.avif")
+)
 
 
 def harmless() -> dict[str, tuple[bytes, str]]:

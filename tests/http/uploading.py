@@ -8,6 +8,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pyvips
+from PIL import Image
 from quart.datastructures import FileStorage
 
 from ..clients import Client, Person, Reply, Stage
@@ -26,6 +27,14 @@ def animation(width: int = 16, height: int = 16, frames: int = 3, kind: str = "g
     image = pyvips.Image.arrayjoin([one.cast("uchar") for one in each], across=1).copy(interpretation="srgb")
     image.set_type(pyvips.GValue.gint_type, "page-height", height)
     return image.write_to_buffer(f".{kind}")
+
+
+def moving_png(width: int = 24, height: int = 16, frames: int = 3, milliseconds: int = 500) -> bytes:
+    """Frames that differ, with a part that can be looked through."""
+    each = [Image.new("RGBA", (width, height), (n * 40 % 256, 10, 200, 128)) for n in range(frames)]
+    written = BytesIO()
+    each[0].save(written, "PNG", save_all=True, append_images=each[1:], duration=milliseconds)
+    return written.getvalue()
 
 
 def photo_of_a_place() -> bytes:

@@ -103,7 +103,7 @@ def attacked(folder: Path, incoming: Path, flaw: str, goal: dict[str, Any]) -> A
 
 def honestly(file: Path, incoming: Path) -> Any:
     kind = file.suffix[1:]
-    job = staged(incoming, f"honest-{kind}", file, "film" if kind in ("mp4", "ogg") else "image")
+    job = staged(incoming, f"honest-{file.stem}-{kind}", file, "film" if kind in ("mp4", "ogg") else "image")
     trio.run(process.run, job)
     return json.loads((Path(job.folder) / RESULT).read_text() or '{"made": null}')
 

@@ -22,7 +22,7 @@ from troupe.storage.custom_emojis import CustomEmoji
 from troupe.storage.engine.connect import transact_once
 from troupe.supervision.commands import emoji_files, troupe
 
-from ..http.uploading import animation, picture
+from ..http.uploading import animation, moving_png, picture
 
 MIB = 1024 * 1024
 
@@ -101,9 +101,14 @@ def test_a_large_picture_is_scaled_down_and_loses_its_metadata(data: Path, dsn: 
     assert not [name for name in shown.get_fields() if name.startswith("exif")]
 
 
-@pytest.mark.parametrize("kind", ["gif", "webp"])
+@pytest.mark.parametrize("kind", ["gif", "webp", "png"])
 def test_a_moving_picture_has_a_still_one_beside_it(data: Path, dsn: str, tmp_path: Path, kind: str) -> None:
-    added = run(data, "add", "cat", file(tmp_path, "x", animation(600, 300, 4, kind)))
+    added = run(
+        data,
+        "add",
+        "cat",
+        file(tmp_path, "x", moving_png(600, 300, 4) if kind == "png" else animation(600, 300, 4, kind)),
+    )
     assert added.exit_code == 0, added.output
     (emoji,) = stored(dsn)
     moving, still = served(data, emoji.file), served(data, emoji.static_file)
