@@ -5,7 +5,6 @@ The command line and the pages for staff call the same acts.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -15,9 +14,11 @@ from ..storage.accounts import Account
 from ..storage.announcements import Announcement
 from ..storage.engine import notices
 from ..storage.engine.database import Connection
+from .activitypub.names import LocalNames, LocalStatusName
 from .effects.announcements import announcement_changed, announcement_removed
 from .effects.registry import Promise
 from .kernel import Refused
+from .own_addresses import status_ids
 from .refusals import NOT_FOUND
 from .rules import instants
 from .rules.limits import ANNOUNCEMENT_CHARACTERS
@@ -153,9 +154,9 @@ def _mention(account: Account) -> dict[str, str]:
 
 async def _linked(db: Connection, found: Scan, url: str) -> tuple[dict[str, str], ...]:
     """Return the public statuses of this server that a text links to."""
-    address = re.compile(rf"{re.escape(url)}/@[A-Za-z0-9_]+/([0-9]{{1,18}})")
-    links = (address.fullmatch(one.url) for one in found.entities if isinstance(one, FoundLink))
-    ids = [int(link[1]) for link in links if link]
+    names = LocalNames(url)
+    read = (names.read(one.url) for one in found.entities if isinstance(one, FoundLink))
+    ids = await status_ids(db, [name for name in read if isinstance(name, LocalStatusName)])
     known = await statuses.find_many(db, ids) if ids else {}
     return tuple(
         {"id": str(one.id), "url": one.url or one.uri}

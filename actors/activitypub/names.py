@@ -3,21 +3,70 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
-USERNAME = r"[A-Za-z0-9_]{1,30}"
-STATUS = re.compile(rf"/users/({USERNAME})/statuses/([0-9]{{1,19}})")
-PROFILE = re.compile(rf"/@({USERNAME})")
-STATUS_PAGE = re.compile(rf"/@({USERNAME})/([0-9]{{1,19}})")
-ACTOR = re.compile(rf"/users/({USERNAME})")
+import idna
+
+LONGEST_ADDRESS = 2048
+LARGEST_ID = 2**63 - 1
+PORTS = {"https": 443, "http": 80}
+
+NAME = r"(?P<name>[A-Za-z0-9_]{1,30})"
+# The name of an account of another server, or of this one, with its domain.
+HANDLE = r"@(?P<name>[A-Za-z0-9_.-]{1,2048})@(?P<domain>[^\s@/]{1,259})"
+STATUS_ID = r"(?P<id>[0-9]{1,19})"
+# The paths of accounts and statuses: ActivityPub ids, pages, and pages as Mastodon's web client has them. The tabs of a
+# profile stand for the account, and the page that other sites put in a frame for its status.
+PATHS = tuple(
+    re.compile(pattern)
+    for pattern in (
+        rf"/users/{NAME}",
+        rf"/users/{NAME}/statuses/{STATUS_ID}",
+        rf"(?:/web|/deck)?/@{NAME}(?:/with_replies|/media)?",
+        rf"(?:/web|/deck)?/@{NAME}/{STATUS_ID}(?:/embed)?",
+        rf"(?:/web|/deck)?/{HANDLE}",
+        rf"(?:/web|/deck)?/{HANDLE}/{STATUS_ID}",
+        rf"(?:/web|/deck)?/statuses/{STATUS_ID}",
+    )
+)
+SERVER_ACTOR = "/actor"
+# The page of this server that another one opens for a thing of its own, or of this server.
+INTERACTION = "/authorize_interaction"
+MOST_PARAMETERS = 20
+# The fragments of activities that have no document. Such an id is no address of its actor.
+ACTIVITY = re.compile(r"[a-z_]+/[^/]+")
+
+
+@dataclass(frozen=True, slots=True)
+class LocalAccountName:
+    """The name of an account in an address of this server. `domain` is None for an account of this server.
+
+    The account need not exist, and the case of the name is as it was written.
+    """
+
+    username: str
+    domain: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class LocalStatusName:
-    """The name of one of this server's statuses, which need not exist."""
+    """A status in an address of this server. It need not exist, nor belong to the author that the address names.
 
-    username: str
+    `author` is None for an address that names no author.
+    """
+
+    author: LocalAccountName | None
     id: int
+
+
+@dataclass(frozen=True, slots=True)
+class ServerActorName:
+    """The actor of this server."""
+
+
+OwnName = LocalAccountName | LocalStatusName | ServerActorName
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,31 +134,76 @@ class LocalNames:
         return f"{self.base_url}/media/{name}"
 
     def is_local(self, uri: str) -> bool:
-        """True for a URI of this server, also for one that names nothing."""
-        return uri == self.base_url or uri.startswith(f"{self.base_url}/")
+        """True for an address of this server in any spelling, also for one that names nothing."""
+        return uri == self.base_url or uri.startswith(f"{self.base_url}/") or self._parts(uri) is not None
+
+    def read(self, address: str) -> OwnName | None:
+        """Return what an address of this server names, in every spelling that people and servers use.
+
+        Scheme, case of the host, explicit default port, query, fragment, percent-encoding and one slash at the end do
+        not matter. None for all other addresses.
+        """
+        parts = self._parts(address.strip())
+        # An encoded slash is no separator.
+        if parts is None or ACTIVITY.fullmatch(parts.fragment) or "%2f" in parts.path.lower():
+            return None
+        path = unquote(parts.path).removesuffix("/")
+        if path == SERVER_ACTOR:
+            return ServerActorName()
+        if path == INTERACTION:
+            return self._read_interaction(parts.query)
+        found = next((match for pattern in PATHS if (match := pattern.fullmatch(path))), None)
+        return None if found is None else self._name_in(found.groupdict())
+
+    def _read_interaction(self, query: str) -> OwnName | None:
+        if query.count("&") >= MOST_PARAMETERS:
+            return None
+        address = dict(parse_qsl(query)).get("uri", "")
+        return None if INTERACTION in address else self.read(address)
+
+    def _name_in(self, groups: Mapping[str, str | None]) -> OwnName | None:
+        name, domain, id = groups.get("name"), groups.get("domain"), groups.get("id")
+        author = None if name is None else LocalAccountName(name, self._domain_of_others(domain))
+        if id is None:
+            return author
+        return LocalStatusName(author, int(id)) if int(id) <= LARGEST_ID else None
 
     def username_of(self, uri: str) -> str | None:
-        """Return the user that a URI names, if it is the id of an actor."""
-        found = ACTOR.fullmatch(self._path(uri))
-        return found[1] if found else None
+        """Return the name of the account of this server that an address names."""
+        found = self.read(uri)
+        return found.username if isinstance(found, LocalAccountName) and found.domain is None else None
 
-    def profile_of(self, url: str) -> str | None:
-        """Return the user whose profile is the page of a URL."""
-        found = PROFILE.fullmatch(self._path(url))
-        return found[1] if found else None
+    def _domain_of_others(self, written: str | None) -> str | None:
+        domain = None if written is None else written.lower()
+        return None if domain == self.domain else domain
 
-    def status_page_of(self, url: str) -> LocalStatusName | None:
-        """Return the status whose page is at a URL."""
-        found = STATUS_PAGE.fullmatch(self._path(url))
-        return LocalStatusName(found[1], int(found[2])) if found else None
+    def _parts(self, address: str) -> SplitResult | None:
+        """Return the parts of a web address of this server; None for all other texts."""
+        if len(address) > LONGEST_ADDRESS or not address.isprintable() or not self._may_be_own(address):
+            return None
+        try:
+            parts = urlsplit(address)
+            host, port = parts.hostname or "", parts.port
+        except ValueError:
+            return None
+        if parts.scheme not in PORTS or parts.username is not None:
+            return None
+        host = _ascii_host(host.rstrip("."))
+        authority = host if port in (None, PORTS[parts.scheme]) else f"{host}:{port}"
+        return parts if authority == self.domain.removesuffix(":443") else None
 
-    def status_of(self, uri: str) -> LocalStatusName | None:
-        """Return the status that a URI names, if it is the id of one."""
-        found = STATUS.fullmatch(self._path(uri))
-        return LocalStatusName(found[1], int(found[2])) if found else None
+    def _may_be_own(self, address: str) -> bool:
+        """False for most addresses of others, so that they are not taken apart."""
+        return self.domain.partition(":")[0] in address.lower() or not address.isascii()
 
-    def _path(self, uri: str) -> str:
-        return uri.removeprefix(self.base_url) if self.is_local(uri) else ""
+
+def _ascii_host(host: str) -> str:
+    if host.isascii():
+        return host
+    try:
+        return idna.encode(host, uts46=True).decode()
+    except idna.IDNAError:
+        return ""
 
 
 def key_id_of(actor_uri: str) -> str:

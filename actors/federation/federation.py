@@ -11,6 +11,7 @@ from ..activitypub.signatures import SignatureScheme, sign
 from ..context import ActorContext
 from ..kernel import Record, Runtime
 from ..outgoing.client import OutgoingClient
+from ..own_addresses import OwnAddresses
 from .fetching import DocumentFetcher
 from .key_directory import KeyDirectory
 from .resolver import Resolver
@@ -19,7 +20,7 @@ from .resolver import Resolver
 class Federation:
     """`keys` sign for this server's actors, `fetcher` asks other servers, `directory` says who has signed a request.
 
-    `resolver` finds and stores the accounts of other servers.
+    `resolver` finds and stores the accounts of other servers, `own_addresses` what addresses of this server name.
     """
 
     def __init__(
@@ -29,6 +30,7 @@ class Federation:
         database, clock, blocks = context.database, context.clock, context.blocks
         self._database, self._clock = database, clock
         self.names = LocalNames(context.base_url)
+        self.own_addresses = OwnAddresses(database, self.names)
         self.keys = SigningKeys(database, self.names, make_key)
         self.fetcher = DocumentFetcher(
             outgoing, database, clock, self.names, self._sign, lambda: blocks.domains, context.quotas

@@ -31,6 +31,7 @@ from ..kernel import Clock
 from ..outgoing.client import REDIRECTS, OutgoingAnswer, OutgoingClient, OutgoingRequest, RequestLimits
 from ..outgoing.errors import AnswerTooLarge, BadAnswer, ForbiddenTarget, OutgoingFailure
 from ..outgoing.targets import RequestTarget, redirected, written_target
+from ..own_addresses import OwnAddresses
 from ..rules.domains import DomainRules
 from .budgets import spend
 from .domain_limits import DomainLimiter
@@ -72,6 +73,7 @@ class DocumentFetcher:
         self._database = database
         self._clock = clock
         self._names = names
+        self._own = OwnAddresses(database, names)
         self._sign = sign
         self._rules = rules
         self._quotas = quotas
@@ -108,7 +110,7 @@ class DocumentFetcher:
         answer = await self._get(url, DOCUMENTS)
         if not same_host(url, answer.url):
             raise UntrustedDocument("another host has answered")
-        return _document_of(answer)
+        return await self._with_uris(_document_of(answer))
 
     async def ask(self, url: str, accept: str) -> OutgoingAnswer:
         """Return an answer of any content type, to a request that is not signed. Raise one of the errors."""
@@ -118,12 +120,17 @@ class DocumentFetcher:
         document = _document_of(answer)
         id = _id_of(document)
         if id in (uri, answer.url) and same_host(id, answer.url):
-            return document
+            return await self._with_uris(document)
         answer = await self._get(id, DOCUMENTS)
         document = _document_of(answer)
         if _id_of(document) == id and same_host(id, answer.url):
-            return document
+            return await self._with_uris(document)
         raise UntrustedDocument("the document does not name itself")
+
+    async def _with_uris(self, document: JsonObject) -> JsonObject:
+        """Return a document after its addresses of this server were replaced by URIs."""
+        await self._own.put_uris(document)
+        return document
 
     async def _get(self, url: str, accept: str) -> OutgoingAnswer:
         """Ask with one kind of signature, and if the server can't read it with the other, which is remembered."""

@@ -28,6 +28,7 @@ from ..commands.received_statuses import ReceiveEdit
 from ..context import ActorContext
 from ..facts import ChangedAccount
 from ..kernel import Record, Runtime
+from ..own_addresses import OwnAddresses
 from .actor_documents import actor_uri_of, is_actor, keys_of, moved_to, own_handle_of, profile_of
 from .details import AccountDetails
 from .discoveries import Discoveries
@@ -67,6 +68,7 @@ class Resolver:
         self._fetcher = fetcher
         self._webfinger = WebFinger(fetcher)
         self._names = LocalNames(context.base_url)
+        self._own = OwnAddresses(context.database, self._names)
         self._discoveries = Discoveries(context.quotas)
         self._flights: Flights[Account] = Flights()
         self._status_flights: Flights[int] = Flights()
@@ -116,7 +118,7 @@ class Resolver:
     async def resource_at(self, url: str) -> Account | int | None:
         """Return the account, or the id of the status, that a web address leads to: its id, or its page."""
         if self._names.is_local(url):
-            return await self._local_resource(url)
+            return await self._own.find(url)
         account = await self._context.database.read(remote_accounts.find, url)
         if account is not None:
             return None if account.deleted_at is not None else account
@@ -130,15 +132,6 @@ class Resolver:
             return await self.status_of(document)
         except (DocumentMissing, UntrustedDocument):
             return None
-
-    async def _local_resource(self, url: str) -> Account | int | None:
-        username = self._names.username_of(url) or self._names.profile_of(url)
-        if username is not None:
-            return await self._stored(username, None)
-        status = self._names.status_of(url) or self._names.status_page_of(url)
-        if status is None:
-            return None
-        return await self.status(self._names.status(status.username, status.id))
 
     async def status(self, uri: str) -> int | None:
         """Return the status with a URI: stored, or fetched with its author."""

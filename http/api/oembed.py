@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import html
-import re
 
+from ...actors.activitypub.names import LocalStatusName
 from ...actors.statuses import ShownStatus
 from ..access.context import HttpContext
 from ..answers.answer import Answer, json
 from ..answers.errors import NotFound
-from ..intake.ids import is_id
 from ..intake.input import Input
 from ..intake.parameters import Count, Given
 from ..router import api
 from ..views.statuses import find_visible
 from ..views.titles import name_of, title_of
 
-# The addresses of a local status: its page, and its ActivityPub id.
-PATH = re.compile(r"(?:/@(?P<page>\w{1,30})/|/users/(?P<actor>\w{1,30})/statuses/)(?P<id>[0-9]{1,19})", re.ASCII)
 WIDTH = 400  # in pixels, unless the request says how many
 HEIGHT = 300
 LARGEST = 2000
@@ -58,13 +55,12 @@ async def show(context: HttpContext, wanted: Embedding) -> Answer:
 
 
 async def _find(context: HttpContext, url: str) -> ShownStatus:
-    base_url = context.settings.base_url
-    path = PATH.fullmatch(url.removeprefix(base_url)) if url.startswith(f"{base_url}/") else None
-    if path is None or not is_id(path["id"]):
+    named = context.federation.names.read(url)
+    # The address of a boost stands for another status.
+    if not isinstance(named, LocalStatusName) or await context.federation.own_addresses.find(url) != named.id:
         raise NotFound
-    shown = await find_visible(context, None, int(path["id"]))
-    name = path["page"] or path["actor"]
-    if shown.author.domain is not None or shown.author.username.lower() != name.lower() or shown.boosted is not None:
+    shown = await find_visible(context, None, named.id)
+    if shown.author.domain is not None:
         raise NotFound
     return shown
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 import orjson
 
-from ...actors.activitypub.names import LocalNames
+from ...actors.activitypub.names import LocalNames, ServerActorName
 from ...actors.activitypub.vocabulary import CONTENT_TYPE
 from ...actors.rules.identity import handle_of
 from ...storage.accounts import Account
@@ -24,9 +22,6 @@ PROFILE_PAGE = "http://webfinger.net/rel/profile-page"
 AVATAR = "http://webfinger.net/rel/avatar"
 SUBSCRIBE = "http://ostatus.org/schema/1.0/subscribe"
 
-# The links under which an account is known: its actor, and its page for people.
-PATH = re.compile(r"/(?:users/|@)([A-Za-z0-9_]{1,30})/?")
-
 
 class WebfingerQuery(Input):
     resource: Given
@@ -36,9 +31,10 @@ class WebfingerQuery(Input):
 async def show_webfinger(context: HttpContext, sought: WebfingerQuery) -> Answer:
     """The links of a local account, or of this server. 404 for accounts of other servers, 410 for deleted ones."""
     names = context.federation.names
-    if sought.resource in (f"acct:{names.domain}@{names.domain}", names.server_actor):
+    handle = f"acct:{names.domain}@{names.domain}"
+    if sought.resource.lower() == handle or isinstance(names.read(sought.resource), ServerActorName):
         return _answer(_of_server(names))
-    name = local_name(sought.resource, names.domain, names.base_url)
+    name = local_name(sought.resource, names)
     if name is None:
         raise NotFound
     account = await find_actor(context, name)
@@ -47,12 +43,12 @@ async def show_webfinger(context: HttpContext, sought: WebfingerQuery) -> Answer
     return _answer(_of_account(account, names))
 
 
-def local_name(resource: str, domain: str, base_url: str) -> str | None:
+def local_name(resource: str, names: LocalNames) -> str | None:
     """Return the user's name in a resource of this server; None for everything else."""
-    if resource.startswith(f"{base_url}/"):
-        found = PATH.fullmatch(resource.removeprefix(base_url))
-        return found[1] if found else None
-    handle = handle_of(resource.removeprefix("acct:"), domain)
+    if names.is_local(resource):
+        return names.username_of(resource)
+    scheme, colon, rest = resource.strip().partition(":")
+    handle = handle_of(rest if colon and scheme.lower() == "acct" else resource, names.domain)
     # A name without a domain may belong to any server.
     return handle[0] if handle is not None and handle[1] is None and "@" in resource.lstrip("@") else None
 

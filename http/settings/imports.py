@@ -54,7 +54,7 @@ async def start(context: HttpContext, request: Request, posted: ImportForm) -> A
     if posted.file is None or posted.kind is None:
         return await _page(me, "Choose a file, and what is in it.")
     try:
-        lines = _lines(context, posted.file, posted.kind)
+        lines = await _lines(context, posted.file, posted.kind)
         await me.ask(StartImport(posted.kind, posted.overwrite, lines))
     except UnreadableFile as error:
         return await _page(me, str(error))
@@ -71,13 +71,15 @@ async def show_failures(context: HttpContext, request: Request, id: int) -> Answ
     return me.page("import_failures.html", failed=failed, most=SHOWN_FAILURES)
 
 
-def _lines(context: HttpContext, file: Upload, kind: str) -> tuple[ImportLine, ...]:
+async def _lines(context: HttpContext, file: Upload, kind: str) -> tuple[ImportLine, ...]:
     with file.file:
         content = file.file.read(rules.LARGEST_FILE + 1)
     if len(content) > rules.LARGEST_FILE:
         raise UnreadableFile("The file is too large.")
     found = lines_of(kind, content, context.settings.local_domain)
-    return tuple(ImportLine(line.number, line.target, line.options) for line in found)
+    # Bookmarks are compared by URIs: with those that the account has, and with each other.
+    uris = await context.federation.own_addresses.uris([line.target for line in found]) if kind == "bookmarks" else {}
+    return tuple(ImportLine(line.number, uris.get(line.target, line.target), line.options) for line in found)
 
 
 async def _page(me: SignedIn, problem: str | None = None) -> Answer:

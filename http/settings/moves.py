@@ -19,6 +19,7 @@ from ..answers.answer import Answer, redirect
 from ..intake.parameters import Text
 from ..intake.request import Request
 from ..router import api
+from ..views.resolving import is_web_address
 from .signed_in import SettingsForm, SignedIn, sender_of, signed_in
 from .two_factor import CodeForm, problems_of
 
@@ -99,12 +100,17 @@ async def _find(me: SignedIn, written: str, *, anew: bool) -> Account | None:
     """Return the account of a handle, if its server says anything of it within some seconds."""
     resolver, local_domain = me.context.federation.resolver, me.context.settings.local_domain
     handle = handle_of(written, local_domain)
-    if handle is None:
+    if handle is None and not is_web_address(written):
         return None
     with trio.move_on_after(PATIENCE):
         try:
-            found = await resolver.account_by_handle(handle[0], handle[1] or local_domain)
-            return await resolver.refresh(found) if anew and found is not None and not found.local else found
+            if handle is None:
+                found = await resolver.resource_at(written.strip())
+            else:
+                found = await resolver.account_by_handle(handle[0], handle[1] or local_domain)
+            if not isinstance(found, Account):
+                return None
+            return await resolver.refresh(found) if anew and not found.local else found
         except DocumentUnavailable:
             return None
     return None

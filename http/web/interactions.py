@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...actors.activitypub.names import LocalAccountName, LocalStatusName
 from ...actors.activitypub.vocabulary import host_of
 from ...actors.rules.identity import handle_of
 from ..access.context import HttpContext
@@ -35,9 +36,12 @@ async def show_interaction(context: HttpContext, request: Request, wanted: Inter
     names = context.federation.names
     if not wanted.is_address(context.settings.local_domain):
         raise NotFound
-    if (status := names.status_of(wanted.address)) is not None:
-        return redirect(f"/@{status.username}/{status.id}")
-    if (username := names.username_of(wanted.address)) is not None:
-        return redirect(f"/@{username}")
+    match names.read(wanted.address):
+        case LocalAccountName(username, None):
+            return redirect(f"/@{username}")
+        case LocalStatusName(LocalAccountName(username, None), id):
+            return redirect(f"/@{username}/{id}")
+        case _:
+            pass
     head = Head(title="Follow or reply", url=f"{names.base_url}/authorize_interaction", noindex=True)
     return await public_page(context, request, "interact.html", head=head, address=wanted.address)

@@ -169,8 +169,8 @@ async def test_class_16_this_servers_own_name_in_odd_spellings_is_not_asked(
 ) -> None:
     for spelling in ("ada@HOME.test", "ada@home.test.", "ada@\uff48ome.test"):
         assert [one["acct"] for one in await search(ada, spelling)] == ["ada"], spelling
-    for url in ("https://home.test/users/ada", "https://home.test/@ada"):
+    for url in ("https://home.test/users/ada", "https://HOME.test/users/ada", "https://\uff48ome.test./@ada"):
         assert [one["acct"] for one in await search(ada, url)] == ["ada"], url
-    for url in ("https://home.test/users/nobody", "https://HOME.test/users/ada", "https://home.test./users/ada"):
+    for url in ("https://home.test/users/nobody", "https://HOME.test/tags/ada", "https://home.test./nodeinfo/2.0"):
         assert await search(ada, url) == [], url
     assert peer.peer.asked == []

@@ -11,7 +11,7 @@ from troupe.actors.commands import imports as commands
 from troupe.actors.rules import imports as rules
 from troupe.http.settings import exports
 
-from ..clients import Client, Person, Reply, Stage
+from ..clients import BASE, Client, Person, Reply, Stage
 from .settling import SIGN_IN, Browser, form_token, is_signed_out, signed_in
 
 PAGE = "/settings/import"
@@ -32,6 +32,23 @@ async def imported(stage: Stage, browser: Browser, kind: str, text: str, **more:
     await stage.until_gone("SELECT FROM imports WHERE finished_at IS NULL")
     ((id,),) = await stage.rows("SELECT max(id) FROM imports")
     return (await browser.get(f"/settings/imports/{id}")).text
+
+
+async def test_bookmarks_may_name_posts_of_this_server_by_any_address(stage: Stage, ada: Person, bob: Person) -> None:
+    browser = await signed_in(stage)
+    ids = [(await bob.publish(f"post {number}"))["id"] for number in range(3)]
+    kept, private = ids[0], (await bob.publish("hello", visibility="private"))["id"]
+    await ada.post(f"/api/v1/statuses/{kept}/bookmark")
+    (before,) = await stage.rows("SELECT created_at FROM bookmarks")
+    lines = [f"{BASE}/@bob/{kept}/", f"{BASE.upper()}/@BOB/{ids[1]}?utm_source=mail", f"{BASE}/web/statuses/{ids[2]}"]
+    wrong = [f"{BASE}/@bob/{private}", f"{BASE}/@ada/{kept}"]
+    failures = await imported(stage, browser, "bookmarks", "\n".join(lines + wrong), overwrite="true")
+    assert all(line not in failures for line in lines)
+    assert failures.count("This post is not known here") == 2
+    assert sorted(one["id"] for one in (await ada.get("/api/v1/bookmarks")).json) == sorted(ids)
+    # Its line names it, so that it is not surplus.
+    kept_row = await stage.rows("SELECT created_at FROM bookmarks WHERE status_id = $1", int(kept))
+    assert kept_row == [before]
 
 
 async def following(client: Client, id: str) -> list[str]:

@@ -4,6 +4,7 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
+from troupe.actors.activitypub.names import LocalNames
 from troupe.http.federation.webfinger import local_name
 
 from ...clients import BASE, Person, Reply, Stage
@@ -25,10 +26,14 @@ async def webfinger(stage: Stage, resource: str) -> Reply:
         f"{BASE}/users/ada",
         f"{BASE}/@ada",
         f"{BASE}/@ada/",
+        f"{BASE.upper()}/@ada?x#y",
+        f"https://{DOMAIN}/%40ada",
+        f"{BASE}/web/@ada@{DOMAIN}",
+        f"ACCT:ada@{DOMAIN}",
     ],
 )
 def test_a_local_account_by_any_of_its_names(resource: str) -> None:
-    name = local_name(resource, DOMAIN, BASE)
+    name = local_name(resource, LocalNames(BASE))
     assert name is not None
     assert name.lower() == "ada"
 
@@ -49,7 +54,7 @@ def test_a_local_account_by_any_of_its_names(resource: str) -> None:
     ],
 )
 def test_names_of_others_and_no_names_at_all(resource: str) -> None:
-    assert local_name(resource, DOMAIN, BASE) is None
+    assert local_name(resource, LocalNames(BASE)) is None
 
 
 async def test_webfinger_of_an_account(stage: Stage, ada: Person) -> None:
@@ -62,6 +67,20 @@ async def test_webfinger_of_an_account(stage: Stage, ada: Person) -> None:
     links = {link["rel"]: link for link in answer.json["links"]}
     assert links["self"] == {"rel": "self", "type": "application/activity+json", "href": f"{BASE}/users/ada"}
     assert links["http://webfinger.net/rel/profile-page"]["href"] == f"{BASE}/@ada"
+
+
+async def test_webfinger_of_the_server(stage: Stage) -> None:
+    for resource in (f"acct:{DOMAIN}@{DOMAIN}", f"{BASE}/actor", f"{BASE}/actor/", f"{BASE.upper()}/actor"):
+        assert (await webfinger(stage, resource)).json["subject"] == f"acct:{DOMAIN}@{DOMAIN}", resource
+
+
+@pytest.mark.parametrize("path", ["@ada/{}/", "users/ADA/statuses/{}", "web/@ada/{}?utm_source=mail", "%40ada/{}"])
+async def test_the_page_of_interactions_leads_to_an_own_thing(stage: Stage, ada: Person, path: str) -> None:
+    id = (await ada.publish("hello"))["id"]
+    for named, page in ((path.format(id), f"/{id}"), (path.partition("/{")[0].removesuffix("/statuses"), "")):
+        query = {"uri": f"{BASE.upper()}/{named}"}
+        answer = await stage.anybody().send("GET", "/authorize_interaction", query_string=query)
+        assert (answer.status, answer.headers.get("Location", "").lower()) == (302, f"/@ada{page}"), named
 
 
 async def test_webfinger_of_those_who_are_not_there(stage: Stage, ada: Person) -> None:

@@ -1,0 +1,146 @@
+"""Finds what addresses of this server name: the one reader for search, the inbox, imports and pages.
+
+Other servers and people write such an address in many ways (`activitypub/names.py`). Rows and the code that handles
+activities know one, the URI. So documents of other servers get the URIs before anything else reads them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from itertools import islice
+from typing import Any
+
+from cachetools import LRUCache
+
+from ..storage import accounts, own_addresses
+from ..storage.accounts import Account
+from ..storage.engine.database import Connection, Database
+from ..storage.engine.json_values import JsonObject
+from ..storage.own_addresses import StatusAtAddress
+from .activitypub.names import LocalAccountName, LocalNames, LocalStatusName, OwnName, ServerActorName
+from .activitypub.vocabulary import is_list, is_object
+
+# The properties whose texts name things. Texts for people, and the addresses of files and pages, stay as they are.
+REFERENCES = frozenset(
+    {
+        "_misskey_quote", "actor", "alsoKnownAs", "attributedTo", "audience", "bcc", "bto", "cc", "href", "id",
+        "inReplyTo", "instrument", "movedTo", "object", "origin", "quote", "quoteUri", "quoteUrl", "target", "to",
+    }
+)  # fmt: skip
+# Values of a document that are looked at, its outer ones first. Handlers use fewer of all that may be longer.
+MOST_VALUES = 5_000
+MOST_ADDRESSES = 1_000
+KNOWN_ACTORS = 10_000  # that are remembered as the URIs of accounts
+
+# An object or a list, the key or index of a value in it, and the value.
+Place = tuple[Any, Any, str]
+
+
+class OwnAddresses:
+    """Reads addresses of this server with the database."""
+
+    def __init__(self, database: Database, names: LocalNames) -> None:
+        self._database = database
+        self._names = names
+        self._actors: LRUCache[str, None] = LRUCache(KNOWN_ACTORS)
+
+    async def find(self, address: str) -> Account | int | None:
+        """Return the account, or the id of the status, that an address names. What a reader may see is not checked."""
+        match self._names.read(address):
+            case LocalAccountName() as name:
+                found = await self._database.read(accounts.find_by_acct, name.username, name.domain)
+                return None if found is None or found.deleted_at is not None else found
+            case LocalStatusName() as name:
+                return next(iter(await self._database.read(status_ids, [name])), None)
+            case _:
+                return None
+
+    async def uris(self, addresses: Collection[str]) -> dict[str, str]:
+        """Return the URIs for those of these addresses that are of this server and name something with one.
+
+        A status of this server need not exist: its URI follows from the name of its author.
+        """
+        read = {address: name for address in addresses if (name := self._names.read(address)) is not None}
+        return await self._database.read(self._uris, read) if read else {}
+
+    async def _uris(self, db: Connection, read: dict[str, OwnName]) -> dict[str, str]:
+        spelled = {name for one in read.values() if (name := _local_username(one)) is not None}
+        usernames = await own_addresses.usernames(db, sorted(spelled)) if spelled else {}
+        ids = [one.id for one in read.values() if isinstance(one, LocalStatusName) and _local_username(one) is None]
+        statuses = await own_addresses.statuses(db, ids) if ids else {}
+        found: dict[str, str] = {}
+        for address, name in read.items():
+            uri = self._uri(name, usernames, statuses)
+            if uri is not None:
+                found[address] = uri
+        self._actors.update((self._names.actor(username), None) for username in usernames.values())
+        return found
+
+    def _uri(self, name: OwnName, usernames: dict[str, str], statuses: dict[int, StatusAtAddress]) -> str | None:
+        username = usernames.get((_local_username(name) or "").lower())
+        match name:
+            case ServerActorName():
+                return self._names.server_actor
+            case LocalAccountName():
+                return None if username is None else self._names.actor(username)
+            case LocalStatusName() if username is not None:
+                return self._names.status(username, name.id)
+            case LocalStatusName():
+                status = statuses.get(name.id)
+                return status.uri if status is not None and _is_of(name, status) else None
+
+    async def put_uris(self, document: JsonObject) -> None:
+        """Replace the addresses of this server in a document of another one by the URIs of what they name."""
+        places = [place for place in _references(document) if self._may_differ(place[2])]
+        if places:
+            uris = await self.uris({address for _, _, address in places[:MOST_ADDRESSES]})
+            for container, key, address in places:
+                if address in uris:
+                    container[key] = uris[address]
+
+    def _may_differ(self, address: str) -> bool:
+        """False if an address is no other spelling of a URI: it is another server's, or its actor's URI is known."""
+        if not self._names.is_local(address):
+            return False
+        actor, _, number = address.partition("/statuses/")
+        return actor not in self._actors or (number != "" and not number.isdecimal())
+
+
+async def status_ids(db: Connection, named: Sequence[LocalStatusName]) -> list[int]:
+    """Return the ids of those of the named statuses that exist. The name of a boost stands for the boosted status.
+
+    The id in an address must belong to the author in it, so that a wrong address is not taken for a right one.
+    """
+    found = await own_addresses.statuses(db, [name.id for name in named]) if named else {}
+    return [found[name.id].shown_id for name in named if name.id in found and _is_of(name, found[name.id])]
+
+
+def _references(document: JsonObject) -> Iterator[Place]:
+    """Yield the texts in a document that may name something, with their places, the outer ones first."""
+    level: list[tuple[Any, bool]] = [(document, False)]  # objects and lists, and if the texts of a list are references
+    seen = 0
+    while level and seen < MOST_VALUES:
+        below: list[tuple[Any, bool]] = []
+        for container, refers in level:
+            entries = container.items() if is_object(container) else enumerate(container)
+            for key, value in islice(entries, MOST_VALUES - seen):
+                seen += 1
+                named = key in REFERENCES if is_object(container) else refers
+                if isinstance(value, str):
+                    if named:
+                        yield container, key, value
+                elif is_object(value) or is_list(value):
+                    below.append((value, named))
+        level = below
+
+
+def _is_of(name: LocalStatusName, status: StatusAtAddress) -> bool:
+    """True if a status belongs to the author that its address names, if it names one."""
+    author = name.author
+    return author is None or (author.username.lower(), author.domain) == (status.username, status.domain)
+
+
+def _local_username(name: OwnName) -> str | None:
+    """Return the name of the account of this server that an address names, or that its status belongs to."""
+    author = name.author if isinstance(name, LocalStatusName) else name
+    return author.username if isinstance(author, LocalAccountName) and author.domain is None else None

@@ -1,0 +1,118 @@
+"""People and other servers name the posts and accounts of this server by any usual address, not by the id alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ..clients import Person, Stage
+from .delivering import HOME, PUBLIC, act, create, note, take
+from .peer import ForeignServer
+
+# An account and a status of it, as people paste their addresses.
+ACCOUNTS = ("@ada", "@ADA/", "%40ada", "users/ADA", "web/@ada?x=1", "@ada@home.test#top")
+STATUSES = ("@ada/{}", "@ADA/{}/", "users/ada/statuses/{}?utm_source=mail", "users/ADA/statuses/{}", "web/statuses/{}",
+            "%40ada/{}#reply", "@ada/{}/embed", "@ada@home.test/{}")  # fmt: skip
+HOSTS = (f"{HOME}/", "HTTPS://Home.Test/", "http://home.test/", f"{HOME}:443/")
+
+ADDRESSES = [*((HOSTS[0], path) for path in STATUSES), *((host, STATUSES[0]) for host in HOSTS[1:])]
+ACTORS = [*((HOSTS[0], path) for path in ACCOUNTS), *((host, ACCOUNTS[0]) for host in HOSTS[1:])]
+
+
+async def searched(person: Person, address: str) -> dict[str, Any]:
+    return await person.done("GET", "/api/v2/search", query_string={"q": address, "resolve": "true"})
+
+
+async def test_a_search_finds_an_own_post_and_account_by_any_address(
+    stage: Stage, ada: Person, peer: ForeignServer
+) -> None:
+    id = (await ada.publish("hello"))["id"]
+    for host, path in ADDRESSES:
+        found = await searched(ada, host + path.format(id))
+        assert [status["id"] for status in found["statuses"]] == [id], host + path
+    for host, path in ACTORS:
+        assert [account["id"] for account in (await searched(ada, host + path))["accounts"]] == [ada.id], host + path
+
+
+async def test_an_address_tells_no_more_than_the_id(stage: Stage, ada: Person, bob: Person) -> None:
+    private = (await ada.publish("hello", visibility="private"))["id"]
+    public = (await ada.publish("hello"))["id"]
+    for path in STATUSES:
+        assert (await searched(bob, f"{HOME}/{path.format(private)}"))["statuses"] == [], path
+    for wrong in (
+        f"@bob/{public}",
+        f"users/bob/statuses/{public}",
+        f"@ada@peer.test/{public}",
+        f"web/statuses/{10**30}",
+    ):
+        assert (await searched(ada, f"{HOME}/{wrong}"))["statuses"] == [], wrong
+
+
+async def test_other_sites_embed_a_post_by_any_address(stage: Stage, ada: Person) -> None:
+    id = (await ada.publish("hello"))["id"]
+    for host, path in ADDRESSES:
+        address = host + path.format(id)
+        embedded = await stage.anybody().send("GET", "/api/oembed", query_string={"url": address})
+        assert (embedded.status, embedded.json.get("title")) == (200, "Ada: hello"), address
+
+
+@pytest.mark.parametrize(("host", "path"), ADDRESSES)
+async def test_an_answer_a_boost_and_a_favourite_name_a_post_by_any_address(
+    stage: Stage, ada: Person, peer: ForeignServer, host: str, path: str
+) -> None:
+    eve, id = peer.person("eve"), (await ada.publish("hello"))["id"]
+    address = host + path.format(id)
+    await take(stage, create(eve, note(eve, inReplyTo=address)))
+    await take(stage, act(eve, "Announce", address, to=[PUBLIC]))
+    await take(stage, act(eve, "Like", {"id": address, "type": "Note"}))
+    shown = (await ada.get(f"/api/v1/statuses/{id}")).json
+    assert [shown[f"{kind}_count"] for kind in ("replies", "reblogs", "favourites")] == [1, 1, 1]
+    told = [one["type"] for one in (await ada.get("/api/v1/notifications")).json]
+    assert sorted(told) == ["favourite", "reblog"]
+    await take(stage, act(eve, "Undo", act(eve, "Like", address), 2))
+    assert (await ada.get(f"/api/v1/statuses/{id}")).json["favourites_count"] == 0
+
+
+@pytest.mark.parametrize(("host", "path"), ACTORS)
+async def test_a_follow_a_mention_and_a_report_name_an_account_by_any_address(
+    stage: Stage, ada: Person, peer: ForeignServer, host: str, path: str
+) -> None:
+    eve, address = peer.person("eve"), host + path
+    await take(stage, act(eve, "Follow", address))
+    mention = {"type": "Mention", "href": address, "name": "@ada"}
+    await take(stage, create(eve, note(eve, tag=[mention], cc=[address])))
+    await take(stage, act(eve, "Flag", [address], content="spam"))
+    told = sorted(one["type"] for one in (await ada.get("/api/v1/notifications")).json)
+    assert told == ["follow", "mention"]
+    assert await stage.rows("SELECT count(*) FROM reports") == [[1]]
+    await take(stage, act(eve, "Undo", act(eve, "Follow", f"{HOME}/users/ada"), 2))
+    assert await stage.rows("SELECT id FROM follows") == []
+    await take(stage, act(eve, "Block", address))
+    assert await stage.rows("SELECT target_account_id FROM blocks") == [[int(ada.id)]]
+
+
+async def test_a_fetched_post_answers_an_own_one_by_its_page(stage: Stage, ada: Person, peer: ForeignServer) -> None:
+    eve, id = peer.person("eve"), (await ada.publish("hello"))["id"]
+    reply = note(eve, inReplyTo=f"{HOME}/@ada/{id}")
+    peer.serve(reply["id"], reply)
+    (found,) = (await searched(ada, reply["id"]))["statuses"]
+    assert (found["in_reply_to_id"], found["in_reply_to_account_id"]) == (id, ada.id)
+
+
+async def test_a_quote_names_an_own_post_by_its_page(stage: Stage, ada: Person, peer: ForeignServer) -> None:
+    eve, id = peer.person("eve"), (await ada.publish("hello"))["id"]
+    mention = {"type": "Mention", "href": f"{HOME}/users/ada", "name": "@ada"}
+    quoting = note(eve, quoteUrl=f"{HOME}/@ada/{id}?a=1", tag=[mention], cc=[f"{HOME}/users/ada"])
+    await take(stage, create(eve, quoting))
+    assert await stage.rows("SELECT quote_of_id FROM statuses WHERE uri = $1", quoting["id"]) == [[int(id)]]
+
+
+async def test_ids_of_activities_and_texts_for_people_stay_as_they_are(
+    stage: Stage, ada: Person, peer: ForeignServer
+) -> None:
+    eve, id = peer.person("eve"), (await ada.publish("hello"))["id"]
+    page = f"{HOME}/@ada/{id}/"
+    await take(stage, create(eve, note(eve, inReplyTo=page, content=page, url=page)))
+    ((content,),) = await stage.rows("SELECT content FROM statuses WHERE NOT local")
+    assert content == page
