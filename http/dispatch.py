@@ -17,13 +17,24 @@ from .access.rates import RateRule, RateStatus
 from .access.request_counts import NO_ROUTE
 from .answers import headers
 from .answers.answer import Answer
-from .answers.errors import Forbidden, MethodNotAllowed, NotFound, TooMany, Unauthorized, error_answer, is_expected
+from .answers.errors import (
+    Forbidden,
+    Malformed,
+    MethodNotAllowed,
+    NotFound,
+    TooMany,
+    Unauthorized,
+    error_answer,
+    is_expected,
+)
 from .answers.finished import FinishedAnswer
 from .intake.request import Request
 from .pages import templates
 from .router import Endpoint, EndpointCall
 
 READS = ("GET", "HEAD")
+# Errors of the paths below it have the shape of RFC 6749: a code word and a description.
+OAUTH = "/oauth/"
 
 
 async def respond(context: HttpContext, endpoint: Endpoint, request: Request, path: dict[str, str]) -> FinishedAnswer:
@@ -114,6 +125,8 @@ def answer_to_error(context: HttpContext, request: Request, error: Exception, *,
             error=error,
             decision="500",
         )
+    if isinstance(error, Malformed) and request.path.startswith(OAUTH) and not page:
+        error = Malformed("invalid_request", description=error.description or error.text)
     answer = error_answer(error, request.request_id)
     return templates.error_page(answer) if page else answer
 

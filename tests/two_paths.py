@@ -26,6 +26,7 @@ from troupe.http.answers.finished import FinishedAnswer
 from troupe.http.asgi import Application, Message, Scope
 from troupe.http.intake.request import Request
 from troupe.http.router import Endpoint
+from troupe.http.server.bodies import may_have_body
 
 from .replies import Reply, parsed
 
@@ -146,6 +147,5 @@ def _parts(answer: Reply) -> Parts:
 
 
 def _is_read(request: h11.Request) -> bool:
-    """True if the ordinary path has a body for the endpoint: one with a type, or an activity."""
-    path = request.target.partition(b"?")[0]
-    return path.endswith(b"/inbox") or any(name == b"content-type" for name, _ in request.headers)
+    """True if the ordinary path has a body for the endpoint."""
+    return may_have_body(request.method.decode(), dict(request.headers))

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF8
 from collections.abc import Iterable
 
 import orjson
 
 from ..answers.errors import Malformed
-from .nesting import DEEPEST, Pairs, Tree, Value
+from .nesting import DEEPEST, Pairs, Tree, Value, nest
 
 # A request with more parameters than any ordinary client sends is refused before it costs anything.
 MOST_PARAMETERS = 1000
+# What Java's HTTP clients declare for parts of forms. Browsers read all of these as windows-1252.
+WESTERN = frozenset({"iso-8859-1", "latin1", "us-ascii", "windows-1252"})
 ESCAPED = re.compile(rb"%[0-9A-Fa-f]{2}")
 
 
@@ -38,10 +41,13 @@ def _unescaped(escaped: re.Match[bytes]) -> bytes:
     return bytes((int(escaped[0][1:], 16),))
 
 
-def text(raw: bytes) -> str:
-    """Return the bytes of a client as text. Raises Malformed for bytes that PostgreSQL could not store."""
+def text(raw: bytes, charset: str = "") -> str:
+    """Return the bytes of a client as text. Raises Malformed for bytes that PostgreSQL could not store.
+
+    A declared charset counts only where the bytes are no UTF-8: most clients that declare another one send UTF-8.
+    """
     try:
-        decoded = raw.decode()
+        decoded = raw.decode("cp1252" if charset.lower() in WESTERN and not _is_utf8(raw) else "utf-8")
     except UnicodeDecodeError:
         raise Malformed("Parameters must be valid UTF-8") from None
     if "\0" in decoded:
@@ -49,9 +55,24 @@ def text(raw: bytes) -> str:
     return decoded
 
 
+def _is_utf8(raw: bytes) -> bool:
+    try:
+        raw.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def read_untyped(raw: bytes) -> Tree:
+    """Return the parameters of a body without a type: JSON if it begins as an object, else a form, as Rack reads it."""
+    is_object = raw.removeprefix(BOM_UTF8).lstrip().startswith(b"{")
+    return read_json(raw) if is_object else nest(read_urlencoded(raw))
+
+
 def read_json(raw: bytes) -> Tree:
-    """Return the object of a JSON body; an empty body is an empty object."""
-    if not raw.strip():
+    """Return the object of a JSON body; an empty body and null are an empty object."""
+    raw = raw.removeprefix(BOM_UTF8).strip()
+    if raw in (b"", b"null"):
         return {}
     try:
         # orjson refuses lone surrogates and bad UTF-8 by itself.

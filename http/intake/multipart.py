@@ -1,12 +1,16 @@
 """Multipart bodies (RFC 7578), read chunk by chunk: fields stay in memory, files go to disk when they are large.
 
 Werkzeug's decoder (3.1.9) is not used: it puts a stray CR at the end of a file if a chunk ends inside the delimiter.
+Its reader of parameters is not used either: a boundary or a name without quotes ends there at the first character that
+RFC 9110 has quoted (`/`, `=`, `[`), and browsers, apps and Rack do not quote these.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterable
 from tempfile import SpooledTemporaryFile
+from urllib.parse import unquote
 
 from ..answers.errors import Malformed, TooLarge
 from ..server.descriptors import check_file
@@ -21,32 +25,50 @@ KEPT_IN_MEMORY = 512 * 1024
 LONGEST_BOUNDARY = 200  # the RFC allows 70
 
 UNREADABLE = "The multipart body is not readable"
+NO_BOUNDARY = "The multipart body has no boundary"
+CUT = "The multipart body ends before its last boundary"
+NO_NAME = "A part of the multipart body has no name"
+
+# A parameter: a quoted value, which a missing quote ends with the header, or all up to the next semicolon. Neither is
+# read twice, so that a long header costs no more than its length.
+OPTION = re.compile(
+    r';\s*(?P<name>[^\s=;"]+)\s*=\s*(?:"(?P<quoted>(?:[^"\\]|\\.)*)\\?(?:"|$)|(?P<bare>[^;]*))', re.DOTALL
+)
+ESCAPES = re.compile(r'\\(["\\])')
+# What browsers write in names for characters that would end them.
+WRITTEN_IN_NAMES = (("%22", '"'), ("%0D", "\r"), ("%0A", "\n"))
+FOLDED = re.compile(rb"\r?\n[ \t]+")
+# Apps leave out the names of files that they hold in memory. A text has none of these types.
+TYPES_OF_FILES = ("image/", "video/", "audio/")
 
 
 async def read_multipart(content_type: str, chunks: AsyncIterable[bytes]) -> Pairs:
     """Return the fields and files of a body."""
     boundary = _options(content_type).get("boundary", "")
-    if not 0 < len(boundary) <= LONGEST_BOUNDARY or not boundary.isascii():
-        raise Malformed("The multipart body has no boundary")
-    reader = _Reader(boundary.encode())
+    usable = 0 < len(boundary) <= LONGEST_BOUNDARY and boundary.isascii()
+    reader = _Reader(boundary.encode()) if usable else None
     async for chunk in chunks:
-        reader.feed(chunk)
-    return reader.finish()
+        if reader is None and chunk:
+            raise Malformed(NO_BOUNDARY)
+        if reader is not None:
+            reader.feed(chunk)
+    return [] if reader is None else reader.finish()
 
 
 class _FormPart:
     """One part: a file if it has a file name, else a field."""
 
-    def __init__(self, head: bytes) -> None:
-        headers = dict(_header(line) for line in head.split(b"\r\n"))
+    def __init__(self, head: bytes, line_end: bytes) -> None:
+        headers = dict(_header(line) for line in FOLDED.sub(b" ", head).splitlines())
         options = _options(headers.get("content-disposition", ""))
         if "name" not in options:
-            raise Malformed(UNREADABLE)
+            raise Malformed(NO_NAME)
         self.name = options["name"]
-        self.filename = options.get("filename")
         self.content_type = headers.get("content-type", "application/octet-stream")
+        is_file = self.content_type.lower().startswith(TYPES_OF_FILES)
+        self.filename = options.get("filename", "" if is_file else None)
         self.text = bytearray()
-        self._gap = 2  # the empty line's break, which a part without a body may leave out (RFC 2046)
+        self._gap = len(line_end)  # the empty line's break, which a part without a body may leave out (RFC 2046)
         # The endpoint closes it; else it is closed with the last reference to it.
         self.spool = SpooledTemporaryFile()  # noqa: SIM115
         self._on_disk = False
@@ -69,10 +91,13 @@ class _FormPart:
         self._on_disk = True
         check_file(self.spool.fileno())
 
-    def value(self) -> str | Upload:
+    def value(self) -> str | Upload | None:
+        """Return the text or the file; None for the part that browsers send for a field in which no file is chosen."""
         if self.filename is None:
-            return text(bytes(self.text))
+            return text(bytes(self.text), _options(self.content_type).get("charset", ""))
         size = self.spool.tell()
+        if not self.filename and size == 0:
+            return None
         self.spool.seek(0)
         return Upload(self.filename, self.content_type, self.spool, size)
 
@@ -81,49 +106,70 @@ class _Reader:
     """The parser: the bytes that are not consumed yet, and the current part."""
 
     def __init__(self, boundary: bytes) -> None:
-        self._delimiter = b"\r\n--" + boundary
-        self._buffer = bytearray(b"\r\n")  # so that the first delimiter looks like the others
+        self._boundary = b"--" + boundary
+        self._line_end = b"\r\n"
+        self._buffer = bytearray(b"\n")  # so that the first delimiter looks like the others
         self._part: _FormPart | None = None
         self._step = self._skip_preamble
         self._fields_size = 0
+        self._is_empty = True
         self.pairs: Pairs = []
 
     def feed(self, chunk: bytes) -> None:
         """Parse as far as the bytes allow."""
         self._buffer += chunk
+        self._is_empty = self._is_empty and not chunk
         while self._step():
             pass
 
     def finish(self) -> Pairs:
         """Return all fields and files. Raises Malformed if the closing delimiter is missing."""
-        if self._step != self._ignore:
-            raise Malformed(UNREADABLE)
+        if self._step != self._ignore and not self._is_empty:
+            raise Malformed(CUT)
         return self.pairs
 
     def _skip_preamble(self) -> bool:
-        return self._take_data() is not None
+        """Find the first delimiter. Its line ends as all lines of the body do, for some clients with LF alone."""
+        delimiter = b"\n" + self._boundary
+        begin = self._buffer.find(delimiter)
+        if begin < 0:
+            del self._buffer[: max(0, len(self._buffer) - len(delimiter) + 1)]
+            return False
+        end = self._buffer.find(b"\n", begin + 1)
+        closed = self._buffer.startswith(b"--", begin + len(delimiter))
+        if end < 0 and not closed:
+            if len(self._buffer) - begin > LARGEST_HEAD:
+                raise Malformed(UNREADABLE)
+            return False
+        if not closed and self._buffer[end - 1 : end] != b"\r":
+            self._line_end = b"\n"
+        del self._buffer[: begin + len(delimiter)]
+        self._step = self._read_head
+        return True
 
     def _read_data(self) -> bool:
         part = self._part
         if part is None or self._take_data() is None:
             return False
-        self.pairs.append((part.name, part.value()))
+        if (value := part.value()) is not None:
+            self.pairs.append((part.name, value))
         if len(self.pairs) > MOST_PARAMETERS:
             raise Malformed("Too many parameters")
         return True
 
     def _take_data(self) -> bytes | None:
         """Return the data up to the delimiter and remove both; None while the delimiter may still come."""
-        end = self._buffer.find(self._delimiter)
+        delimiter = self._line_end + self._boundary
+        end = self._buffer.find(delimiter)
         # The last bytes may be the beginning of a delimiter.
-        certain = end if end >= 0 else max(0, len(self._buffer) - len(self._delimiter) + 1)
+        certain = end if end >= 0 else max(0, len(self._buffer) - len(delimiter) + 1)
         data = bytes(self._buffer[:certain])
         if self._part is not None:
             self._add(self._part, data)
         if end < 0:
             del self._buffer[:certain]
             return None
-        del self._buffer[: end + len(self._delimiter)]
+        del self._buffer[: end + len(delimiter)]
         self._step = self._read_head
         return data
 
@@ -140,16 +186,16 @@ class _Reader:
         if self._buffer.startswith(b"--"):
             self._step = self._ignore
             return True
-        end = self._buffer.find(b"\r\n\r\n")
+        end = self._buffer.find(2 * self._line_end)
         if end < 0:
             if len(self._buffer) > LARGEST_HEAD:
                 raise Malformed(UNREADABLE)
             return False
-        padding, _, head = bytes(self._buffer[:end]).partition(b"\r\n")
+        padding, _, head = bytes(self._buffer[:end]).partition(self._line_end)
         if padding.strip(b" \t"):
             raise Malformed(UNREADABLE)
-        self._part = _FormPart(head)
-        del self._buffer[: end + 2]
+        self._part = _FormPart(head, self._line_end)
+        del self._buffer[: end + len(self._line_end)]
         self._step = self._read_data
         return True
 
@@ -159,10 +205,19 @@ class _Reader:
 
 
 def _options(header: str) -> dict[str, str]:
-    """Return the parameters of a header."""
-    from werkzeug.http import parse_options_header  # late: it takes 5 MiB, and few servers get such bodies at once
-
-    return parse_options_header(header)[1]
+    """Return the parameters of a header by their names in lower case. One with a charset (RFC 8187) comes first."""
+    found: dict[str, str] = {}
+    for match in OPTION.finditer(header):
+        name, quoted = match["name"].lower(), match["quoted"]
+        value = match["bare"].strip() if quoted is None else ESCAPES.sub(r"\1", quoted)
+        for written, character in WRITTEN_IN_NAMES:
+            value = value.replace(written, character)
+        found.setdefault(name, value)
+    for name, value in [pair for pair in found.items() if pair[0].endswith("*")]:
+        charset, _, escaped = value.partition("'")
+        encoding = "latin-1" if charset.lower() == "iso-8859-1" else "utf-8"
+        found[name.removesuffix("*")] = unquote(escaped.partition("'")[2], encoding)
+    return found
 
 
 def _header(line: bytes) -> tuple[str, str]:

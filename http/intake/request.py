@@ -11,7 +11,8 @@ from ..addresses import Network, client_address
 from ..answers.errors import HttpError, Malformed, TooLarge
 from ..answers.headers import request_id
 from ..asgi import HOSTS, Scope
-from .decoding import read_json, read_urlencoded
+from ..server.bodies import may_have_body
+from .decoding import read_json, read_untyped, read_urlencoded
 from .multipart import read_multipart
 from .nesting import Pairs, Tree, nest
 
@@ -23,6 +24,8 @@ LARGEST_BODY = 1024 * 1024
 # four MiB that are allowed.
 BODY_SECONDS = 60
 BYTES_A_SECOND = 64 * 1024
+
+JSON_TYPES = frozenset({"application/json", "application/jsonrequest", "text/json", "text/x-json"})
 
 RawHeaders = Iterable[tuple[bytes, bytes]]
 
@@ -107,8 +110,8 @@ class Request:
 
     @property
     def has_body(self) -> bool:
-        """True if there is a body with a type. Its length says less: HTTP/2 need not announce it."""
-        return b"content-type" in self._headers
+        """True if there may be a body to read."""
+        return may_have_body(self.method, self._headers)
 
     async def raw_body(self, limit: int = LARGEST_BODY) -> bytes:
         """Return the body as it came, for what is signed."""
@@ -137,13 +140,17 @@ class Request:
             raise SlowBody("The request body took too long") from None
 
     async def _read_as(self, content_type: str, limit: int) -> Tree:
-        kind = content_type.partition(";")[0].strip().lower()
-        if kind == "multipart/form-data":
+        # A proxy may have joined two headers by a comma.
+        kind = content_type.partition(";")[0].partition(",")[0].strip().lower()
+        if kind.startswith("multipart/"):
             return nest(await read_multipart(content_type, self._limited(limit)))
-        raw = b"".join([chunk async for chunk in self._limited(limit)])
+        # A body without files stays in memory, so that the bound of endpoints that take files is not for it.
+        raw = b"".join([chunk async for chunk in self._limited(min(limit, LARGEST_BODY))])
+        if kind == "":
+            return read_untyped(raw)
         if kind == "application/x-www-form-urlencoded":
             return nest(read_urlencoded(raw))
-        return read_json(raw) if kind == "application/json" or kind.endswith("+json") else {}
+        return read_json(raw) if kind in JSON_TYPES or kind.endswith("+json") else {}
 
     def _check_length(self, limit: int) -> None:
         declared = self._headers.get(b"content-length", b"0")

@@ -6,13 +6,15 @@ memory as the largest upload. Here more of a body is received only when the endp
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 
 import trio
 
 from ..answers.errors import Malformed
 from ..asgi import Application, Message, Receive, Scope, Send
 
+# The methods whose body is read although it has no type.
+WRITING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 KEY = "troupe.body"  # the key of a body in its request's scope
 
 # If an answer is ready and the body was not read to its end, this much of it is read and dropped, so that the
@@ -68,7 +70,7 @@ class RequestBodies:
         self._inner = inner
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or not _is_read(scope):
+        if scope["type"] != "http" or not may_have_body(scope["method"], dict(scope["headers"])):
             await self._inner(scope, receive, send)
             return
         body = Body(receive)
@@ -81,6 +83,9 @@ class RequestBodies:
         await self._inner({**scope, KEY: body}, body.receive, send_after_body)
 
 
-def _is_read(scope: Scope) -> bool:
-    """True if an endpoint may read the body: it has a type, or it is an activity, whose type is of no importance."""
-    return scope["path"].endswith("/inbox") or any(name == b"content-type" for name, _ in scope["headers"])
+def may_have_body(method: str, headers: Mapping[bytes, bytes]) -> bool:
+    """True if a request may have a body that an endpoint reads: one with a type, or one of a method that writes.
+
+    Some clients name no type. A length need not be announced by HTTP/2.
+    """
+    return b"content-type" in headers or (method in WRITING and headers.get(b"content-length") != b"0")

@@ -83,7 +83,7 @@ async def test_empty_and_broken_lines_are_values_too(step: int) -> None:
 @pytest.mark.parametrize(
     "body",
     [
-        b"",
+        b"--",
         field(b"a", b"1"),
         b"--x\r\nContent-Disposition: form-data\r\n\r\n1\r\n--x--",
         b"--x\r\nno header\r\n\r\n1\r\n--x--",
@@ -97,6 +97,11 @@ async def test_empty_and_broken_lines_are_values_too(step: int) -> None:
 async def test_a_multipart_body_that_is_none_is_400(body: bytes) -> None:
     with pytest.raises(Malformed):
         await request(body, "multipart/form-data; boundary=x").parameters()
+
+
+async def test_an_empty_body_is_an_empty_form() -> None:
+    for content_type in ("multipart/form-data; boundary=x", "multipart/form-data", "application/json", ""):
+        assert await request(b"", content_type).parameters() == {}
 
 
 async def test_a_declared_length_beyond_the_limit_is_refused_unread() -> None:
