@@ -116,7 +116,8 @@ async def show_statuses(
     if not shows_profile(account.id, perspective):
         return array([])
     if wanted.pinned:
-        return array(await _statuses(context, viewer, perspective, await pinned_of(context, account, perspective)))
+        pinned = await pinned_of(context, account, perspective, wanted.page(STATUSES))
+        return array(await _statuses(context, viewer, perspective, pinned))
     ids = await posts_of(context, account, perspective, wanted.part(), wanted.page(STATUSES))
     bodies = await _statuses(context, viewer, perspective, ids)
     return array(bodies, links(context.settings.base_url + request.path, request.query_texts, ids))

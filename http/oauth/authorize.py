@@ -25,7 +25,7 @@ from ..intake.request import Request
 from ..pages.templates import page
 from ..router import api
 from . import sessions
-from .redirects import OUT_OF_BAND, complaint, form_target, with_query
+from .redirects import OUT_OF_BAND, complaint, form_target, is_registered, with_query
 from .sign_in import OUTDATED, SignInForm, take, waits_for_code
 from .users import barred
 
@@ -135,7 +135,7 @@ async def _checked(context: HttpContext, asked: Asked) -> Authorization:
     application = await context.database.read(oauth.find_client, asked.client_id)
     if application is None:
         raise Malformed("This app is not known here. It may have to be registered again.")
-    if asked.redirect_uri not in application.redirect_uris:
+    if not is_registered(asked.redirect_uri, application.redirect_uris):
         raise Malformed("The address to return to is not one that the app was registered with.")
     if complaint(asked.redirect_uri) is not None:
         # It was registered when the rules were less strict.

@@ -6,6 +6,7 @@ import base64
 import hashlib
 from dataclasses import dataclass
 from datetime import datetime
+from urllib.parse import unquote_plus
 
 from ...actors.facts import RevokedToken
 from ...storage import oauth, two_factor
@@ -144,7 +145,7 @@ def _basic(request: Request) -> tuple[str, str] | None:
         name, _, secret = text(base64.b64decode(value.strip(), validate=True)).partition(":")
     except (ValueError, Malformed):  # not base64, or not a text that could be a client's id
         raise OAuthError("invalid_client") from None
-    return name, secret
+    return unquote_plus(name), unquote_plus(secret)  # RFC 6749, 2.3.1
 
 
 # Grants -------------------------------------------------------------------------------------------------------

@@ -50,7 +50,22 @@ async def posts_of(
     return await read_page(fetch, lambda entry: belongs_on_profile(entry, viewer), page)
 
 
-async def pinned_of(context: HttpContext, account: Account, viewer: Perspective) -> list[int]:
-    """Return the ids of the pinned statuses that the viewer may see."""
+async def pinned_of(context: HttpContext, account: Account, viewer: Perspective, page: Page | None = None) -> list[int]:
+    """Return the ids of the pinned statuses that the viewer may see, the last pinned first: all, or a page of them."""
     pinned = await context.database.read(timelines.pinned_entries, account.id)
-    return [entry.id for entry in pinned if belongs_on_profile(entry, viewer)]
+    ids = [entry.id for entry in pinned if belongs_on_profile(entry, viewer)]
+    return ids if page is None else pinned_page(ids, page)
+
+
+def pinned_page(ids: list[int], page: Page) -> list[int]:
+    """Return a page of pins. They are few, and in the order of pinning, not of their ids.
+
+    A cursor that is one of the ids is a place in that order, so that a client which takes the last id of a page gets
+    the next page. Any other cursor is compared by number.
+    """
+    if page.max_id is not None:
+        ids = ids[ids.index(page.max_id) + 1 :] if page.max_id in ids else [id for id in ids if id < page.max_id]
+    for above in (page.since_id, page.min_id):
+        if above is not None:
+            ids = ids[: ids.index(above)] if above in ids else [id for id in ids if id > above]
+    return ids[max(0, len(ids) - page.limit) :] if page.oldest_first else ids[: page.limit]

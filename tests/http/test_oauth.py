@@ -84,6 +84,52 @@ async def test_custom_schemes_get_their_code(stage: Stage, ada: Person, applicat
     assert answer.headers["Location"].startswith("com.example.app:/cb?code=")
 
 
+@pytest.mark.parametrize(
+    ("registered", "uri"),
+    [
+        ("http://127.0.0.1/cb", "http://127.0.0.1:51004/cb"),
+        ("http://127.0.0.1:8080/cb?a=b", "http://127.0.0.1/cb?a=b"),
+        ("http://127.0.0.1:1/cb", "http://127.0.0.1:2/cb"),
+        ("http://127.0.0.1", "http://127.0.0.1:80"),
+        ("http://127.0.0.5/", "http://127.0.0.5:65535/"),
+        ("http://[::1]/cb", "http://[::1]:51004/cb"),
+    ],
+)
+async def test_an_app_on_a_computer_listens_at_any_port(stage: Stage, ada: Person, registered: str, uri: str) -> None:
+    application = await stage.application(SECRET, redirect_uris=(CALLBACK, registered))
+    answer = await consent(stage.anybody(), asked(application, redirect_uri=uri))
+    assert answer.headers["Location"].startswith(f"{uri}{'&' if '?' in uri else '?'}code=")
+    for other, status in ((registered, 400), (uri, 200)):  # the code is bound to the address with its port
+        assert (await exchange(stage, application, code_in(answer), redirect_uri=other)).status == status
+
+
+@pytest.mark.parametrize(
+    ("registered", "uri"),
+    [
+        ("http://127.0.0.1/cb", "http://127.0.0.1:51004/cb/"),
+        ("http://127.0.0.1/cb", "http://127.0.0.1:51004/other"),
+        ("http://127.0.0.1/cb", "http://127.0.0.1:51004/cb?next=x"),
+        ("http://127.0.0.1/cb", "http://127.0.0.1:51004@evil.example/cb"),
+        ("http://127.0.0.1/cb", "http://127.0.0.1:51004.evil.example/cb"),
+        ("http://127.0.0.1/cb", "http://127.0.0.1:99999/cb"),
+        ("http://127.0.0.1/cb", "http://127.0.0.1:/cb"),
+        ("http://127.0.0.1/cb", "https://127.0.0.1:51004/cb"),
+        ("http://127.0.0.1/cb", "http://127.0.0.2:51004/cb"),
+        ("http://127.0.0.1/cb", "http://[::1]:51004/cb"),
+        ("http://127.0.0.1/cb", "http://localhost:51004/cb"),
+        ("http://localhost/cb", "http://localhost:51004/cb"),
+        ("http://192.0.2.1/cb", "http://192.0.2.1:51004/cb"),
+        ("https://app.example/cb", "https://app.example:8443/cb"),
+        ("https://app.example/cb", "https://app.example/cb/"),
+        ("com.example.app:/cb", "com.example.app://cb"),
+    ],
+)
+async def test_other_redirect_addresses_are_those_that_were_registered(stage: Stage, registered: str, uri: str) -> None:
+    application = await stage.application(SECRET, redirect_uris=(registered,))
+    page = await stage.anybody().get(authorize(asked(application, redirect_uri=uri)))
+    assert (page.status, "not one that the app was registered with" in page.text) == (400, True)
+
+
 async def test_deny_goes_back_without_a_code(stage: Stage, ada: Person, application: Application) -> None:
     answer = await consent(stage.anybody(), asked(application, state="s"), "deny")
     query = dict(parse_qsl(urlsplit(answer.headers["Location"]).query))

@@ -54,3 +54,25 @@ async def test_only_who_takes_part_mutes_a_conversation(ada: Person, bob: Person
     assert (await bob.post(f"/api/v1/statuses/{status['id']}/mute")).status == 403
     named = await ada.publish("hi @bob")
     assert (await bob.post(f"/api/v1/statuses/{named['id']}/mute")).status == 200
+
+
+async def test_pins_are_paged_in_the_order_of_pinning(ada: Person) -> None:
+    made = [(await ada.publish(str(number)))["id"] for number in range(4)]
+    pinned = [made[1], made[3], made[0]]  # the last one first
+    for id in reversed(pinned):
+        await ada.post(f"/api/v1/statuses/{id}/pin")
+
+    async def page(query: str) -> list[str]:
+        found = await ada.get(f"/api/v1/accounts/{ada.id}/statuses?pinned=true&{query}")
+        assert "Link" not in found.headers
+        return [status["id"] for status in found.json]
+
+    assert await page("") == pinned
+    assert await page("limit=1") == pinned[:1]
+    assert await page(f"limit=1&max_id={pinned[0]}") == pinned[1:2]
+    assert await page(f"limit=2&max_id={pinned[0]}") == pinned[1:]
+    assert await page(f"max_id={pinned[2]}") == []
+    assert await page(f"limit=1&min_id={pinned[2]}") == pinned[1:2]
+    assert await page(f"limit=1&since_id={pinned[2]}") == pinned[:1]
+    assert await page(f"max_id={made[2]}") == [made[1], made[0]]
+    assert await page("limit=0") == []
