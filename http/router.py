@@ -26,7 +26,7 @@ from .access.rates import RateRule, RateStatus
 from .answers.answer import Answer
 from .answers.errors import NotFound
 from .intake.decoding import read_urlencoded
-from .intake.ids import LARGEST_ID
+from .intake.ids import is_id
 from .intake.input import Input
 from .intake.negotiation import asks_for_document
 from .intake.nesting import nest
@@ -234,9 +234,9 @@ def _without_none(annotation: object) -> object:
 
 def path_id(segment: str) -> int:
     """Return an id in a path. Raises NotFound for a text that cannot be an id, as for an unknown id."""
-    if segment.isascii() and segment.isdigit() and len(segment) <= 19 and (found := int(segment)) <= LARGEST_ID:
-        return found
-    raise NotFound
+    if not is_id(segment):
+        raise NotFound
+    return int(segment)
 
 
 def path_text(segment: str) -> str:

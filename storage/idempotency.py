@@ -32,6 +32,8 @@ INSERT = Statement(f"""
     {REPLACE}
 """)
 
+FORGET = "DELETE FROM idempotency WHERE account_id = $1 AND key = $2"
+
 PUBLISH = """
     UPDATE idempotency SET status_id = $3, scheduled_status_id = NULL
     WHERE account_id = $1 AND scheduled_status_id = $2
@@ -58,6 +60,11 @@ async def insert(
     """Store a key in the transaction of its status. False if it has made another one."""
     bound = INSERT.bind(made, account_id=account_id, key=key, now=now, expired_before=expired_before)
     return await db.fetchval(*bound) is not None
+
+
+async def forget(db: Connection, account_id: int, key: str) -> None:
+    """Forget what a key made, so that it can make another status."""
+    await db.execute(FORGET, account_id, key)
 
 
 async def publish(db: Connection, account_id: int, scheduled_status_id: int, status_id: int) -> None:

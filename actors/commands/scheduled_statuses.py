@@ -36,8 +36,8 @@ from .statuses import (
     UnexpectedMentions,
     compose,
     find_original,
-    made_before,
     made_by,
+    made_with,
     named_by,
     poll_of,
     publish_created,
@@ -123,8 +123,8 @@ async def _schedule(
 
     The idempotency key is looked up first: on a repeat its time may be too near for a new one.
     """
-    if key is not None and (earlier := await idempotency.find(db, account.id, key, now - KEY_LIFETIME)) is not None:
-        return await made_before(db, account.id, earlier)
+    if (earlier := await made_with(db, account.id, key, now)) is not None:
+        return earlier
     total, that_day = await scheduled_statuses.count(db, account.id, new.scheduled_at)
     if complaints := [*about_time(new.scheduled_at, now), *about_total(total), *about_day(that_day)]:
         return invalid(", ".join(complaints))

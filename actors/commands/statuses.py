@@ -346,10 +346,10 @@ async def store(
 ) -> Published | ScheduledStatus | Refused | None:
     """Store the status and everything it promises.
 
-    If the key is known, return what it made, or None if that is gone.
+    If the key is known, return what it made.
     """
-    if key is not None and (earlier := await idempotency.find(db, account.id, key, now - KEY_LIFETIME)) is not None:
-        return await made_before(db, account.id, earlier)
+    if (earlier := await made_with(db, account.id, key, now)) is not None:
+        return earlier
     if quoted is not None:
         admitted = await admit_quote(db, account.id, quoted)
         if isinstance(admitted, Refused):
@@ -427,6 +427,22 @@ async def promise_status(
     if status.poll is not None and status.poll.expires_at is not None:
         await outbox.promise(db, [poll_ends(status.poll.id, account.id, status.poll.expires_at)], origin)
     return promised
+
+
+async def made_with(
+    db: Connection, account_id: int, key: str | None, now: datetime
+) -> Published | ScheduledStatus | None:
+    """Return what an idempotency key has made. If that was deleted, the key is forgotten and makes another status.
+
+    Some apps make the key from the text. People who delete a post and send its text again want a new post.
+    """
+    earlier = None if key is None else await idempotency.find(db, account_id, key, now - KEY_LIFETIME)
+    if key is None or earlier is None:
+        return None
+    made = await made_before(db, account_id, earlier)
+    if made is None:
+        await idempotency.forget(db, account_id, key)
+    return made
 
 
 async def made_before(

@@ -24,13 +24,16 @@ CORS_METHODS = {
     "/oauth/userinfo": "GET, POST, OPTIONS",
     "/.well-known/": "GET, OPTIONS",
     "/nodeinfo/": "GET, OPTIONS",
-    # Web clients of other origins store pictures, and ask for parts of films.
-    "/media/": "GET, HEAD, OPTIONS",
-    "/avatars/": "GET, HEAD, OPTIONS",
-    "/headers/": "GET, HEAD, OPTIONS",
 }
+# Paths whose answers are the same for everybody and need no cookie: files, which web clients of other origins store,
+# and the documents, feeds and pages of accounts, statuses, hashtags and emoji, which they read.
+PUBLIC = (
+    "/media/", "/media_proxy/", "/avatars/", "/headers/", "/emojis/", "/@", "/users/", "/tags/", "/actor",
+    "/manifest.json",
+)  # fmt: skip
+NOT_PUBLIC = ("/inbox", ".atom")  # inboxes are for servers alone, and the feeds of OStatus are gone
+CORS_METHODS |= dict.fromkeys(PUBLIC, "GET, HEAD, OPTIONS")
 WITH_CORS = tuple(CORS_METHODS)
-FILES = ("/media/", "/avatars/", "/headers/")
 
 # Answers of the API are personal. No cache on the way may store them.
 NOSNIFF = ("X-Content-Type-Options", "nosniff")
@@ -45,7 +48,7 @@ PAGE: Headers = (
 )
 
 OF_API, OF_PAGES = SharedHeaders(REST_WITH_CORS), SharedHeaders(PAGE)
-OF_FILES = SharedHeaders(PAGE + CORS)  # not personal: the same for each Authorization
+OF_PUBLIC = SharedHeaders(PAGE + CORS)  # not personal: the same for each Authorization
 
 # Sources of frame-ancestors, the sites that may show a page in a frame.
 ANY_SITE, NO_SITE = "*", "'none'"
@@ -75,6 +78,8 @@ def varied(answer: Answer, name: str) -> Answer:
 
 def cors_methods(path: str) -> str | None:
     """Return the methods that other origins may use on a path; None if they may use none."""
+    if path.endswith(NOT_PUBLIC):
+        return None
     return next((methods for prefix, methods in CORS_METHODS.items() if path.startswith(prefix)), None)
 
 
@@ -93,8 +98,8 @@ def family(path: str, own: Headers = ()) -> SharedHeaders:
 
 
 def _shared(path: str) -> SharedHeaders:
-    if path.startswith(FILES):
-        return OF_FILES
+    if path.startswith(PUBLIC):
+        return OF_PAGES if path.endswith(NOT_PUBLIC) else OF_PUBLIC
     return OF_API if path.startswith(WITH_CORS) else OF_PAGES
 
 

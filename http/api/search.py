@@ -15,7 +15,7 @@ from ..access.authentication import Viewer
 from ..access.context import HttpContext
 from ..answers.answer import Answer
 from ..answers.errors import Malformed, Unauthorized
-from ..intake.ids import AccountId, Cursor
+from ..intake.ids import AccountId, Cursor, LowerCursor
 from ..intake.input import Input
 from ..intake.paging import clamp
 from ..intake.parameters import Choice, Count, Flag, Sought
@@ -41,7 +41,7 @@ class SearchQuery(Input):
     account_id: AccountId = None
     exclude_unreviewed: Flag = False
     max_id: Cursor = None
-    min_id: Cursor = None
+    min_id: LowerCursor = None
     limit: Count = None
     offset: Count = None
 

@@ -19,7 +19,7 @@ from ...storage.paging import Page
 from ..access.context import HttpContext
 from ..answers.answer import Answer
 from ..answers.errors import Gone, NotFound
-from ..intake.ids import Cursor
+from ..intake.ids import Cursor, LowerCursor
 from ..intake.input import Input
 from ..intake.parameters import Flag
 from ..intake.request import Request
@@ -40,7 +40,7 @@ class CollectionPosition(Input):
 
     page: Flag = False
     max_id: Cursor = None
-    min_id: Cursor = None
+    min_id: LowerCursor = None
 
     def of(self, limit: int) -> Page:
         return Page(limit, self.max_id, None, self.min_id)

@@ -8,7 +8,7 @@ from ...storage import follower_lists
 from ..access.context import HttpContext
 from ..answers.answer import Answer
 from ..answers.errors import Gone, NotFound
-from ..intake.ids import Cursor
+from ..intake.ids import LowerCursor
 from ..intake.input import Input
 from ..intake.request import Request
 from ..router import api
@@ -22,7 +22,7 @@ PEOPLE = 5000  # on a page: far less than a megabyte, which is what servers read
 class FollowersPosition(Input):
     """The id of the last follower on the page before."""
 
-    min_id: Cursor = None
+    min_id: LowerCursor = None
 
 
 @api.get("/users/<name>/followers_synchronization", documents="only")

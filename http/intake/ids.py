@@ -48,10 +48,26 @@ def _position(value: object) -> int:
 
 
 def _cursor(value: object) -> int:
-    """An id to page from. One above the largest means the newest entry, as some clients ask."""
+    """An id below which a page ends. One above the largest means the newest entry, as some clients ask."""
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) > 18:
-        return min(int(value[:20]), LARGEST_ID)
+        return min(int(value.lstrip("0")[:20] or "0"), LARGEST_ID)
     return _optional_id(value)
+
+
+def _lower_cursor(value: object) -> int:
+    """An id above which a page begins. Nothing is above a value that can't be an id.
+
+    A client that was moved here from another software may send an id of that software. It must not be told that all old
+    entries are new.
+    """
+    found = _cursor(value)
+    return LARGEST_ID if found == UNKNOWN_ID and not _is_zero(value) else found
+
+
+def _is_zero(value: object) -> bool:
+    """True for the beginning, which some clients ask for as id 0."""
+    text = str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""
+    return text != "" and not text.strip("0")
 
 
 def _ids(value: Value) -> tuple[int, ...]:
@@ -67,6 +83,7 @@ AccountId = StatusId
 ReportId = StatusId
 Position = Annotated[int | None, BeforeValidator(_position), WithJsonSchema(DIGITS)]
 Cursor = Annotated[int | None, BeforeValidator(_cursor), WithJsonSchema(DIGITS)]
+LowerCursor = Annotated[int | None, BeforeValidator(_lower_cursor), WithJsonSchema(DIGITS)]
 Ids = Annotated[tuple[int, ...], BeforeValidator(_ids), WithJsonSchema({"type": "array", "items": DIGITS})]
 MaybeIds = Annotated[tuple[int, ...] | None, BeforeValidator(_ids), WithJsonSchema({"type": "array", "items": DIGITS})]
 IdsAsWritten = Annotated[tuple[Text, ...], Several, WithJsonSchema({"type": "array", "items": DIGITS})]

@@ -9,7 +9,7 @@ from urllib.parse import quote, urlencode
 
 from ...storage.paging import Page
 from ..answers.answer import Headers
-from .ids import Cursor
+from .ids import Cursor, LowerCursor
 from .input import Input
 from .parameters import Count
 from .request import TOKEN_PARAMETERS
@@ -27,8 +27,8 @@ class Paged(Input):
     """The parameters of every list that is paged by ids."""
 
     max_id: Cursor = None
-    since_id: Cursor = None
-    min_id: Cursor = None
+    since_id: LowerCursor = None
+    min_id: LowerCursor = None
     limit: Count = None
 
     def page(self, default: int, largest: int | None = None) -> Page:

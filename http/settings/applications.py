@@ -7,7 +7,7 @@ from ...storage import oauth
 from ..access import scopes
 from ..access.context import HttpContext
 from ..answers.answer import Answer, redirect
-from ..intake.ids import LARGEST_ID
+from ..intake.ids import is_id
 from ..intake.parameters import Text
 from ..intake.request import Request
 from ..router import api
@@ -34,7 +34,7 @@ async def revoke(context: HttpContext, request: Request, posted: RevocationForm)
     """Revoke all tokens of an app. Its streams and push subscriptions end at once."""
     me = await sender_of(context, request, posted)
     id = posted.application_id
-    if id.isascii() and id.isdigit() and len(id) <= 19 and int(id) <= LARGEST_ID:
+    if is_id(id):
         revoked = await context.database.transact(
             oauth.revoke_application, me.user.account_id, int(id), context.clock.now()
         )

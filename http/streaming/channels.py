@@ -25,6 +25,7 @@ from ...actors.rules.text import tag_name
 from ...storage.oauth import Token
 from ..access import scopes
 from ..answers.errors import Malformed, Unauthorized
+from ..intake.ids import is_id
 from ..intake.input import Input
 from ..intake.parameters import Flag, Text
 
@@ -168,7 +169,7 @@ def check(wanted: RequestedStream, token: Token | None) -> None:
     if channel.parameter == "list":
         if not wanted.parameter:
             raise Malformed("Missing list name parameter")
-        if not (wanted.parameter.isascii() and wanted.parameter.isdigit() and len(wanted.parameter) <= 18):
+        if not is_id(wanted.parameter):
             raise Unauthorized(NOT_ONES_OWN)
 
 

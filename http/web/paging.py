@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from ...storage.paging import Page
-from ..intake.ids import Cursor
+from ..intake.ids import Cursor, LowerCursor
 from ..intake.input import Input
 
 POSTS = 20  # on a page
@@ -17,7 +17,7 @@ class ListPosition(Input):
     """The beginning of a page in a list."""
 
     max_id: Cursor = None
-    min_id: Cursor = None
+    min_id: LowerCursor = None
 
     @property
     def is_first(self) -> bool:

@@ -273,7 +273,7 @@ async def test_a_repeated_key_gives_the_same_and_never_a_second(stage: Stage, ad
     assert (await schedule(ada, key="twice"))["id"] != made["id"]
     gone = await schedule(ada, key="gone")
     await ada.delete(f"{SCHEDULED}/{gone['id']}")
-    assert (await try_to_schedule(ada, key="gone")).status == 404
+    assert (await schedule(ada, key="gone"))["id"] != gone["id"]
     refused = await try_to_schedule(ada, "", key="failed")
     assert refused.status == 422
     await schedule(ada, key="failed")
@@ -406,3 +406,16 @@ async def test_what_may_not_be_quoted_is_not_scheduled(ada: Person, bob: Person)
     await bob.post(f"/api/v1/accounts/{ada.id}/block")
     answer = await try_to_schedule(bob, quoted_status_id=(await ada.publish())["id"])
     assert (answer.status, answer.json) == (403, {"error": "This action is not allowed"})
+
+
+async def test_a_key_whose_scheduled_status_is_gone_makes_another_one(stage: Stage, ada: Person) -> None:
+    first = await schedule(ada, key="once")
+    assert (await schedule(ada, key="once"))["id"] == first["id"]
+    assert (await ada.delete(f"{SCHEDULED}/{first['id']}")).status == 200
+    second = await schedule(ada, key="once")
+    assert second["id"] != first["id"]
+    await time_comes(stage, second)
+    (published,) = await posts(ada)
+    assert (await try_to_schedule(ada, key="once")).json["id"] == published["id"]
+    assert (await ada.delete(f"{STATUSES}/{published['id']}")).status == 200
+    assert (await schedule(ada, key="once"))["id"] not in (first["id"], second["id"])

@@ -52,3 +52,32 @@ async def test_browsers_of_other_origins_may_ask_first_wherever_they_may_call(st
             assert answer.status == 200, endpoint.path
             assert endpoint.method in answer.headers["Access-Control-Allow-Methods"]
             assert answer.headers["Access-Control-Allow-Headers"] == "authorization"
+
+
+async def test_browsers_of_other_origins_may_read_all_that_is_public(stage: Stage, ada: Person) -> None:
+    id = (await ada.publish("#tea"))["id"]
+    origin = {"Origin": "https://app.example"}
+    document = origin | {"Accept": "application/activity+json"}
+    for path in (
+        "/users/ada", f"/users/ada/statuses/{id}", f"/users/ada/statuses/{id}/activity", "/users/ada/outbox",
+        "/users/ada/outbox?page=true", "/users/ada/followers", "/users/ada/following",
+        "/users/ada/collections/featured",
+        f"/users/ada/statuses/{id}/replies", "/@ada", f"/@ada/{id}", "/@ada.rss", "/tags/tea", "/tags/tea.rss",
+        "/actor",
+        "/.well-known/webfinger?resource=acct:ada@localhost:3000", "/.well-known/host-meta", "/.well-known/nodeinfo",
+        "/nodeinfo/2.1", f"/api/oembed?url=http://localhost:3000/@ada/{id}", "/avatars/original/missing.png",
+        "/users/nobody", "/media/nothing.png", "/manifest.json", "/api/v1/timelines/public",
+    ):  # fmt: skip
+        for headers in (origin, document):
+            answer = await stage.anybody().get(path, headers=headers)
+            assert answer.status < 500, path
+            assert answer.headers.get("Access-Control-Allow-Origin") == "*", path
+            assert "Access-Control-Allow-Credentials" not in answer.headers, path
+            exposed = answer.headers.get("Access-Control-Expose-Headers", "")
+            assert {"Link", "X-RateLimit-Remaining", "X-RateLimit-Reset"} <= set(exposed.split(", ")), path
+        asked = origin | {"Access-Control-Request-Method": "GET", "Access-Control-Request-Headers": "accept, signature"}
+        allowed = await stage.anybody().send("OPTIONS", path, headers=asked)
+        assert (allowed.status, "GET" in allowed.headers["Access-Control-Allow-Methods"]) == (200, True), path
+        assert allowed.headers["Access-Control-Allow-Headers"] == "accept, signature", path
+    for path in ("/settings/profile", "/oauth/authorize", "/admin", "/inbox", "/users/ada/inbox"):
+        assert "Access-Control-Allow-Origin" not in (await stage.anybody().get(path, headers=origin)).headers, path

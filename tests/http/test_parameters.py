@@ -11,6 +11,7 @@ from troupe.http.intake.decoding import read_json, read_urlencoded
 from troupe.http.intake.ids import LARGEST_ID, UNKNOWN_ID, Cursor, Ids, Position, StatusId
 from troupe.http.intake.input import Input, attribute
 from troupe.http.intake.nesting import nest
+from troupe.http.intake.paging import Paged
 from troupe.http.intake.parameters import Choice, Count, Flag, Given, MaybeFlag, Several, Text
 
 
@@ -143,6 +144,14 @@ def test_what_is_no_id_is_not_stored_as_one(value: object) -> None:
 @pytest.mark.parametrize("value", ["x", "-1", "1.5"])
 def test_a_cursor_that_is_no_id_is_below_all_ids(value: str) -> None:
     assert Everything.read({"max_id": value}).max_id == UNKNOWN_ID
+
+
+@pytest.mark.parametrize("name", ["min_id", "since_id"])
+def test_nothing_is_above_a_cursor_that_is_no_id(name: str) -> None:
+    for value in ("x", "-1", "1.5", "01G65Z755AFWAKHE12NY0CQ9FH", "9" * 30, "\u0663", "null", -1, 1.5, True):
+        assert getattr(Paged.read({name: value}), name) == LARGEST_ID, value
+    for value, id in (("0", 0), (0, 0), ("00", 0), ("103", 103), (103, 103), ("0" * 30 + "5", 5), ("", None)):
+        assert getattr(Paged.read({name: value}), name) == id, value
 
 
 def test_a_cursor_beyond_all_ids_is_the_very_end() -> None:

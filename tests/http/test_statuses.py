@@ -85,6 +85,27 @@ async def test_a_repeated_key_gives_the_same_status(ada: Person) -> None:
     assert first.json["id"] == again.json["id"] != other.json["id"]
 
 
+async def test_a_key_makes_a_new_status_once_its_status_is_deleted(ada: Person, bob: Person) -> None:
+    key, form = {"Idempotency-Key": "once"}, {"status": "hi"}
+    await bob.post(f"/api/v1/accounts/{ada.id}/follow")
+    made: list[str] = []
+    for more in ({}, {"in_reply_to_id": (await bob.publish("root"))["id"]}, {"visibility": "direct"}, {"status": "ho"}):
+        posted = await ada.post(STATUSES, form | more, headers=key)
+        assert posted.status == 200, posted.text
+        again = await ada.post(STATUSES, form | more, headers=key)
+        assert (again.json["id"], again.json["id"] in made) == (posted.json["id"], False)
+        made.append(posted.json["id"])
+        edited = await ada.send("PUT", f"{STATUSES}/{made[-1]}", json={"status": "other"})
+        assert (edited.status, (await ada.post(STATUSES, form, headers=key)).json["id"]) == (200, made[-1])
+        assert (await ada.delete(f"{STATUSES}/{made[-1]}")).status == 200
+
+
+async def test_a_key_whose_first_try_was_refused_is_free(ada: Person) -> None:
+    key = {"Idempotency-Key": "once"}
+    assert (await ada.post(STATUSES, {"status": ""}, headers=key)).status == 422
+    assert (await ada.post(STATUSES, {"status": "hi"}, headers=key)).status == 200
+
+
 async def test_a_key_names_its_status_also_when_other_rows_are_gone(ada: Person, bob: Person) -> None:
     parent = await bob.publish("root")
     key = {"Idempotency-Key": "once"}
