@@ -1,9 +1,9 @@
 """The ASGI application: the layers that a request passes, from the outermost to the innermost.
 
     NormalizedPaths   gives each path the one spelling that limits, headers and endpoints go by
+    RequestBodies     lets a body through as fast as an endpoint reads it
     NetworkGate       refuses clients of networks that staff keep out
     StreamingRoutes   answers WebSockets and server-sent events
-    RequestBodies     lets a body through as fast as an endpoint reads it
     FastRoutes        answers requests for the API's endpoints
     WebFramework      answers everything else by Quart: pages, bodies without a type, unknown paths
 
@@ -27,7 +27,7 @@ from .streaming.routes import StreamingRoutes
 def make_app(context: HttpContext, framework: Application) -> NormalizedPaths:
     """Return the layers in front of the web framework."""
     fast = FastRoutes(FastPath(context), without_host(framework))
-    return NormalizedPaths(NetworkGate(context, StreamingRoutes(context, RequestBodies(fast))))
+    return NormalizedPaths(RequestBodies(NetworkGate(context, StreamingRoutes(context, fast))))
 
 
 class WebFramework:

@@ -105,11 +105,5 @@ def _is_fast(path: str) -> bool:
 
 
 def _is_read(scope: Scope) -> bool:
-    """True if the whole body will be read. A body that is not read would hold up the connection."""
-    if scope["type"] != "http" or KEY in scope:
-        return scope["type"] == "http"
-    announced = any(
-        name == b"transfer-encoding" or (name == b"content-length" and value != b"0")
-        for name, value in scope["headers"]
-    )
-    return scope["http_version"] < "2" and not announced
+    """True if the whole body will be read. HTTP/2 need not announce one, and an unread body holds up the connection."""
+    return scope["type"] == "http" and (KEY in scope or scope["http_version"] < "2")

@@ -9,11 +9,13 @@ from .finished import FinishedAnswer
 from .headers import OF_API
 
 RawHeaders = list[tuple[bytes, bytes]]
+# What a refusal says of how it can be done: RFC 9110 asks for the protocol (section 15.5.22), RFC 6455 for its version.
+HEADERS = {426: (("Upgrade", "websocket"), ("Sec-WebSocket-Version", "13"))}
 
 
 def refusal(status: int) -> FinishedAnswer:
     """Return the answer to a request that is not valid HTTP."""
-    error = HttpError(HTTPStatus(status).phrase)
+    error = HttpError(HTTPStatus(status).phrase, headers=HEADERS.get(status, ()))
     error.status = status
     return _finished(error)
 

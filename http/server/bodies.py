@@ -53,7 +53,10 @@ class Body:
         return {"type": "http.disconnect"} if self._gone else await self._receive()
 
     async def leave(self) -> bool:
-        """Drop the rest of the body. Return True if the end was reached within the limits."""
+        """Drop the rest of the body. Return True if the end was reached within the limits.
+
+        Raises Malformed if the client is gone before.
+        """
         left = LEFT_BYTES
         with trio.move_on_after(LEFT_SECONDS):
             async for chunk in self:
@@ -64,13 +67,19 @@ class Body:
 
 
 class RequestBodies:
-    """An ASGI application around another one, which gets each body in the scope."""
+    """An ASGI application around another one, which gets each body in the scope.
+
+    No answer begins before the body has ended or its limits are reached, so that the answer does not depend on how much
+    of the body has arrived: to a body that is not valid it is always 400. A body that no endpoint reads is dropped
+    first.
+    """
 
     def __init__(self, inner: Application) -> None:
         self._inner = inner
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or not may_have_body(scope["method"], dict(scope["headers"])):
+        is_read = scope["type"] == "http" and may_have_body(scope["method"], dict(scope["headers"]))
+        if scope["type"] != "http" or not (is_read or _is_announced(scope)):
             await self._inner(scope, receive, send)
             return
         body = Body(receive)
@@ -80,6 +89,8 @@ class RequestBodies:
                 event = event | {"headers": [*event.get("headers", ()), (b"connection", b"close")]}
             await send(event)
 
+        if not is_read:
+            await body.leave()
         await self._inner({**scope, KEY: body}, body.receive, send_after_body)
 
 
@@ -89,3 +100,11 @@ def may_have_body(method: str, headers: Mapping[bytes, bytes]) -> bool:
     Some clients name no type. A length need not be announced by HTTP/2.
     """
     return b"content-type" in headers or (method in WRITING and headers.get(b"content-length") != b"0")
+
+
+def _is_announced(scope: Scope) -> bool:
+    """True if the headers say that there is a body. In HTTP/2 they need not."""
+    return any(
+        name == b"transfer-encoding" or (name == b"content-length" and int(value) > 0)
+        for name, value in scope["headers"]
+    )

@@ -152,8 +152,7 @@ class ClientConnection:
     def hand_over(self, new_owner: StreamOwner) -> bool:
         """End all tasks of this connection, because a stream takes the socket over. The new owner is told of its end.
 
-        False if the stream has to stay with the HTTP server, because what it sends has to be encrypted. The new owner
-        gets what the client sends from now on. What it has sent before it had an answer was hypercorn's to refuse.
+        False if the stream has to stay with the HTTP server, because what it sends has to be encrypted.
         """
         if self._encrypted:
             return False
@@ -161,15 +160,19 @@ class ClientConnection:
         self._requests.cancel()
         return True
 
-    def take_new_owner(self) -> tuple[socket.socket, StreamOwner] | None:
-        """Return the open socket and who takes it over. None if it was not handed over, or is closed already."""
+    def take_new_owner(self) -> tuple[socket.socket, StreamOwner, bytes] | None:
+        """Return the open socket, who takes it over, and what the client has sent to it already.
+
+        None if it was not handed over, or is closed already.
+        """
         new_owner, self._new_owner = self._new_owner, None
         if new_owner is None:
             return None
         if self._broken or self._scope.cancel_called:
             new_owner.lost()
             return None
-        return socket.socket(fileno=self._socket.detach()), new_owner
+        early = b"" if self.protocol is None else self.protocol.early_data()
+        return socket.socket(fileno=self._socket.detach()), new_owner, early
 
     async def write(self, data: bytes | memoryview) -> None:
         """Write. If the write is cancelled, the connection ends: part of a message may have been sent."""
@@ -253,6 +256,8 @@ class ClientConnection:
                 if data:
                     await protocol.handle(RawData(bytes(data)))
             await protocol.handle(RawData(b""))
+            if protocol.is_answering:
+                await trio.sleep(deadlines.LEFT)
         with trio.move_on_after(deadlines.CLOSE):
             await protocol.handle(Closed())
         self._scope.cancel()
@@ -309,7 +314,10 @@ class ClientConnection:
             return b""
 
     async def _close(self) -> None:
-        """Close so that the last answer arrives. The kernel drops it if bytes of the client are unread."""
+        """Close so that the last answer arrives (RFC 9112, section 9.6).
+
+        The kernel drops it if bytes of the client are unread, or come after the socket is closed.
+        """
         try:
             with trio.move_on_after(deadlines.CLOSE, shield=True):
                 if self._refusals:

@@ -14,7 +14,7 @@ CLOSE = 1
 REFUSAL = 2
 # A stopping server waits this long on idle connections, because the next request may be on its way.
 LINGER = 0.5
-# How often it is checked whether clients that wait for an answer are still there.
+# A client that sends no more may have left, or wait for its answer: it is sent what is ready within this time.
 LEFT = 0.5
 # Time between two WebSocket pings; `streaming/websocket.py` says why.
 PING = 14.0

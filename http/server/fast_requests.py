@@ -53,11 +53,15 @@ class FastRequests:
         """End the connections of clients that have left instead of waiting for their answers, or that rest too long.
 
         A connection does not read while it answers, and most answers take less time than to start a task that would.
+        A client that only sends no more looks the same: so those are ended that had left at the last look too.
         """
+        before: set[WaitingConnection] = set()
         while True:
             await trio.sleep(deadlines.LEFT)
-            for connection in self._left():
+            left = set(self._left())
+            for connection in left & before:
                 connection.leave()
+            before = left
             for connection in self._rested():
                 del self.resting[connection]
                 connection.end_rest()

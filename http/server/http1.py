@@ -4,8 +4,12 @@ hypercorn switches to HTTP/2 on a plain connection when a client asks for it (h2
 requests on such a connection, so they pass its rules and choose their own `X-Forwarded-For`. Here HTTP/2 is only chosen
 by ALPN in a TLS handshake.
 
-h11 accepts lines that end in a bare LF, and folded header lines. Proxies read them differently, which makes request
-smuggling possible.
+h11 accepts lines that end in a bare LF, folded header lines, and bare CRs in the lines of chunks. Proxies read them
+differently, which makes request smuggling possible.
+
+The answer to some bytes depends on the bytes alone, and not on the packets in which they came or on what is running
+while they are read. h11 measures only what has not arrived completely, and takes bytes after the last request of a
+connection for an error, which reaches hypercorn before or after the answer.
 """
 
 from __future__ import annotations
@@ -16,29 +20,48 @@ from typing import Any, cast
 
 import h11
 from h11._receivebuffer import ReceiveBuffer
+from hypercorn.config import Config
 from hypercorn.events import Closed, RawData, Updated
 from hypercorn.protocol.events import Event, Request, Response, StreamClosed
 from hypercorn.protocol.h11 import STREAM_ID, H11Protocol, H11WSConnection
 from hypercorn.protocol.http_stream import HTTPStream
 
 from ..answers.refusals import overloaded, refusal
-from .websocket import WebSocket
+from .plain import HOST
+from .websocket import WebSocket, handshake_error, opens_websocket
 
-HANDSHAKE = (b"connection", b"upgrade")
 MOST_HEADERS = 256  # requests with more get 431
+# Bytes of all lines with the sizes of chunks in a body, beyond 32 for each of them. Node.js and Go have similar limits:
+# otherwise a client could send a thousand bytes of extensions for each byte of the body.
+MOST_EXTENSIONS = 16 * 1024
+PLAIN_CHUNK_LINE = 32
 BLANK_LINE = re.compile(rb"\n\r?\n")
+# The target in the form for proxies, which servers have to accept too (RFC 9112, section 3.2.2).
+ABSOLUTE_FORM = re.compile(rb"https?://([^/?#]+)([/?].*)?", re.IGNORECASE)
 
 
 class StrictLines(ReceiveBuffer):
-    """h11's buffer of received bytes. All heads and trailers are taken out of it by `maybe_extract_lines`."""
+    """h11's buffer of received bytes.
+
+    All heads and trailers are taken out of it by `maybe_extract_lines`, and the lines with the sizes of chunks by
+    `maybe_extract_next_line`.
+    """
+
+    def __init__(self, largest_head: int) -> None:
+        super().__init__()
+        self._largest_head = largest_head
+        self._extensions = 0  # bytes, in the body that is read
 
     def maybe_extract_lines(self) -> list[bytearray] | None:
         """The lines up to the next blank line; None while it is not there. Raises for a bare LF or CR and obs-fold."""
+        self._extensions = 0
         if self._data.startswith(b"\r\n"):
             self._extract(2)
             return []
         # A bare LF counts in the search, so that it is refused at once and not waited on.
         found = BLANK_LINE.search(self._data, self._multiple_lines_search)
+        if (found.end() if found else len(self._data)) > self._largest_head:
+            raise h11.LocalProtocolError("the head or the trailers are too long", error_status_hint=431)
         if found is None and not self._data.startswith(b"\n"):
             self._multiple_lines_search = max(0, len(self._data) - 2)
             return None
@@ -48,6 +71,60 @@ class StrictLines(ReceiveBuffer):
             raise h11.LocalProtocolError("lines must end in CRLF and may not be folded", error_status_hint=400)
         return head.split(b"\r\n")[:-2]
 
+    def maybe_extract_next_line(self) -> bytearray | None:
+        """The line with the size of a chunk; None while it is not there. Raises for a bare LF or CR."""
+        end = self._data.find(b"\r\n", 0, MOST_EXTENSIONS)
+        if end < 0 and len(self._data) < MOST_EXTENSIONS:
+            return None
+        line = self._extract(end + 2)
+        self._extensions += max(0, len(line) - PLAIN_CHUNK_LINE)
+        if end < 0 or self._extensions > MOST_EXTENSIONS or line.count(b"\r") > 1 or line.count(b"\n") > 1:
+            raise h11.LocalProtocolError("the size of a chunk is not valid, or its extensions are too long")
+        return line
+
+    def skip_empty_lines(self) -> bool:
+        """Drop empty lines before a request (RFC 9112, section 2.2). Return True if half of one is left."""
+        while self._data.startswith(b"\r\n"):
+            self._extract(2)
+        return self._data == b"\r"
+
+    def clear(self) -> None:
+        self._extract(len(self._data))
+
+
+class StrictConnection(h11.Connection):
+    """h11's state of a connection, which ignores empty lines before requests, and all bytes after the last one."""
+
+    _receive_buffer: StrictLines
+
+    def __init__(self, largest_head: int) -> None:
+        super().__init__(h11.SERVER, max_incomplete_event_size=largest_head)
+        self._receive_buffer = StrictLines(largest_head)
+
+    @property
+    def is_empty(self) -> bool:
+        """True if all that was received has been read."""
+        return not self._receive_buffer
+
+    def next_event(self) -> Any:
+        state = self.their_state
+        if state is h11.MUST_CLOSE:
+            self._receive_buffer.clear()
+        elif state is h11.IDLE and self._receive_buffer.skip_empty_lines():
+            return h11.NEED_DATA
+        return super().next_event()
+
+
+class Handshake(H11WSConnection):
+    """The connection of a WebSocket. What comes before its handshake is answered waits for it."""
+
+    def __init__(self, connection: h11.Connection) -> None:
+        super().__init__(connection)
+        self.is_accepted = False
+
+    def next_event(self) -> Any:
+        return super().next_event() if self.is_accepted or not self.buffer else h11.PAUSED
+
 
 class Http1(H11Protocol):
     """One connection's requests and answers."""
@@ -56,54 +133,64 @@ class Http1(H11Protocol):
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
-        cast("Any", self.connection)._receive_buffer = StrictLines()
+        config: Config = self.config
+        self.connection: StrictConnection | Handshake = StrictConnection(config.h11_max_incomplete_size)
         self._closes = False  # after the answer to the current request
 
     @property
     def may_be_sending(self) -> bool:
         """True if the client may still be sending bytes that will not be read."""
-        return self.connection.their_state in (None, h11.SEND_BODY, h11.ERROR)
+        return self.connection.their_state is not h11.IDLE
 
     @property
     def is_between_requests(self) -> bool:
         """True if every request has been answered, and nothing of the next one has arrived."""
-        if self.stream is not None:
+        connection = self.connection
+        if self.stream is not None or isinstance(connection, Handshake):
             return False
-        connection: Any = self.connection
-        return connection.their_state is h11.IDLE and not connection._receive_buffer
+        return connection.their_state is h11.IDLE and connection.is_empty
+
+    @property
+    def is_answering(self) -> bool:
+        """True if a whole request has arrived and its answer has not been sent."""
+        return self.stream is not None and isinstance(self.connection, StrictConnection)
+
+    def early_data(self) -> bytes:
+        """What the client of a WebSocket has sent before its handshake was answered."""
+        return bytes(self.connection.buffer) if isinstance(self.connection, Handshake) else b""
 
     def refusals(self) -> bytes:
         """The bytes that refuse the current request, if its answer has not begun."""
-        connection: Any = getattr(self.connection, "h11_connection", self.connection)
+        connection = self.connection.h11_connection if isinstance(self.connection, Handshake) else self.connection
         return overloaded().http_1(closes=True) if connection.our_state is h11.SEND_RESPONSE else b""
 
     async def stream_send(self, event: Event) -> None:
         if isinstance(event, Response) and (self._closes or self.context.terminate.is_set()):
             event = replace(event, headers=_with_close(event))
         await super().stream_send(event)
+        if isinstance(event, Response) and isinstance(self.connection, Handshake):
+            self.connection.is_accepted = event.status_code == 101
+            await self.can_read.set()
 
     async def _check_protocol(self, event: h11.Request) -> None:
         """Do nothing: the protocol is never changed."""
 
     async def _create_stream(self, request: h11.Request) -> None:
         """Hand a request to the application."""
-        headers = list(request.headers)
-        if len(headers) > MOST_HEADERS:
-            await self._send_error_response(431)
-            await self.send(Closed())
-            return
-        fields = dict(headers)
-        websocket = b"upgrade" in fields and _opens_websocket(request, fields[b"upgrade"])
-        if not request.http_version.startswith(b"1.") or (websocket and not _is_readable(headers)):
-            await self._send_error_response(400)
+        target, headers = _origin_form(request)
+        websocket = opens_websocket(request)
+        error = _error(request, target, headers) or (handshake_error(request) if websocket else 0)
+        if error:
+            await self._send_error_response(error)
             await self.send(Closed())
             return
         # A request with two lengths may mean two things (RFC 9112, section 6.1). Nothing that follows is trusted.
+        fields = dict(headers)
         self._closes = b"transfer-encoding" in fields and b"content-length" in fields
         kind = HTTPStream
         if websocket:
             kind = WebSocket
-            self.connection = H11WSConnection(cast("h11.Connection", self.connection))
+            self.connection = Handshake(cast("h11.Connection", self.connection))
         self.stream = kind(
             self.app, self.config, self.context, self.task_group, self.ssl, self.client, self.server,
             self.stream_send, STREAM_ID,
@@ -113,8 +200,8 @@ class Http1(H11Protocol):
                 stream_id=STREAM_ID,
                 headers=headers,
                 http_version=request.http_version.decode(),
-                method=request.method.decode("ascii").upper(),
-                raw_path=request.target,
+                method=request.method.decode("ascii"),
+                raw_path=target,
                 state=self.connection_state,
             )
         )
@@ -152,13 +239,25 @@ def _with_close(event: Response) -> list[tuple[bytes, bytes]]:
     return event.headers if event.status_code < 200 else [*event.headers, (b"connection", b"close")]
 
 
-def _opens_websocket(request: h11.Request, upgrade: bytes) -> bool:
-    if request.method != b"GET" or upgrade.strip().lower() != b"websocket":
-        return False
-    tokens = (token.strip() for name, value in request.headers if name == b"connection" for token in value.split(b","))
-    return any(token.lower() == b"upgrade" for token in tokens)
+def _origin_form(request: h11.Request) -> tuple[bytes, list[tuple[bytes, bytes]]]:
+    """Return the path with the query, and the headers. A host in the target replaces the header (RFC 9112, 3.2.2)."""
+    headers = list(request.headers)
+    absolute = ABSOLUTE_FORM.fullmatch(request.target)
+    if absolute is None:
+        return request.target, headers
+    host, target = absolute[1], absolute[2] or b"/"
+    headers = [(b"host", host), *(header for header in headers if header[0] != b"host")]
+    return target if target.startswith(b"/") else b"/" + target, headers
 
 
-def _is_readable(headers: list[tuple[bytes, bytes]]) -> bool:
-    """True if all of a handshake's own headers are ASCII. hypercorn fails on other ones."""
-    return all(value.isascii() for name, value in headers if name in HANDSHAKE or name.startswith(b"sec-websocket-"))
+def _error(request: h11.Request, target: bytes, headers: list[tuple[bytes, bytes]]) -> int:
+    """Return the status that refuses a request which h11 takes; 0 if there is no error."""
+    if not request.http_version.startswith(b"1."):
+        return 400
+    if len(headers) > MOST_HEADERS:
+        return 431
+    if not request.method.isupper():
+        return 501  # methods are case-sensitive, but not for the framework behind
+    if request.method == b"CONNECT" or not (target.startswith(b"/") or (request.method, target) == (b"OPTIONS", b"*")):
+        return 400
+    return 0 if all(HOST.fullmatch(value) for name, value in headers if name == b"host") else 400

@@ -30,6 +30,7 @@ class Http2(H2Protocol):
     streams: dict[int, Any]
     may_be_sending = False
     is_between_requests = False  # plain requests are those of HTTP/1.1
+    is_answering = False  # a client of TLS that sends no more has left
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -43,6 +44,10 @@ class Http2(H2Protocol):
                 codes.MAX_HEADER_LIST_SIZE: self.config.h2_max_header_list_size,
             },
         )
+
+    def early_data(self) -> bytes:
+        """Return nothing: no connection of HTTP/2 is handed over."""
+        return b""
 
     def refusals(self) -> bytes:
         """The bytes that refuse all requests whose answers have not begun."""

@@ -213,7 +213,7 @@ class Clients:
         self._connected.add(connection)
         if self._over:
             connection.abort()
-        left: tuple[socket.socket, StreamOwner] | None = None
+        left: tuple[socket.socket, StreamOwner, bytes] | None = None
         try:
             await connection.run()
             left = connection.take_new_owner()
@@ -224,7 +224,7 @@ class Clients:
         if left is not None:
             self._go_on_as_stream(*left, client[0])
 
-    def _go_on_as_stream(self, opened: socket.socket, owner: StreamOwner, address: str) -> None:
+    def _go_on_as_stream(self, opened: socket.socket, owner: StreamOwner, early: bytes, address: str) -> None:
         """Serve a socket without a task. It counts as a connection until it is closed."""
 
         def end() -> None:
@@ -234,6 +234,8 @@ class Clients:
         stream = StreamSocket(self._sockets, opened, owner, end)
         self._connected.add(stream)
         self._sockets.add(stream)
+        if early:
+            stream.take(early)
 
     def _leave(self, address: str) -> None:
         self._addresses.leave(address)

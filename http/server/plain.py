@@ -8,6 +8,7 @@ ends, because the next request begins there.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import lru_cache
 from string import ascii_letters, digits
@@ -23,6 +24,8 @@ WITHOUT_BODY = ("GET", "HEAD")
 BEGINNINGS = tuple(b"%b /" % name for name in METHODS)
 # What a target may consist of (RFC 3986), without the fragment, which no client sends.
 OF_TARGETS = (ascii_letters + digits + "-._~!$&'()*+,;=:@%/?[]").encode()
+# What the header `Host` may consist of: a name or an address, and a port (RFC 9110, section 7.2).
+HOST = re.compile(rb"(?:[\w.~!$&'()*+,;=%-]*|\[[\dA-Fa-f:.]+\])(?::\d*)?")
 
 # Requests beyond these bounds are left to hypercorn, which takes larger ones.
 LARGEST_HEAD = 16 * 1024
@@ -128,7 +131,7 @@ class Recogniser:
 
 
 def _is_plain(headers: list[tuple[bytes, bytes]], fields: dict[bytes, bytes]) -> bool:
-    if not UNPLAIN.isdisjoint(fields) or b"host" not in fields or len(headers) > MOST_HEADERS:
+    if not UNPLAIN.isdisjoint(fields) or len(headers) > MOST_HEADERS or not HOST.fullmatch(fields.get(b"host", b"/")):
         return False
     if len(fields) < len(headers):
         names = [name for name, _ in headers]

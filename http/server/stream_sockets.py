@@ -183,6 +183,11 @@ class StreamSocket:
             logging.getLogger("hypercorn.error").exception("A stream failed")
             self.reset()
 
+    def take(self, data: bytes) -> None:
+        """Take what the client has sent."""
+        if not self._is_closed and self.closes_at == inf:
+            self._owner.receive(data)
+
     def _read(self) -> None:
         try:
             data = os.read(self._socket.fileno(), READ_AT_ONCE)
@@ -190,10 +195,7 @@ class StreamSocket:
             return
         except OSError:
             data = b""
-        if not data:
-            self.close()
-        elif self.closes_at == inf:
-            self._owner.receive(data)
+        self.take(data) if data else self.close()
 
     def _send_rest(self) -> None:
         written = self._write(self._rest)

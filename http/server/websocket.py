@@ -7,8 +7,10 @@ hypercorn waits for the client to close; here the connection closes at once.
 
 from __future__ import annotations
 
+from base64 import b64decode
 from typing import Any
 
+import h11
 from hypercorn.protocol.events import Body, EndBody, Event, Response, StreamClosed
 from hypercorn.protocol.ws_stream import ASGIWebsocketState, FrameTooLargeError, WSStream
 from wsproto.connection import Connection, ConnectionState, ConnectionType
@@ -16,6 +18,9 @@ from wsproto.events import CloseConnection, Message, Ping
 from wsproto.frame_protocol import CloseReason
 
 from ..answers.refusals import raw_headers, refusal
+
+VERSION = b"13"  # the only one of the standard
+KEY_BYTES = 16
 
 
 class WebSocket(WSStream):
@@ -73,3 +78,36 @@ class WebSocket(WSStream):
         await self.send(Response(stream_id=self.stream_id, status_code=status_code, headers=headers))
         await self.send(Body(stream_id=self.stream_id, data=answer.body))
         await self.send(EndBody(stream_id=self.stream_id))
+
+
+def opens_websocket(request: h11.Request) -> bool:
+    """True if a request asks for a WebSocket. Whether its handshake is valid is for `handshake_error`."""
+    fields = dict(request.headers)
+    if request.method != b"GET" or fields.get(b"upgrade", b"").lower() != b"websocket":
+        return False
+    tokens = (token.strip() for name, value in request.headers if name == b"connection" for token in value.split(b","))
+    return any(token.lower() == b"upgrade" for token in tokens)
+
+
+def handshake_error(request: h11.Request) -> int:
+    """Return the status that refuses a handshake (RFC 6455, section 4.2.1); 0 if it is valid.
+
+    A handshake with a body is not valid here: the frames would begin inside of it for a proxy that ignores the body.
+    """
+    keys = [value for name, value in request.headers if name == b"sec-websocket-key"]
+    fields = dict(request.headers)
+    has_body = b"transfer-encoding" in fields or int(fields.get(b"content-length", b"0")) > 0
+    if has_body or request.http_version < b"1.1" or len(keys) != 1 or not _is_key(keys[0]):
+        return 400
+    # hypercorn fails on other values than ASCII.
+    own = (value for name, value in request.headers if name == b"connection" or name.startswith(b"sec-websocket-"))
+    if not all(value.isascii() for value in own):
+        return 400
+    return 0 if fields.get(b"sec-websocket-version") == VERSION else 426
+
+
+def _is_key(text: bytes) -> bool:
+    try:
+        return len(b64decode(text, validate=True)) == KEY_BYTES
+    except ValueError:
+        return False

@@ -46,7 +46,8 @@ def test_h11_keeps_what_it_receives_in_the_buffer_that_is_replaced() -> None:
     connection: Any = h11.Connection(h11.SERVER)
     assert type(connection._receive_buffer) is ReceiveBuffer, WHAT_TO_DO
     used = set(vars(ReceiveBuffer())) | set(vars(ReceiveBuffer))
-    assert {"_data", "_multiple_lines_search", "_extract", "maybe_extract_lines"} <= used, WHAT_TO_DO
+    overridden = {"maybe_extract_lines", "maybe_extract_next_line"}
+    assert {"_data", "_multiple_lines_search", "_extract", *overridden} <= used, WHAT_TO_DO
 
 
 def test_h11_is_idle_between_two_requests_and_its_buffer_is_true_when_it_holds_something() -> None:
@@ -65,6 +66,23 @@ def test_h11_reads_heads_and_trailers_by_the_method_that_is_overridden() -> None
 
     for reader in (_readers.maybe_read_from_IDLE_client, _readers.ChunkedReader.__call__):
         assert "buf.maybe_extract_lines()" in inspect.getsource(reader), WHAT_TO_DO
+    chunks = inspect.getsource(_readers.ChunkedReader.__call__)
+    assert chunks.count("buf.maybe_extract_next_line()") == 1, WHAT_TO_DO
+
+
+def test_h11_must_close_after_a_last_request_and_takes_what_follows_for_an_error() -> None:
+    connection = h11.Connection(h11.SERVER)
+    connection.receive_data(b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\nx")
+    for _ in range(2):
+        connection.next_event()
+    assert connection.their_state is h11.MUST_CLOSE, WHAT_TO_DO
+    with pytest.raises(h11.RemoteProtocolError):
+        connection.next_event()
+
+
+def test_hypercorn_waits_where_h11_is_paused() -> None:
+    source = inspect.getsource(H11Protocol._handle_events)  # pyright: ignore[reportPrivateUsage]  # it is looked at
+    assert "event is h11.PAUSED:\n                    await self.can_read.clear()\n" in source, WHAT_TO_DO
 
 
 def test_hypercorn_asks_for_a_change_of_protocol_in_one_place() -> None:

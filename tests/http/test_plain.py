@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import unquote
 
 import h11
@@ -10,8 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from troupe.http.server.http1 import StrictLines
-from troupe.http.server.plain import BLANK_LINE, LARGEST_BODY, LARGEST_HEAD, MOST_HEADERS, PlainRequest, Recogniser
+from troupe.http.server.http1 import StrictConnection
+from troupe.http.server.listener import LARGEST_HEAD as LARGEST_ODD_HEAD
+from troupe.http.server.plain import (
+    BLANK_LINE,
+    LARGEST_BODY,
+    LARGEST_HEAD,
+    MOST_HEADERS,
+    PlainRequest,
+    Recogniser,
+)
 
 from .smuggling import ASK, CORPUS, NEXT, POST
 
@@ -36,8 +44,7 @@ class Reading(NamedTuple):
 
 def judge(data: bytes) -> Reading | None:
     """The first request by h11, with the buffer that the server gives it; None if it is refused or not complete."""
-    connection: Any = h11.Connection(h11.SERVER)
-    connection._receive_buffer = StrictLines()
+    connection = StrictConnection(LARGEST_ODD_HEAD)
     connection.receive_data(data)
     try:
         head, body = connection.next_event(), b""

@@ -65,7 +65,6 @@ async def test_a_tls_handshake_chooses_the_version(stage: Stage, http2: bool) ->
         ASK + b"X-One: 1\n\r\n",
         ASK + b"X-One: 1\rX-Two: 2\r\n\r\n",
         b"\n" + ASK + b"\r\n",
-        b"\r\n" + ASK + b"\r\n",
         ASK + b"X-One: 1\r\n two\r\n\r\n",
         ASK + b"X-One: 1\r\n\ttwo\r\n\r\n",
         ASK + b"Transfer-Encoding:\r\n chunked\r\n\r\n0\r\n\r\n",

@@ -11,7 +11,7 @@ from troupe.http.server import bodies
 from troupe.http.server.listener import LARGEST_HEAD, bind, serve
 
 from ..clients import Stage
-from .serving import request, say
+from .serving import request, rest, say
 
 pytestmark = pytest.mark.usefixtures("both_ways")
 
@@ -81,6 +81,17 @@ async def test_a_connection_serves_several_requests(port: int) -> None:
     one = b"GET /api/v2/nothing HTTP/1.1\r\nHost: localhost\r\n\r\n"
     answer = await say(port, one + one + request(b"GET /api/v2/nothing"))
     assert answer.count(b"HTTP/1.1 404") == 3
+
+
+async def test_a_client_may_go_on_sending_after_the_last_answer(port: int) -> None:
+    """Otherwise the kernel resets the connection, and drops what the client has not read yet."""
+    stream = await trio.open_tcp_stream("127.0.0.1", port)
+    async with stream:
+        await stream.send_all(request(b"GET /api/v1/instance"))
+        for _ in range(3):
+            await trio.testing.wait_all_tasks_blocked(0.01)
+            await stream.send_all(b"more")
+        assert (await rest(stream)).startswith(b"HTTP/1.1 200")
 
 
 async def test_stopping_finishes_what_runs_and_takes_nothing_new(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
