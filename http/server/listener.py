@@ -7,10 +7,9 @@ import logging
 import os
 import socket
 import ssl
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from itertools import chain
 from pathlib import Path
 
 import trio
@@ -23,6 +22,7 @@ from ...actors.kernel import Record
 from ..answers.refusals import overloaded
 from . import deadlines, descriptors
 from .addresses import Addresses, AddressRules
+from .closing_listeners import ClosingListeners
 from .connection import ClientConnection
 from .fast_requests import FastRequests
 from .stream_sockets import StreamOwner, StreamSocket, StreamSockets
@@ -129,8 +129,8 @@ async def serve(
     """Serve until `stopping`; then take no new connections, finish what runs within the grace, and return.
 
     Requests get 503 on connections for which too few file descriptors are left, and of addresses with too many of them.
-    `release` is called when no more are taken. Those that still wait then are served, unless it returns False: another
-    process has the listening sockets too.
+    `release` is called when no more are taken. Then new clients are kept out, and those that have connected are served.
+    If it returns False another process has the listening sockets too, and those that wait are left to it.
     """
     context, sockets = WorkerContext(None), StreamSockets()
     clients = Clients(wrap_app(app, 0, "asgi"), hypercorn_config(), context, record, tls, fast, rules, sockets)
@@ -149,10 +149,10 @@ async def serve(
                         await stopping.wait()
                         accepting.cancel_scope.cancel()
                     await context.terminate.set()
-                    for waiting in chain.from_iterable(map(_emptied, queues if release() else ())):
-                        connections.start_soon(clients.serve, trio.SocketStream(waiting))
+                    closing = ClosingListeners(queues if release() else [])
                     with trio.move_on_after(grace):
-                        await clients.finish(linger=bool(connections.child_tasks))
+                        await closing.empty(partial(connections.start_soon, clients.serve), connections.child_tasks)
+                        await clients.finish()
                 finally:
                     clients.abort()
                 connections.cancel_scope.deadline = trio.current_time() + deadlines.CLOSE
@@ -241,10 +241,8 @@ class Clients:
         self._addresses.leave(address)
         self._changed.set()
 
-    async def finish(self, *, linger: bool) -> None:
-        """End the idle connections, after a moment in which a request may still come, and wait for the others."""
-        if linger:
-            await trio.sleep(deadlines.LINGER)
+    async def finish(self) -> None:
+        """End the idle connections, and wait for the others."""
         await self._context.terminated.set()
         for connection in self._connected:
             connection.close_if_idle()
@@ -288,14 +286,3 @@ def _copies(listeners: Sequence[socket.socket]) -> Generator[list[socket.socket]
     """Return copies of the listening sockets. Trio closes the originals, and connections may still wait in them."""
     with ExitStack() as opened:
         yield [opened.enter_context(listener.dup()) for listener in listeners]
-
-
-def _emptied(queue: socket.socket) -> Iterator[trio.socket.SocketType]:
-    """Yield the connections that wait in a listening socket, and close it after the last of them."""
-    with queue:
-        while True:
-            try:
-                waiting, _ = queue.accept()
-            except OSError:
-                return
-            yield trio.socket.from_stdlib_socket(waiting)

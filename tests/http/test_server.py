@@ -1,6 +1,8 @@
 """hypercorn and the application over real sockets, spoken to byte by byte."""
 
 import socket
+from functools import partial
+from pathlib import Path
 
 import pytest
 import trio
@@ -8,10 +10,10 @@ import trio.testing
 
 from troupe.http.answers.cached import CachedAnswers
 from troupe.http.server import bodies
-from troupe.http.server.listener import LARGEST_HEAD, bind, serve
+from troupe.http.server.listener import LARGEST_HEAD, bind, bind_path, serve
 
 from ..clients import Stage
-from .serving import request, rest, say
+from .serving import PATIENCE, request, rest, say
 
 pytestmark = pytest.mark.usefixtures("both_ways")
 
@@ -119,6 +121,83 @@ async def test_stopping_finishes_what_runs_and_takes_nothing_new(stage: Stage, m
         go_on.set()
     assert answers[0].startswith(b"HTTP/1.1 200")
     assert answers[0].endswith(b"{}")
+
+
+class LateClients:
+    """Clients that connect at the moments that a test chooses, to each of some listening sockets."""
+
+    def __init__(self, listeners: list[socket.socket]) -> None:
+        self._addresses = [(listener.family, listener.getsockname()) for listener in listeners]
+        self._clients: list[socket.socket] = []
+
+    def connect(self) -> None:
+        """Connect and ask. A client that is kept out gives up soon."""
+        for family, address in self._addresses:
+            client = socket.socket(family, socket.SOCK_STREAM)
+            client.settimeout(0.05)
+            try:
+                client.connect(address)
+                client.sendall(request(b"GET /api/v1/instance"))
+            except OSError:
+                client.close()
+            else:
+                self._clients.append(client)
+
+    def answers(self) -> list[bytes]:
+        """Return the beginning of the answer to each client that was connected."""
+        return [self._answer(client) for client in self._clients]
+
+    def _answer(self, client: socket.socket) -> bytes:
+        with client:
+            try:
+                return client.recv(12)
+            except OSError as error:
+                return repr(error).encode()
+
+
+@pytest.mark.parametrize("moment", ["before the release", "before a close"])
+async def test_no_client_that_connects_while_the_server_stops_is_cut(
+    stage: Stage, tmp_path: Path, moment: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The moments are those after the last `accept`, and the sockets are of each kind."""
+    listeners = [*bind([("127.0.0.1", 0), ("::1", 0)]), bind_path(tmp_path / "socket")]
+    clients, stopping, close = LateClients(listeners), trio.Event(), socket.socket.close
+
+    def release() -> bool:
+        if moment == "before the release":
+            clients.connect()
+        return True
+
+    def close_a_socket(closed: socket.socket) -> None:
+        if closed.fileno() >= 0 and closed.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
+            clients.connect()
+        close(closed)
+
+    if moment == "before a close":
+        monkeypatch.setattr(socket.socket, "close", close_a_socket)
+    async with trio.open_nursery() as nursery:
+        await nursery.start(partial(serve, release=release), stage.app, listeners, stopping, PATIENCE)
+        stopping.set()
+    answers = clients.answers()
+    assert answers == [b"HTTP/1.1 200"] * len(answers)
+    assert len(answers) >= len(listeners)
+
+
+async def test_a_handshake_that_has_begun_is_finished_while_the_server_stops(stage: Stage) -> None:
+    """Of a client far away, whose last packet of the handshake comes when new clients are kept out already."""
+    listener = socket.create_server(("0.0.0.0", 0))
+    listener.setblocking(False)
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_DEFER_ACCEPT, 5)  # ends the handshake with the first data
+    stopping = trio.Event()
+    async with trio.open_nursery() as nursery:
+        await nursery.start(serve, stage.app, [listener], stopping, PATIENCE)
+        with socket.create_connection(("127.0.0.1", listener.getsockname()[1]), PATIENCE) as client:
+            stopping.set()
+            await trio.testing.wait_all_tasks_blocked(0.01)
+            client.sendall(request(b"GET /api/v1/instance"))
+            with trio.fail_after(PATIENCE):
+                await trio.lowlevel.wait_readable(client)
+            assert client.recv(12) == b"HTTP/1.1 200"
 
 
 def test_both_loopback_addresses_are_bound_and_none_is_left_when_one_is_taken() -> None:
