@@ -86,7 +86,7 @@ class StrictLines(ReceiveBuffer):
         """Drop empty lines before a request (RFC 9112, section 2.2). Return True if half of one is left."""
         while self._data.startswith(b"\r\n"):
             self._extract(2)
-        return self._data == b"\r"
+        return len(self._data) == 1 and self._data.startswith(b"\r")
 
     def clear(self) -> None:
         self._extract(len(self._data))
@@ -130,11 +130,12 @@ class Http1(H11Protocol):
     """One connection's requests and answers."""
 
     stream: Any
+    connection: Any  # a StrictConnection, or the Handshake that takes its place
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         config: Config = self.config
-        self.connection: StrictConnection | Handshake = StrictConnection(config.h11_max_incomplete_size)
+        self.connection = StrictConnection(config.h11_max_incomplete_size)
         self._closes = False  # after the answer to the current request
 
     @property

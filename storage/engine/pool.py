@@ -9,7 +9,7 @@ also when the caller is cancelled; the call's own deadline limits it.
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Concatenate, Literal, ParamSpec, TypeVar, cast
@@ -44,7 +44,7 @@ TRIES = 3
 #: Seconds between attempts to connect.
 BACK_OFF = (0.05, 0.1, 0.2, 0.5, 1.0)
 
-# Seconds to find out who holds the lock that a call waits for, before it is refused.
+# Seconds before its deadline at which it is looked up who holds the lock that a call waits for.
 LOOK_FOR_LOCK = 1.0
 
 # PostgreSQL's refusals because of a lack of disk or memory, or because its files fail.
@@ -87,6 +87,8 @@ class Worker:
     call: PoolCall | None = None
     busy_since: float = 0.0
     cut_because: CallTooLong | None = None  # why the connection is closed, and its call refused
+    asked_for: PoolCall | None = None  # the call for which it was looked up who holds its lock
+    holder: str | None = None  # of the lock that it waits for, if the call waits for one
 
 
 @dataclass(eq=False)
@@ -112,7 +114,7 @@ class ConnectionPool:
     _error: BaseException | None = None
     _cause: BaseException | None = None  # losses of a connection, since one was opened
     _held_up: CallTooLong | None = None  # calls, while others wait for a connection
-    _cutting: "asyncio.Task[None] | None" = None  # ends calls that take too long
+    _looking: "set[asyncio.Task[None]]" = field(default_factory=set)  # for the locks that calls wait for
     _untold: bool = False  # set when the last connection was lost: the cause may be known only after the next attempt
     _fence: Fenced | None = None
     _closed: bool = False
@@ -323,29 +325,39 @@ class ConnectionPool:
                 self._calls.popleft().answer(outcome.Error(self._none_free()))
             if not self._calls:
                 self._held_up = None
-            if self._cutting is None and self._overdue():
-                self._cutting = asyncio.create_task(self._cut())
+            self._cut()
 
-    def _overdue(self) -> list[Worker]:
-        """Return the workers whose calls take too long."""
-        before = trio.current_time() - self.deadline
-        return [one for one in self._workers if one.call is not None and one.busy_since < before]
+    def _cut(self) -> None:
+        """Close the connections of calls past their deadline. Each is told if it waits for a lock, and who holds it.
 
-    async def _cut(self) -> None:
-        """Close the connections of calls that take too long. Each is told if it waited for a lock, and who holds it."""
-        try:
-            slow = {one.connection.get_server_pid(): one for one in self._overdue() if one.connection is not None}
-            calls = {process: worker.call for process, worker in slow.items()}
-            held = dict[int, str]()
-            with suppress(TimeoutError):
-                async with asyncio.timeout(LOOK_FOR_LOCK):
-                    held = dict(await lock_waits.holders(self.dsn, list(slow)))
-            for process, worker in slow.items():
-                if worker.call is calls[process] and worker.connection is not None:
-                    self._cause = self._held_up = worker.cut_because = self._too_long(held.get(process))
-                    worker.connection.terminate()
-        finally:
-            self._cutting = None
+        That is looked up a little before the deadline, so that it does not delay the refusal.
+        """
+        now = trio.current_time()
+        look_after = max(self.deadline / 2, self.deadline - LOOK_FOR_LOCK)
+        slow: list[Worker] = []
+        for worker in self._workers:
+            if worker.call is None or worker.connection is None or now - worker.busy_since <= look_after:
+                continue
+            if worker.asked_for is not worker.call:
+                worker.asked_for, worker.holder = worker.call, None
+                slow.append(worker)
+            elif now - worker.busy_since > self.deadline and worker.cut_because is None:
+                self._cause = self._held_up = worker.cut_because = self._too_long(worker.holder)
+                worker.connection.terminate()
+        if slow:
+            looking = asyncio.create_task(self._look_for_locks(slow))
+            self._looking.add(looking)
+            looking.add_done_callback(self._looking.discard)
+
+    async def _look_for_locks(self, slow: Sequence[Worker]) -> None:
+        """Note who holds the locks that the calls of these workers wait for."""
+        calls = {one.connection.get_server_pid(): (one, one.call) for one in slow if one.connection is not None}
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LOOK_FOR_LOCK):
+                held = await lock_waits.holders(self.dsn, list(calls))
+                for process, (worker, call) in calls.items():
+                    if worker.asked_for is call:
+                        worker.holder = held.get(process)
 
     def _too_long(self, holder: str | None) -> CallTooLong:
         if holder is not None:
@@ -365,8 +377,8 @@ class ConnectionPool:
         # Workers are told as well as cancelled: asyncio may lose a cancellation that arrives when the awaited call
         # ends.
         self._closed = True
-        if self._cutting is not None:
-            self._cutting.cancel()
+        for looking in self._looking:
+            looking.cancel()
         self._wake_all()
         self._refuse_waiting(Unavailable("the connection pool is closed"))
 

@@ -68,6 +68,12 @@ class DirectLoop(asyncio.SelectorEventLoop):
         finally:
             self.receive = receive
 
+    def run_forever(self) -> None:
+        """Run. Raises RuntimeError outside of `ordinary`: the loop would wait for answers that are never handed out."""
+        if self.receive is not None:
+            raise RuntimeError("work that runs on a DirectLoop needs its `ordinary()` around it")
+        super().run_forever()
+
     def create_future(self) -> Any:
         return super().create_future() if self.receive is None else DirectAnswer(self.receive)
 

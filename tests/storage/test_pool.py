@@ -1,6 +1,7 @@
 """The pool: a call runs to its end, a lost connection has one meaning, and PostgreSQL may come and go."""
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Collection
 from pathlib import Path
 from typing import Any
 
@@ -208,6 +209,20 @@ async def test_a_call_over_its_deadline_is_cut(dsn: str) -> None:
         assert await value(pool, "SELECT 1") == 1
 
 
+async def test_a_call_is_cut_at_its_deadline_also_if_the_lock_that_it_waits_for_is_not_found(
+    dsn: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def never(dsn: str, processes: Collection[int]) -> dict[int, str]:
+        return await asyncio.get_running_loop().create_future()
+
+    monkeypatch.setattr(pool_module.lock_waits, "holders", never)
+    async with open_pool(dsn, size=1, deadline=0.3) as pool:
+        began = trio.current_time()
+        with pytest.raises(Unavailable):
+            await value(pool, "SELECT pg_sleep(20)")
+        assert trio.current_time() - began < 0.3 + pool_module.LOOK_FOR_LOCK
+
+
 async def test_calls_that_a_lock_holds_up_say_so(
     pool: ConnectionPool, dsn: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -221,7 +236,7 @@ async def test_calls_that_a_lock_holds_up_say_so(
         refused.append(raised.value)
 
     async with (
-        open_pool(dsn, size=1, application_name="psql") as holder, open_pool(dsn, size=1, deadline=0.3) as held_up
+        open_pool(dsn, size=1, application_name="psql") as holder, open_pool(dsn, size=1, deadline=0.8) as held_up
     ):  # fmt: skip
         await value(holder, "BEGIN")
         await value(holder, "LOCK TABLE log")

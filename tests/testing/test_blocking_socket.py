@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from types import SimpleNamespace
 
 import pytest
 
 from troupe.supervision.testing.blocking_socket import BlockingSocket, Statements
+from troupe.supervision.testing.direct_connection import DirectLoop
 
 COMMIT = Statements(("release", "RELEASE"))
 REQUEST = b"B\0\0\0\x13\0release\0\0\0\0\0\0\0" + b"E\0\0\0\x09\0\0\0\0\0"
@@ -41,6 +43,23 @@ class Asyncpg:
 
     def recv(self, most: int) -> bytes:
         return self._arriving.pop(0) if self._arriving else b""
+
+
+def test_a_loop_that_runs_without_the_futures_of_asyncio_says_so() -> None:
+    """Otherwise it waits without end for answers that nothing hands out."""
+
+    async def work() -> None:
+        await asyncio.sleep(0)
+
+    loop = DirectLoop()
+    loop.receive = lambda: None
+    with loop.ordinary():
+        loop.run_until_complete(work())
+    running = work()
+    with pytest.raises(RuntimeError, match="ordinary"):
+        loop.run_until_complete(running)
+    running.close()
+    loop.close()
 
 
 def test_what_is_owed_goes_before_the_next_message_once() -> None:
