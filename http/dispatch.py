@@ -29,7 +29,7 @@ from .answers.errors import (
 )
 from .answers.finished import FinishedAnswer
 from .intake.request import Request
-from .pages import templates
+from .oauth.page_frames import error_page
 from .router import Endpoint, EndpointCall
 
 READS = ("GET", "HEAD")
@@ -55,8 +55,11 @@ async def _respond(context: HttpContext, endpoint: Endpoint, request: Request, p
     try:
         return _finished(endpoint, call, await _answer(endpoint, call))
     except Exception as error:
-        page = endpoint.page and not endpoint.shows_document(request)
-        return _finished(endpoint, call, answer_to_error(context, request, error, page=page))
+        if endpoint.page and not endpoint.shows_document(request):
+            answer = await error_page(context, request, answer_to_error(context, request, error))
+        else:
+            answer = answer_to_error(context, request, _in_oauth_shape(request, error))
+        return _finished(endpoint, call, answer)
 
 
 def _finished(endpoint: Endpoint, call: EndpointCall, answer: Answer) -> FinishedAnswer:
@@ -84,7 +87,9 @@ async def _without_route(context: HttpContext, request: Request, allowed: str | 
     call = EndpointCall(context, request, {})
     browser = "text/html" in (request.header(b"accept") or "")
     page = browser and not limits.is_api(request.path)
-    answer = answer_to_error(context, request, await _no_endpoint(call, allowed), page=page)
+    answer = answer_to_error(context, request, await _no_endpoint(call, allowed))
+    if page:
+        answer = await error_page(context, request, answer)
     return with_headers(answer, request, call.rate_status)
 
 
@@ -93,7 +98,7 @@ def _preflight(context: HttpContext, request: Request, methods: str) -> Finished
     try:
         limits.count_for_address(context, request, rates.PREFLIGHTS)
     except TooMany as error:
-        return with_headers(answer_to_error(context, request, error, page=False), request)
+        return with_headers(answer_to_error(context, request, error), request)
     wanted = request.header(b"access-control-request-headers")
     return with_headers(Answer(b"", 200, headers.preflight(methods, wanted)), request)
 
@@ -108,7 +113,7 @@ async def _no_endpoint(call: EndpointCall, allowed: str | None) -> Exception:
     return NotFound("Not Found") if allowed is None else MethodNotAllowed(allowed)
 
 
-def answer_to_error(context: HttpContext, request: Request, error: Exception, *, page: bool) -> Answer:
+def answer_to_error(context: HttpContext, request: Request, error: Exception) -> Answer:
     """Return the answer to an exception. One that is no refusal is logged with its cause.
 
     A refusal by the database is not logged here: the storage room logs it.
@@ -125,10 +130,14 @@ def answer_to_error(context: HttpContext, request: Request, error: Exception, *,
             error=error,
             decision="500",
         )
-    if isinstance(error, Malformed) and request.path.startswith(OAUTH) and not page:
-        error = Malformed("invalid_request", description=error.description or error.text)
-    answer = error_answer(error, request.request_id)
-    return templates.error_page(answer) if page else answer
+    return error_answer(error, request.request_id)
+
+
+def _in_oauth_shape(request: Request, error: Exception) -> Exception:
+    """Return the error of a request that can't be read in the shape that its path has for errors."""
+    if isinstance(error, Malformed) and request.path.startswith(OAUTH):
+        return Malformed("invalid_request", description=error.description or error.text)
+    return error
 
 
 def with_headers(answer: Answer, request: Request, rate_status: RateStatus | None = None) -> FinishedAnswer:

@@ -42,7 +42,7 @@ class NetworkGate:
             await receive()  # `websocket.connect`
         began = perf_counter()
         request = request_of(scope, self._context.new_request_id)
-        answer = answer_to_error(self._context, request, Forbidden("This action is not allowed"), page=False)
+        answer = answer_to_error(self._context, request, Forbidden("This action is not allowed"))
         self._context.counts.of(request.method, NO_ROUTE).add(answer.status, perf_counter() - began)
         await send_answer(send, with_headers(answer, request), "websocket.http" if websocket else "http")
 

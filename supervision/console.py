@@ -16,6 +16,7 @@ from enum import Enum
 from itertools import groupby
 from typing import cast
 
+from ..actors.rules.wording import plain
 from .vocabulary import Level, LogEvent
 
 Facts = Mapping[str, object]
@@ -173,8 +174,5 @@ def _subject(facts: Facts) -> str | None:
 
 
 def _value(name: str, value: object) -> str:
-    if isinstance(value, list | tuple):
-        # isinstance does not tell the types of its contents.
-        value = ("→" if name == "causes" else ", ").join(map(str, cast("list[object]", value)))
-    text = escaped(str(value))
+    text = escaped(plain(value, "→" if name == "causes" else ", "))
     return f'"{text}"' if " " in text else text

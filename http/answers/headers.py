@@ -71,9 +71,9 @@ def request_id(given: str | None, make: Callable[[], str]) -> str:
 
 def varied(answer: Answer, name: str) -> Answer:
     """Return an answer that depends on a header of the request, so that no cache shows it to others."""
-    if any(header == "Vary" for header, _ in answer.headers):
-        return answer
-    return replace(answer, headers=(*answer.headers, ("Vary", name)))
+    named = [value for header, value in answer.headers if header == "Vary"]
+    others = tuple((header, value) for header, value in answer.headers if header != "Vary")
+    return replace(answer, headers=(*others, ("Vary", ", ".join(dict.fromkeys([*named, name])))))
 
 
 def cors_methods(path: str) -> str | None:

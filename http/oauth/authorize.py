@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 
-from ...storage import oauth, users
+from ...storage import oauth
 from ...storage.oauth import Application, Grant
 from ...storage.secrets import hash_of
 from ...storage.users import User
@@ -25,9 +25,9 @@ from ..intake.request import Request
 from ..pages.templates import page
 from ..router import api
 from . import sessions
+from .page_frames import bare_frame
 from .redirects import OUT_OF_BAND, complaint, form_target, is_registered, with_query
 from .sign_in import OUTDATED, SignInForm, take, waits_for_code
-from .users import barred
 
 CODE_LASTS = timedelta(minutes=10)
 CHALLENGE = re.compile("[A-Za-z0-9_-]{43}")  # base64url of a SHA-256
@@ -81,14 +81,14 @@ async def show(context: HttpContext, request: Request, asked: Asked) -> Answer:
     """Show the sign-in page or the consent page, or return at once to an app that is allowed already."""
     authorization = await _checked(context, asked)
     secret = sessions.secret_of(request)
-    user = await _signed_in(context, secret)
+    user = await sessions.user_of(context, secret)
     if asked.force_login:
-        return _sign_in_page(context, authorization, secret)
+        return _sign_in_page(context, request, authorization, secret)
     if secret is None or user is None:
-        return await _next_page(context, authorization, secret)
+        return await _next_page(context, request, authorization, secret)
     if not asked.ask_consent and await _is_allowed(context, authorization, user):
-        return await _allow(context, authorization, user, secret)
-    return _consent_page(context, authorization, user, secret)
+        return await _allow(context, request, authorization, user, secret)
+    return _consent_page(context, request, authorization, user, secret)
 
 
 @api.post("/oauth/authorize", page=True)
@@ -107,24 +107,26 @@ async def _take(context: HttpContext, request: Request, posted: AuthorizeForm) -
     authorization = await _checked(context, posted)
     secret = sessions.secret_of(request)
     if secret is None or not sessions.is_own_form(secret, posted.form_token):
-        return _sign_in_page(context, authorization, secret, OUTDATED)
+        return _sign_in_page(context, request, authorization, secret, OUTDATED)
     if posted.decision is None:
         return await _sign_in(context, request, authorization, posted, secret)
     if posted.decision == "leave":
         return await _leave(context, posted, secret)
-    user = await _signed_in(context, secret)
+    user = await sessions.user_of(context, secret)
     if user is None:
-        return _sign_in_page(context, authorization, secret, SIGNED_OUT)
-    return await _allow(context, authorization, user, secret) if posted.decision == "allow" else _deny(posted)
+        return _sign_in_page(context, request, authorization, secret, SIGNED_OUT)
+    if posted.decision == "allow":
+        return await _allow(context, request, authorization, user, secret)
+    return _deny(posted)
 
 
 @api.get("/oauth/authorize/native", page=True)
-def show_code(request: Request) -> Answer:
+def show_code(context: HttpContext, request: Request) -> Answer:
     """Show the code of an app without a redirect address. The page's address has it too."""
     code = dict(request.query_texts).get("code")
     if not code:
         raise NotFound("There is no code in this address")
-    return page("code.html", code=code)
+    return page("code.html", bare_frame(context, request), code=code)
 
 
 # The request --------------------------------------------------------------------------------------------------
@@ -167,18 +169,12 @@ async def _is_allowed(context: HttpContext, authorization: Authorization, user: 
 # Signing in ---------------------------------------------------------------------------------------------------
 
 
-async def _signed_in(context: HttpContext, secret: str | None) -> User | None:
-    account_id = await sessions.account_of(context, secret)
-    user = None if account_id is None else await context.database.read(users.find_user, account_id)
-    return None if user is None or barred(user) else user
-
-
 async def _sign_in(
     context: HttpContext, request: Request, authorization: Authorization, posted: AuthorizeForm, secret: str
 ) -> Answer:
     step = await take(context, request, posted, secret)
     if step.secret is None:
-        return await _next_page(context, authorization, secret, step.problem, (posted.username or "").strip())
+        return await _next_page(context, request, authorization, secret, step.problem, (posted.username or "").strip())
     return redirect(_here(posted), sessions.cookie(context, step.secret))
 
 
@@ -197,11 +193,16 @@ def _here(posted: AuthorizeForm) -> str:
 
 
 async def _next_page(
-    context: HttpContext, authorization: Authorization, secret: str | None, problem: str | None = None, login: str = ""
+    context: HttpContext,
+    request: Request,
+    authorization: Authorization,
+    secret: str | None,
+    problem: str | None = None,
+    login: str = "",
 ) -> Answer:
     """Return the page of the next step: the password, or a code after it."""
     template = "sign_in_code.html" if await waits_for_code(context, secret) else "sign_in.html"
-    return _sign_in_page(context, authorization, secret, problem, login, template)
+    return _sign_in_page(context, request, authorization, secret, problem, login, template)
 
 
 # Answers ------------------------------------------------------------------------------------------------------
@@ -209,6 +210,7 @@ async def _next_page(
 
 def _sign_in_page(
     context: HttpContext,
+    request: Request,
     authorization: Authorization,
     secret: str | None,
     problem: str | None = None,
@@ -217,35 +219,39 @@ def _sign_in_page(
 ) -> Answer:
     asked = authorization.asked
     fresh = secret or context.secret()
-    hidden = [*asked.carried(), ("form_token", sessions.form_token(fresh))]
+    hidden = list(asked.carried())
     if asked.force_login:
         hidden.append(("force_login", "true"))
     made = page(
         template,
+        bare_frame(context, request),
         action="/oauth/authorize",
         form_targets=form_target(asked.redirect_uri),
-        server=context.settings.title,
         application=authorization.application.name,
         sign_ups=context.sign_ups.rule != "closed",
         problem=problem,
         login=login,
         hidden=hidden,
+        form_token=sessions.form_token(fresh),
     )
     return made if secret else sessions.with_cookie(context, made, fresh)
 
 
-def _consent_page(context: HttpContext, authorization: Authorization, user: User, secret: str) -> Answer:
+def _consent_page(
+    context: HttpContext, request: Request, authorization: Authorization, user: User, secret: str
+) -> Answer:
     application = authorization.application
     return page(
         "consent.html",
+        bare_frame(context, request),
         form_targets=form_target(authorization.asked.redirect_uri),
-        server=context.settings.title,
         application=application.name,
         website=application.website,
         username=user.username,
         scopes=[_row(name) for name in authorization.scopes],
         far_reaching=not scopes.FAR_REACHING.isdisjoint(authorization.scopes),
-        hidden=[*authorization.asked.carried(), ("form_token", sessions.form_token(secret))],
+        hidden=list(authorization.asked.carried()),
+        form_token=sessions.form_token(secret),
     )
 
 
@@ -259,7 +265,9 @@ def _row(scope: str) -> dict[str, object]:
     }
 
 
-async def _allow(context: HttpContext, authorization: Authorization, user: User, secret: str) -> Answer:
+async def _allow(
+    context: HttpContext, request: Request, authorization: Authorization, user: User, secret: str
+) -> Answer:
     asked, code, now = authorization.asked, context.secret(), context.clock.now()
     grant = Grant(
         hash_of(code),
@@ -272,7 +280,7 @@ async def _allow(context: HttpContext, authorization: Authorization, user: User,
         now + CODE_LASTS,
     )
     if not await context.database.transact(oauth.insert_grant, grant, hash_of(secret)):
-        return _sign_in_page(context, authorization, secret, SIGNED_OUT)
+        return _sign_in_page(context, request, authorization, secret, SIGNED_OUT)
     if asked.redirect_uri == OUT_OF_BAND:
         return redirect(with_query("/oauth/authorize/native", code=code, state=asked.state))
     return redirect(with_query(asked.redirect_uri, code=code, state=asked.state))

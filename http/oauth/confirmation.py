@@ -22,9 +22,9 @@ from ..answers.answer import Answer, redirect
 from ..intake.input import Input
 from ..intake.parameters import MaybeText, Text
 from ..intake.request import Request
-from ..pages.templates import page
 from ..router import api
 from . import sessions
+from .page_frames import form_page, framed_page
 from .redirects import OUT_OF_BAND, complaint
 
 OUTDATED = "This page was open for too long. Please send it again."
@@ -44,13 +44,14 @@ async def confirm(context: HttpContext, request: Request, link: ConfirmationLink
     """Confirm the address, and go back to the app that the user came from."""
     user, now = await _confirmed(context, request, hash_of(link.confirmation_token))
     if user is None:
-        return page("unconfirmed.html", status=404)
+        return await framed_page(context, request, "unconfirmed.html", status=404)
     application, target = await _origin(context, user)
     if now and target is not None:
         return redirect(target)
-    return page(
+    return await framed_page(
+        context,
+        request,
         "confirmed.html",
-        server=context.settings.title,
         username=user.username,
         now=now,
         pending=user.approved_at is None,
@@ -60,16 +61,16 @@ async def confirm(context: HttpContext, request: Request, link: ConfirmationLink
 
 
 @api.get("/auth/confirmation/new", page=True)
-def show_form(context: HttpContext, request: Request) -> Answer:
+async def show_form(context: HttpContext, request: Request) -> Answer:
     """Show the form that asks for another mail."""
-    return _form(context, request)
+    return await _form(context, request)
 
 
 @api.post("/auth/confirmation/new", page=True, rates=(rates.CONFIRMATIONS,))
 async def resend(context: HttpContext, request: Request, wanted: ResendForm) -> Answer:
     """Send another mail if a user with this address waits for one. The answer does not show whether."""
     if not sessions.is_own_form(sessions.secret_of(request), wanted.form_token):
-        return _form(context, request, OUTDATED, wanted.email)
+        return await _form(context, request, OUTDATED, wanted.email)
     email = wanted.email.strip()
     if is_mailbox(email):
         count_mail(context, email)
@@ -80,9 +81,9 @@ async def resend(context: HttpContext, request: Request, wanted: ResendForm) -> 
 
 
 @api.get("/auth/confirmation/sent", page=True)
-def show_sent(context: HttpContext) -> Answer:
+async def show_sent(context: HttpContext, request: Request) -> Answer:
     """Show that a mail was sent."""
-    return page("sent.html", approval=context.sign_ups.rule == "approval")
+    return await framed_page(context, request, "sent.html", approval=context.sign_ups.rule == "approval")
 
 
 async def _confirmed(context: HttpContext, request: Request, token_hash: bytes) -> tuple[User | None, bool]:
@@ -112,8 +113,5 @@ async def _origin(context: HttpContext, user: User) -> tuple[Application | None,
     return application, None if first == OUT_OF_BAND or complaint(first) else first
 
 
-def _form(context: HttpContext, request: Request, problem: str | None = None, email: str = "") -> Answer:
-    secret = sessions.secret_of(request)
-    fresh = secret or context.secret()
-    made = page("resend.html", problem=problem, email=email, form_token=sessions.form_token(fresh))
-    return made if secret else sessions.with_cookie(context, made, fresh)
+async def _form(context: HttpContext, request: Request, problem: str | None = None, email: str = "") -> Answer:
+    return await form_page(context, request, "resend.html", problem=problem, email=email)

@@ -6,13 +6,14 @@ import hashlib
 from dataclasses import replace
 from datetime import timedelta
 
-from ...storage import sessions
+from ...storage import sessions, users
 from ...storage.secrets import equal_secrets, hash_of
 from ...storage.users import User
 from ..access.authentication import note_visit
 from ..access.context import HttpContext
 from ..answers.answer import Answer, Headers
 from ..intake.request import Request
+from .users import barred
 
 COOKIE = "troupe_session"
 LASTS = timedelta(days=14)
@@ -39,11 +40,13 @@ def with_cookie(context: HttpContext, answer: Answer, secret: str) -> Answer:
     return replace(answer, headers=(*answer.headers, *cookie(context, secret)))
 
 
-async def account_of(context: HttpContext, secret: str | None) -> int | None:
-    """Return the account that is signed in with this session."""
+async def user_of(context: HttpContext, secret: str | None) -> User | None:
+    """Return the user who is signed in with this session and may be."""
     if secret is None:
         return None
-    return await context.database.read(sessions.find, hash_of(secret), context.clock.now())
+    account_id = await context.database.read(sessions.find, hash_of(secret), context.clock.now())
+    user = None if account_id is None else await context.database.read(users.find_user, account_id)
+    return None if user is None or barred(user) else user
 
 
 async def sign_in(context: HttpContext, request: Request, user: User, old: str | None) -> str | None:

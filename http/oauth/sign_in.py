@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import AfterValidator
 
 from ...storage import two_factor, users
 from ...storage.secrets import hash_of
@@ -19,11 +19,11 @@ from ..access.context import HttpContext
 from ..answers.answer import Answer, redirect
 from ..answers.errors import Forbidden
 from ..intake.input import Input
-from ..intake.parameters import Flag, MaybeText
+from ..intake.parameters import Flag, MaybeText, Text
 from ..intake.request import Request
-from ..pages.templates import page
 from ..router import api
 from . import sessions
+from .page_frames import OWN_PAGE, form_page
 from .redirects import with_query
 from .second_factor import WRONG_CODE, is_code
 from .users import barred, user_with
@@ -31,8 +31,6 @@ from .users import barred, user_with
 WRONG = "That name and password do not belong together."
 OUTDATED = "This page was open for too long. Please sign in again."
 HOME = "/settings"
-# The pages that a sign-in may lead to: those of the settings and those for staff, and never another address.
-RETURNS = r"^/(settings(/[a-z_]+(/[a-z0-9_]+(\.csv)?)?)?|admin(/[a-z_]+(/[0-9]+)?)?)$"
 CHALLENGE_LASTS = timedelta(minutes=10)
 
 
@@ -46,8 +44,15 @@ class SignInForm(Input):
     restart: Flag = False
 
 
-class SettingsSignIn(SignInForm):
-    to: Annotated[str, Field(pattern=RETURNS)] = HOME
+def _own_page(to: str) -> str:
+    """Return the address to go back to, of a page of this server. Raises ValueError for others."""
+    if OWN_PAGE.fullmatch(to) is None:
+        raise ValueError("is not a page of this server")
+    return to
+
+
+class PageSignIn(SignInForm):
+    to: Annotated[Text, AfterValidator(_own_page)] = HOME
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,14 +135,14 @@ async def waits_for_code(context: HttpContext, secret: str | None) -> bool:
 
 
 @api.get("/auth/sign_in", page=True)
-async def show(context: HttpContext, request: Request, asked: SettingsSignIn) -> Answer:
-    """Show the sign-in page of the settings."""
+async def show(context: HttpContext, request: Request, asked: PageSignIn) -> Answer:
+    """Show the sign-in page, which leads back to the page `to`."""
     return await _page(context, request, asked)
 
 
 @api.post("/auth/sign_in", page=True)
-async def act(context: HttpContext, request: Request, posted: SettingsSignIn) -> Answer:
-    """Sign in to the settings."""
+async def act(context: HttpContext, request: Request, posted: PageSignIn) -> Answer:
+    """Sign in, and go back."""
     secret = sessions.secret_of(request)
     if secret is None or not sessions.is_own_form(secret, posted.form_token):
         return await _page(context, request, posted, OUTDATED)
@@ -148,17 +153,16 @@ async def act(context: HttpContext, request: Request, posted: SettingsSignIn) ->
     return redirect(target, sessions.cookie(context, step.secret))
 
 
-async def _page(context: HttpContext, request: Request, asked: SettingsSignIn, problem: str | None = None) -> Answer:
-    secret = sessions.secret_of(request)
-    fresh = secret or context.secret()
-    made = page(
-        "sign_in_code.html" if await waits_for_code(context, secret) else "sign_in.html",
+async def _page(context: HttpContext, request: Request, asked: PageSignIn, problem: str | None = None) -> Answer:
+    waits = await waits_for_code(context, sessions.secret_of(request))
+    return await form_page(
+        context,
+        request,
+        "sign_in_code.html" if waits else "sign_in.html",
         action="/auth/sign_in",
-        server=context.settings.title,
         application=None,
         sign_ups=context.sign_ups.rule != "closed",
         problem=problem,
         login=(asked.username or "").strip(),
-        hidden=[("form_token", sessions.form_token(fresh)), ("to", asked.to)],
+        hidden=[("to", asked.to)],
     )
-    return made if secret else sessions.with_cookie(context, made, fresh)

@@ -15,9 +15,9 @@ from ..answers.errors import Forbidden
 from ..intake.input import Input
 from ..intake.parameters import MaybeText, Prose, Text
 from ..intake.request import Request
-from ..pages.templates import page
 from ..router import api
 from . import sessions
+from .page_frames import form_page, framed_page
 
 CLOSED = "Sign-ups are closed at the moment."
 OUTDATED = "This page was open for too long. Please send it again."
@@ -56,8 +56,8 @@ async def show(context: HttpContext, request: Request, link: InviteLink) -> Answ
     """Show the empty form, or that sign-up is closed."""
     invite = await valid_invite(context, link.invite)
     if not is_open(context, invite):
-        return page("error.html", title="Sign-ups are closed", text=CLOSED)
-    return _page(context, request, EMPTY, {}, invite)
+        return await framed_page(context, request, "error.html", title="Sign-ups are closed", text=CLOSED)
+    return await _page(context, request, EMPTY, {}, invite)
 
 
 @api.post("/auth/sign_up", page=True, rates=(rates.SIGN_UPS,))
@@ -68,11 +68,11 @@ async def act(context: HttpContext, request: Request, posted: SignUpForm) -> Ans
         raise Forbidden(CLOSED)
     form = posted.form(_language(request))
     if not sessions.is_own_form(sessions.secret_of(request), posted.form_token):
-        return _page(context, request, form, {"form": OUTDATED}, invite)
+        return await _page(context, request, form, {"form": OUTDATED}, invite)
     checked = await check(context, request, form, invite)
     if checked.complaints:
         problems = {one.attribute: _sentence(one.attribute, one.text) for one in checked.complaints}
-        return _page(context, request, form, problems, invite)
+        return await _page(context, request, form, problems, invite)
     limits.count_for_address(context, request, rates.ACCOUNTS)  # as for accounts that apps make
     try:
         await sign_up(context, request, form, checked)
@@ -80,19 +80,18 @@ async def act(context: HttpContext, request: Request, posted: SignUpForm) -> Ans
         if refusal.status == 403:
             raise Forbidden(CLOSED) from None
         named = list(refusal.details or ())
-        return _page(context, request, form, {name: _sentence(name, rules.TAKEN) for name in named}, invite)
+        return await _page(context, request, form, {name: _sentence(name, rules.TAKEN) for name in named}, invite)
     return redirect("/auth/confirmation/sent")
 
 
-def _page(
+async def _page(
     context: HttpContext, request: Request, form: SignUpData, problems: dict[str, str], invite: str | None
 ) -> Answer:
-    secret = sessions.secret_of(request)
-    fresh = secret or context.secret()
-    made = page(
+    return await form_page(
+        context,
+        request,
         "sign_up.html",
         status=422 if problems else 200,
-        server=context.settings.title,
         domain=context.settings.local_domain,
         approval=context.sign_ups.rule == "approval" and invite is None,
         invite=invite,
@@ -100,9 +99,7 @@ def _page(
         form=form,
         problems=problems,
         bounds=BOUNDS,
-        form_token=sessions.form_token(fresh),
     )
-    return made if secret else sessions.with_cookie(context, made, fresh)
 
 
 def _sentence(attribute: str, text: str) -> str:

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from datetime import datetime
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import orjson
 
+from ... import __version__
+from ...actors.rules.wording import plain, things_of
 from ..answers.answer import Answer
 from ..answers.headers import page_policy
+from .times import shown_time
 
 if TYPE_CHECKING:
     import jinja2
 
+    from ...storage.users import User
+
 FOLDER = Path(__file__).parent
 HTML = "text/html; charset=utf-8"
 NOT_HERE = "No page has this address. What was here may be deleted, or may not be public."
+
+SIGN_IN = "/auth/sign_in"
 
 TITLES = {
     400: "That did not work",
@@ -42,11 +51,34 @@ TEXTS = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class PageFrame:
+    """The facts of the header and the footer, and the time at which the page is made."""
+
+    title: str
+    domain: str
+    base_url: str
+    sign_ups: bool
+    now: datetime
+    path: str
+    terms: bool = False
+    links: bool = True
+    sign_in: str = SIGN_IN  # the address of the sign-in that leads back to this page
+    user: User | None = None
+    form_token: str = ""
+    version: str = __version__
+
+    @property
+    def staff(self) -> bool:
+        """True if the user may open pages for staff. An account that has moved may not, whatever its role."""
+        return self.user is not None and self.user.role != "user" and not self.user.inactive
+
+
 @cache
 def _templates() -> jinja2.Environment:
     import jinja2  # late: only pages need it
 
-    return jinja2.Environment(
+    made = jinja2.Environment(
         loader=jinja2.FileSystemLoader(FOLDER),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
@@ -54,16 +86,22 @@ def _templates() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    # Its type, which jinja2 leaves to be inferred, has only what is in it already.
+    functions = cast("dict[str, object]", made.globals)
+    functions |= {"grouped": "{:,}".format, "plain": plain, "shown_time": shown_time, "things_of": things_of}
+    return made
 
 
-def page(template: str, *, status: int = 200, form_targets: str = "", framed: bool = False, **facts: object) -> Answer:
+def page(
+    template: str, frame: PageFrame, *, status: int = 200, form_targets: str = "", framed: bool = False, **facts: object
+) -> Answer:
     """Return a rendered page with its content security policy."""
-    return Answer(rendered(template, **facts), status, page_policy(form_targets, framed=framed), HTML)
+    return Answer(rendered(template, frame=frame, **facts), status, page_policy(form_targets, framed=framed), HTML)
 
 
-def live_page(template: str, *, status: int = 200, **facts: object) -> Answer:
+def live_page(template: str, frame: PageFrame, *, status: int = 200, **facts: object) -> Answer:
     """Return a rendered page that may run the script of this server."""
-    return Answer(rendered(template, **facts), status, page_policy(live=True), HTML)
+    return Answer(rendered(template, frame=frame, **facts), status, page_policy(live=True), HTML)
 
 
 def rendered(template: str, **facts: object) -> bytes:
@@ -71,12 +109,12 @@ def rendered(template: str, **facts: object) -> bytes:
     return _templates().get_template(template).render(style_path=style_path(), path_of=asset_path, **facts).encode()
 
 
-def error_page(answer: Answer) -> Answer:
+def error_page(answer: Answer, frame: PageFrame) -> Answer:
     """Return the page for an API error, with the same status and headers."""
-    text = orjson.loads(answer.body)["error"]
+    text = str(orjson.loads(answer.body)["error"]).removeprefix("Validation failed: ")
     title = TITLES.get(answer.status, "That did not work")
     template = "missing.html" if answer.status in (404, 410) else "error.html"
-    made = page(template, status=answer.status, title=title, text=TEXTS.get(text, text))
+    made = page(template, frame, status=answer.status, title=title, text=TEXTS.get(text, text))
     return Answer(made.body, made.status, (*answer.headers, *made.headers), made.content_type)
 
 

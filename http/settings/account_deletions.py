@@ -8,7 +8,7 @@ from ..access.context import HttpContext
 from ..answers.answer import Answer
 from ..intake.request import Request
 from ..oauth import sessions
-from ..pages.templates import page
+from ..oauth.page_frames import framed_page
 from ..router import api
 from .signed_in import SignedIn, sender_of, signed_in
 from .two_factor import CodeForm, problems_of
@@ -27,7 +27,7 @@ async def delete(context: HttpContext, request: Request, posted: CodeForm) -> An
     if problems := await problems_of(me, posted):
         return await _page(me, problems)
     await me.ask(DeleteAccount())
-    made = page("account_deleted.html", server=context.settings.title, username=me.user.username)
+    made = await framed_page(context, request, "account_deleted.html", username=me.user.username)
     return sessions.with_cookie(context, made, context.secret())
 
 

@@ -22,7 +22,7 @@ from ..intake.input import Input
 from ..intake.parameters import MaybeText, Text
 from ..intake.request import Request
 from ..oauth import sessions
-from ..pages.templates import page
+from ..oauth.page_frames import form_page, framed_page
 from ..router import api
 from .signed_in import OUTDATED, WRONG_PASSWORD, SettingsForm, SignedIn, sender_of, signed_in
 
@@ -67,8 +67,8 @@ async def change(context: HttpContext, request: Request, posted: NewEmailForm) -
 async def show_link(context: HttpContext, request: Request, link: NewEmailLink) -> Answer:
     """Show the button that confirms the new address."""
     if await _owner(context, link) is None:
-        return page("email_link.html", status=404)
-    return _link_page(context, request, link)
+        return await framed_page(context, request, "email_link.html", status=404)
+    return await _link_page(context, request, link)
 
 
 @api.post("/auth/email", page=True, rates=(rates.CONFIRMATIONS,))
@@ -76,13 +76,13 @@ async def confirm(context: HttpContext, request: Request, posted: NewEmailConfir
     """Give the user the new address."""
     account_id = await _owner(context, posted)
     if account_id is None:
-        return page("email_link.html", status=404)
+        return await framed_page(context, request, "email_link.html", status=404)
     if not sessions.is_own_form(sessions.secret_of(request), posted.form_token):
-        return _link_page(context, request, posted, OUTDATED)
+        return await _link_page(context, request, posted, OUTDATED)
     address = Address("account", str(account_id))
     if not await context.runtime.ask(address, ConfirmNewEmail(hash_of(posted.token)), origin=request.origin):
-        return page("email_link.html", status=404)
-    return page("email_changed.html")
+        return await framed_page(context, request, "email_link.html", status=404)
+    return await framed_page(context, request, "email_changed.html")
 
 
 def _page(me: SignedIn, problems: dict[str, str] | None = None, email: str = "") -> Answer:
@@ -94,8 +94,5 @@ async def _owner(context: HttpContext, link: NewEmailLink) -> int | None:
     return await context.database.read(email_changes.find, hash_of(link.token), context.clock.now())
 
 
-def _link_page(context: HttpContext, request: Request, link: NewEmailLink, problem: str | None = None) -> Answer:
-    secret = sessions.secret_of(request)
-    fresh = secret or context.secret()
-    made = page("email_confirm.html", problem=problem, link=link.token, form_token=sessions.form_token(fresh))
-    return made if secret else sessions.with_cookie(context, made, fresh)
+async def _link_page(context: HttpContext, request: Request, link: NewEmailLink, problem: str | None = None) -> Answer:
+    return await form_page(context, request, "email_confirm.html", problem=problem, link=link.token)

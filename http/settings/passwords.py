@@ -21,7 +21,7 @@ from ..intake.parameters import Flag, MaybeText, Text
 from ..intake.request import Request
 from ..oauth import passwords as hashing
 from ..oauth import sessions
-from ..pages.templates import page
+from ..oauth.page_frames import form_page, framed_page
 from ..router import api
 from .signed_in import OUTDATED, WRONG_PASSWORD, SettingsForm, SignedIn, sender_of, signed_in
 
@@ -96,16 +96,16 @@ def _complaint(password: str) -> str | None:
 
 
 @api.get("/auth/password/new", page=True)
-def show_request(context: HttpContext, request: Request) -> Answer:
+async def show_request(context: HttpContext, request: Request) -> Answer:
     """Show the form that asks for a link."""
-    return _request_page(context, request)
+    return await _request_page(context, request)
 
 
 @api.post("/auth/password/new", page=True, rates=(rates.PASSWORD_RESETS,))
 async def send_link(context: HttpContext, request: Request, wanted: ForgottenForm) -> Answer:
     """Send a link to the user with this address, if there is one."""
     if not sessions.is_own_form(sessions.secret_of(request), wanted.form_token):
-        return _request_page(context, request, OUTDATED, wanted.email)
+        return await _request_page(context, request, OUTDATED, wanted.email)
     email = wanted.email.strip()
     if is_mailbox(email):
         count_mail(context, email)
@@ -117,16 +117,13 @@ async def send_link(context: HttpContext, request: Request, wanted: ForgottenFor
 
 
 @api.get("/auth/password/sent", page=True)
-def show_sent() -> Answer:
+async def show_sent(context: HttpContext, request: Request) -> Answer:
     """Show that a mail was sent if the address belongs to an account."""
-    return page("password_sent.html")
+    return await framed_page(context, request, "password_sent.html")
 
 
-def _request_page(context: HttpContext, request: Request, problem: str | None = None, email: str = "") -> Answer:
-    secret = sessions.secret_of(request)
-    fresh = secret or context.secret()
-    made = page("password_forgotten.html", problem=problem, email=email, form_token=sessions.form_token(fresh))
-    return made if secret else sessions.with_cookie(context, made, fresh)
+async def _request_page(context: HttpContext, request: Request, problem: str | None = None, email: str = "") -> Answer:
+    return await form_page(context, request, "password_forgotten.html", problem=problem, email=email)
 
 
 # The link -------------------------------------------------------------------------------------------------------------
@@ -136,8 +133,8 @@ def _request_page(context: HttpContext, request: Request, problem: str | None = 
 async def show_reset(context: HttpContext, request: Request, link: ResetLink) -> Answer:
     """Show the form that sets a new password. Opening it does not use the link up."""
     if await _owner(context, link) is None:
-        return page("password_link.html", status=404)
-    return _reset_page(context, request, link)
+        return await framed_page(context, request, "password_link.html", status=404)
+    return await _reset_page(context, request, link)
 
 
 @api.post("/auth/password/edit", page=True, rates=(rates.PASSWORD_RESETS,))
@@ -145,17 +142,17 @@ async def reset(context: HttpContext, request: Request, posted: ResetForm) -> An
     """Set the new password. The user then signs in with it, and with a code where two-factor is on."""
     account_id = await _owner(context, posted)
     if account_id is None:
-        return page("password_link.html", status=404)
+        return await framed_page(context, request, "password_link.html", status=404)
     if not sessions.is_own_form(sessions.secret_of(request), posted.form_token):
-        return _reset_page(context, request, posted, OUTDATED)
+        return await _reset_page(context, request, posted, OUTDATED)
     if problem := _complaint(posted.new_password):
-        return _reset_page(context, request, posted, problem)
+        return await _reset_page(context, request, posted, problem)
     new = await hashing.hashed(posted.new_password, context.passwords)
     command = ResetPassword(hash_of(posted.reset_password_token), new)
     address = Address("account", str(account_id))
     if not await context.runtime.ask(address, command, origin=request.origin):
-        return page("password_link.html", status=404)
-    return page("password_set.html")
+        return await framed_page(context, request, "password_link.html", status=404)
+    return await framed_page(context, request, "password_set.html")
 
 
 async def _owner(context: HttpContext, link: ResetLink) -> int | None:
@@ -164,15 +161,13 @@ async def _owner(context: HttpContext, link: ResetLink) -> int | None:
     )  # fmt: skip
 
 
-def _reset_page(context: HttpContext, request: Request, link: ResetLink, problem: str | None = None) -> Answer:
-    secret = sessions.secret_of(request)
-    fresh = secret or context.secret()
-    made = page(
+async def _reset_page(context: HttpContext, request: Request, link: ResetLink, problem: str | None = None) -> Answer:
+    return await form_page(
+        context,
+        request,
         "password_reset.html",
         status=422 if problem else 200,
         bounds=BOUNDS,
         problem=problem,
         link=link.reset_password_token,
-        form_token=sessions.form_token(fresh),
     )
-    return made if secret else sessions.with_cookie(context, made, fresh)

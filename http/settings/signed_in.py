@@ -5,12 +5,10 @@ The pages for staff (`staff/member.py`) begin with the same.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from ...actors.kernel import Address, Message
-from ...storage import users
 from ...storage.users import User
 from ..access.context import HttpContext
 from ..answers.answer import Answer
@@ -19,10 +17,9 @@ from ..intake.input import Input
 from ..intake.parameters import MaybeText, Text
 from ..intake.request import Request
 from ..oauth import sessions
-from ..oauth.redirects import with_query
-from ..oauth.sign_in import RETURNS
-from ..oauth.users import barred, user_with
-from ..pages.templates import page
+from ..oauth.page_frames import frame_for, sign_in_from
+from ..oauth.users import user_with
+from ..pages.templates import PageFrame, page
 
 OUTDATED = "This page was open for too long. Please go back, reload it and send it again."
 WRONG_PASSWORD = "This is not your password."  # noqa: S105  # a sentence
@@ -36,8 +33,7 @@ class SignInNeeded(HttpError):
     status = 302
 
     def __init__(self, request: Request) -> None:
-        to = request.path if request.method == "GET" and re.fullmatch(RETURNS, request.path) else None
-        super().__init__("Please sign in.", headers=(("Location", with_query("/auth/sign_in", to=to)),))
+        super().__init__("Please sign in.", headers=(("Location", sign_in_from(request)),))
 
 
 class SettingsForm(Input):
@@ -49,12 +45,13 @@ class SettingsForm(Input):
 
 @dataclass(frozen=True, slots=True)
 class SignedIn:
-    """A user, and the secret of the browser's session."""
+    """A user, the secret of the browser's session, and the frame of the user's pages."""
 
     context: HttpContext
     request: Request
     user: User
     secret: str
+    frame: PageFrame
 
     async def ask(self, message: Message[R]) -> R:
         """Ask the user's account actor."""
@@ -71,10 +68,10 @@ class SignedIn:
         """Return a page of the settings. Its facts are of all types, as `page` takes them."""
         return page(
             template,
+            self.frame,
             status=status,
-            server=self.context.settings.title,
             user=self.user,
-            form_token=sessions.form_token(self.secret),
+            form_token=self.frame.form_token,
             **facts,
         )
 
@@ -82,11 +79,10 @@ class SignedIn:
 async def signed_in(context: HttpContext, request: Request) -> SignedIn:
     """Return the user who is signed in. Raises SignInNeeded."""
     secret = sessions.secret_of(request)
-    account_id = await sessions.account_of(context, secret)
-    user = None if account_id is None else await context.database.read(users.find_user, account_id)
-    if secret is None or user is None or barred(user):
+    user = await sessions.user_of(context, secret)
+    if secret is None or user is None:
         raise SignInNeeded(request)
-    return SignedIn(context, request, user, secret)
+    return SignedIn(context, request, user, secret, await frame_for(context, request, user, secret))
 
 
 async def sender_of(context: HttpContext, request: Request, form: SettingsForm) -> SignedIn:

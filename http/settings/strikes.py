@@ -20,7 +20,7 @@ from ..intake.input import Input
 from ..intake.parameters import MaybeText, Prose, Text
 from ..intake.request import Request
 from ..oauth import sessions
-from ..pages.templates import page
+from ..oauth.page_frames import form_page
 from ..router import api
 from .signed_in import OUTDATED, signed_in
 
@@ -40,7 +40,7 @@ class AppealForm(StrikeLink):
 @api.get(BY_LINK, page=True)
 async def show_linked(context: HttpContext, request: Request, link: StrikeLink) -> Answer:
     """Show the strike that a mail's link is about."""
-    return _page(context, request, await _linked(context, link), link.token)
+    return await _page(context, request, await _linked(context, link), link.token)
 
 
 @api.post(BY_LINK, page=True, rates=(rates.PASSWORD_RESETS,))
@@ -52,7 +52,7 @@ async def appeal_linked(context: HttpContext, request: Request, posted: AppealFo
 @api.get(BY_ID, page=True)
 async def show(context: HttpContext, request: Request, id: int) -> Answer:
     """Show a strike of the user who is signed in."""
-    return _page(context, request, await _own(context, request, id))
+    return await _page(context, request, await _own(context, request, id))
 
 
 @api.post(BY_ID, page=True, rates=(rates.PASSWORD_RESETS,))
@@ -83,22 +83,22 @@ async def _find(context: HttpContext, id: int | None) -> Strike:
 
 async def _appeal(context: HttpContext, request: Request, struck: Strike, posted: AppealForm) -> Answer:
     if not sessions.is_own_form(sessions.secret_of(request), posted.form_token):
-        return _page(context, request, struck, posted.token, OUTDATED, posted.text)
+        return await _page(context, request, struck, posted.token, OUTDATED, posted.text)
     address = account_address(struck.target_account_id)
     try:
         await context.runtime.ask(address, Appeal(struck.id, posted.text), origin=request.origin)
     except Refused as refused:
         problem = refused.text.removeprefix("Validation failed: ")
-        return _page(context, request, struck, posted.token, f"{problem}.", posted.text)
-    return _page(context, request, await _find(context, struck.id), posted.token)
+        return await _page(context, request, struck, posted.token, f"{problem}.", posted.text)
+    return await _page(context, request, await _find(context, struck.id), posted.token)
 
 
-def _page(
+async def _page(
     context: HttpContext, request: Request, struck: Strike, token: str = "", problem: str | None = None, text: str = ""
 ) -> Answer:
-    secret = sessions.secret_of(request)
-    fresh = secret or context.secret()
-    made = page(
+    return await form_page(
+        context,
+        request,
         "strike.html",
         status=422 if problem else 200,
         strike=struck,
@@ -109,6 +109,4 @@ def _page(
         most=MOST_APPEAL_TEXT,
         problem=problem,
         text=text,
-        form_token=sessions.form_token(fresh),
     )
-    return made if secret else sessions.with_cookie(context, made, fresh)

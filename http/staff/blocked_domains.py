@@ -23,6 +23,7 @@ from ...actors.rules.domains import is_within
 from ...actors.rules.identity import domain_of
 from ...actors.rules.limits import BLOCK_COMMENT_CHARACTERS
 from ...actors.rules.roles import Permission
+from ...actors.rules.wording import number_of
 from ...storage import blocked_domains
 from ..access.context import HttpContext
 from ..access.rows import find_row
@@ -158,7 +159,7 @@ async def import_list(context: HttpContext, request: Request, posted: ListForm) 
         return await _page(me, problem="The list has no domain that is not blocked already.")
     names = [f"{one.domain} ({one.terms.severity})" for one in new[:SHOWN_LINES]]
     more = f" and {len(new) - SHOWN_LINES} more" if len(new) > SHOWN_LINES else ""
-    question = Question(f"Block {len(new)} domains", f"{', '.join(names)}{more}.", "Block them", PATH)
+    question = Question(f"Block {number_of(len(new), 'domains')}", f"{', '.join(names)}{more}.", "Block them", PATH)
     if (asking := await me.confirmed(posted, question, [("csv", text)])) is not None:
         return asking
     problem = await me.attempt(ImposeListedBlocks(me.staff, tuple(new)))

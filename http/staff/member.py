@@ -20,7 +20,6 @@ from ..access.context import HttpContext
 from ..answers.answer import Answer
 from ..answers.errors import HttpError, NotFound
 from ..intake.request import Request
-from ..oauth import sessions
 from ..pages.templates import live_page
 from ..settings.signed_in import SettingsForm, SignedIn, sender_of, signed_in
 from ..settings.two_factor import CodeForm, problems_of
@@ -102,13 +101,13 @@ class StaffMember:
         """Return a page for staff. It says what was wrong with a form (`problem`), or with the server (`trouble`)."""
         return live_page(
             f"staff/{template}",
+            self.signed_in.frame,
             status=422 if problem or facts.get("problems") else 200,
             problem=problem or trouble,
-            server=self.context.settings.title,
             user=self.user,
             sections=sections_for(self.user.role, self.request.path),
             may=self._may,
-            form_token=sessions.form_token(self.signed_in.secret),
+            form_token=self.signed_in.frame.form_token,
             **facts,
         )
 

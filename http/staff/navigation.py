@@ -78,4 +78,6 @@ def sections_for(role: str, path: str) -> dict[str, list[ShownSection]]:
 
 
 def _leads_to(section: str, path: str) -> bool:
+    if path == "/admin/actor":  # its key may be in any script, so the address of an actor is no part of the path
+        return section == "/admin/actors"
     return path == section or (section != "/admin" and path.startswith(f"{section}/"))

@@ -9,6 +9,7 @@ from ...actors import repairs
 from ...actors.kernel import Refused
 from ...actors.masking import masked
 from ...actors.rules.roles import Permission
+from ...actors.rules.wording import number_of
 from ...storage import outbox_upkeep
 from ...storage.outbox_upkeep import ChosenEffects, WaitingEffect
 from ..access.context import HttpContext
@@ -75,7 +76,7 @@ async def retry(context: HttpContext, request: Request, posted: RetryForm) -> An
 async def drop(context: HttpContext, request: Request, posted: DropForm) -> Answer:
     """Give effects up."""
     me = await staff_sender(context, request, posted, PERMISSION)
-    count = f"{len(posted.ids)} effects" if posted.ids else "all effects that failed"
+    count = number_of(len(posted.ids), "effects") if posted.ids else "all effects that failed"
     warning = "What they promise is not done: mails are not sent, other servers are not told, files are not removed."
     repeated = [("ids[]", str(id)) for id in posted.ids]
     if (asking := await me.confirmed(posted, Question(f"Drop {count}", warning, "Drop", PATH), repeated)) is not None:

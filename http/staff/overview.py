@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from ...actors.rules.roles import Permission
+from ...actors.rules.wording import things_of
 from ...storage import attention
 from ..access.context import HttpContext
 from ..access.operations import TreePart
@@ -77,7 +78,11 @@ async def _open_tasks(me: StaffMember) -> list[OpenTask]:
         (waiting.dead_letters, "parked messages", "/admin/dead_letters", Permission.VIEW_DEVOPS),
         (quarantined, "actors in quarantine", "/admin/actors", Permission.VIEW_DEVOPS),
     ]
-    return [OpenTask(_bounded(count), words, path) for count, words, path, needed in known if count and me.may(needed)]
+    return [
+        OpenTask(_bounded(count), things_of(count, words), path)
+        for count, words, path, needed in known
+        if count and me.may(needed)
+    ]
 
 
 def _bounded(count: int) -> str:

@@ -58,6 +58,6 @@ def _shown(part: TreePart) -> ShownPart:
         str(part["name"]),
         str(part.get("state", "running")),
         starts if isinstance(starts, int) else 1,
-        {name: value for name, value in part.items() if name not in TOLD},
+        {name: value for name, value in part.items() if name not in TOLD and value not in ("", [], (), None)},
         [_shown(child) for child in children_of(part)],
     )

@@ -138,5 +138,5 @@ async def _answered(
     try:
         return Handshake(status, await opening)
     except Exception as error:
-        answer = with_headers(answer_to_error(context, request, error, page=False), request)
+        answer = with_headers(answer_to_error(context, request, error), request)
         return Handshake(answer.status, answer)

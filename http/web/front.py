@@ -17,6 +17,7 @@ from ..access.context import HttpContext
 from ..answers.answer import Answer
 from ..answers.errors import NotFound
 from ..intake.request import Request
+from ..pages.times import shown_time
 from ..router import api
 from ..views.accounts import contact_account, is_presentable
 from ..views.statuses import visible_among
@@ -24,7 +25,7 @@ from ..views.titles import SUMMARY_CHARACTERS, shortened
 from .heads import Head, asks_not_to_be_indexed
 from .layout import public_page
 from .paging import ListPosition, neighbours
-from .posts import Byline, byline, posts_in, shown_time
+from .posts import Byline, byline, posts_in
 
 LOCAL = Address("public", "local")
 MONTH = timedelta(days=30)
@@ -84,7 +85,7 @@ async def show_privacy(context: HttpContext, request: Request) -> Answer:
         "document.html",
         head=Head("Privacy", f"{context.settings.base_url}/privacy"),
         text_html=privacy.html,
-        changed=None if privacy.updated_at is None else shown_time(privacy.updated_at),
+        changed=None if privacy.updated_at is None else shown_time(privacy.updated_at, context.clock.now()),
         terms=None,
     )
 

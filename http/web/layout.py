@@ -1,51 +1,41 @@
-"""The common parts of all public pages: the frame around them, and the headers that let browsers keep them.
+"""The frame of public pages, and the headers that let browsers and caches keep them.
 
-The pages show what people see who are not signed in, to all viewers alike. So a cache on the way may store them, if it
-asks before each use: a deleted status must not be shown any more.
+The content is what people see who are not signed in, and equal for all viewers. The header is not: it names the user
+who is signed in. So a cache on the way may store a visitor's page alone, and only for requests with the same cookies
+(`Vary: Cookie`). It asks before each use (`no-cache`): a deleted status must not be shown any more, and "3 minutes ago"
+must be true. The page of a user is `private`: the user's own browser may store it, and asks as well.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from ... import __version__
 from ..access.context import HttpContext
 from ..answers.answer import Answer
 from ..answers.entity_tags import tagged
+from ..answers.headers import varied
 from ..intake.request import Request
+from ..oauth.page_frames import bare_frame, frame_of
 from ..pages.templates import page
 
 ASK_FIRST = ("Cache-Control", "no-cache")
-
-
-@dataclass(frozen=True, slots=True)
-class Site:
-    """The facts about this server that the frame of each page shows."""
-
-    title: str
-    domain: str
-    base_url: str
-    sign_ups: bool
-    terms: bool
-    version: str = __version__
+ASK_FIRST_AND_SHARE_WITH_NO_ONE = ("Cache-Control", "private, no-cache")
 
 
 async def public_page(
     context: HttpContext, request: Request, template: str, *, framed: bool = False, **facts: object
 ) -> Answer:
-    """Return a page, or a 304 if the browser has it already."""
-    made = page(template, status=200, form_targets="", framed=framed, site=await _site(context), **facts)
-    return cacheable(made, request)
+    """Return a page, or a 304 if the browser has it already. One for frames on other sites knows no user."""
+    if framed:
+        return cacheable(
+            page(template, bare_frame(context, request), status=200, form_targets="", framed=True, **facts), request
+        )
+    frame = await frame_of(context, request)
+    made = varied(page(template, frame, status=200, form_targets="", framed=False, **facts), "Cookie")
+    return cacheable(made, request, private=frame.user is not None)
 
 
-def cacheable(answer: Answer, request: Request) -> Answer:
-    """Return an answer that is equal for all viewers with its cache headers, or a 304 if the client has it already."""
-    return tagged(replace(answer, headers=(*answer.headers, ASK_FIRST)), request.header(b"if-none-match"))
-
-
-async def _site(context: HttpContext) -> Site:
-    settings = context.settings
-    terms = (await context.policies.current()).terms
-    return Site(
-        settings.title, settings.local_domain, settings.base_url, context.sign_ups.rule != "closed", terms=bool(terms)
-    )
+def cacheable(answer: Answer, request: Request, *, private: bool = False) -> Answer:
+    """Return an answer with its cache headers, or a 304 if the client has it already. `private`: it is a user's."""
+    caching = ASK_FIRST_AND_SHARE_WITH_NO_ONE if private else ASK_FIRST
+    return tagged(replace(answer, headers=(*answer.headers, caching)), request.header(b"if-none-match"))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from urllib.parse import urlsplit
 
 from ...actors.rules.visibility import ANONYMOUS
@@ -23,21 +23,13 @@ from ..access.context import HttpContext
 from ..entities.account import avatar_url
 from ..entities.media import file_address, media_fields
 from ..entities.poll import poll_fields
+from ..pages.times import ShownTime, shown_time
 from ..views.titles import name_of
 from .emojis import HERE, FindEmoji, html_with_emojis, local_emojis, remote_emojis, text_with_emojis
 
 DEEPEST = 4  # of replies that are shown further and further to the right
 NO_LANGUAGE = ""
 NO_HANDLES: Mapping[int, str] = {}
-
-
-@dataclass(frozen=True, slots=True)
-class ShownTime:
-    """A time for programs and for people."""
-
-    iso: str
-    day: str
-    words: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +117,7 @@ def post_of(
     context: HttpContext, shown: ShownStatus, known: Mapping[int, str] = NO_HANDLES, depth: int = 0
 ) -> PostView:
     """Return a status for a page. `known` has handles by account id: a reply names the account that it answers."""
-    domain = context.settings.local_domain
+    domain, now = context.settings.local_domain, context.clock.now()
     booster = None if shown.boosted is None else byline(context, shown.author)
     original = shown.boosted or shown
     status, quoted = original.status, quoted_in(original)
@@ -140,11 +132,11 @@ def post_of(
         content_html=html_with_emojis(status.content, emojis),
         warning_html=text_with_emojis(status.spoiler_text, emojis),
         language=status.language or NO_LANGUAGE,
-        made=shown_time(status.created_at),
-        edited=None if status.edited_at is None else shown_time(status.edited_at),
+        made=shown_time(status.created_at, now),
+        edited=None if status.edited_at is None else shown_time(status.edited_at, now),
         media=[found for one in status.media if (found := _attachment(one)) is not None],
         sensitive=sensitive,
-        poll=None if status.poll is None else _results(status.poll, context.clock.now(), emojis),
+        poll=None if status.poll is None else _results(status.poll, now, emojis),
         link=_link(status, sensitive=sensitive),
         replies=status.replies_count,
         boosts=status.reblogs_count,
@@ -206,13 +198,6 @@ def path_of(shown: ShownStatus) -> str:
     return f"/@{shown.author.username}/{status.id}" if shown.author.local else status.url or status.uri
 
 
-def shown_time(value: datetime) -> ShownTime:
-    """Return a time in UTC: a page without scripts does not know the reader's time zone."""
-    utc = value.astimezone(UTC)
-    day = f"{utc.day} {utc:%b %Y}"
-    return ShownTime(f"{utc:%Y-%m-%dT%H:%M:%SZ}", day, f"{day}, {utc:%H:%M} UTC")
-
-
 def _without_quote(post: PostView) -> PostView:
     """A quoted status, of which a page shows no quote of its own."""
     return replace(post, quoted=None, hides_quoted=False)
@@ -271,7 +256,7 @@ def _results(poll: Poll, now: datetime, emojis: FindEmoji) -> PollResults:
         PollOption(text_with_emojis(one["title"], emojis), _percent(one["votes_count"], voters))
         for one in fields["options"]
     ]
-    ends = None if poll.expires_at is None else shown_time(poll.expires_at)
+    ends = None if poll.expires_at is None else shown_time(poll.expires_at, now)
     return PollResults(options, voters or 0, ends, fields["expired"])
 
 

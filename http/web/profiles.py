@@ -14,6 +14,7 @@ from ..entities.account import avatar_url, header_url
 from ..federation.actors import actor_document
 from ..intake.negotiation import asks_for_document
 from ..intake.request import Request
+from ..pages.times import shown_time
 from ..router import api
 from ..views.accounts import find_local, is_presentable
 from ..views.profiles import ProfilePart, pinned_of, posts_of
@@ -23,7 +24,7 @@ from .emojis import HERE, FindEmoji, html_with_emojis, text_with_emojis
 from .heads import Head
 from .layout import public_page
 from .paging import ListPosition, neighbours
-from .posts import Byline, byline, emojis_of, posts_in, shown_time
+from .posts import Byline, byline, emojis_of, posts_in
 
 Tab = Literal["posts", "with_replies", "media"]
 
@@ -63,7 +64,7 @@ async def _show(context: HttpContext, request: Request, name: str, position: Lis
         person=byline(context, account),
         note_html=html_with_emojis(account.note, emojis),
         header=None if account.header_file is None else header_url(account, HERE),
-        joined=shown_time(account.created_at),
+        joined=shown_time(account.created_at, context.clock.now()),
         fields=_fields(account, emojis),
         moved=await _moved(context, account),
         tabs=_tabs(account, tab),

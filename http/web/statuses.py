@@ -15,6 +15,7 @@ from ..entities.media import media_fields
 from ..federation.objects import status_document
 from ..intake.negotiation import asks_for_document
 from ..intake.request import Request
+from ..pages.times import shown_time
 from ..router import api
 from ..views.accounts import find_local
 from ..views.statuses import find_visible
@@ -22,7 +23,7 @@ from ..views.threads import thread_around
 from ..views.titles import summary_of, title_of
 from .heads import Head, asks_not_to_be_indexed, embed_address
 from .layout import public_page
-from .posts import handles_in, path_of, post_of, posts_in, replies_in, shown_time
+from .posts import handles_in, path_of, post_of, posts_in, replies_in
 
 
 @api.get("/@<name>/<id>", page=True, documents="too")
@@ -80,7 +81,7 @@ def _head(context: HttpContext, shown: ShownStatus) -> Head:
         image_description=author.avatar_description if picture is None else picture.description,
         large_image=picture is not None,
         handle=f"@{author.username}@{settings.local_domain}",
-        published=shown_time(status.created_at).iso,
+        published=shown_time(status.created_at, context.clock.now()).iso,
         embed=embed_address(settings.base_url, url),
         noindex=asks_not_to_be_indexed([shown]),
         document=status.uri,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
+from ...actors.rules.wording import number_of
 from ...storage.engine.json_values import JsonObject
 from .acting import WrongValue, on_account
 from .acting import act as act_once
@@ -18,7 +19,6 @@ from .options import (
     ask_first,
     dry_run_option,
     json_option,
-    number_of,
     print_json,
     print_list,
     setting_options,

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ...actors.rules.wording import number_of
 from ...storage.engine.json_values import JsonObject
-from .options import json_option, number_of, print_json, setting_options, settings_from, written_size
+from .options import json_option, print_json, setting_options, settings_from, written_size
 
 if TYPE_CHECKING:
     from ..backups.folder import BackupFolder

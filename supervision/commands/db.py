@@ -8,8 +8,9 @@ from pathlib import Path
 
 import click
 
+from ...actors.rules.wording import number_of
 from .backup import programs_option
-from .options import number_of, read_secret, setting_options, settings_from
+from .options import read_secret, setting_options, settings_from
 
 PATIENCE = "10"  # seconds until psql must be connected
 NOTHING_DONE = "Nothing was changed. Run the same command again."

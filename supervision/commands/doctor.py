@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ...actors.rules.wording import number_of
 from ..console import shows_colours
 from ..sources import SettingsSources
 from .asking import ask
-from .options import CommandRefused, json_option, number_of, print_json, setting_options, sources_from
+from .options import CommandRefused, json_option, print_json, setting_options, sources_from
 from .terminal import columns
 
 if TYPE_CHECKING:

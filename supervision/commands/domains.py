@@ -7,13 +7,13 @@ from typing import Literal, TextIO
 
 import click
 
+from ...actors.rules.wording import number_of
 from ...storage.engine.json_values import JsonObject
 from .acting import act
 from .options import (
     ask_first,
     dry_run_option,
     json_option,
-    number_of,
     print_json,
     print_list,
     setting_options,

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import click
 
+from ...actors.rules.wording import number_of
 from ...storage.engine.json_values import JsonObject
 from ...storage.files import COMMANDS
 from ...storage.media_stores import StoreName
 from ..media_folders import media_folder
 from .acting import NotDone, act
-from .options import dry_run_option, json_option, number_of, print_json, setting_options, settings_from, written_size
+from .options import dry_run_option, json_option, print_json, setting_options, settings_from, written_size
 
 UNITS = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3, "t": 1024**4}
 MOST_DIGITS = 15

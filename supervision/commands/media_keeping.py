@@ -12,6 +12,7 @@ from ...actors.effects.files import RemoveFiles
 from ...actors.effects.registry import Promise
 from ...actors.kernel.ids import Ids
 from ...actors.media import cleaning
+from ...actors.rules.wording import number_of
 from ...actors.staff import Target, act_at_command_line
 from ...storage import accounts, changed_settings, media_budget, media_usage
 from ...storage.engine import notices
@@ -19,7 +20,6 @@ from ...storage.engine.database import Connection
 from ...storage.engine.json_values import JsonObject
 from ...storage.files import Folder
 from .acting import allowed
-from .options import number_of
 from .rows import Transact
 
 ROWS_AT_ONCE = 5000

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
+from ...actors.rules.wording import number_of
 from ...storage.engine.json_values import JsonObject
 from ..configuration import Settings
 from ..sources import ConfigurationError, SettingsSources, default, meaning, read_sources
@@ -99,13 +99,6 @@ def print_list(found: Sequence[JsonObject], line: Callable[[JsonObject], str], *
 def print_json(found: object) -> None:
     """Print one JSON document."""
     click.echo(json.dumps(found, indent=2, ensure_ascii=False))
-
-
-def number_of(count: int, things: str) -> str:
-    """Return a number of things, whose plural is given: `number_of(1, "copies of files")` is "1 copy of files"."""
-    if count == 1:
-        things = re.sub(r"ies\b|s\b", lambda end: "y" if end[0] == "ies" else "", things, count=1)
-    return f"{count} {things}"
 
 
 def written_size(size: int) -> str:

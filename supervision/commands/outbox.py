@@ -6,13 +6,13 @@ from pathlib import Path
 
 import click
 
+from ...actors.rules.wording import number_of
 from ...storage.engine.json_values import JsonObject
 from .acting import act
 from .options import (
     ask_first,
     dry_run_option,
     json_option,
-    number_of,
     print_json,
     print_list,
     setting_options,

@@ -15,7 +15,7 @@ from types import FrameType
 
 import click
 
-from .options import number_of
+from ...actors.rules.wording import number_of
 
 ENDING = (signal.SIGTERM, signal.SIGHUP)
 

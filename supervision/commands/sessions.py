@@ -6,8 +6,9 @@ from pathlib import Path
 
 import click
 
+from ...actors.rules.wording import number_of
 from .acting import on_account
-from .options import account_argument, ask_first, dry_run_option, number_of, setting_options, yes_option
+from .options import account_argument, ask_first, dry_run_option, setting_options, yes_option
 
 
 @click.group

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import click
 
+from ...actors.rules.wording import number_of
 from .options import (
     CommandRefused,
     ask_first,
     dry_run_option,
     json_option,
-    number_of,
     print_json,
     setting_options,
     settings_from,

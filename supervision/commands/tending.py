@@ -7,11 +7,11 @@ from urllib.parse import urlsplit
 
 import click
 
+from ...actors.rules.wording import number_of
 from .options import (
     ask_first,
     dry_run_option,
     json_option,
-    number_of,
     print_json,
     setting_options,
     settings_from,

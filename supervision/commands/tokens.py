@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from ...actors.rules.wording import number_of
 from ...storage.engine.json_values import JsonObject
 from .acting import WrongValue, on_account
 from .options import (
@@ -14,7 +15,6 @@ from .options import (
     ask_first,
     dry_run_option,
     json_option,
-    number_of,
     print_list,
     setting_options,
     settings_from,

@@ -9,6 +9,7 @@ from typing import cast
 
 import click
 
+from ...actors.rules.wording import plain
 from ...storage.engine.json_values import JsonObject
 from .asking import ask, missing
 from .options import CommandRefused, setting_options, settings_from
@@ -51,7 +52,7 @@ def _facts(node: Mapping[str, object]) -> Iterator[str]:
         if name == "state":
             yield f"{value:<{STATE_WIDTH}}"
         elif name not in ("name", "children") and value != [] and (name, value) != ("starts", 1):
-            yield f"{name}={value}"
+            yield f"{name}={plain(value)}"
 
 
 def _declared() -> JsonObject:

@@ -118,7 +118,7 @@ def report(server: Server) -> str:
 def test_a_report_is_handled_with_the_keyboard(server: Server, chrome: Chrome, owner: str) -> None:
     id = report(server)
     enter(server, chrome, owner)
-    assert "open reports" in text_of(chrome)
+    assert "open report" in text_of(chrome)
     WebDriverWait(chrome, PATIENCE, POLL).until(lambda _: "Live" in text_of(chrome))
     follow(chrome, "Reports")
     follow(chrome, id)

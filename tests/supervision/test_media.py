@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from troupe.actors.rules.wording import number_of
 from troupe.storage.buckets import BucketStore
 from troupe.storage.engine.faults import BucketFailed
 from troupe.storage.media_stores import LocalStore, MediaStore, StoredFile
 from troupe.supervision.commands import media_keeping, media_moving, troupe
-from troupe.supervision.commands.options import number_of
 from troupe.supervision.configuration import Settings
 from troupe.supervision.media_folders import media_store
 

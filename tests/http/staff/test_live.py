@@ -65,7 +65,7 @@ async def test_a_change_is_sent(stage: Stage) -> None:
         lines = answer.aiter_lines()
         assert "Nothing waits for you." in await part(lines)
         await world(stage)
-        assert "<strong>1</strong> open reports" in await part(lines)
+        assert "<strong>1</strong> open report<" in await part(lines)
 
 
 async def test_it_ends_when_the_role_does(stage: Stage) -> None:

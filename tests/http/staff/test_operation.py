@@ -34,8 +34,8 @@ async def test_the_overview_says_what_needs_attention(stage: Stage) -> None:
     await stage.sql("INSERT INTO hosts (host, failures, error, created_at) VALUES ('<far>', 3, 'no <b>', now())")
     text = (await (await member(stage, "owner")).get("/admin")).text
     for words in (
-        "<strong>1</strong> open reports",
-        "<strong>1</strong> parked messages",
+        "<strong>1</strong> open report<",
+        "<strong>1</strong> parked message<",
         "nearly full",
         "&lt;far&gt;",
     ):
@@ -43,8 +43,8 @@ async def test_the_overview_says_what_needs_attention(stage: Stage) -> None:
     assert '<dd class="bad">media</dd>' in text
     assert "<b>" not in text
     moderators = (await (await member(stage, "moderator")).get("/admin")).text
-    assert "open reports" in moderators
-    assert "parked messages" not in moderators
+    assert "open report" in moderators
+    assert "parked message" not in moderators
 
 
 async def test_the_tree_has_every_part(stage: Stage) -> None:

@@ -1,0 +1,42 @@
+"""Values in words, for pages, mails and the command line: numbers of things, and what the server says of itself."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
+from datetime import UTC, datetime
+from typing import cast
+
+PLURAL = re.compile(r"ies\b|s\b")
+
+
+def things_of(count: int, things: str) -> str:
+    """Return the words for a number of things, whose plural is given: `things_of(1, "open reports")` is "open report".
+
+    The first word in the plural becomes the singular, so that "copies of files" becomes "copy of files".
+    """
+    return things if count != 1 else PLURAL.sub(lambda end: "y" if end[0] == "ies" else "", things, count=1)
+
+
+def number_of(count: int, things: str) -> str:
+    """Return a number of things, whose plural is given: `number_of(1, "copies of files")` is "1 copy of files"."""
+    return f"{count} {things_of(count, things)}"
+
+
+def plain(value: object, between: str = ", ") -> str:
+    """Return a value for people, and not as Python writes it. The values of a collection stand `between` each other."""
+    if value is None or value == "":
+        return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, datetime):
+        return f"{value.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+    if isinstance(value, Mapping):
+        # isinstance does not tell the types of what is inside.
+        named = cast("Mapping[object, object]", value)
+        return between.join(f"{plain(name)} {plain(one)}" for name, one in named.items()) or "none"
+    if isinstance(value, list | tuple | AbstractSet):
+        # As above.
+        return between.join(plain(one) for one in cast("list[object]", value)) or "none"
+    return f"{value:.3f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
