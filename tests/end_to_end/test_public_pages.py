@@ -17,9 +17,9 @@ from troupe.storage.engine.embedded import embedded
 from troupe.storage.preview_cards import CardFacts
 
 from .. import plain_http
-from ..http.uploading import animation
-from .browser import DESK, FITS, PATIENCE, PHONE, POLL, Chrome, show, show_as_usual, text_of
-from .server import Person, Server
+from ..http.uploading import animation, film, picture
+from .browser import DESK, FITS, PATIENCE, PHONE, POLL, Chrome, press, show, show_as_usual, sign_in, text_of
+from .server import PASSWORD, Person, Server
 
 LONG = "Pneumonoultramicroscopicsilicovolcanoconiosis" * 8
 ARABIC = "صباح الخير! هذا نص طويل باللغة العربية عن الشاي والقطارات، مع كلمة English في الوسط."
@@ -60,6 +60,8 @@ FAINT = """
     }
     return found;
 """
+# The pages that are refusals, with their statuses.
+REFUSED = {"missing": "404", "terms": "404", "old link": "404", "unconfirmed": "404", "unknown app": "400"}
 BROKEN = "return [...document.images].filter(one => one.complete && !one.naturalWidth).map(one => one.src)"
 
 
@@ -94,7 +96,11 @@ def paths(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         "thread": f"/@{bob.name}/{root['id']}", "poll": f"/@{ada.name}/{poll['id']}",
         "card": f"/@{ada.name}/{linking['id']}",
         "follow from here": f"/authorize_interaction?uri=https://far.example/@{'very_long_name' * 8}",
-        "embedded": f"/@{ada.name}/{pictures['id']}/embed",
+        "embedded": f"/@{ada.name}/{pictures['id']}/embed", "terms": "/terms", "sign in": "/auth/sign_in",
+        "forgotten": "/auth/password/new", "sent": "/auth/password/sent", "old link": "/auth/email?token=x",
+        "new mail": "/auth/confirmation/new", "unconfirmed": "/auth/confirmation?confirmation_token=x",
+        "code": f"/oauth/authorize/native?code={'x' * 43}",
+        "unknown app": "/oauth/authorize?client_id=x&redirect_uri=y",
     }  # fmt: skip
     assert server.troupe("emoji", "remove", "owl", "--yes").returncode == 0
 
@@ -163,6 +169,15 @@ def asked_for(chrome: Chrome) -> list[str]:
         "card",
         "follow from here",
         "embedded",
+        "terms",
+        "sign in",
+        "forgotten",
+        "sent",
+        "old link",
+        "new mail",
+        "unconfirmed",
+        "code",
+        "unknown app",
     ],
 )
 def test_pages_are_whole_in_every_window(server: Server, paths: dict[str, str], chrome: Chrome, name: str) -> None:
@@ -177,8 +192,70 @@ def test_pages_are_whole_in_every_window(server: Server, paths: dict[str, str], 
     show_as_usual(chrome)
     # The console has refusals of the content security policy and failed requests too. A missing page is one.
     said = [entry["message"] for entry in chrome.get_log("browser")]
-    assert [one for one in said if name != "missing" or "404" not in one] == []
+    assert [one for one in said if name not in REFUSED or REFUSED[name] not in one] == []
     assert [url for url in asked_for(chrome) if not url.startswith(f"{server.url}/")] == []
+
+
+# How much of its card's width each medium takes, in percent, and how many rows they make.
+SHARES = """
+    const box = document.querySelector(".whole .media"), media = [...box.querySelectorAll("img, video, audio")];
+    const inner = box.parentElement.clientWidth - 2 * parseFloat(getComputedStyle(box.parentElement).paddingLeft);
+    const boxes = media.map(one => one.getBoundingClientRect());
+    return [boxes.map(one => Math.round(100 * one.width / inner)), new Set(boxes.map(one => Math.round(one.top))).size];
+"""
+
+
+def test_media_fill_their_card(server: Server, chrome: Chrome) -> None:
+    """What stands in a row alone takes all of it."""
+    (ada,) = server.people("ada")
+    wide, tall, tiny = picture(900, 500), picture(300, 700), picture(40, 30)
+    a_film = upload_file(ada, film(sound=True), "a.mp4", "video/mp4")
+    a_sound = upload_file(ada, film(sound=True, pictures=False), "a.ogg", "audio/ogg")
+    for media, shares in (
+        ([wide], [100]), ([tall], [100]), ([tiny], [100]), ([wide, tall], [50, 50]),
+        ([wide, tall, tiny], [50, 50, 100]), ([wide] * 4, [50] * 4), (a_film, [100]), (a_sound, [100]),
+    ):  # fmt: skip
+        ids = [media] if isinstance(media, str) else [upload_file(ada, one, "a.png", "image/png") for one in media]
+        status = write(ada, "media", media_ids=ids)
+        chrome.get(f"{server.url}/@{ada.name}/{status['id']}")
+        for size in (PHONE, DESK):
+            show(chrome, *size)
+            found, rows = chrome.execute_script(SHARES)
+            assert all(abs(share - wanted) <= 1 for share, wanted in zip(found, shares, strict=True)), (shares, found)
+            assert rows == (len(shares) + 1) // 2
+    show_as_usual(chrome)
+
+
+def upload_file(person: Person, data: bytes, name: str, kind: str) -> str:
+    """A medium of this server. Waits until it is made."""
+    files, form = {"file": (name, data, kind)}, {"description": "a test"}
+    made = plain_http.post(f"{person.url}/api/v1/media", files=files, data=form, headers=person.headers, timeout=60)
+    assert made.status_code == 200, made.text
+    return made.json()["id"]
+
+
+def test_a_reader_signs_in_from_a_page_comes_back_to_it_and_signs_out(
+    server: Server, paths: dict[str, str], window: Chrome
+) -> None:
+    (ada,) = server.people("ada")
+    at = server.url + paths["thread"]
+    window.get(at)
+    window.find_element(By.LINK_TEXT, "Sign in").click()
+    sign_in(window, ada.name, PASSWORD)
+    assert window.current_url == at
+    for words, path in ((f"@{ada.name}", f"/@{ada.name}"), ("Settings", "/settings")):
+        window.find_element(By.LINK_TEXT, words).click()
+        assert window.current_url == server.url + path
+    window.find_element(By.CSS_SELECTOR, "header .brand").click()
+    assert window.current_url == f"{server.url}/"
+    for size, scheme in product((PHONE, DESK), ("light", "dark")):
+        show(window, *size, scheme)
+        assert window.execute_script(FITS), (size, scheme)
+        assert window.execute_script(FAINT) == [], (size, scheme)
+    show_as_usual(window)
+    press(window, "Sign out")
+    window.get(at)
+    assert window.find_elements(By.LINK_TEXT, "Sign in")
 
 
 def test_cards_and_emoji_are_seen(server: Server, paths: dict[str, str], chrome: Chrome) -> None:

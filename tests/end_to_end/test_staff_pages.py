@@ -1,12 +1,13 @@
 """A member of staff handles a report in Chromium with the keyboard alone; the pages fit narrow and wide windows."""
 
 import pytest
+from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.wait import WebDriverWait
 
 from .. import plain_http
 from .browser import DESK, FITS, PATIENCE, PHONE, POLL, Chrome, show, sign_in, text_of
-from .server import PASSWORD, Server
+from .server import PASSWORD, Person, Server
 
 PAGES = (
     *("/admin", "/admin/reports", "/admin/accounts", "/admin/appeals", "/admin/acts", "/admin/settings"),
@@ -55,6 +56,25 @@ for (const element of document.querySelectorAll("body *")) {
   }
 }
 return [...new Set(faint)];
+"""
+# The short words in cells of tables that stand in two lines or more.
+BROKEN_WORDS = r"""
+const found = [];
+for (const cell of document.querySelectorAll("td, th")) {
+  const texts = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) {
+    const node = texts.currentNode;
+    for (const word of node.data.matchAll(/(?<!\S)[\p{L}\p{N}_.:]{2,13}(?!\S)/gu)) {
+      const range = document.createRange();
+      range.setStart(node, word.index);
+      range.setEnd(node, word.index + word[0].length);
+      const boxes = [...range.getClientRects()].filter((one) => one.width > 1);
+      const lines = new Set(boxes.map((one) => Math.round(one.top)));
+      if (lines.size > 1) found.push(word[0]);
+    }
+  }
+}
+return found;
 """
 # Says whether the focus is on the element with these words or this name. Once it is, Tab leads no further.
 STAY = """
@@ -158,6 +178,69 @@ def test_every_page_fits_can_be_read_and_asks_for_nothing_from_elsewhere(
     said = [one["message"] for one in chrome.get_log("browser") if one["level"] == "SEVERE"]
     assert said == []
     assert faint == []
+
+
+LONG = "Pneumonoultramicroscopicsilicovolcanoconiosis" * 4
+WIDTHS = (390, 700, 961, 1100, 1153, 1280, 1600)
+
+
+def fill(server: Server, owner: Person) -> list[str]:
+    """Have something in each table. Return the addresses of pages that it adds."""
+    report(server)
+    (eve,) = server.people("keve")
+    for path, form in (
+        ("domain_blocks", {"domain": f"{'very-' * 10}long.example", "severity": "suspend", "public_comment": LONG,
+                           "private_comment": "They send spam to many people every day", "reject_reports": True}),
+        ("domain_allows", {"domain": "good.example"}),
+        ("ip_blocks", {"ip": "2001:db8:1234:5678::/64", "severity": "no_access", "comment": "a bot net"}),
+        ("email_domain_blocks", {"domain": "throwaway.example"}),
+        ("canonical_email_blocks", {"email": "a@throwaway.example"}),
+        (f"accounts/{eve.id}/action", {"type": "silence", "text": f"be kind {LONG}"}),
+    ):  # fmt: skip
+        made = plain_http.post(f"{server.url}/api/v1/admin/{path}", headers=owner.headers, json=form, timeout=30)
+        assert made.status_code == 200, (path, made.text)
+    return [
+        f"/admin/accounts/{eve.id}",
+        f"/admin/actor?address=account/{eve.id}",
+        "/admin/figures",
+        "/admin/log?level=error",
+    ]
+
+
+def test_tables_break_no_short_word_and_fit_at_every_width(server: Server, chrome: Chrome) -> None:
+    (owner,) = server.people("kowner", role="owner")
+    more = fill(server, owner)
+    enter(server, chrome, owner.name)
+    for path in (*PAGES, *more):
+        chrome.get(f"{server.url}{path}")
+        for width in WIDTHS:
+            show(chrome, width, 900)
+            assert chrome.execute_script(BROKEN_WORDS) == [], (path, width)
+            assert chrome.execute_script(FITS), (path, width)
+
+
+def test_the_open_page_is_in_view_on_a_phone_and_a_menu_leads_to_all_others(
+    server: Server, chrome: Chrome, owner: str
+) -> None:
+    enter(server, chrome, owner)
+    show(chrome, *PHONE)
+    chrome.get(f"{server.url}/admin/tags")
+    menu, nav = (chrome.find_element(By.CSS_SELECTOR, one) for one in (".staff-menu summary", ".staff-nav"))
+    assert menu.text.startswith("Hashtags")
+    assert menu.rect["y"] + menu.rect["height"] < PHONE[1] / 3
+    assert not nav.is_displayed()
+    tab_to(chrome, menu.get_property("textContent"))
+    chrome.switch_to.active_element.send_keys(Keys.ENTER)
+    assert nav.is_displayed()
+    assert nav.find_element(By.CSS_SELECTOR, "[aria-current=page]").text == "Hashtags"
+    assert len(nav.find_elements(By.TAG_NAME, "a")) > 20
+    assert chrome.execute_script(FITS)
+    tab_to(chrome, "Dead letters")  # the links follow the menu
+    chrome.switch_to.active_element.send_keys(Keys.ENTER)
+    WebDriverWait(chrome, PATIENCE, POLL).until(lambda _: "/admin/dead_letters" in chrome.current_url)
+    show(chrome, *DESK)
+    assert chrome.find_element(By.CSS_SELECTOR, ".staff-nav").is_displayed()
+    assert not chrome.find_element(By.CSS_SELECTOR, ".staff-menu").is_displayed()
 
 
 def test_a_page_works_without_scripts(server: Server, window: Chrome, owner: str) -> None:

@@ -1,12 +1,14 @@
 """The pages that the API's links lead to, and their feeds: what they show, to whom, and with which headers."""
 
 import re
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 
 from troupe.http.pages.templates import FOLDER
+from troupe.http.pages.times import shown_time
 from troupe.http.web.paging import POSTS
 
 from ..clients import BASE, Person, Stage
@@ -15,6 +17,7 @@ from .policy_files import write_policy
 from .uploading import uploaded
 
 HOSTILE = '"><script>alert(1)</script><img src=x onerror=alert(1)>&amp;'
+NOW = datetime(2026, 11, 27, 14, 5, tzinfo=UTC)
 RSS = {"media": "{http://search.yahoo.com/mrss/}", "atom": "{http://www.w3.org/2005/Atom}"}
 
 
@@ -457,6 +460,37 @@ async def test_other_sites_may_frame_the_embedded_status_alone(stage: Stage, ada
     assert "frame-ancestors *;" in reply.headers["Content-Security-Policy"]
     assert "X-Frame-Options" not in reply.headers
     assert "framed" in Page(reply).text
+
+
+async def test_times_say_how_long_ago_and_have_the_whole_date(stage: Stage, ada: Person) -> None:
+    status = await ada.publish("hello #tea")
+    at = stage.http_context.clock.now() - timedelta(minutes=3, seconds=5)
+    await stage.sql("UPDATE statuses SET created_at = $1", at)
+    stage.http_context.statuses.clear()
+    whole = f"{at.day} {at:%b %Y, %H:%M} UTC"
+    for path in ("/", "/@ada", "/tags/tea"):
+        shown = await page(stage, path)
+        assert "3 minutes ago" in shown.text, path
+        assert shown.all("time", datetime=f"{at:%Y-%m-%dT%H:%M:%SZ}", title=whole), path
+    assert whole in (await page(stage, f"/@ada/{status['id']}")).text
+
+
+@pytest.mark.parametrize(
+    ("age", "written"),
+    [
+        (timedelta(0), "just now"), (timedelta(seconds=59), "just now"), (timedelta(seconds=-59), "just now"),
+        (timedelta(minutes=1), "1 minute ago"), (timedelta(minutes=3, seconds=59), "3 minutes ago"),
+        (timedelta(minutes=59, seconds=59), "59 minutes ago"), (timedelta(hours=1), "1 hour ago"),
+        (timedelta(hours=23, minutes=59), "23 hours ago"), (timedelta(days=1), "1 day ago"),
+        (timedelta(days=6, hours=23), "6 days ago"), (timedelta(days=7), "20 Nov 2026, 14:05"),
+        (timedelta(days=400), "23 Oct 2025, 14:05"), (timedelta(hours=-2), "27 Nov 2026, 16:05"),
+    ],
+)  # fmt: skip
+def test_a_time_says_how_long_ago_it_was(age: timedelta, written: str) -> None:
+    shown = shown_time(NOW - age, NOW)
+    assert shown.ago == written
+    assert shown.full == f"{NOW - age:%-d %b %Y, %H:%M} UTC"
+    assert datetime.fromisoformat(shown.iso) == NOW - age
 
 
 # -- feeds

@@ -1,5 +1,6 @@
 """The settings: signing in and out, sessions, changing a password, and setting a new one by a mail."""
 
+import html
 import re
 from typing import Any
 
@@ -8,7 +9,7 @@ import pytest
 from troupe.http.access.rates import CONFIRMATIONS_OF_USER, FAILED_SIGN_INS
 
 from .. import plain_http
-from ..clients import PASSWORD, Person, Stage
+from ..clients import PASSWORD, Person, Reply, Stage
 from .settling import SIGN_IN, Browser, form_token, is_signed_out, link_in, problems, signed_in
 
 NEW = "a new password"
@@ -23,6 +24,10 @@ async def forget(stage: Stage, email: str = "ada@example.org") -> str:
     """Ask for a link to set a new password, and return it."""
     await Browser(stage).send("/auth/password/new", email=email)
     return link_in((await stage.letterbox.receive())[-1])
+
+
+def sign_in_link(page: Reply) -> str:
+    return html.unescape(re.findall(r'href="(/auth/sign_in[^"]*)"', page.text)[0])
 
 
 class TestSigningIn:
@@ -51,12 +56,44 @@ class TestSigningIn:
             assert (await browser.get(SIGN_IN)).status_code == 200
 
     @pytest.mark.parametrize(
-        "to", ["https://evil.example/", "//evil.example", "/settings/../x", "/settings\n", "/about"]
+        "to",
+        [
+            *("https://evil.example/", "//evil.example", "///evil.example", "/\\evil.example", "\\\\evil.example"),
+            *(
+                "javascript:alert(1)",
+                "evil.example",
+                "/settings\n",
+                "/\t/evil.example",
+                "/ /evil.example",
+                " //evil.example",
+            ),
+            *("/auth/sign_in?to=//evil.example", "/oauth/authorize?client_id=x", "/api/v1/streaming", "/" + "x" * 2001),
+        ],
     )
     async def test_no_other_address_is_returned_to(self, stage: Stage, ada: Person, to: str) -> None:
         answer = await Browser(stage).send(SIGN_IN, username="ada", password=PASSWORD, to=to)
         assert answer.status == 422
         assert "Location" not in answer.headers
+
+    @pytest.mark.parametrize(
+        "path",
+        [
+            "/",
+            "/@ada",
+            "/@ada?max_id=5",
+            "/about",
+            "/tags/%D1%87%D0%B0%D0%B9",
+            "/admin/acts?action=suspend&account=a%26b",
+        ],
+    )
+    async def test_the_sign_in_of_a_page_leads_back_to_it(self, stage: Stage, ada: Person, path: str) -> None:
+        await stage.sql("UPDATE users SET role = 'owner'")
+        browser = Browser(stage)
+        page = await browser.get(path)
+        link = page.headers.get("Location") or sign_in_link(page)
+        to = html.unescape(re.findall(r'name="to" value="([^"]*)"', (await browser.get(link)).text)[0])
+        answer = await browser.send(SIGN_IN, link, username="ada", password=PASSWORD, to=to)
+        assert (answer.status, answer.headers["Location"]) == (302, path)
 
     async def test_the_secret_of_the_browser_changes_with_the_sign_in(self, stage: Stage, ada: Person) -> None:
         """A secret that an attacker has planted opens nothing."""
@@ -128,7 +165,7 @@ class TestSessions:
         assert (await browser.get("/settings")).text.count("signed in <time") == 2
         assert (await browser.send("/settings/sessions", "/settings")).status == 302
         assert is_signed_out(await other.get("/settings"))
-        assert (await browser.get("/settings")).text.count("since 20") == 1
+        assert (await browser.get("/settings")).text.count("signed in <time") == 1
         assert (await bobs.get("/settings")).status == 200
 
     async def test_the_name_of_a_browser_is_shown_as_text(self, stage: Stage, ada: Person) -> None:

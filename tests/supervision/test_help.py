@@ -13,7 +13,6 @@ import pytest
 from click.shell_completion import get_completion_class
 from click.testing import CliRunner
 
-from troupe.actors.rules.wording import number_of
 from troupe.storage.engine.connect import transact_once
 from troupe.storage.engine.database import Connection
 from troupe.supervision.commands import troupe
@@ -54,17 +53,6 @@ def test_every_example_is_a_right_call(example: str, tmp_path: Path, monkeypatch
     command = COMMANDS[name]
     given = words[len(name.split()) :]
     command.make_context(name, given).close()  # raises for what it can't parse
-
-
-@pytest.mark.parametrize(
-    ("count", "things", "written"),
-    [
-        (0, "files", "0 files"), (1, "files", "1 file"), (2, "files", "2 files"), (1, "deliveries", "1 delivery"),
-        (1, "dead letters", "1 dead letter"), (1, "copies of files", "1 copy of files"), (1, "emoji", "1 emoji"),
-    ],
-)  # fmt: skip
-def test_one_thing_is_written_in_the_singular(count: int, things: str, written: str) -> None:
-    assert number_of(count, things) == written
 
 
 def test_the_manual_has_every_command_option_and_setting() -> None:

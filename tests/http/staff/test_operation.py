@@ -1,5 +1,7 @@
 """Pages about the running server: the tree, actors, the log, the outbox and dead letters."""
 
+import html
+import re
 from datetime import UTC, datetime
 
 from troupe.actors.commands.notes import WriteNote
@@ -15,8 +17,9 @@ TREE: TreePart = {
     "name": "troupe",
     "children": [
         {"name": "http", "state": "running", "starts": 1},
-        {"name": "media", "state": "stopped", "starts": 3, "queue": {"<b>": 1}},
-        {"name": "disks", "state": "running", "starts": 1, "data": "1 GiB free of 9 GiB", "low": ["data"]},
+        {"name": "media", "state": "stopped", "starts": 3, "queue": {"<b>": 1, "none waiting": False}},
+        {"name": "homes", "state": "running", "starts": 1, "troubled": [], "last": []},
+        {"name": "disks", "state": "running", "starts": 1, "data": "1 GiB free of 9 GiB", "low": ["data", "media"]},
     ],
 }
 
@@ -45,6 +48,34 @@ async def test_the_overview_says_what_needs_attention(stage: Stage) -> None:
     moderators = (await (await member(stage, "moderator")).get("/admin")).text
     assert "open report" in moderators
     assert "parked message" not in moderators
+
+
+async def test_values_are_in_words_and_not_as_python_writes_them(stage: Stage) -> None:
+    owner, recent = await member(stage, "owner"), supervise(stage)
+    causes, gone = ["PublishStatus#88 at account/1", "FanOut#89 at home/2"], {"actors": 2, "streams": True}
+    recent.add(
+        NOW, "warning", "turn.slow", {"actor": "home/2", "causes": causes, "held": gone, "ids": (), "late": False}
+    )
+    record = plain_text((await owner.get("/admin/log?event=turn.slow")).text)
+    for words in (
+        "causes: PublishStatus#88 at account/1 → FanOut#89 at home/2",
+        "held: actors 2, streams yes",
+        "late: no",
+    ):
+        assert words in record
+    assert "ids:" not in record
+    tree = plain_text((await owner.get("/admin/tree")).text)
+    for words in ("low: data, media", "queue: <b> 1, none waiting no"):
+        assert words in tree
+    assert "troubled" not in tree
+    for text in (record, tree):
+        assert re.findall(r"""\[\]|\['|\["|\{'|\{"|None|True|False""", text) == []
+
+
+def plain_text(page: str) -> str:
+    """What a person reads of the main part."""
+    main = page[page.index("<main") : page.index("</main>")]
+    return html.unescape(" ".join(re.sub("<[^>]*>", " ", main).split())).replace(" : ", ": ")
 
 
 async def test_the_tree_has_every_part(stage: Stage) -> None:
