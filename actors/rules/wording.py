@@ -39,4 +39,4 @@ def plain(value: object, between: str = ", ") -> str:
     if isinstance(value, list | tuple | AbstractSet):
         # As above.
         return between.join(plain(one) for one in cast("list[object]", value)) or "none"
-    return f"{value:.3f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
+    return str(round(value, 3) if isinstance(value, float) else value)
