@@ -10,7 +10,6 @@ Pages of the sign-in for an app, and refusals that must cost little, have a fram
 from __future__ import annotations
 
 import re
-from contextlib import suppress
 from dataclasses import replace
 from urllib.parse import quote
 
@@ -30,9 +29,15 @@ OWN_PAGE = re.compile(r"/(?!/|auth/|oauth/|api/)[A-Za-z0-9\-._~:/?\[\]@!$&'()*+,
 
 
 async def frame_of(context: HttpContext, request: Request) -> PageFrame:
-    """Return the frame of a page, for the user who is signed in or for a visitor."""
+    """Return the frame of a page, for the user who is signed in or for a visitor.
+
+    While the database can't say which of them it is, the frame has no links.
+    """
     secret = sessions.secret_of(request)
-    user = await sessions.user_of(context, secret)
+    try:
+        user = await sessions.user_of(context, secret)
+    except StorageError:
+        return bare_frame(context, request)
     return await frame_for(context, request, user, secret)
 
 
@@ -89,10 +94,9 @@ async def form_page(
 
 
 async def error_page(context: HttpContext, request: Request, answer: Answer) -> Answer:
-    """Return the page for an error of the API. Its header needs the database, which a failure leaves alone."""
+    """Return the page for an error of the API. Refusals that must cost little, and failures, ask no database."""
     frame = bare_frame(context, request)
     if 400 <= answer.status < 500 and answer.status != 429:
-        with suppress(StorageError):
-            # Without the way back to an address where nothing is. So a hidden post looks like one that never was.
-            frame = replace(await frame_of(context, request), sign_in=SIGN_IN)
+        # Without the way back to an address where nothing is. So a hidden post looks like one that never was.
+        frame = replace(await frame_of(context, request), sign_in=SIGN_IN)
     return templates.error_page(answer, frame)

@@ -5,7 +5,10 @@ from typing import Any
 
 import pytest
 
-from ..clients import Person, Reply, Stage
+from troupe.http.access.rates import FAILED_SIGN_INS
+from troupe.storage.engine.database import Unavailable
+
+from ..clients import PASSWORD, Person, Reply, Stage
 from .browsing import Page
 from .registering import OPEN
 from .settling import Browser, signed_in
@@ -133,6 +136,33 @@ async def test_a_frame_on_another_site_knows_no_user(stage: Stage, ada: Person) 
     page = await (await signed_in(stage)).get(f"/@ada/{id}/embed")
     assert page.text == (await stage.anybody().get(f"/@ada/{id}/embed")).text
     assert "<header" not in page.text
+
+
+async def test_without_the_database_a_page_names_the_server_alone(
+    stage: Stage, ada: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    browser = await signed_in(stage)
+
+    async def fail(*_: object) -> None:
+        raise Unavailable("away")
+
+    monkeypatch.setattr(type(stage.http_context.database), "read", fail)
+    for path, status in (("/privacy", 200), ("/nothing/@", 404), ("/settings", 503)):
+        page = await browser.send_as("GET", path, {"Accept": "text/html"})
+        assert (page.status, header_of(page)) == (status, ["Troupe"]), path
+
+
+class TestLimits:
+    @pytest.fixture
+    def options(self) -> dict[str, Any]:
+        return {"rate_limits": True}
+
+    async def test_a_refusal_of_too_many_requests_asks_no_database(self, stage: Stage, ada: Person) -> None:
+        browser = await signed_in(stage)
+        for _ in range(FAILED_SIGN_INS.limit):
+            await browser.send("/settings/password", password="wrong", new_password="a new password")
+        page = await browser.send("/settings/password", password=PASSWORD, new_password="a new password")
+        assert (page.status, header_of(page)) == (429, ["Troupe"])
 
 
 async def test_the_open_page_is_marked_in_the_header(stage: Stage, ada: Person) -> None:
