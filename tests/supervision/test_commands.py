@@ -507,7 +507,11 @@ def test_the_greeting_names_the_file_that_names_the_database(
 TREE: JsonObject = {
     "name": "troupe",
     "strategy": "rest_for_one",
-    "children": [{"name": "storage", "children": []}, {"name": "http"}],
+    "children": [
+        {"name": "storage", "children": []},
+        {"name": "http"},
+        {"name": "homes", "troubled": ["home/1", "home/2"], "queue": {"films": 1}, "full": False, "left": []},
+    ],
 }
 
 
@@ -537,7 +541,12 @@ def _answer_once(listener: socket.socket) -> None:
 def test_the_tree_is_that_of_the_running_server(running: Path) -> None:
     shown = run("tree", "--data", running)
     assert (shown.exit_code, shown.stdout) == (0, "\n".join(drawn(TREE)) + "\n")
-    assert shown.stdout.splitlines() == ["troupe           strategy=rest_for_one", "  storage", "  http"]
+    assert shown.stdout.splitlines() == [
+        "troupe           strategy=rest_for_one",
+        "  storage",
+        "  http",
+        "  homes          troubled=home/1, home/2  queue=films 1  full=no",
+    ]
 
 
 def test_programs_get_the_tree_as_the_server_gave_it(running: Path) -> None:
