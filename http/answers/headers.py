@@ -71,7 +71,7 @@ def request_id(given: str | None, make: Callable[[], str]) -> str:
 
 def varied(answer: Answer, name: str) -> Answer:
     """Return an answer that depends on a header of the request, so that no cache shows it to others."""
-    named = [value for header, value in answer.headers if header == "Vary"]
+    named = [one for header, value in answer.headers if header == "Vary" for one in value.split(", ")]
     others = tuple((header, value) for header, value in answer.headers if header != "Vary")
     return replace(answer, headers=(*others, ("Vary", ", ".join(dict.fromkeys([*named, name])))))
 

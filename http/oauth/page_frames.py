@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from ...storage.engine.database import StorageError
 from ...storage.users import User
@@ -23,6 +23,8 @@ from ..pages.templates import SIGN_IN, PageFrame
 from . import sessions
 from .redirects import with_query
 
+# The parameters without which a page is another one. No others are repeated: they may be tokens.
+KEPT = frozenset({"max_id", "min_id", "uri", "address"})
 # A path of this server with its query, for the redirect after a sign-in. Nothing that begins with two slashes or has a
 # backslash, which browsers take for the address of another site; and none of the pages that sign people in.
 OWN_PAGE = re.compile(r"/(?!/|auth/|oauth/|api/)[A-Za-z0-9\-._~:/?\[\]@!$&'()*+,;=%]{0,2000}")
@@ -68,7 +70,7 @@ def bare_frame(context: HttpContext, request: Request) -> PageFrame:
 
 def sign_in_from(request: Request) -> str:
     """Return the address of the sign-in page, which leads back to the page of a request if it may."""
-    query = request.query_string.decode("ascii", "replace")
+    query = urlencode([(name, text) for name, text in request.query_texts if name in KEPT])
     here = quote(request.path, safe="/@:") + (f"?{query}" if query else "")
     is_page = request.method in ("GET", "HEAD") and OWN_PAGE.fullmatch(here) is not None
     return with_query(SIGN_IN, to=here) if is_page else SIGN_IN

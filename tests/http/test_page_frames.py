@@ -165,6 +165,11 @@ class TestLimits:
         assert (page.status, header_of(page)) == (429, ["Troupe"])
 
 
+async def test_the_way_to_the_sign_in_repeats_no_secret_of_an_address(stage: Stage, ada: Person) -> None:
+    page = await stage.anybody().get("/@ada?max_id=5&access_token=abc&token=def&code=ghi")
+    assert re.findall(r'href="(/auth/sign_in[^"]*)"', page.text) == ["/auth/sign_in?to=%2F%40ada%3Fmax_id%3D5"]
+
+
 async def test_the_open_page_is_marked_in_the_header(stage: Stage, ada: Person) -> None:
     for path, words in (("/about", "About"), ("/auth/sign_in", "Sign in")):
         assert re.findall(r'aria-current="page">([^<]*)<', (await stage.anybody().get(path)).text) == [words]

@@ -83,7 +83,7 @@ class TestSigningIn:
             "/@ada?max_id=5",
             "/about",
             "/tags/%D1%87%D0%B0%D0%B9",
-            "/admin/acts?action=suspend&account=a%26b",
+            "/admin/actor?address=home%2F1",
         ],
     )
     async def test_the_sign_in_of_a_page_leads_back_to_it(self, stage: Stage, ada: Person, path: str) -> None:

@@ -13,12 +13,13 @@ from ..settling import Browser
 from .members import letter, log, member, world
 
 NOW = datetime(2026, 11, 23, 10, 0, tzinfo=UTC)
+NONE: list[str] = []
 TREE: TreePart = {
     "name": "troupe",
     "children": [
         {"name": "http", "state": "running", "starts": 1},
         {"name": "media", "state": "stopped", "starts": 3, "queue": {"<b>": 1, "none waiting": False}},
-        {"name": "homes", "state": "running", "starts": 1, "troubled": [], "last": []},
+        {"name": "homes", "state": "running", "starts": 1, "troubled": NONE},
         {"name": "disks", "state": "running", "starts": 1, "data": "1 GiB free of 9 GiB", "low": ["data", "media"]},
     ],
 }
