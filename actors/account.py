@@ -6,23 +6,18 @@ Memory mirrors rows and changes only after commit. The commands are in `commands
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import dataclass
 from functools import wraps
 from typing import Any
 
-from ..storage import filters, follow_requests, relations, status_flags, users
+from ..storage import follow_requests, status_flags, users
 from ..storage.paging import Page
 from ..storage.status_flags import Flags
-from .broadcast import PollChanged, Related, RelationStamps
+from .broadcast import PollChanged, Related
 from .context import ActorContext
 from .entity import EntityActor
-from .events import FiltersInForce, PerspectiveChanged
 from .facts import (
     ChangedConversationMutes,
-    ChangedDomainBlocks,
-    ChangedFilters,
-    ChangedFollowedTags,
     ChangedRelation,
     ChangedUser,
     DeletedStatus,
@@ -31,10 +26,11 @@ from .facts import (
     MarkedStatus,
     UnmarkedStatus,
 )  # fmt: skip
-from .kernel import Answer, Cell, Refused, Runtime, Subscriber, SystemMessage, turn
+from .kernel import Answer, Cell, Refused, Runtime, SystemMessage, turn
 from .kernel.actor import Turn
 from .rules.filters import NO_FILTERS, Filters
-from .rules.visibility import ANONYMOUS, Following, Muting, Perspective, Relation
+from .rules.visibility import ANONYMOUS, Perspective
+from .viewers import ViewerRules
 
 DISABLED = Refused(403, "Your login is currently disabled")
 MOST_REQUESTS_COUNTED = 40  # by the reference server
@@ -85,13 +81,11 @@ class AccountActor(EntityActor):
     def __init__(self, cell: Cell, runtime: Runtime, context: ActorContext) -> None:
         super().__init__(cell, runtime, context)
         self.id = int(cell.address.key)
-        self.perspective = Perspective(self.id)
-        self.relation_stamps = RelationStamps({})
+        self.rules = ViewerRules(self.id)  # until those of all that concerns the account are read
         self.user: users.User | None = None  # None for accounts of other servers
         # How many accounts ask to follow this one, and after how many acts of staff they were counted.
         self.requests: tuple[int, int] | None = None
         self.flags: dict[int, Flags] = {}  # those that were read last at the end
-        self.filters = NO_FILTERS
         # False if the last post was for followers who asked for every post, or who are on other servers.
         self.posts_alone = True
 
@@ -102,17 +96,7 @@ class AccountActor(EntityActor):
             self.context.own_rows.clear()
             await self.context.outbox.publish_pending(self.address)
         self.user = await database.read(users.find_user, self.id)
-        self.relation_stamps = self.context.broadcast.changes_of(self.id)
-        perspective = perspective_of(self.id, await database.read(relations.relations, self.id))
-        self.perspective = self.context.perspectives.share(perspective)
-        rows = await database.read(filters.of_account, self.id)
-        self.filters = Filters(rows) if rows else NO_FILTERS
-        self.announce_perspective()
-        self.announce_filters()
-
-    def subscribed(self, subscriber: Subscriber) -> None:
-        self.announce_perspective()
-        self.announce_filters()
+        self.rules = await self.context.viewers.read(self.id)
 
     def describe(self) -> str:
         following, flags, filtering = len(self.perspective.following), len(self.flags), len(self.filters.rows)
@@ -135,6 +119,15 @@ class AccountActor(EntityActor):
         return take
 
     @property
+    def perspective(self) -> Perspective:
+        """The relations of the account as of the last fact. Expired mutes are in it until they are noticed."""
+        return self.rules.perspective
+
+    @property
+    def filters(self) -> Filters:
+        return self.rules.filters
+
+    @property
     def is_local(self) -> bool:
         """True if the account has a user here."""
         return self.user is not None
@@ -153,23 +146,6 @@ class AccountActor(EntityActor):
         if (learn := LEARNING.get(type(fact))) is not None and getattr(fact, "account_id", self.id) == self.id:
             learn(self, fact)
 
-    def set_relation(self, other: int, relation: Relation) -> None:
-        """Store how the account stands to `other`, after a commit of either of the two."""
-        changed = self.perspective.after(other, relation)
-        if changed != self.perspective:
-            self.perspective = self.context.perspectives.share(changed)
-            self.announce_perspective()
-
-    def announce_perspective(self) -> None:
-        """Give the new perspective to streams of public statuses, which filter by it."""
-        if self.listened is not None:
-            self.listened.append(PerspectiveChanged(self.perspective))
-
-    def announce_filters(self) -> None:
-        """Streams apply the filters to what they show: give them those that are in force."""
-        if self.listened is not None:
-            self.listened.append(FiltersInForce(self.filters))
-
     def keep_flags(self, id: int, flags: Flags) -> None:
         self.flags.pop(id, None)
         self.flags[id] = flags
@@ -178,13 +154,8 @@ class AccountActor(EntityActor):
 
     def current_perspective(self) -> Perspective:
         """Return the perspective without expired mutes."""
-        now = self.context.clock.now()
-        if any(expired(muting, now) for muting in self.perspective.muting.values()):
-            for other, muting in list(self.perspective.muting.items()):
-                if expired(muting, now):
-                    self.perspective = self.perspective.unmuted(other)
-            self.announce_perspective()
-        return self.perspective
+        self.rules.end_mutes(self.context.clock.now())
+        return self.rules.perspective
 
 
 @turn(AccountActor, PerspectiveOf)
@@ -247,35 +218,6 @@ def part_with(account: AccountActor, flags: Mapping[int, Flags]) -> ViewerPart:
     return ViewerPart(account.id, flags, account.filters, account.current_perspective())
 
 
-def perspective_of(account_id: int, rows: relations.Relations) -> Perspective:
-    """Return the rows as a perspective."""
-    return Perspective(
-        account_id,
-        following={id: Following(*terms) for id, terms in rows.following.items()},
-        requested=rows.requested,
-        blocking=rows.blocking,
-        blocked_by=rows.blocked_by,
-        muting={id: Muting(*terms) for id, terms in rows.muting.items()},
-        domain_blocks=rows.domain_blocks,
-        followed_tags=rows.followed_tags,
-    )
-
-
-def relation_of(relation: relations.PairRelation) -> Relation:
-    """Return the rows between two accounts as a relation."""
-    return Relation(
-        Following(*relation.following) if relation.following else None,
-        relation.requested,
-        relation.blocking,
-        relation.blocked_by,
-        Muting(*relation.muting) if relation.muting else None,
-    )
-
-
-def expired(muting: Muting, now: datetime) -> bool:
-    return muting.expires_at is not None and muting.expires_at <= now
-
-
 # Facts about the account -------------------------------------------------------------------------------------------
 
 
@@ -310,25 +252,6 @@ def _learn_conversation_mutes(account: AccountActor, fact: ChangedConversationMu
     account.flags.clear()
 
 
-def _learn_relation(account: AccountActor, fact: ChangedRelation) -> None:
-    if account.relation_stamps.takes(fact.change):
-        account.set_relation(fact.change.other, fact.change.relation)
-
-
-def _learn_domain_blocks(account: AccountActor, fact: ChangedDomainBlocks) -> None:
-    account.perspective = replace(account.perspective, domain_blocks=fact.domains)
-    account.announce_perspective()
-
-
-def _learn_filters(account: AccountActor, fact: ChangedFilters) -> None:
-    account.filters = Filters(fact.rows)
-    account.feed.append(FiltersInForce(account.filters, changed=True))
-
-
-def _learn_followed_tags(account: AccountActor, fact: ChangedFollowedTags) -> None:
-    account.perspective = replace(account.perspective, followed_tags=fact.tags)
-
-
 # `Any` is the class of the key: the type of a dict cannot say that.
 LEARNING: dict[type, Callable[[AccountActor, Any], None]] = {
     ChangedUser: _learn_user,
@@ -336,8 +259,4 @@ LEARNING: dict[type, Callable[[AccountActor, Any], None]] = {
     UnmarkedStatus: _learn_new_status,
     DeletedStatus: _learn_deletion,
     ChangedConversationMutes: _learn_conversation_mutes,
-    ChangedRelation: _learn_relation,
-    ChangedDomainBlocks: _learn_domain_blocks,
-    ChangedFilters: _learn_filters,
-    ChangedFollowedTags: _learn_followed_tags,
 }

@@ -7,7 +7,7 @@ remember which events they have shown.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ..storage.announcements import ShownAnnouncement
@@ -78,25 +78,6 @@ class Related(SystemMessage[None]):
     relation: Relation
     stamp: int
     drawn: int
-
-
-class RelationStamps:
-    """The newest change of each relation that an actor knows, to ignore messages about older changes.
-
-    Commits can reach the actor in any order, and after a crash the rows it reads are newer than the messages in its
-    mailbox. Only changes that the actor has taken count: a newer one that still waits in its mailbox must not hide an
-    older one, because a request between the two may rely on the older.
-    """
-
-    def __init__(self, stamps: Mapping[int, int]) -> None:
-        self._stamps = dict(stamps)
-
-    def takes(self, message: Related) -> bool:
-        """True, and remembered, if the change is not older than the newest known one of this pair."""
-        if message.stamp < self._stamps.get(message.other, 0):
-            return False
-        self._stamps[message.other] = message.stamp
-        return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +160,6 @@ class Broadcast:
         self._listed = listed
         self._owned = owned
         self._tellings = tellings
-        self._changes: dict[int, dict[int, int]] = {}  # by account and other
         self._reactions: dict[tuple[int, str], int] = {}  # the latest version of each count
         self._edits: dict[int, int] = {}  # the latest of each status
 
@@ -271,23 +251,9 @@ class Broadcast:
 
     def related(self, account_id: int, message: Related, origin: Origin) -> None:
         """Tell an account and its home that its relation to another account changed."""
-        self.note_change(account_id, message.other, message.stamp)
         self._runtime.tell_awake(home_address(account_id), message, origin=origin)
         self._runtime.tell_awake(account_address(account_id), message, origin=origin)
         self._reread_lists(account_id)
-
-    def note_change(self, account_id: int, other: int, stamp: int) -> None:
-        """Remember the newest change of a pair that is committed, for `changes_of`."""
-        changes = self._changes.pop(account_id, {})
-        changes[other] = max(stamp, changes.pop(other, 0))
-        self._changes[account_id] = changes
-        for memory, most in ((changes, PAIRS_REMEMBERED), (self._changes, ACCOUNTS_REMEMBERED)):
-            if len(memory) > most:
-                del memory[next(iter(memory))]
-
-    def changes_of(self, account_id: int) -> RelationStamps:
-        """Return the known changes of an account, for an actor that is about to read the rows, which contain them."""
-        return RelationStamps(self._changes.get(account_id, {}))
 
     def notified(self, told: ShownNotification, origin: Origin) -> None:
         message = Notified(self._tellings.told(NotificationShown(told)))
@@ -395,6 +361,3 @@ PUBLIC_PLACES = (PUBLIC_ALL, PUBLIC_LOCAL, PUBLIC_REMOTE)
 # earlier one comes out of its mailbox. Messages are late by a moment, so the oldest may be forgotten.
 EDITS_REMEMBERED = 10_000
 REACTIONS_REMEMBERED = 10_000
-# Two changes of one pair that could overtake each other are milliseconds apart.
-ACCOUNTS_REMEMBERED = 10_000
-PAIRS_REMEMBERED = 1_000  # of each

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import timedelta
 
 from ..storage.engine.database import Database
@@ -16,11 +16,11 @@ from .facts import Facts
 from .kernel import Clock, Ids
 from .outbox import Outbox
 from .own_rows import OwnRows
-from .perspectives import SharedPerspectives
 from .server_blocks import ServerBlocks
 from .shared_entries import SharedEntries
 from .statuses import AccountCache, StatusCache
 from .tellings import Tellings
+from .viewers import Viewers
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +43,7 @@ class ActorContext:
     owned: Audience[int]
     broadcast: Broadcast
     facts: Facts
+    viewers: Viewers
     outbox: Outbox
     blocks: ServerBlocks
     custom_emojis: CustomEmojiLoader
@@ -53,7 +54,6 @@ class ActorContext:
     local_domain: str
     tally_delay: timedelta  # until other servers are told of votes
     shared_entries: SharedEntries  # of all awake timelines
-    perspectives: SharedPerspectives = field(default_factory=SharedPerspectives)
 
     @property
     def names(self) -> LocalNames:

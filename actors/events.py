@@ -11,8 +11,6 @@ from ..storage.announcements import ShownAnnouncement
 from .conversations import ShownConversation
 from .kernel import Event
 from .notifications import ShownNotification
-from .rules.filters import Filters
-from .rules.visibility import Perspective
 from .statuses import ShownStatus
 
 
@@ -89,24 +87,9 @@ class ReactionCounted(Event):
     count: int
 
 
-@dataclass(frozen=True, slots=True)
-class PerspectiveChanged(Event):
-    """The account sees the world otherwise. Sessions use it to filter what they show; clients do not see it."""
-
-    perspective: Perspective
-
-
-@dataclass(frozen=True, slots=True)
-class FiltersInForce(Event):
-    """The filters that the account has. Sessions apply them, and show their clients that they changed."""
-
-    filters: Filters
-    changed: bool = False
-
-
 EVENTS: tuple[type[Event], ...] = (
     StatusAppeared, StatusAmended, StatusGone, NotificationShown, NotificationsMerged, ConversationShown,
-    FiltersChanged, PerspectiveChanged, FiltersInForce, AnnouncementShown, AnnouncementGone, ReactionCounted,
+    FiltersChanged, AnnouncementShown, AnnouncementGone, ReactionCounted,
 )  # fmt: skip
 
 StreamedEvent = (

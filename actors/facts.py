@@ -26,6 +26,7 @@ from .events import ReactionCounted
 from .kernel import NOWHERE, Address, Ids, Origin, SystemMessage
 from .notifications import show_notifications
 from .statuses import AccountCache, ShownStatus, StatusCache
+from .viewers import Viewers
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,9 +302,6 @@ SUBJECTS: dict[type, Callable[[Any], int]] = {
     ChangedUser: lambda fact: fact.account_id,
     MarkedStatus: lambda fact: fact.account_id,
     ChangedConversationMutes: lambda fact: fact.account_id,
-    ChangedDomainBlocks: lambda fact: fact.account_id,
-    ChangedFilters: lambda fact: fact.account_id,
-    ChangedFollowedTags: lambda fact: fact.account_id,
     DeletedStatus: lambda fact: fact.deleted.status.account_id,
 }
 
@@ -317,12 +315,19 @@ class Facts:
     """Applies facts in this process."""
 
     def __init__(
-        self, database: Database, ids: Ids, accounts: AccountCache, statuses: StatusCache, broadcast: Broadcast
+        self,
+        database: Database,
+        ids: Ids,
+        accounts: AccountCache,
+        statuses: StatusCache,
+        viewers: Viewers,
+        broadcast: Broadcast,
     ) -> None:
         self._database = database
         self._ids = ids
         self._accounts = accounts
         self._statuses = statuses
+        self._viewers = viewers
         self._broadcast = broadcast
         # `Any` is the class of the key, here and below: the type of a dict cannot say that.
         self._observers: dict[type, list[Callable[[Any], None]]] = {}
@@ -338,6 +343,10 @@ class Facts:
             DeletedStatus: self._keep_deleted,
             GoneStatus: self._keep_gone,
             ChangedPairs: self._keep_pairs,
+            ChangedRelation: lambda fact: viewers.relate(fact.account_id, fact.change),
+            ChangedDomainBlocks: lambda fact: viewers.block_domains(fact.account_id, fact.domains),
+            ChangedFollowedTags: lambda fact: viewers.follow_tags(fact.account_id, fact.tags),
+            ChangedFilters: lambda fact: viewers.filter_by(fact.account_id, fact.rows),
             ModeratedAccount: self._keep_moderation,
             ModeratedDomain: self._keep_domain,
         }
@@ -449,6 +458,10 @@ class Facts:
         self._statuses.delete(fact.id)
 
     def _keep_pairs(self, fact: ChangedPairs) -> None:
+        """Messages about these pairs that still wait in mailboxes are older than the rows that are read then."""
+        for one, other, stamp in fact.stamps:
+            self._viewers.note_stamp(one, other, stamp)
+            self._viewers.note_stamp(other, one, stamp)
         for account_id in fact.accounts:
             self._accounts.drop(account_id)
 
@@ -483,11 +496,9 @@ class Facts:
         if fact.remains is not None:
             self._broadcast.gone(fact.id, fact.account_id, fact.remains, origin)
 
-    def _announce_pairs(self, fact: ChangedPairs, origin: Origin) -> None:
-        """Messages about these pairs that still wait in mailboxes are older than the rows that are read then."""
-        for one, other, stamp in fact.stamps:
-            self._broadcast.note_change(one, other, stamp)
-            self._broadcast.note_change(other, one, stamp)
+    async def _announce_pairs(self, fact: ChangedPairs, origin: Origin) -> None:
+        """Read the rows again for streams, and have the actors do so that are awake."""
+        await self._viewers.read_again(fact.accounts)
         for account_id in fact.accounts:
             self._broadcast.reread(account_id)
 

@@ -33,6 +33,8 @@ from ..actors.timelines.home import HomeTimeline
 from ..actors.timelines.list import ListTimeline
 from ..actors.timelines.public import PublicTimeline
 from ..actors.timelines.tag import TagTimeline
+from ..actors.viewers import Viewers
+from ..actors.withdrawals import Withdrawals
 from ..storage.engine.database import Database
 from ..storage.files import Folder
 from .supervisor import Child
@@ -72,19 +74,23 @@ class ActorSystem:
         listed, owned = Audience[int](), Audience[int]()
         tellings = Tellings(ids)
         broadcast = Broadcast(runtime, audience, tagged, listed, owned, tellings)
-        self.facts = Facts(database, ids, self.accounts, self.statuses, broadcast)
+        self.viewers = Viewers(database, ids.next)
+        self.facts = Facts(database, ids, self.accounts, self.statuses, self.viewers, broadcast)
         self.own_rows = OwnRows()
         self.own_rows.observe(self.facts)
+        self.blocks = ServerBlocks(database, limited=limited_federation)
+        self.withdrawals = Withdrawals(self.accounts, self.statuses, self.blocks)
+        self.withdrawals.observe(self.facts)
         self.outbox = Outbox(
             database, runtime, clock, ids, self.accounts, self.statuses, broadcast, self.facts, tellings, record, folder
         )  # fmt: skip
-        self.blocks = ServerBlocks(database, limited=limited_federation)
         self.hosts = KnownHosts(database, clock, record, chance, partial(self.outbox.wake, DELIVERIES))
         self.custom_emojis = CustomEmojiLoader(database, self.facts)
         self.actor_context = ActorContext(
             database, clock, ids, self.accounts, self.statuses, self.own_rows, audience, tagged, listed, owned,
-            broadcast, self.facts, self.outbox, self.blocks, self.custom_emojis, self.hosts, DailyQuotas(), tellings,
-            base_url, local_domain, timedelta(seconds=tally_delay), SharedEntries(timeline_memory),
+            broadcast, self.facts, self.viewers, self.outbox, self.blocks, self.custom_emojis, self.hosts,
+            DailyQuotas(), tellings, base_url, local_domain, timedelta(seconds=tally_delay),
+            SharedEntries(timeline_memory),
         )  # fmt: skip
         add = partial(runtime.add, idle=idle)
         bound = SharedBound(self.actor_context.shared_entries.is_exceeded)

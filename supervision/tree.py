@@ -145,6 +145,7 @@ class Troupe:
             settings=settings, database=self.database, runtime=self.runtime, clock=clock, ids=ids, record=log.record,
             secret=lambda: secrets.token_urlsafe(32), push_key=self._push_key,
             accounts=self.actors.accounts, statuses=self.actors.statuses, facts=self.actors.facts,
+            viewers=self.actors.viewers, withdrawals=self.actors.withdrawals,
             blocks=self.actors.blocks, media=self.media, outgoing=self.outgoing, federation=self.federation,
             reception=Reception(self.actors.actor_context, self.federation.directory),
             mail_servers=MailServerLookup(settings.dns_servers), translator=self.translator,

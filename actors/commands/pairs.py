@@ -14,7 +14,7 @@ from ...storage import relations
 from ...storage.engine.database import Connection
 from ...storage.notifications import Notification
 from ...storage.quotes import EndedQuote
-from ..account import AccountActor, relation_of
+from ..account import AccountActor
 from ..broadcast import Related
 from ..effects.notifications import notifications_added
 from ..effects.registry import Promise
@@ -23,6 +23,7 @@ from ..effects.statuses import counts_changed, quotes_ended
 from ..facts import AddedNotifications, ChangedAccount, ChangedRelation, EndedQuotes
 from ..kernel import Origin
 from ..rules.visibility import Relation
+from ..viewers import relation_of
 
 
 @dataclass(frozen=True, slots=True)

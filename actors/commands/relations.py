@@ -22,7 +22,7 @@ from ...storage import (
 from ...storage.engine.database import Connection
 from ...storage.follows import Change
 from ...storage.notifications import NewNotification
-from ..account import AccountActor, expired, relation_of
+from ..account import AccountActor
 from ..effects.registry import Promise
 from ..effects.reminders import MuteEnded, forget_reminder, reminder
 from ..kernel import Message, Origin, Refused, turn
@@ -38,6 +38,7 @@ from ..sending.relations import (
     send_unblock,
     send_unfollow,
 )
+from ..viewers import expired, relation_of
 from .pairs import PairChanges, promise_changes, publish_changes
 from .undoing import undone
 

@@ -32,17 +32,25 @@ SERVED = Exception("is served")  # a mark, never raised
 
 
 class RenderedOnce:
-    """Base of what is rendered once for all subscribers, because they share one object.
+    """Base of what is checked and rendered once for all subscribers, because they share one object.
 
-    `rendered` is the cache of the renderers. It is no field, so it is neither compared nor written by the codec.
+    `rendered` is the cache of the renderers. `checked` is the event that is shown in its place, or None if it is not
+    shown, with the number of the facts that were known then. Both are no fields: they are neither compared nor written
+    by the codec.
     """
 
-    __slots__ = ("__weakref__", "rendered")  # a weak reference tells whether a feed still holds an event
+    # A weak reference tells whether a feed still holds an event.
+    __slots__ = ("__weakref__", "checked", "rendered")
 
+    checked: tuple[int, Event | None] | None
     rendered: dict[str, bytes]
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "checked", None)
         object.__setattr__(self, "rendered", {})
+
+    def note_check(self, checked: tuple[int, Event | None]) -> None:
+        object.__setattr__(self, "checked", checked)
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,7 +53,7 @@ class Relation:
     muting: Muting | None = None
 
 
-@dataclass(frozen=True, slots=True, weakref_slot=True)
+@dataclass(frozen=True, slots=True)
 class Perspective:
     """Everything that visibility depends on, for one viewer.
 

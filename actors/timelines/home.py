@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ...storage import conversations, lists, notification_policy, notifications, relations, timelines
+from ...storage import conversations, lists, notification_policy, notifications, timelines
 from ...storage.deletions import Remains
 from ...storage.engine.database import Unavailable
 from ...storage.paging import Page
 from ...storage.timeline_entries import TimelineEntry
-from ..account import perspective_of
 from ..broadcast import (
     AnnouncementTakenBack,
     AnnouncementTold,
@@ -19,7 +18,6 @@ from ..broadcast import (
     Notified,
     ReactionTold,
     Related,
-    RelationStamps,
     StatusDeleted,
     conversation_key,
 )
@@ -30,6 +28,7 @@ from ..events import ConversationShown, NotificationShown, NotificationsMerged, 
 from ..kernel import Answer, Cell, Message, Runtime, turn
 from ..notifications import show_notifications
 from ..rules.visibility import Perspective, Relation, belongs_at_home, belongs_by_author, belongs_by_tag, hidden
+from ..viewers import RelationStamps, ViewerRules
 from .missed import Keyed
 from .own_events import own_events
 from .timeline import Timeline
@@ -50,15 +49,16 @@ class HomeTimeline(Timeline):
     def __init__(self, cell: Cell, runtime: Runtime, context: ActorContext) -> None:
         super().__init__(cell, runtime, context)
         self.id = int(cell.address.key)
-        self.perspective = Perspective(self.id)
+        self.rules = ViewerRules(self.id)  # until those of all that concerns the account are read
+        self.perspective = Perspective(self.id)  # which the window and the registrations follow from
         self.relation_stamps = RelationStamps({})
         self.exclusive: set[int] = set()  # members of exclusive lists: the owner reads them there and not here
 
     async def load(self) -> None:
         database = self.context.database
-        self.relation_stamps = self.context.broadcast.changes_of(self.id)
-        perspective = perspective_of(self.id, await database.read(relations.relations, self.id))
-        self.perspective = self.context.perspectives.share(perspective)
+        self.rules = await self.context.viewers.read_relations(self.id)
+        self.perspective = self.rules.perspective
+        self.relation_stamps = self.context.viewers.stamps_of(self.id)
         self.context.audience.join(self.cell, self.authors)
         self.context.tagged.join(self.cell, self.perspective.followed_tags)
         self.exclusive = await database.read(lists.exclusive_members, self.id)
@@ -149,7 +149,7 @@ class HomeTimeline(Timeline):
         before, after = self.perspective.following, changed.following
         self.context.audience.leave(self.cell, [id for id in before if id not in after])
         self.context.audience.join(self.cell, [id for id in after if id not in before])
-        self.perspective = self.context.perspectives.share(changed)
+        self.perspective = self.rules.share(changed)
         # The end of a follow, or of a request, ends its list memberships.
         self.exclusive.intersection_update([*after, *changed.requested])
         self.window.keep(self.admits)

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...storage import lists, relations
+from ...storage import lists
 from ...storage.deletions import Remains
 from ...storage.lists import List as Row
 from ...storage.paging import Page
 from ...storage.timeline_entries import TimelineEntry
-from ..account import perspective_of
 from ..context import ActorContext
 from ..kernel import Answer, Cell, Message, Runtime, turn
 from ..refusals import NOT_FOUND
@@ -54,8 +53,7 @@ class ListTimeline(Timeline):
         self.context.owned.join(self.cell, [owner])
         self.members = await database.read(lists.members, self.id)
         self.context.listed.join(self.cell, self.members)
-        perspective = perspective_of(owner, await database.read(relations.relations, owner))
-        self.perspective = self.context.perspectives.share(perspective)
+        self.perspective = (await self.context.viewers.read_relations(owner)).perspective
         await super().load()
 
     def owned_by(self, account_id: int) -> Row | None:

@@ -37,6 +37,8 @@ from ...actors.suggestions import Suggestions
 from ...actors.translation.port import Translator
 from ...actors.translation.translations import Translations
 from ...actors.trends import Trends
+from ...actors.viewers import Viewers
+from ...actors.withdrawals import Withdrawals
 from ...storage.changed_settings import Registrations
 from ...storage.engine.database import Database
 from ..addresses import Network
@@ -165,6 +167,8 @@ class HttpContext:
     accounts: AccountCache
     statuses: StatusCache
     facts: Facts
+    viewers: Viewers
+    withdrawals: Withdrawals
     blocks: ServerBlocks
     media: MediaProcessor
     outgoing: OutgoingClient

@@ -70,8 +70,8 @@ async def admit(
     finally:
         count_for_account(context, request, token, STREAMS)
     session = StreamSession(
-        context.runtime, token, request.origin, frames, context.settings.stream_queue, context.record,
-        request.address(context.settings.trusted_proxies),
+        context.runtime, context.viewers, context.withdrawals, token, request.origin, frames,
+        context.settings.stream_queue, context.record, request.address(context.settings.trusted_proxies),
     )  # fmt: skip
     context.streams.add(session)
     try:

@@ -16,19 +16,21 @@ from typing import Protocol
 import orjson
 import trio
 
+from ...actors.account import PerspectiveOf
 from ...actors.broadcast import account_address
-from ...actors.events import FiltersChanged, FiltersInForce, PerspectiveChanged, StatusAmended, StatusEvent
+from ...actors.events import ConversationShown, FiltersChanged, NotificationShown, StatusAmended, StatusEvent
 from ...actors.kernel import Address, Event, Feed, Origin, Record, Runtime
 from ...actors.kernel.errors import describe
 from ...actors.kernel.feed import Logged
 from ...actors.kernel.ids import BELOW_MILLISECONDS
 from ...actors.kernel.resumption import ResumptionPoint
-from ...actors.rules.filters import Filters
-from ...actors.rules.visibility import ANONYMOUS, Perspective
-from ...actors.statuses import ShownStatus, entry_of
+from ...actors.rules.visibility import ANONYMOUS, belongs_at_home, belongs_by_author, visible
+from ...actors.statuses import entry_of
 from ...actors.timelines.list import ListOwner
 from ...actors.timelines.missed import Missed, MissedEvents
 from ...actors.timelines.public import viewer_filter
+from ...actors.viewers import ViewerRules, Viewers
+from ...actors.withdrawals import Withdrawals
 from ...storage.oauth import Token
 from ..access.pump import Pump
 from ..access.streams import StreamCounts, StreamEnd, StreamSnapshot
@@ -85,14 +87,16 @@ class StreamSession:
     """The streams of a connection as one queue of frames, for an output, or for a task that takes them."""
 
     __slots__ = (
-        "_answers", "_filters", "_frames", "_held", "_is_in_pump", "_missed", "_news", "_opened_at", "_origin",
-        "_output", "_pump", "_record", "_runtime", "_sender", "_sending", "_subscriptions", "_viewer", "_watch",
-        "address", "blocked_since", "ended", "room", "sifts", "token",
+        "_answers", "_frames", "_held", "_is_in_pump", "_missed", "_news", "_opened_at", "_origin", "_output", "_pump",
+        "_record", "_runtime", "_sender", "_sending", "_subscriptions", "_viewer", "_viewers", "_withdrawals",
+        "address", "blocked_since", "ended", "room", "rules", "sifts", "token",
     )  # fmt: skip
 
     def __init__(
         self,
         runtime: Runtime,
+        viewers: Viewers,
+        withdrawals: Withdrawals,
         token: Token | None,
         origin: Origin,
         frames: Frames,
@@ -103,8 +107,10 @@ class StreamSession:
         self.token = token
         self.address = address  # of the client
         self.sifts = viewer_filter(ANONYMOUS)
-        self._filters: Filters | None = None  # until the account has told which it has
+        self.rules: ViewerRules | None = None  # of the account; None for a visitor
         self._viewer = NO_VIEWER  # with the filters and the perspective of the account
+        self._viewers = viewers
+        self._withdrawals = withdrawals
         self.ended: StreamEnd | None = None
         self._sending: trio.CancelScope | None = None  # of a task that sends; has a deadline once the session has ended
         self._runtime = runtime
@@ -125,7 +131,6 @@ class StreamSession:
         self._pump: Pump | None = None
         self._is_in_pump = False
         self._subscriptions: dict[tuple[str, str], Subscription] = {}
-        self._watch: Watch | None = None
 
     def snapshot(self, now: float) -> StreamSnapshot:
         """Return what operators see of it."""
@@ -149,10 +154,12 @@ class StreamSession:
     # -- streams
 
     async def watch_account(self) -> None:
-        """Follow what the account's blocks, mutes and filters hide, for as long as the connection lasts."""
+        """Show what the account's blocks, mutes and filters leave, for as long as the connection lasts."""
         if self.account_id is not None:
-            self._watch = Watch(self)
-            await self._join(account_address(self.account_id), self._watch)
+            self.rules = self._viewers.watch(self.account_id, self)
+            # Its actor reads the rows when it wakes up.
+            await self._runtime.ask(account_address(self.account_id), PerspectiveOf(), origin=self._origin)
+            self.use_rules(filters_changed=False)
 
     async def subscribe(self, wanted: RequestedStream, since: str = "") -> None:
         """Open a stream, unless it is open already. `since` is the id of the last event that the client was shown.
@@ -188,27 +195,25 @@ class StreamSession:
         """End the session and unsubscribe from every feed: the connection is closed."""
         self._output = None
         self.end(StreamEnd.LOST)
-        if self._watch is not None and self.account_id is not None:
-            self._runtime.unsubscribe(account_address(self.account_id), self._watch)
+        if self.rules is not None:
+            self.rules.stop_watching(self)
         for subscription in self._subscriptions.values():
             if subscription.address is not None:
                 self._runtime.unsubscribe(subscription.address, subscription)
         self._subscriptions.clear()
 
-    def use_filters(self, filters: Filters, *, changed: bool) -> None:
-        """Apply these filters from now on, and tell the client if they changed, also while the account restarted."""
-        known, self._filters = self._filters, filters
-        self._viewer = replace(self._viewer, filters=filters)
-        if changed or (known is not None and known != filters):
+    def use_rules(self, *, filters_changed: bool) -> None:
+        """Show from now on what the rules of the account say. Called when a fact is kept that changes them."""
+        if self.rules is None:
+            return
+        filters, perspective = self.rules.filters, self.rules.perspective
+        self.sifts = viewer_filter(perspective)
+        self._viewer = replace(self._viewer, filters=filters, perspective=perspective)
+        if filters_changed:
             event = FiltersChanged()
             for subscription in self._subscriptions.values():
                 if subscription.admits(event):
                     self.reply(self._frames.frame(event, subscription.label))
-
-    def use_perspective(self, perspective: Perspective) -> None:
-        """Show from now on what the account sees of the world."""
-        self.sifts = viewer_filter(perspective)
-        self._viewer = replace(self._viewer, perspective=perspective)
 
     async def _check_owner(self, wanted: RequestedStream) -> None:
         """Refuse a list of another account, in the same way as a list that does not exist."""
@@ -235,7 +240,7 @@ class StreamSession:
         self._missed[subscription] = deque(subscription.resumed(missed, point))
         self._wake_sender()
 
-    async def _join(self, address: Address, subscriber: Subscription | Watch) -> None:
+    async def _join(self, address: Address, subscriber: Subscription) -> None:
         # Shielded: a subscription whose asker is cancelled would still be carried out, and never be removed.
         with trio.CancelScope(shield=True):
             await self._runtime.subscribe(address, subscriber, origin=self._origin)
@@ -408,11 +413,14 @@ class StreamSession:
         return subscription, events
 
     def _frame_of(self, subscription: Subscription, logged: Logged) -> bytes | None:
-        event = logged.event
-        if subscription.has_shown(logged) or not subscription.admits(event):
+        event = self._withdrawals.current(logged.event)
+        if event is None or subscription.has_shown(logged):
             return None
-        context = subscription.hiding_context(event) if self._filters else None
-        if self._filters and context and self._frames.is_hidden(event, self.account_id, context, self._filters):
+        if not subscription.admits(event, is_newer=event is not logged.event):
+            return None
+        filters = self._viewer.filters
+        context = subscription.hiding_context(event) if filters else None
+        if context and self._frames.is_hidden(event, self.account_id, context, filters):
             return None
         return self._frames.frame(event, subscription.label, self._viewer, subscription.id_of(logged))
 
@@ -486,13 +494,23 @@ class Subscription:
             return logged.id
         return str(replace(point, keys=tuple({**dict.fromkeys(self._untold), **dict.fromkeys(point.keys)})))
 
-    def admits(self, event: Event) -> bool:
-        """True if the stream shows this event to its viewer."""
+    def admits(self, event: Event, *, is_newer: bool = False) -> bool:
+        """True if the stream shows this event to its viewer.
+
+        `is_newer` if its records are newer than those by which its timeline has admitted it.
+        """
         if type(event) not in self._shows:
             return type(event) in ABOUT_STREAM
-        if self._wanted.channel.only_notified and isinstance(event, StatusAmended):
-            return self._session.account_id in event.notified
-        return self._admits(event.status) if isinstance(event, StatusEvent) else True
+        rules = self._session.rules
+        match event:
+            case StatusEvent():
+                return self._admits(event, is_newer=is_newer)
+            case NotificationShown(told):
+                return rules is None or rules.shows_notification(told)
+            case ConversationShown(told):
+                return rules is None or rules.shows_conversation(told)
+            case _:
+                return True
 
     def hiding_context(self, event: Event) -> str | None:
         """Return the context whose filters hide an event; None where only clients hide. Lists count as home."""
@@ -501,46 +519,36 @@ class Subscription:
             return "notifications"
         return None if channel.public or type(event) in CONVERSATIONS else "home"
 
-    def _admits(self, shown: ShownStatus) -> bool:
-        """True if the viewer may see the status and asked for it. All viewers of a public timeline share its feed."""
-        channel = self._wanted.channel
-        if channel.public:
-            if channel.only_media and not shown.status.media_ids:
-                return False
-            if channel.only_local and not shown.status.local:
-                return False
-        # Also in the viewer's own streams: the author may have been blocked after the event was published.
-        sifts = self._session.sifts
-        return sifts is None or sifts(entry_of(shown))
+    def _admits(self, event: StatusEvent, *, is_newer: bool) -> bool:
+        """True if the viewer may see the status and asked for it. All viewers of a public timeline share its feed.
+
+        The author may have been blocked after the event was made, also in the viewer's own streams.
+        """
+        channel, session, shown = self._wanted.channel, self._session, event.status
+        if channel.only_notified and isinstance(event, StatusAmended) and session.account_id not in event.notified:
+            return False
+        if channel.only_media and not shown.status.media_ids:
+            return False
+        if channel.only_local and not shown.status.local:
+            return False
+        sifts, rules = session.sifts, session.rules
+        asks_again = is_newer or (not channel.public and rules is not None and rules.narrowed)
+        if sifts is None and not asks_again:  # nearly always: what comes next costs as much as the rest of it
+            return True
+        entry = entry_of(shown)
+        if sifts is not None and not sifts(entry):
+            return False
+        if not asks_again:
+            return True
+        if channel.public or rules is None:
+            return not entry.silenced
+        if isinstance(event, StatusAmended):  # its author need not be followed: the timeline may hold a boost of it
+            return visible(entry, rules.perspective)
+        belongs = belongs_by_author if channel.parameter == "list" else belongs_at_home
+        return belongs(entry, rules.perspective)
 
 
 @lru_cache(maxsize=LABELS_KEPT)
 def _label(name: tuple[str, ...]) -> bytes:
     """Return the name of a stream as JSON."""
     return exact(orjson.dumps(name))
-
-
-class Watch:
-    """A subscriber of the account's own feed, which has each change of its perspective and of its filters."""
-
-    __slots__ = ("_session",)
-
-    room = 0
-    blocked_since = None
-
-    def __init__(self, session: StreamSession) -> None:
-        self._session = session
-
-    def wake(self, feed: Feed) -> None:
-        while events := feed.read(self, READ_AT_ONCE):
-            for logged in events:
-                match logged.event:
-                    case PerspectiveChanged(perspective):
-                        self._session.use_perspective(perspective)
-                    case FiltersInForce(filters, changed):
-                        self._session.use_filters(filters, changed=changed)
-                    case _:
-                        pass
-
-    def cut(self) -> None:
-        self._session.end(StreamEnd.LOST)

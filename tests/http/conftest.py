@@ -185,7 +185,8 @@ async def stage(
         http_context = HttpContext(
             settings=settings, database=pool, runtime=runtime, clock=clock, ids=ids, record=record,
             secret=_secrets(), push_key=push_key, accounts=acting.accounts,
-            statuses=acting.statuses, facts=acting.facts, blocks=acting.blocks, media=media, outgoing=outgoing,
+            statuses=acting.statuses, facts=acting.facts, viewers=acting.viewers,
+            withdrawals=acting.withdrawals, blocks=acting.blocks, media=media, outgoing=outgoing,
             federation=federation, reception=Reception(acting.actor_context, federation.directory),
             mail_servers=MailServerLookup(settings.dns_servers) if settings.dns_servers else _no_answer,
             translator=translator,

@@ -365,7 +365,10 @@ class Listener(WebSocketFrames):
     async def listen(self, stage: Stage, nursery: trio.Nursery) -> None:
         http_context, secret = stage.http_context, self.viewer.client.token
         token = await http_context.tokens.find(http_context.database, secret) if secret else None
-        session = StreamSession(http_context.runtime, token, Origin("listening"), self, 10_000, http_context.record)
+        session = StreamSession(
+            http_context.runtime, http_context.viewers, http_context.withdrawals, token, Origin("listening"), self,
+            10_000, http_context.record,
+        )  # fmt: skip
         nursery.start_soon(self._hear, session)
         await session.watch_account()
         for name, channel in CHANNELS.items():

@@ -1,6 +1,6 @@
 """Scenarios that are played with the right rules and with broken ones."""
 
-from troupe.actors.account import PerspectiveOf, perspective_of
+from troupe.actors.account import PerspectiveOf
 from troupe.actors.broadcast import home_address, list_address
 from troupe.actors.commands.followed_tags import FollowTag, UnfollowTag
 from troupe.actors.commands.lists import AddToList, ChangeList, CreateList, RemoveFromList
@@ -8,6 +8,7 @@ from troupe.actors.commands.relations import Block, Follow, Mute, Unblock, Unfol
 from troupe.actors.kernel import Refused
 from troupe.actors.timelines.list import ListPage
 from troupe.actors.timelines.timeline import Timeline
+from troupe.actors.viewers import perspective_of
 from troupe.storage import relations
 from troupe.storage.paging import Page
 from troupe.supervision.testing.stage import PAGE, Person, Simulation

@@ -152,7 +152,9 @@ def mutes_are_applied_before_their_commit(patch: Patch) -> None:
 
     def hasty(self: AccountActor, message: Mute) -> Any:
         muting = Muting(message.notifications, None)
-        self.set_relation(message.target_id, replace(self.perspective.relation(message.target_id), muting=muting))
+        before = self.perspective
+        after = before.after(message.target_id, replace(before.relation(message.target_id), muting=muting))
+        self.rules.perspective = after
         return take(self, message)
 
     patch.setitem(AccountActor.turns, Mute, hasty)

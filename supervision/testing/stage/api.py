@@ -84,7 +84,8 @@ class SimulatedApi:
             settings=settings, database=database, runtime=runtime, clock=run.clock,
             ids=actors.actor_context.ids,
             record=record, secret=lambda: f"secret-{next(numbers)}", push_key=PushKey(),
-            accounts=actors.accounts, statuses=actors.statuses, facts=actors.facts, blocks=actors.blocks,
+            accounts=actors.accounts, statuses=actors.statuses, facts=actors.facts, viewers=actors.viewers,
+            withdrawals=actors.withdrawals, blocks=actors.blocks,
             media=MediaProcessor(
                 database, runtime, run.clock, record, actors.outbox, Folder(folder, settings.node),
                 key=lambda: f"{next(numbers)}",
@@ -143,8 +144,9 @@ class SimulatedApi:
         known = await self.http_context.tokens.find(self.http_context.database, token)
         http_context = self.http_context
         session = StreamSession(
-            http_context.runtime, known, Origin("of-a-stream"), self._frames, ROOM, http_context.record
-        )
+            http_context.runtime, http_context.viewers, http_context.withdrawals, known, Origin("of-a-stream"),
+            self._frames, ROOM, http_context.record,
+        )  # fmt: skip
         try:
             await session.watch_account()
             await session.subscribe(by_name(StreamQuery(stream=name, list=parameter)), since)

@@ -7,7 +7,7 @@ from datetime import datetime
 from itertools import count
 from typing import TypeVar
 
-from ....actors.account import PerspectiveOf, relation_of
+from ....actors.account import PerspectiveOf
 from ....actors.broadcast import account_address, home_address
 from ....actors.commands.followed_tags import FollowTag, UnfollowTag
 from ....actors.commands.relations import Block, Follow, Mute, Unblock, Unfollow, Unmute
@@ -16,6 +16,7 @@ from ....actors.kernel import Address, Message, NotAnswered, Origin, Refused
 from ....actors.rules.visibility import Relation
 from ....actors.statuses import may_see
 from ....actors.timelines.home import HomePage
+from ....actors.viewers import relation_of
 from ....http.access.tokens import hash_of
 from ....storage import follows, oauth, relations
 from ....storage.engine.database import Connection, StorageError

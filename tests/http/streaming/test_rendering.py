@@ -9,12 +9,10 @@ import pytest
 from troupe.actors.events import (
     EVENTS,
     FiltersChanged,
-    FiltersInForce,
     NotificationsMerged,
-    PerspectiveChanged,
     StatusGone,
 )
-from troupe.actors.rules.visibility import ANONYMOUS
+from troupe.actors.kernel import Event
 from troupe.http.entities.rendered import Renderings
 from troupe.http.streaming.channels import CHANNELS, NOTIFICATIONS
 from troupe.http.streaming.frames import ABOUT_STREAM, NAMES, Frames, SseFrames, WebSocketFrames
@@ -34,9 +32,8 @@ def sse() -> Frames:
 
 
 def test_the_events_with_a_name_are_those_that_streams_show() -> None:
-    """Of the others, sessions alone learn."""
     shown = NOTIFICATIONS.union(*(channel.shows for channel in CHANNELS.values()))
-    assert shown == NAMES.keys() - ABOUT_STREAM == {*EVENTS} - {PerspectiveChanged, FiltersInForce}
+    assert shown == NAMES.keys() - ABOUT_STREAM == {*EVENTS}
     assert len({*NAMES.values()}) == len(NAMES)
 
 
@@ -65,5 +62,5 @@ def test_an_event_is_framed_once_for_each_stream(websocket: Frames, sse: Frames)
 
 
 def test_what_clients_do_not_see_has_no_frame(sse: Frames) -> None:
-    with pytest.raises(TypeError, match="PerspectiveChanged"):
-        sse.frame(PerspectiveChanged(ANONYMOUS), USER)
+    with pytest.raises(TypeError, match="Event"):
+        sse.frame(Event(), USER)

@@ -1,0 +1,330 @@
+"""What accounts see by, as of the last fact: their relations and their filters.
+
+There is one `ViewerRules` for each account that is in use: its actors are awake, or streams of it are open. A fact
+changes it when it is kept, that is before the change is answered, and not when an actor takes it out of its mailbox. So
+once a block is answered, no stream shows anything that it hides, and no read is answered by older relations.
+
+Rows are read when an account comes into use, and again after a crash. Facts that are kept while rows are being read are
+applied to what was read. Facts about one pair of accounts have stamps, so that an outdated fact changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Protocol
+from weakref import WeakValueDictionary
+
+from ..storage import filters, relations
+from ..storage.engine.database import Database
+from ..storage.filters import Filter
+from .broadcast import Related
+from .conversations import ShownConversation
+from .notifications import ShownNotification
+from .rules.filters import NO_FILTERS, Filters
+from .rules.visibility import Following, Muting, Perspective, Relation
+
+# Two changes of one pair that could overtake each other are milliseconds apart, so the oldest may be forgotten.
+ACCOUNTS_REMEMBERED = 10_000
+PAIRS_REMEMBERED = 1_000  # of each
+
+Change = Callable[["ViewerRules"], None]
+
+
+class Watcher(Protocol):
+    """An open connection of an account, which shows what the rules say."""
+
+    def use_rules(self, *, filters_changed: bool) -> None:
+        """Show from now on what the rules say."""
+        ...
+
+
+class RelationStamps:
+    """The newest change of each relation that an actor knows, to ignore messages about older changes.
+
+    Commits can reach the actor in any order, and after a crash the rows it reads are newer than the messages in its
+    mailbox. Only changes that the actor has taken count: a newer one that still waits in its mailbox must not hide an
+    older one, because a request between the two may rely on the older.
+    """
+
+    def __init__(self, stamps: Mapping[int, int]) -> None:
+        self._stamps = dict(stamps)
+
+    def takes(self, change: Related) -> bool:
+        """True, and remembered, if the change is not older than the newest known one of this pair."""
+        if change.stamp < self._stamps.get(change.other, 0):
+            return False
+        self._stamps[change.other] = change.stamp
+        return True
+
+
+@dataclass(slots=True, eq=False)
+class Reading:
+    """Rows that are being read, and the changes that were kept meanwhile. A later reading has a higher number."""
+
+    number: int
+    changes: list[Change] = field(default_factory=list[Change])
+
+
+class ViewerRules:
+    """What one account sees by. It is shared by its actors and its streams, and changed by `Viewers` alone."""
+
+    __slots__ = (
+        "__weakref__",
+        "_domains_blocked_at",
+        "_filters_taken",
+        "_readings",
+        "_shunned_at",
+        "_taken",
+        "_watchers",
+        "filters",
+        "narrowed",
+        "perspective",
+    )  # fmt: skip
+
+    def __init__(self, account_id: int) -> None:
+        self.perspective = Perspective(account_id)
+        self.filters = NO_FILTERS
+        # True once a follow has ended or has got other terms. A home timeline may have shown its streams a status that
+        # does not belong there any more. Without such a change its streams need not ask again.
+        self.narrowed = False
+        # Of accounts that are blocked, or muted with their notifications, and of blocked domains: the id below which
+        # notifications were made before that. Later notifications were judged when they were made.
+        self._shunned_at: dict[int, int] = {}
+        self._domains_blocked_at: dict[str, int] = {}
+        self._readings: list[Reading] = []
+        self._filters_taken = False
+        self._taken = 0  # the number of the last reading of the relations that was taken; 0: there was none
+        self._watchers: dict[Watcher, None] = {}
+
+    @property
+    def is_watched(self) -> bool:
+        return bool(self._watchers)
+
+    def share(self, perspective: Perspective) -> Perspective:
+        """Return the perspective of these rules if an actor has an equal one: with many follows it is most it holds."""
+        return self.perspective if perspective == self.perspective else perspective
+
+    def start_watching(self, watcher: Watcher) -> None:
+        self._watchers[watcher] = None
+
+    def stop_watching(self, watcher: Watcher) -> None:
+        self._watchers.pop(watcher, None)
+
+    def end_mutes(self, now: datetime) -> None:
+        """Remove the mutes that have expired."""
+        muting = self.perspective.muting
+        if muting and (ended := [other for other, terms in muting.items() if expired(terms, now)]):
+            for other in ended:
+                self.perspective = self.perspective.unmuted(other)
+            self._tell_watchers()
+
+    def shows_notification(self, told: ShownNotification) -> bool:
+        """True unless a later block or mute hides the notification, or its status."""
+        sender = told.account
+        if told.id < self._shunned_at.get(sender.id, 0) or not told.is_for(self.perspective):
+            return False
+        if sender.id in self.perspective.following:
+            return True
+        return told.id >= self._domains_blocked_at.get(sender.domain or "", 0)
+
+    def shows_conversation(self, shown: ShownConversation) -> bool:
+        """True unless a later block has removed the conversation."""
+        last, blocking, at = shown.conversation.last_status_id or 0, self.perspective.blocking, self._shunned_at
+        return not any(one.id in blocking and last < at.get(one.id, 0) for one in shown.participants)
+
+    # Facts ----------------------------------------------------------------------------------------------------------
+
+    def apply(self, change: Change, *, filters_changed: bool = False) -> None:
+        """Change the rules now, and again once the rows are there that are being read."""
+        for reading in self._readings:
+            reading.changes.append(change)
+        change(self)
+        self._tell_watchers(filters_changed=filters_changed)
+
+    def relate(self, related: Related) -> None:
+        other, relation = related.other, related.relation
+        before = self.perspective.following.get(other)
+        self.narrowed = self.narrowed or (before is not None and before != relation.following)
+        self.perspective = self.perspective.after(other, relation)
+        muted = relation.muting is not None and relation.muting.hide_notifications
+        if not (muted or relation.blocking):
+            self._shunned_at.pop(other, None)
+        elif other not in self._shunned_at:
+            self._shunned_at[other] = related.drawn
+
+    def block_domains(self, domains: frozenset[str], drawn: int) -> None:
+        self.perspective = replace(self.perspective, domain_blocks=domains)
+        self._domains_blocked_at = {domain: self._domains_blocked_at.get(domain, drawn) for domain in domains}
+
+    def follow_tags(self, tags: Mapping[str, int]) -> None:
+        self.narrowed = self.narrowed or not self.perspective.followed_tags.keys() <= tags.keys()
+        self.perspective = replace(self.perspective, followed_tags=tags)
+
+    def filter_by(self, found: Filters) -> None:
+        self.filters = found
+
+    # Rows -----------------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def reading(self, number: int) -> Generator[Reading]:
+        """Collect the changes that are kept while rows are read."""
+        reading = Reading(number)
+        self._readings.append(reading)
+        try:
+            yield reading
+        finally:
+            self._readings.remove(reading)
+
+    def take_relations(self, reading: Reading, found: Perspective) -> None:
+        """Use the relations that were read, unless a later reading was faster."""
+        if reading.number < self._taken:
+            return
+        before = self.perspective
+        self.perspective = found
+        self._redo(reading)
+        if self._taken:
+            kept = self.perspective.following
+            self.narrowed = self.narrowed or any(kept.get(id) != terms for id, terms in before.following.items())
+        self._taken = reading.number
+        if self.perspective == before:
+            self.perspective = before
+        else:
+            self._tell_watchers()
+
+    def take_filters(self, reading: Reading, found: Filters) -> None:
+        before, self.filters = self.filters, found
+        self._redo(reading)
+        if self.filters == before:
+            self.filters = before  # which remember what they have found
+        else:
+            self._tell_watchers(filters_changed=self._filters_taken)
+        self._filters_taken = True
+
+    def _redo(self, reading: Reading) -> None:
+        for change in reading.changes:
+            change(self)
+
+    def _tell_watchers(self, *, filters_changed: bool = False) -> None:
+        for watcher in list(self._watchers):
+            watcher.use_rules(filters_changed=filters_changed)
+
+
+class Viewers:
+    """The rules of all accounts that are in use in this process."""
+
+    def __init__(self, database: Database, new_id: Callable[[], int]) -> None:
+        self._database = database
+        self._new_id = new_id
+        self._rules: WeakValueDictionary[int, ViewerRules] = WeakValueDictionary()
+        self._stamps: dict[int, dict[int, int]] = {}  # of the newest changes that are committed, by account and other
+        self._readings = 0
+
+    async def read(self, account_id: int) -> ViewerRules:
+        """Return the rules of an account, with relations and filters that were read from rows just now."""
+        rules = await self.read_relations(account_id)
+        with self._reading(rules) as reading:
+            rows = await self._database.read(filters.of_account, account_id)
+            rules.take_filters(reading, Filters(rows) if rows else NO_FILTERS)
+        return rules
+
+    async def read_relations(self, account_id: int) -> ViewerRules:
+        """The same without the filters, which timelines do not need."""
+        rules = self._rules_of(account_id)
+        with self._reading(rules) as reading:
+            rows = await self._database.read(relations.relations, account_id)
+            rules.take_relations(reading, perspective_of(account_id, rows))
+        return rules
+
+    def watch(self, account_id: int, watcher: Watcher) -> ViewerRules:
+        """Return the rules of an account, which tell the watcher of each change until it stops watching.
+
+        They are right once the account's actor has been asked for anything: it has read the rows by then.
+        """
+        rules = self._rules_of(account_id)
+        rules.start_watching(watcher)
+        return rules
+
+    async def read_again(self, account_ids: Iterable[int]) -> None:
+        """Read the rows of watched accounts, after changes that are not known one by one. Actors do so themselves."""
+        for account_id in account_ids:
+            if (rules := self._rules.get(account_id)) is not None and rules.is_watched:
+                await self.read_relations(account_id)
+
+    def stamps_of(self, account_id: int) -> RelationStamps:
+        """Return the newest known changes of an account, for an actor that has just read the rules."""
+        return RelationStamps(self._stamps.get(account_id, {}))
+
+    # Facts, when they are kept --------------------------------------------------------------------------------------
+
+    def relate(self, account_id: int, change: Related) -> None:
+        """Apply the change of one relation, unless a newer one is known."""
+        if change.stamp < self._stamps.get(account_id, {}).get(change.other, 0):
+            return
+        self.note_stamp(account_id, change.other, change.stamp)
+        self._apply(account_id, lambda rules: rules.relate(change))
+
+    def note_stamp(self, account_id: int, other: int, stamp: int) -> None:
+        """Remember the newest change of a pair that is committed. Rows that are read from now on contain it."""
+        stamps = self._stamps.pop(account_id, {})
+        stamps[other] = max(stamp, stamps.pop(other, 0))
+        self._stamps[account_id] = stamps
+        for memory, most in ((stamps, PAIRS_REMEMBERED), (self._stamps, ACCOUNTS_REMEMBERED)):
+            if len(memory) > most:
+                del memory[next(iter(memory))]
+
+    def block_domains(self, account_id: int, domains: frozenset[str]) -> None:
+        drawn = self._new_id()
+        self._apply(account_id, lambda rules: rules.block_domains(domains, drawn))
+
+    def follow_tags(self, account_id: int, tags: Mapping[str, int]) -> None:
+        self._apply(account_id, lambda rules: rules.follow_tags(tags))
+
+    def filter_by(self, account_id: int, rows: tuple[Filter, ...]) -> None:
+        found = Filters(rows) if rows else NO_FILTERS
+        self._apply(account_id, lambda rules: rules.filter_by(found), filters_changed=True)
+
+    def _apply(self, account_id: int, change: Change, *, filters_changed: bool = False) -> None:
+        if (rules := self._rules.get(account_id)) is not None:
+            rules.apply(change, filters_changed=filters_changed)
+
+    def _rules_of(self, account_id: int) -> ViewerRules:
+        rules = self._rules.get(account_id)
+        if rules is None:
+            rules = self._rules[account_id] = ViewerRules(account_id)
+        return rules
+
+    def _reading(self, rules: ViewerRules) -> AbstractContextManager[Reading]:
+        self._readings += 1
+        return rules.reading(self._readings)
+
+
+def perspective_of(account_id: int, rows: relations.Relations) -> Perspective:
+    """Return the rows as a perspective."""
+    return Perspective(
+        account_id,
+        following={id: Following(*terms) for id, terms in rows.following.items()},
+        requested=rows.requested,
+        blocking=rows.blocking,
+        blocked_by=rows.blocked_by,
+        muting={id: Muting(*terms) for id, terms in rows.muting.items()},
+        domain_blocks=rows.domain_blocks,
+        followed_tags=rows.followed_tags,
+    )
+
+
+def relation_of(relation: relations.PairRelation) -> Relation:
+    """Return the rows between two accounts as a relation."""
+    return Relation(
+        Following(*relation.following) if relation.following else None,
+        relation.requested,
+        relation.blocking,
+        relation.blocked_by,
+        Muting(*relation.muting) if relation.muting else None,
+    )
+
+
+def expired(muting: Muting, now: datetime) -> bool:
+    return muting.expires_at is not None and muting.expires_at <= now

@@ -1,0 +1,116 @@
+"""What must not be shown any more although its event was made before: deleted statuses, and what staff has limited.
+
+An event holds the records that it was made from, and waits in feeds until the clients can take it. So each is compared
+with the latest facts when it is sent: once for all subscribers, and once more after each fact that may concern it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from ..storage.accounts import Account
+from .events import ConversationShown, NotificationShown, StatusEvent
+from .facts import ChangedAccount, DeletedStatus, Facts, GoneStatus, ModeratedAccount, ModeratedDomain
+from .kernel import Event
+from .server_blocks import ServerBlocks
+from .statuses import AccountCache, ShownStatus, StatusCache
+
+# Accounts that staff has put into a state. Their rows may have left the cache before the last event of theirs is sent.
+STATES_REMEMBERED = 10_000
+# For an account that is in a state since a moment ago: only that there is a time matters.
+JUST_NOW = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class Withdrawals:
+    """Compares events with what was deleted, and with the states of accounts and domains as they are now."""
+
+    def __init__(self, accounts: AccountCache, statuses: StatusCache, blocks: ServerBlocks) -> None:
+        self._accounts = accounts
+        self._statuses = statuses
+        self._blocks = blocks
+        self._facts = 0  # that may concern an event, so far
+        self._states: dict[int, Account] = {}
+
+    def observe(self, facts: Facts) -> None:
+        facts.observe(ChangedAccount, self._remember)
+        for kind in (DeletedStatus, GoneStatus, ModeratedAccount, ModeratedDomain):
+            facts.observe(kind, self._count)
+
+    def current(self, event: Event) -> Event | None:
+        """Return an event as it is shown now: itself nearly always, or one with newer records. None: it is not shown.
+
+        This is called for each subscriber.
+        """
+        checked = event.checked
+        if checked is None or checked[0] != self._facts:
+            checked = (self._facts, self._check(event))
+            event.note_check(checked)
+        return checked[1]
+
+    def _count(self, fact: DeletedStatus | GoneStatus | ModeratedAccount | ModeratedDomain) -> None:
+        self._facts += 1
+
+    def _remember(self, fact: ChangedAccount) -> None:
+        row = fact.row
+        if row is None or not (row.id in self._states or row.suspended_at or row.silenced_at or row.deleted_at):
+            return
+        self._states.pop(row.id, None)
+        self._states[row.id] = row
+        if len(self._states) > STATES_REMEMBERED:
+            del self._states[next(iter(self._states))]
+
+    def _check(self, event: Event) -> Event | None:
+        match event:
+            case StatusEvent(shown):
+                latest = self._latest(shown)
+                return event if latest is shown else latest and replace(event, status=latest)
+            case NotificationShown(told):
+                status = self._latest(told.status) if told.status is not None else None
+                if _is_gone(self._author(told.account)) or (status is None and told.status is not None):
+                    return None
+                return event if status is told.status else replace(event, notification=replace(told, status=status))
+            case ConversationShown(told):
+                last = self._latest(told.last) if told.last is not None else None
+                if last is None and told.last is not None:
+                    return None
+                return event if last is told.last else replace(event, conversation=replace(told, last=last))
+            case _:
+                return event
+
+    def _latest(self, shown: ShownStatus) -> ShownStatus | None:
+        """Return a status with the states of its authors as they are now; None if it is not shown at all."""
+        author = self._author(shown.author)
+        if _is_gone(author) or self._statuses.is_deleted(shown.id):
+            return None
+        boosted = shown.boosted and self._latest(shown.boosted)
+        if boosted is None and shown.boosted is not None:
+            return None
+        quoted = shown.quoted and self._latest(shown.quoted)
+        if author is shown.author and boosted is shown.boosted and quoted is shown.quoted:
+            return shown
+        return replace(shown, author=author, boosted=boosted, quoted=quoted)
+
+    def _author(self, account: Account) -> Account:
+        """Return an account, in place of it the same one with its states as they are now if these have changed."""
+        row = self._accounts.peek(account.id)
+        if row is None:
+            row = self._with_limits_of_domain(self._states.get(account.id, account))
+        same = row.silenced_at == account.silenced_at and _is_gone(row) == _is_gone(account)
+        return account if same else row
+
+    def _with_limits_of_domain(self, row: Account) -> Account:
+        """Return a row that may be older than a block of its domain, with what that block means for it."""
+        if row.domain is None:
+            return row
+        standing = self._blocks.domains.standing_of(row.domain)
+        if standing.suspended and row.suspended_at is None:
+            return replace(row, suspended_at=JUST_NOW)
+        if standing.silenced and row.silenced_at is None:
+            return replace(row, silenced_at=JUST_NOW)
+        return row
+
+
+def _is_gone(account: Account) -> bool:
+    """True if nothing of the account is shown: it is suspended or deleted."""
+    return account.suspended_at is not None or account.deleted_at is not None
