@@ -63,26 +63,31 @@ class Withdrawals:
     def _check(self, event: Event) -> Event | None:
         match event:
             case StatusEvent(shown):
-                latest = self._latest(shown)
+                latest = self._shown(shown)
                 return event if latest is shown else latest and replace(event, status=latest)
             case NotificationShown(told):
-                status = self._latest(told.status) if told.status is not None else None
+                status = told.status and self._shown(told.status)
                 if _is_gone(self._author(told.account)) or (status is None and told.status is not None):
                     return None
                 return event if status is told.status else replace(event, notification=replace(told, status=status))
             case ConversationShown(told):
-                last = self._latest(told.last) if told.last is not None else None
+                last = told.last and self._shown(told.last)
                 if last is None and told.last is not None:
                     return None
                 return event if last is told.last else replace(event, conversation=replace(told, last=last))
             case _:
                 return event
 
+    def _shown(self, shown: ShownStatus) -> ShownStatus | None:
+        """Return a status as it is shown now; None if it was deleted or if its author is suspended."""
+        latest = self._latest(shown)
+        return None if latest is None or latest.is_withdrawn else latest
+
     def _latest(self, shown: ShownStatus) -> ShownStatus | None:
-        """Return a status with the states of its authors as they are now; None if it is not shown at all."""
-        author = self._author(shown.author)
-        if _is_gone(author) or self._statuses.is_deleted(shown.id):
+        """Return a status with the states of its authors as they are now; None if it was deleted."""
+        if self._statuses.is_deleted(shown.id):
             return None
+        author = self._author(shown.author)
         boosted = shown.boosted and self._latest(shown.boosted)
         if boosted is None and shown.boosted is not None:
             return None
