@@ -1,4 +1,4 @@
-"""What accounts see by, as of the last fact: their relations and their filters.
+"""The relations and filters of accounts as of the last fact: streams and reads go by them.
 
 There is one `ViewerRules` for each account that is in use: its actors are awake, or streams of it are open. A fact
 changes it when it is kept, that is before the change is answered, and not when an actor takes it out of its mailbox. So
@@ -69,7 +69,7 @@ class Reading:
 
 
 class ViewerRules:
-    """What one account sees by. It is shared by its actors and its streams, and changed by `Viewers` alone."""
+    """The relations and filters of one account. Its actors and its streams share them; `Viewers` alone changes them."""
 
     __slots__ = (
         "__weakref__",

@@ -1,4 +1,4 @@
-"""What must not be shown any more although its event was made before: deleted statuses, and what staff has limited.
+"""Events that must not be shown any more: their status was deleted meanwhile, or staff has limited its author.
 
 An event holds the records that it was made from, and waits in feeds until the clients can take it. So each is compared
 with the latest facts when it is sent: once for all subscribers, and once more after each fact that may concern it.
