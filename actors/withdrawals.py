@@ -13,6 +13,7 @@ from ..storage.accounts import Account
 from .events import ConversationShown, NotificationShown, StatusEvent
 from .facts import ChangedAccount, DeletedStatus, Facts, GoneStatus, ModeratedAccount, ModeratedDomain
 from .kernel import Event
+from .kernel.feed import Checked
 from .server_blocks import ServerBlocks
 from .statuses import AccountCache, ShownStatus, StatusCache
 
@@ -29,7 +30,7 @@ class Withdrawals:
         self._accounts = accounts
         self._statuses = statuses
         self._blocks = blocks
-        self._facts = 0  # that may concern an event, so far
+        self.facts = 0  # that may concern an event, so far
         self._states: dict[int, Account] = {}
 
     def observe(self, facts: Facts) -> None:
@@ -37,19 +38,16 @@ class Withdrawals:
         for kind in (DeletedStatus, GoneStatus, ModeratedAccount, ModeratedDomain):
             facts.observe(kind, self._count)
 
-    def current(self, event: Event) -> Event | None:
-        """Return an event as it is shown now: itself nearly always, or one with newer records. None: it is not shown.
+    def check(self, event: Event) -> Checked:
+        """Return the number of facts so far, and the event as it is shown now, or None. The event remembers both.
 
-        This is called for each subscriber.
+        It is itself nearly always, or else one with newer records. As long as its number is that of `facts`, what it
+        remembers is right.
         """
-        checked = event.checked
-        if checked is None or checked[0] != self._facts:
-            checked = (self._facts, self._check(event))
-            event.note_check(checked)
-        return checked[1]
+        return event.note_check((self.facts, self._latest_of(event)))
 
     def _count(self, fact: DeletedStatus | GoneStatus | ModeratedAccount | ModeratedDomain) -> None:
-        self._facts += 1
+        self.facts += 1
 
     def _remember(self, fact: ChangedAccount) -> None:
         row = fact.row
@@ -60,7 +58,7 @@ class Withdrawals:
         if len(self._states) > STATES_REMEMBERED:
             del self._states[next(iter(self._states))]
 
-    def _check(self, event: Event) -> Event | None:
+    def _latest_of(self, event: Event) -> Event | None:
         match event:
             case StatusEvent(shown):
                 latest = self._shown(shown)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeAlias
 
 import trio
 
@@ -31,6 +31,10 @@ STALLED = 5.0
 SERVED = Exception("is served")  # a mark, never raised
 
 
+Checked: TypeAlias = "tuple[int, Event | None]"
+UNCHECKED: Checked = (-1, None)
+
+
 class RenderedOnce:
     """Base of what is checked and rendered once for all subscribers, because they share one object.
 
@@ -42,15 +46,16 @@ class RenderedOnce:
     # A weak reference tells whether a feed still holds an event.
     __slots__ = ("__weakref__", "checked", "rendered")
 
-    checked: tuple[int, Event | None] | None
+    checked: Checked
     rendered: dict[str, bytes]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "checked", None)
+        object.__setattr__(self, "checked", UNCHECKED)
         object.__setattr__(self, "rendered", {})
 
-    def note_check(self, checked: tuple[int, Event | None]) -> None:
+    def note_check(self, checked: Checked) -> Checked:
         object.__setattr__(self, "checked", checked)
+        return checked
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,7 +89,7 @@ class StreamSession:
     __slots__ = (
         "_answers", "_frames", "_held", "_is_in_pump", "_missed", "_news", "_opened_at", "_origin", "_output", "_pump",
         "_record", "_runtime", "_sender", "_sending", "_subscriptions", "_viewer", "_viewers", "_withdrawals",
-        "address", "blocked_since", "ended", "room", "rules", "sifts", "token",
+        "address", "blocked_since", "ended", "narrowed", "room", "rules", "sifts", "token",
     )  # fmt: skip
 
     def __init__(
@@ -107,6 +107,7 @@ class StreamSession:
         self.token = token
         self.address = address  # of the client
         self.sifts = viewer_filter(ANONYMOUS)
+        self.narrowed = False  # as in `ViewerRules`
         self.rules: ViewerRules | None = None  # of the account; None for a visitor
         self._viewer = NO_VIEWER  # with the filters and the perspective of the account
         self._viewers = viewers
@@ -208,6 +209,7 @@ class StreamSession:
             return
         filters, perspective = self.rules.filters, self.rules.perspective
         self.sifts = viewer_filter(perspective)
+        self.narrowed = self.rules.narrowed
         self._viewer = replace(self._viewer, filters=filters, perspective=perspective)
         if filters_changed:
             event = FiltersChanged()
@@ -413,10 +415,13 @@ class StreamSession:
         return subscription, events
 
     def _frame_of(self, subscription: Subscription, logged: Logged) -> bytes | None:
-        event = self._withdrawals.current(logged.event)
-        if event is None or subscription.has_shown(logged):
+        event, withdrawals = logged.event, self._withdrawals
+        # Once for all subscribers, so the others are spared the call.
+        _, latest = event.checked if event.checked[0] == withdrawals.facts else withdrawals.check(event)
+        if latest is None or subscription.has_shown(logged):
             return None
-        if not subscription.admits(event, is_newer=event is not logged.event):
+        is_newer, event = latest is not event, latest
+        if not subscription.admits(event, is_newer=is_newer):
             return None
         filters = self._viewer.filters
         context = subscription.hiding_context(event) if filters else None
@@ -429,6 +434,7 @@ class Subscription:
     """One stream of one session: a subscriber of one actor's feed."""
 
     __slots__ = (
+        "_is_plain",
         "_known",
         "_missed",
         "_resumed_with",
@@ -446,6 +452,8 @@ class Subscription:
         self.label = _label(wanted.label)
         self._session = session
         self._wanted = wanted
+        channel = wanted.channel
+        self._is_plain = not (channel.only_media or channel.only_local or channel.only_notified)
         self._shows = wanted.shows(session.token)
         self._missed: Missed | None = None  # what a resumed stream has shown
         self._known = frozenset[str]()  # keys of events that the client was shown before
@@ -501,10 +509,10 @@ class Subscription:
         """
         if type(event) not in self._shows:
             return type(event) in ABOUT_STREAM
+        if isinstance(event, StatusEvent):
+            return self._admits(event, is_newer=is_newer)
         rules = self._session.rules
         match event:
-            case StatusEvent():
-                return self._admits(event, is_newer=is_newer)
             case NotificationShown(told):
                 return rules is None or rules.shows_notification(told)
             case ConversationShown(told):
@@ -524,7 +532,10 @@ class Subscription:
 
         The author may have been blocked after the event was made, also in the viewer's own streams.
         """
-        channel, session, shown = self._wanted.channel, self._session, event.status
+        session = self._session
+        if self._is_plain and session.sifts is None and not (is_newer or session.narrowed):
+            return True  # nearly always
+        channel, shown = self._wanted.channel, event.status
         if channel.only_notified and isinstance(event, StatusAmended) and session.account_id not in event.notified:
             return False
         if channel.only_media and not shown.status.media_ids:
@@ -532,8 +543,8 @@ class Subscription:
         if channel.only_local and not shown.status.local:
             return False
         sifts, rules = session.sifts, session.rules
-        asks_again = is_newer or (not channel.public and rules is not None and rules.narrowed)
-        if sifts is None and not asks_again:  # nearly always: what comes next costs as much as the rest of it
+        asks_again = is_newer or (not channel.public and session.narrowed)
+        if sifts is None and not asks_again:
             return True
         entry = entry_of(shown)
         if sifts is not None and not sifts(entry):
