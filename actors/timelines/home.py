@@ -52,7 +52,7 @@ class HomeTimeline(Timeline):
         self.rules = ViewerRules(self.id)  # until those of all that concerns the account are read
         self.perspective = Perspective(self.id)  # which the window and the registrations follow from
         self.relation_stamps = RelationStamps({})
-        self.exclusive: set[int] = set()  # members of exclusive lists: the owner reads them there and not here
+        self.exclusive = frozenset[int]()  # members of exclusive lists: the owner reads them there and not here
 
     async def load(self) -> None:
         database = self.context.database
@@ -61,7 +61,7 @@ class HomeTimeline(Timeline):
         self.relation_stamps = self.context.viewers.stamps_of(self.id)
         self.context.audience.join(self.cell, self.authors)
         self.context.tagged.join(self.cell, self.perspective.followed_tags)
-        self.exclusive = await database.read(lists.exclusive_members, self.id)
+        self.exclusive = frozenset(await database.read(lists.exclusive_members, self.id))
         await super().load()
 
     def retired(self) -> None:
@@ -151,7 +151,8 @@ class HomeTimeline(Timeline):
         self.context.audience.join(self.cell, [id for id in after if id not in before])
         self.perspective = self.rules.share(changed)
         # The end of a follow, or of a request, ends its list memberships.
-        self.exclusive.intersection_update([*after, *changed.requested])
+        if self.exclusive:
+            self.exclusive = self.exclusive.intersection([*after, *changed.requested])
         self.window.keep(self.admits)
 
 
@@ -200,7 +201,7 @@ def take_conversation(home: HomeTimeline, message: ConversationChanged) -> None:
 def change_relation(home: HomeTimeline, message: Related) -> Answer[None]:
     if not home.relation_stamps.takes(message):
         return None
-    before = home.perspective
+    before, exclusive = home.perspective, home.exclusive
     then, now = before.relation(message.other), message.relation
     home.change_perspective(before.after(message.other, now))
     # A member of an exclusive list, which the end of the follow took off the list, may come back by hashtags.
@@ -209,7 +210,7 @@ def change_relation(home: HomeTimeline, message: Related) -> Answer[None]:
         return None
     # A follow with another `since` was ended and begun again. The window may have been read between the two.
     begun = now.following is not None and (then.following is None or then.following.since != now.following.since)
-    return _add_admitted(home, before, message, message.other if begun else None)
+    return _add_admitted(home, before, exclusive, message, message.other if begun else None)
 
 
 def _may_be_listed(relation: Relation) -> bool:
@@ -227,25 +228,35 @@ def _widens(then: Relation, now: Relation) -> bool:
     )
 
 
-async def _add_admitted(home: HomeTimeline, before: Perspective, message: Related, followed: int | None) -> None:
+async def _add_admitted(
+    home: HomeTimeline, before: Perspective, exclusive: frozenset[int], message: Related, followed: int | None
+) -> None:
     """Read the window again after a change that admits more.
 
     These are statuses of the other account, and by any account: replies to it, boosts of it and statuses that mention
-    it. Two kinds of entries are news: those of a newly `followed` account that are younger than the follow, and those
-    that were published after the change, because this timeline may have turned them away before it learned of the
-    change. All others are added without an event.
+    it. They are added without an event, except for two kinds of entries, which are news: those of a newly `followed`
+    account that are younger than the follow, and those that were published after the change, because this timeline may
+    have turned them away before it learned of the change.
+
+    The rows may also have statuses that belonged here before the change, with the perspective `before` and the members
+    of `exclusive` lists, and whose messages are still on their way. These are news too: a feed that knows an entry does
+    not show it when its message comes.
     """
-    known = set(home.window.ids)
     try:
         await home.fill()
-        fresh = [entry for entry in home.window.shown if entry.id not in known]
         if len(home.feed):
-            news = [entry for entry in fresh if entry.id >= message.drawn or entry.account_id == followed]
-            for entry in fresh:
-                if entry not in news:
+            news = list[TimelineEntry]()
+            for entry in home.window.shown:
+                if entry.id in home.feed.shown:
+                    continue
+                belonged = entry.account_id not in exclusive and belongs_at_home(entry, before)
+                if belonged or entry.id >= message.drawn or entry.account_id == followed:
+                    news.append(entry)
+                else:
                     home.feed.know(entry.id)
             await home.show(news)
     except Unavailable:
         # the message is delivered again, and must find the state before the change
         home.change_perspective(before)
+        home.exclusive = exclusive
         raise

@@ -46,3 +46,36 @@ async def test_a_stream_shows_nothing_that_was_published_long_before_it_was_open
     await sim.calm()
     assert stream.pushed == [after]
     assert await bob.home() == [after, before]
+
+
+# Homes that take what is on its way for known are found within 8 runs.
+@simulation(seeds=12, faults=2, pinned=[(2, "random")], world=stage)
+async def test_a_stream_shows_what_is_published_while_its_reader_mutes_and_unmutes_others(sim: Simulation) -> None:
+    """The end of a mute or of a block has the home read its rows again, which may have a status that it was not sent."""
+    ada, bob, cyd, dan = await sim.people("ada", "bob", "cyd", "dan")
+    for followed in (ada, cyd):
+        bob.has_followed(followed)
+    stream = await bob.stream()
+
+    async def post() -> None:
+        for text in ("one", "two", "three"):
+            await ada.publish(text)
+
+    async def mute_and_unmute() -> None:
+        await bob.mute(cyd)
+        await bob.unmute(cyd)
+
+    async def block_and_unblock() -> None:
+        await dan.block(bob)
+        await dan.unblock(bob)
+
+    async with sim.together() as go:
+        go(post, name="ada")
+        go(mute_and_unmute, name="bob")
+        go(block_and_unblock, name="dan")
+    await sim.calm()
+
+    assert set(stream.seen) == set(ada.published)
+    if not stream.cuts:
+        assert stream.pushed == ada.published
+    assert await bob.home() == bob.belongs_at_home()
