@@ -92,8 +92,10 @@ class AccountActor(EntityActor):
     async def load(self) -> None:
         database = self.context.database
         if self._cell.incarnation > 1:
-            # A turn that crashed after its commit has published no facts, and may have changed the rows of others.
+            # A turn that crashed after its commit has published no facts, and may have changed the rows of others. If it
+            # is asked for again, it may find that all is done, and be answered before a relay has told of it.
             self.context.own_rows.clear()
+            self.context.accounts.drop(self.id)
             await self.context.outbox.publish_pending(self.address)
         self.user = await database.read(users.find_user, self.id)
         self.rules = await self.context.viewers.read(self.id)
