@@ -12,6 +12,7 @@ that.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Generator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
@@ -69,6 +70,9 @@ class AnnouncementRelay(Relay[EffectContext]):
         self._many = trio.Event()  # are kept
         self._held: set[int] = set()  # of turns that wait for crowded timelines: not for the relay yet
         self._owed: dict[str, set[int]] = {}  # by partition: what such turns have left to the relay
+        self._looks = False  # it is looking for rows
+        self._logged: set[int] = set()  # what was logged while a look or a lane could have it
+        self._telling = Counter[str]()  # partitions of which the relay is telling something
         self._ending = False
 
     @contextmanager
@@ -128,18 +132,28 @@ class AnnouncementRelay(Relay[EffectContext]):
 
     async def _carry_out(self, kind: EffectKind, effect: Effect, due: DueEffect) -> Finish | None:
         """Tell what streams show as a telling, which is kept when it is finished."""
-        if due.id in self._kept_ids():
+        if due.id in self._logged or due.id in self._kept_ids():
             return None  # The relay had looked between a commit and its telling, and the turn has told it since.
         if not kind.shown:
             return await super()._carry_out(kind, effect, due)
         told = False
+        self._telling[due.key] += 1
         with self._tellings.telling() as number:
             try:
                 finish = await super()._carry_out(kind, effect, due)
                 told = True
                 return finish
             finally:
+                self._telling -= Counter([due.key])
                 self._keep([due.id] if told else (), number)
+
+    async def wait_for_relay(self, author: Address) -> None:
+        """Wait until the relay has told what it has begun to tell of an account.
+
+        What its turn tells next is newer: a stream that was not shown the older status yet would show it afterwards.
+        """
+        while self._telling and self._telling[str(author)]:
+            await self._tellings.changed()
 
     async def publish_pending(self, address: Address) -> None:
         """Tell at once what this actor promised and a crash kept from being told: before it does anything else.
@@ -195,6 +209,14 @@ class AnnouncementRelay(Relay[EffectContext]):
             self._look_at = 0.0
             await self._round(lanes)
 
+    async def _look(self, nursery: trio.Nursery) -> None:
+        self._logged.intersection_update(id for lane in self._lanes for id in lane.waiting)
+        self._looks = True
+        try:
+            await super()._look(nursery)
+        finally:
+            self._looks = False
+
     async def _release_unclaimed(self) -> None:
         await self._log_kept()
         await super()._release_unclaimed()
@@ -212,6 +234,8 @@ class AnnouncementRelay(Relay[EffectContext]):
         positions = {id: self._ids.next() for id in promised}
         await self._database.transact_alone(stream_log.log_told, positions, self._shown)
         del self._kept[: len(kept)]
+        if self._looks or self._lanes:
+            self._logged.update(promised)
         self._tellings.end((told.number for told in kept), max(positions.values()))
 
     def _kept_ids(self) -> list[int]:

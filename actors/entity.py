@@ -100,6 +100,7 @@ class EntityActor(Actor):
                 fact, facts, promised
             ):
                 return
+        await context.outbox.wait_for_relay(self.address)
         with context.outbox.telling(promised):
             await context.facts.announce(facts, self.origin, self.address)
         if any(notification.push_to for notification in _added_by(facts)):

@@ -112,6 +112,10 @@ class Outbox:
         """Wait for a moment for crowded timelines. False if the promises are left to the relay."""
         return await self._announcements.wait_for_room(author, promised, shown, recipients)
 
+    async def wait_for_relay(self, author: Address) -> None:
+        """Wait until the relay has told what it has begun to tell of an account."""
+        await self._announcements.wait_for_relay(author)
+
     async def publish_pending(self, address: Address) -> None:
         """Tell at once what this actor promised and a crash kept from being told: before it does anything else."""
         await self._announcements.publish_pending(address)

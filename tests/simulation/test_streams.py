@@ -1,5 +1,13 @@
 """A published status reaches every open stream, once and in order."""
 
+import pytest
+import trio
+
+from troupe.actors.announcements import AnnouncementRelay
+from troupe.actors.broadcast import Broadcast
+from troupe.actors.kernel import Origin
+from troupe.actors.relay import GATHER, Relay
+from troupe.actors.statuses import ShownStatus
 from troupe.supervision.testing import simulation
 from troupe.supervision.testing.stage import Person, Simulation, stage
 
@@ -51,7 +59,7 @@ async def test_a_stream_shows_nothing_that_was_published_long_before_it_was_open
 # Homes that take what is on its way for known are found within 8 runs.
 @simulation(seeds=12, faults=2, pinned=[(2, "random")], world=stage)
 async def test_a_stream_shows_what_is_published_while_its_reader_mutes_and_unmutes_others(sim: Simulation) -> None:
-    """The end of a mute or of a block has the home read its rows again, which may have a status that it was not sent."""
+    """The end of a mute or of a block has the home read its rows again, and these may have what it was not told of."""
     ada, bob, cyd, dan = await sim.people("ada", "bob", "cyd", "dan")
     for followed in (ada, cyd):
         bob.has_followed(followed)
@@ -79,3 +87,47 @@ async def test_a_stream_shows_what_is_published_while_its_reader_mutes_and_unmut
     if not stream.cuts:
         assert stream.pushed == ada.published
     assert await bob.home() == bob.belongs_at_home()
+
+
+# The pinned runs find a relay that tells again what a turn has told while the relay waited for timelines, or told it.
+@pytest.mark.parametrize(("relay", "step"), [(AnnouncementRelay, "_prepare"), (Relay, "_carry_out")])
+@simulation(seeds=12, faults=2, pinned=[(0, "pct"), (21, "random")], world=stage)
+async def test_a_slow_relay_tells_nothing_after_a_newer_status(
+    sim: Simulation, monkeypatch: pytest.MonkeyPatch, relay: type, step: str
+) -> None:
+    """A stream that was not shown the older one, because its reader did not follow the author then, would show it."""
+    (ada,) = await sim.people("ada")
+    stream = await sim.public_stream()
+    told: list[int] = []
+    take_step, publish = getattr(relay, step), Broadcast.published
+
+    async def slowly(*arguments: object) -> object:
+        """As when timelines are crowded, or when the database is slow."""
+        await trio.sleep(GATHER)
+        return await take_step(*arguments)
+
+    def published(self: Broadcast, shown: ShownStatus, origin: Origin) -> None:
+        told.append(shown.id)
+        publish(self, shown, origin)
+
+    async def post() -> None:
+        for _ in range(6):
+            await trio.sleep(GATHER)
+            await ada.publish("one")
+            await ada.publish("two")
+
+    async def look() -> None:
+        for _ in range(12):
+            sim.actors.outbox.wake()
+            await trio.sleep(GATHER / 2)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(relay, step, slowly)
+        patch.setattr(Broadcast, "published", published)
+        async with sim.together() as go:
+            go(post, name="ada")
+            go(look, name="relay")
+        await sim.calm()
+    assert told == sorted(told)
+    assert set(stream.seen) == set(ada.published)
+    sim.sometimes(sim.late > 0, "the relay told something")
