@@ -38,6 +38,7 @@ class SigningKeys:
         self._kept: LRUCache[int | None, SigningKey] = LRUCache(KEPT)
         self._looking: dict[int | None, trio.Event] = {}  # for these keys
         self._forgotten = 0  # how often a key was forgotten
+        self.changes = 0  # how often a key was read or forgotten
 
     async def of_server(self) -> SigningKey:
         """Return the key of the server's own actor."""
@@ -64,6 +65,7 @@ class SigningKeys:
         """Return a key as stored, and keep it unless it may have been replaced meanwhile."""
         before = self._forgotten
         pair = await self._pair(account_id)
+        self.changes += 1
         uri = self._names.server_actor if account_id is None else pair.uri
         key = SigningKey(key_id_of(uri), _private(pair.private_key))
         if before == self._forgotten:
@@ -78,6 +80,7 @@ class SigningKeys:
         """Read an account's key again: it was replaced."""
         self._kept.pop(account_id, None)
         self._forgotten += 1
+        self.changes += 1
 
     async def _pair(self, account_id: int | None) -> KeyPair:
         """Return a key pair as stored. If two make the first one at the same time, both get the one that was stored."""

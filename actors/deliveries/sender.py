@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Literal
 
@@ -18,7 +18,7 @@ from ...storage.activities import StoredActivity
 from ...storage.engine.database import Database
 from ...storage.hosts import Host
 from ..activitypub.keys import SigningKeys, with_private
-from ..activitypub.signatures import SignatureScheme, sign
+from ..activitypub.signatures import SignatureScheme, SigningKey, sign
 from ..activitypub.vocabulary import CONTENT_TYPE, host_of
 from ..kernel import Clock
 from ..outgoing.client import OutgoingClient, OutgoingRequest, RequestLimits
@@ -118,12 +118,19 @@ class DeliverySender:
         if (until := await context.hosts.closed_until(host)) is not None:
             self.results[known, "left_alone"] += 1
             raise DeliveryPutOff(self._spread(until), "deliveries to this host are paused", tried=False)
+        before = context.keys.changes
         activity = await self._find(activity_id)
         if activity is None:
             return
+        key = await self._key_of(activity)
+        if context.keys.changes != before:
+            # The key may be newer than the row as it was read: a replacement stores the former key there.
+            activity = await context.database.read(activities.find, activity_id)
+            if activity is None:
+                return
         result: DeliveryResult = "failed"
         try:
-            await self._deliver(activity, inbox, host, domain, attempt)
+            await self._deliver(activity, key, inbox, host, domain, attempt)
             result = "delivered"
         except DeliveryRefused:
             result = "refused"
@@ -146,10 +153,17 @@ class DeliverySender:
             del self._reads[id]
             read.ended.set()
 
-    async def _deliver(self, activity: StoredActivity, inbox: str, host: str, domain: str, attempt: int) -> None:
+    async def _key_of(self, activity: StoredActivity) -> SigningKey:
+        """Return the key that the sender has now."""
+        keys = self._context.keys
+        return await (keys.of_server() if activity.account_id is None else keys.of_account(activity.account_id))
+
+    async def _deliver(
+        self, activity: StoredActivity, key: SigningKey, inbox: str, host: str, domain: str, attempt: int
+    ) -> None:
         hosts = self._context.hosts
         try:
-            reply, scheme = await self._send_signed(activity, inbox, host)
+            reply, scheme = await self._send_signed(activity, key, inbox, host)
         except ForbiddenTarget as error:
             raise DeliveryRefused(str(error)) from error
         except OutgoingFailure as error:
@@ -163,32 +177,32 @@ class DeliverySender:
         await self._note_reply(reply, host, attempt)
 
     async def _send_signed(
-        self, activity: StoredActivity, inbox: str, host: str
+        self, activity: StoredActivity, key: SigningKey, inbox: str, host: str
     ) -> tuple[DeliveryReply, SignatureScheme]:
         """Send with the key that the account had then. A host that knows the newer one already gets it with that."""
-        reply, scheme = await self._send_with(activity, inbox, host)
-        if reply.status in UNSIGNED and activity.private_key is not None:
-            return await self._send_with(replace(activity, private_key=None), inbox, host)
-        return reply, scheme
+        former = activity.private_key
+        if former is None:
+            return await self._send_with(activity, key, inbox, host)
+        reply, scheme = await self._send_with(activity, with_private(key, former), inbox, host)
+        return await self._send_with(activity, key, inbox, host) if reply.status in UNSIGNED else (reply, scheme)
 
     async def _send_with(
-        self, activity: StoredActivity, inbox: str, host: str
+        self, activity: StoredActivity, key: SigningKey, inbox: str, host: str
     ) -> tuple[DeliveryReply, SignatureScheme]:
         """Send with the scheme that worked before, and with the other one if the host does not take that."""
         known = (await self._context.hosts.find(host)).signature_scheme
         first: SignatureScheme = "rfc9421" if known == "rfc9421" else "cavage"
-        reply = await self._try(activity, inbox, first)
+        reply = await self._try(activity, key, inbox, first)
         if reply.status not in UNSIGNED:
             return reply, first
         other: SignatureScheme = "cavage" if first == "rfc9421" else "rfc9421"
-        second = await self._try(activity, inbox, other)
+        second = await self._try(activity, key, inbox, other)
         return (second, other) if 200 <= second.status < 300 else (reply, first)
 
-    async def _try(self, activity: StoredActivity, inbox: str, scheme: SignatureScheme) -> DeliveryReply:
-        keys, body = self._context.keys, activity.body.encode()
-        key = await (keys.of_server() if activity.account_id is None else keys.of_account(activity.account_id))
-        if activity.private_key is not None:
-            key = with_private(key, activity.private_key)
+    async def _try(
+        self, activity: StoredActivity, key: SigningKey, inbox: str, scheme: SignatureScheme
+    ) -> DeliveryReply:
+        body = activity.body.encode()
         told = await self._context.followers.headers_of(activity, inbox)
         headers = sign(key, "POST", inbox, body, self._context.clock.now(), scheme, told)
         return await self._post(inbox, {"Content-Type": CONTENT_TYPE, **headers}, body)

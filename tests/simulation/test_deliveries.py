@@ -49,6 +49,7 @@ from troupe.supervision.testing.stage.server import Delivered
 from .foreign import Foreigner, all_delivered
 
 with_servers = partial(stage, deliveries=True)
+DELIVERIES = "SELECT id FROM outbox WHERE queue = 'deliveries'"
 TELLING = "SELECT FROM outbox WHERE kind IN ('send_account', 'send_deletion')"
 
 
@@ -250,7 +251,7 @@ async def test_a_changed_profile_is_told_and_a_deleted_account_to_all(sim: Simul
     assert kinds(sim, bob.inbox)[2:] == ["Delete"], "which says it all: nothing of what the account did is undone"
 
 
-@simulation(seeds=10, faults=3, world=partial(stage, deliveries=True, mail=True))
+@simulation(seeds=10, faults=3, pinned=[(1100040, "random")], world=partial(stage, deliveries=True, mail=True))
 async def test_all_servers_are_told_of_a_deletion_in_steps_that_survive_crashes(sim: Simulation) -> None:
     ada = await sim.account("ada")
     told = [Foreigner(sim, f"fay{number}", f"{number}.example", shared=number % 2 == 0) for number in range(7)]
@@ -258,6 +259,12 @@ async def test_all_servers_are_told_of_a_deletion_in_steps_that_survive_crashes(
     told[0].follows(sim, ada)
     await ada.publish("makes a key")
     await all_delivered(sim)
+    promised = set[int]()
+
+    def note_deliveries() -> None:
+        promised.update(row["id"] for row in sim.run.database.rows(DELIVERIES))
+
+    sim.always(note_deliveries, "deliveries are noted")
     with patch.object(sending_accounts, "INBOXES_AT_ONCE", 3):
         async with sim.together() as go:
             go(ada.insist, DeleteAccount(), name="ada")
@@ -265,9 +272,8 @@ async def test_all_servers_are_told_of_a_deletion_in_steps_that_survive_crashes(
         await all_delivered(sim)
     deleted = [one.inbox for one in sim.delivered if one.activity["type"] == "Delete"]
     assert set(deleted) == {one.inbox for one in (*told, *others)}
-    again = len(deleted) - len(set(deleted))
-    sim.sometimes(again == 0, "each came once")
-    assert again <= 3, "a crash repeats a delivery, and never what earlier steps have told"
+    sim.sometimes(len(deleted) == len(set(deleted)), "each came once")
+    assert len(promised) == len(set(deleted)), "a crash may repeat a delivery, and never what earlier steps have told"
 
 
 @simulation(seeds=5, faults=0, world=with_servers)
@@ -434,7 +440,8 @@ def signed_by(one: Delivered, pem: str) -> bool:
     return holds(claim_of(request, parsedate_to_datetime(headers["date"])), pem)
 
 
-@simulation(seeds=5, faults=0, world=with_servers)
+# The pinned run finds a key that was read after a replacement, and an activity that was read before it.
+@simulation(seeds=5, faults=0, pinned=[(1100173, "random")], world=with_servers)
 async def test_the_old_key_signs_what_was_before_the_new_one_and_tells_of_it(sim: Simulation) -> None:
     ada = await sim.account("ada")
     bob = Foreigner(sim, "bob", "b.example")
@@ -563,7 +570,7 @@ AWAY = DeliveryReply(503)
 POSTS = 3
 
 
-@simulation(seeds=10, faults=1, world=with_servers)
+@simulation(seeds=10, faults=1, pinned=[(1100004, "random")], world=with_servers)
 async def test_what_a_server_has_not_got_is_withdrawn_and_what_it_may_have_is_deleted(sim: Simulation) -> None:
     ada = await sim.account("ada")
     bob, cat = Foreigner(sim, "bob", "b.example"), Foreigner(sim, "cat", "c.example")
@@ -591,7 +598,14 @@ async def test_what_a_server_has_not_got_is_withdrawn_and_what_it_may_have_is_de
     await all_delivered(sim)
     uri = "https://troupe.test/users/ada/statuses/"
     told = [(kind, one if isinstance(one, str) else one["id"]) for kind, one in what(sim, bob.inbox)]
-    assert told == [("Create", f"{uri}{tried}"), ("Delete", f"{uri}{tried}"), ("Create", f"{uri}{kept}")]
+    if sim.logged("storage.lost"):
+        # The relay may have claimed again what it could not put off, together with what waited behind it.
+        assert told[0] == ("Create", f"{uri}{tried}")
+        assert told[-1] == ("Create", f"{uri}{kept}")
+        assert ("Delete", f"{uri}{tried}") in told
+        assert (("Create", f"{uri}{untried}") in told) is (("Delete", f"{uri}{untried}") in told)
+    else:
+        assert told == [("Create", f"{uri}{tried}"), ("Delete", f"{uri}{tried}"), ("Create", f"{uri}{kept}")]
     told = [(kind, one if isinstance(one, str) else one["id"]) for kind, one in what(sim, cat.inbox)]
     assert {kind for kind, one in told if one == f"{uri}{tried}"} == {"Create", "Delete"}
 

@@ -60,12 +60,15 @@ def deliverer(known: Host, post: Callable[..., Awaitable[DeliveryReply]], closed
     """A sender of one activity to a host of which this is known."""
 
     async def read(*_: object) -> object:
-        return SimpleNamespace(private_key=None)
+        return SimpleNamespace(account_id=None, private_key=None)
+
+    async def key() -> None:
+        return None
 
     blocks = SimpleNamespace(domains=SimpleNamespace(standing_of=answering(SimpleNamespace(suspended=False))))
     context: Any = SimpleNamespace(
         hosts=Hosts(known, closed), blocks=blocks, database=SimpleNamespace(read=read), chance=lambda: 0.5,
-        clock=SimpleNamespace(now=lambda: NOON), first_retry=1.0,
+        clock=SimpleNamespace(now=lambda: NOON), first_retry=1.0, keys=SimpleNamespace(changes=0, of_server=key),
     )  # fmt: skip
     sender: Any = DeliverySender(context, cast("Any", None))
 
