@@ -92,8 +92,8 @@ class AccountActor(EntityActor):
     async def load(self) -> None:
         database = self.context.database
         if self._cell.incarnation > 1:
-            # A turn that crashed after its commit has published no facts, and may have changed the rows of others. If it
-            # is asked for again, it may find that all is done, and be answered before a relay has told of it.
+            # A turn that crashed after its commit has published no facts, and may have changed the rows of others. The
+            # client that asks again is answered at once if all is done, before a relay has told of it.
             self.context.own_rows.clear()
             self.context.accounts.drop(self.id)
             await self.context.outbox.publish_pending(self.address)

@@ -26,8 +26,8 @@ LEFT = """
 COUNTS = "SELECT followers, following FROM account_counts WHERE account_id = $1"
 
 
-# An effect that is taken before it is done is found within 13 runs. The pinned run finds an account that is cached as it
-# was before a commit whose answer was lost.
+# An effect that is taken before it is done is found within 13 runs. The pinned run finds an account that is cached as
+# before a commit whose answer was lost.
 @simulation(seeds=26, faults=3, pinned=[(1100013, "pct")], world=partial(stage, mail=True))
 async def test_nothing_is_left_after_any_crash(sim: Simulation) -> None:
     ada, bob = await sim.people("ada", "bob")
