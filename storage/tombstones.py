@@ -1,9 +1,12 @@
 """URIs of deleted things, and ids of undone activities that have not arrived yet: what comes late is not stored."""
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from .engine.database import Connection
+
+# What is undone or deleted before it comes is remembered for this time: others send again for some hours.
+KEPT_FOR = timedelta(hours=6)
 
 # In one order for all, so that two transactions never wait for each other.
 LOCK = """

@@ -162,10 +162,10 @@ async def find_present(db: Connection, id: int) -> accounts.Account | None:
 async def _follow(
     db: Connection, account: AccountActor, message: Follow, now: datetime, origin: Origin
 ) -> PairChanges | Refused:
+    await relations.lock_pair(db, account.id, message.target_id)
     if await undone(db, account, message.uri, now):
         return NOT_FOUND
     uri = await tombstones.unused(db, message.uri)
-    await relations.lock_pair(db, account.id, message.target_id)
     pair = await accounts.find_many(db, [account.id, message.target_id])
     refusal = await _refuse_follow(db, account, pair.get(message.target_id))
     if refusal is None or not account.is_local:

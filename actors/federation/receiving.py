@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Protocol, TypeVar
 
 from ...storage import accounts, remote_statuses
@@ -21,9 +20,6 @@ from ..rules.identity import domain_of
 from .later_jobs import Job
 
 R = TypeVar("R")
-
-# What is undone or deleted before it comes is remembered for this time: others send again for some hours.
-KEPT_FOR = timedelta(hours=6)
 
 
 class Resolves(Protocol):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ...storage import accounts, follows
+from ...storage import accounts, follows, outbox, tombstones
 from ...storage.accounts import Account
 from ...storage.engine.database import Connection
 from ...storage.engine.json_values import JsonObject
@@ -12,6 +12,7 @@ from ...storage.follows import RemoteFollow
 from ..account import AccountActor
 from ..activitypub.documents.activities import accept_of, block_of, follow_of, reject_of, undo_of
 from ..context import ActorContext
+from ..effects.received_activities import aside
 from ..effects.registry import Promise
 from .deliver import deliver_to
 
@@ -69,6 +70,11 @@ async def send_rejections(db: Connection, account: AccountActor, followers: Sequ
     for one in await follows.remote(db, followers, [account.id] * len(followers)):
         id = f"{one.target_uri}#rejects/{context.ids.next()}"
         promises += await _answer(db, context, one, reject_of(id, one.target_uri, _follow(one)))
+        if one.is_received and one.uri is not None and await outbox.exists(db, aside(one.account_uri, one.target_uri)):
+            # The Follow may have been put aside after it was stored, and then comes once more. Each of the two locks
+            # the pair of accounts before the URI.
+            await tombstones.lock(db, [one.uri])
+            await tombstones.insert(db, one.uri, one.account_uri, account.now, account.now + tombstones.KEPT_FOR)
     return promises
 
 

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import timedelta
 
-from troupe.supervision.testing import simulation
+import trio
+
+from troupe.actors.commands.follow_requests import RejectRequest
+from troupe.actors.kernel import Refused
+from troupe.supervision.testing import Budget, Fault, simulation, sweep
+from troupe.supervision.testing.checks import Eventually
 from troupe.supervision.testing.stage import Simulation
 
 from . import receiving
@@ -45,6 +51,25 @@ async def test_answers_to_a_request_open_a_follow_at_most_once(sim: Simulation) 
     await sim.receive(act(bob, "Reject", asked, 3))
     await all_applied(sim)
     assert not sim.run.database.rows("SELECT FROM follows UNION ALL SELECT FROM follow_requests")
+
+
+@sweep(faults=Budget(1, frozenset({Fault.CRASH_AFTER, Fault.LOST, Fault.DOUBT_DONE})), world=with_servers)
+async def test_a_rejected_request_stays_rejected_also_if_it_was_put_aside(sim: Simulation) -> None:
+    """A Follow that was stored, and whose turn then crashed, is applied once more later."""
+    ada, bob = await sim.account("ada", locked=True), Foreigner(sim, "bob", "b.example")
+
+    def asks() -> bool:
+        return bool(sim.run.database.rows("SELECT FROM follow_requests"))
+
+    for number in (1, 2):
+        await sim.receive(act(bob, "Follow", f"{HERE}/ada", number))
+        await Eventually(asks, "bob asks", within=receiving.HOURS).wait_until_true()
+        await trio.sleep(1)
+        with suppress(Refused):  # by the try before, whose answer was lost
+            await ada.insist(RejectRequest(bob.id))
+        assert not asks()
+        await all_applied(sim)
+        assert not asks()
 
 
 # The pinned run finds forgotten tombstones, which others may take 29 runs for.

@@ -12,7 +12,7 @@ from ...activitypub.vocabulary import host_of, same_host
 from ...commands.account_deletions import DeleteAccount
 from ...commands.quotes import RevokeQuote
 from ...commands.statuses import DeleteStatus
-from ..receiving import KEPT_FOR, Activity, InboxContext
+from ..receiving import Activity, InboxContext
 
 
 async def delete(inbox: InboxContext, activity: Activity) -> None:
@@ -47,5 +47,5 @@ async def _note_deletion(db: Connection, inbox: InboxContext, uri: str, by: str)
     await tombstones.lock(db, [uri])
     known = await remote_statuses.find(db, uri)
     is_for_good = known is not None or inbox.shared.quotas.take("tombstones", host_of(uri) or "")
-    await tombstones.insert(db, uri, by, now, None if is_for_good else now + KEPT_FOR)
+    await tombstones.insert(db, uri, by, now, None if is_for_good else now + tombstones.KEPT_FOR)
     return known

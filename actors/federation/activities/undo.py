@@ -25,7 +25,7 @@ from ...commands.follow_requests import RemoveFollower
 from ...commands.reblogs import Unreblog
 from ...commands.relations import Unblock, Unfollow
 from ...kernel import Message
-from ..receiving import KEPT_FOR, Activity, InboxContext
+from ..receiving import Activity, InboxContext
 from .accept import actor_of
 from .follow import mark_of
 
@@ -70,7 +70,7 @@ async def _find_or_note_deletion(
         and not await received_activities.is_known(db, mark_of(activity.actor.uri, uri))
     ):
         now = inbox.shared.clock.now()
-        await tombstones.insert(db, uri, activity.actor.uri, now, now + KEPT_FOR)
+        await tombstones.insert(db, uri, activity.actor.uri, now, now + tombstones.KEPT_FOR)
     return command
 
 
