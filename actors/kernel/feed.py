@@ -102,7 +102,7 @@ class Feed:
     """Events that some subscribers have still to read, and the position of each subscriber."""
 
     __slots__ = (
-        "_behind", "_cursors", "_end", "_first", "_log", "_progress", "_trim_at", "floor", "gone", "replayed", "shown",
+        "_behind", "_cursors", "_end", "_first", "_floor", "_log", "_progress", "_trim_at", "gone", "replayed", "shown",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -116,7 +116,7 @@ class Feed:
         self.shown = Subjects()  # what the subscribers know of
         self.gone = Subjects()  # what they were told is deleted: never shown again
         self.replayed = Subjects()  # what resumed streams were shown, which the others may not know
-        self.floor = 0  # what is older than this was there before the first subscriber
+        self._floor = 0
 
     def __len__(self) -> int:
         return len(self._cursors)
@@ -124,6 +124,11 @@ class Feed:
     @property
     def head(self) -> int:
         return self._first + len(self._log)
+
+    @property
+    def floor(self) -> int:
+        """The oldest id that is news. What is older was there before the first subscriber, or it is not remembered."""
+        return max(self._floor, self.shown.forgotten)
 
     @property
     def has_news(self) -> bool:
@@ -177,7 +182,7 @@ class Feed:
         after a crash the mailbox may still hold the message about a subject that was shown from rows.
         """
         self.shown.renew(known)
-        self.floor = floor
+        self._floor = floor
 
     def know(self, subject: int) -> None:
         """The subscribers need not be told of this one. Without any there is nothing to remember: see `begin`."""

@@ -21,12 +21,14 @@ NONE = array("q")
 class Subjects:
     """At most MEMORY ids. Those that were added before the last `renew` are forgotten first, then the oldest.
 
-    Ids sort by time. Some subjects have the negative of an id, so the oldest ids are those next to zero.
+    Ids sort by time. Some subjects have the negative of an id, so the oldest ids are those next to zero. `forgotten` is
+    the newest id of those that were forgotten.
     """
 
-    __slots__ = ("_before", "_ids")
+    __slots__ = ("_before", "_ids", "forgotten")
 
     def __init__(self) -> None:
+        self.forgotten = 0
         self._before = NONE  # added before the last `renew`, and not renewed by it
         self._ids = NONE
 
@@ -75,7 +77,7 @@ class Subjects:
             place = bisect_left(ids, 0)
             if place == len(ids) or (place and -ids[place - 1] < ids[place]):
                 place -= 1
-            del ids[place]
+            self.forgotten = max(self.forgotten, abs(ids.pop(place)))
 
 
 def _holds(ids: array[int], subject: int) -> bool:

@@ -16,8 +16,8 @@ import trio
 from troupe.actors import daily_quotas, remote_emojis
 from troupe.actors.commands import received_statuses
 from troupe.actors.daily_quotas import COUNTED, DailyQuotas
-from troupe.actors.federation.receiving import KEPT_FOR
 from troupe.storage import actor_keys
+from troupe.storage.tombstones import KEPT_FOR
 
 from ..clients import Person, Stage
 from ..outgoing.peer import Asked, always, answer

@@ -5,7 +5,7 @@ import trio
 
 from troupe.actors.announcements import AnnouncementRelay
 from troupe.actors.broadcast import Broadcast
-from troupe.actors.kernel import Origin
+from troupe.actors.kernel import Origin, subjects
 from troupe.actors.relay import GATHER, Relay
 from troupe.actors.statuses import ShownStatus
 from troupe.supervision.testing import simulation
@@ -131,3 +131,23 @@ async def test_a_slow_relay_tells_nothing_after_a_newer_status(
     assert told == sorted(told)
     assert set(stream.seen) == set(ada.published)
     sim.sometimes(sim.late > 0, "the relay told something")
+
+
+@simulation(seeds=2, world=stage)
+async def test_a_stream_that_was_shown_more_than_its_home_remembers_shows_nothing_twice(
+    sim: Simulation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The home reads its rows again, because of a hashtag and because of a mute, and has forgotten what it showed."""
+    ada, bob, cyd = await sim.people("ada", "bob", "cyd")
+    bob.has_followed(ada)
+    with monkeypatch.context() as patch:
+        patch.setattr(subjects, "MEMORY", 20)
+        stream = await bob.stream()
+        for _ in range(30):
+            await ada.publish()
+        await bob.follow_tag("tea")
+        await bob.mute(cyd)
+        await bob.unmute(cyd)
+        await ada.publish("the last")
+        await sim.calm()
+    assert stream.pushed == ada.published
