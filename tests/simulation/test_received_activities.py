@@ -72,6 +72,24 @@ async def test_a_rejected_request_stays_rejected_also_if_it_was_put_aside(sim: S
         assert not asks()
 
 
+@simulation(seeds=4, world=with_servers)
+async def test_a_late_rejection_of_a_request_that_was_undone_does_not_end_the_next_one(sim: Simulation) -> None:
+    """Some servers answer the Undo of a Follow with a Reject, and name the Follow by its URI alone."""
+    ada, bob = await sim.account("ada"), Foreigner(sim, "bob", "b.example")
+    await ada.follow(bob)
+    (first,) = sim.run.database.rows("SELECT uri FROM follow_requests")
+    await ada.unfollow(bob)
+    await ada.follow(bob)
+    for number, named in enumerate((first["uri"], {"id": first["uri"], "type": "Follow", "actor": f"{HERE}/ada"})):
+        await sim.receive(act(bob, "Reject", named, number))
+        await all_applied(sim)
+        assert sim.run.database.rows("SELECT FROM follow_requests")
+    (second,) = sim.run.database.rows("SELECT uri FROM follow_requests")
+    await sim.receive(act(bob, "Reject", second["uri"], 2))
+    await all_applied(sim)
+    assert not sim.run.database.rows("SELECT FROM follow_requests")
+
+
 # The pinned run finds forgotten tombstones, which others may take 29 runs for.
 @simulation(seeds=20, faults=2, pinned=[(7, "random")], world=with_servers)
 async def test_a_deleted_post_is_gone_in_every_order_from_two_inboxes(sim: Simulation) -> None:

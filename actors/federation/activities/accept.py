@@ -55,21 +55,23 @@ async def asking(inbox: InboxContext, activity: Activity) -> int | None:
             return found
         username = inbox.names.username_of(uri.partition("#")[0])
         if username is not None and embedded is None:
-            return await inbox.local_account_id(inbox.names.actor(username))
+            follower = await inbox.local_account_id(inbox.names.actor(username))
+            return await _unless_superseded(inbox, uri, follower, activity.actor.id)
     if embedded is None or "Follow" not in activity.object_types:
         return None
     follower = await inbox.local_account_id(actor_of(embedded))
-    if follower is None or (uri is not None and await _is_superseded(inbox, uri, follower, activity.actor.id)):
-        return None
-    return follower
+    return await _unless_superseded(inbox, uri, follower, activity.actor.id)
 
 
-async def _is_superseded(inbox: InboxContext, uri: str, follower: int, followed: int) -> bool:
-    """True for a follow that was undone here before its answer came, if another one has been sent since."""
-    if not inbox.names.is_local(uri):  # some servers give our follows ids of their own
-        return False
+async def _unless_superseded(inbox: InboxContext, uri: str | None, follower: int | None, followed: int) -> int | None:
+    """Return the follower, None if its follow was undone here before the answer came, and another one was sent since.
+
+    Some servers give our follows ids of their own, and some name the account alone.
+    """
+    if follower is None or uri is None or "#" not in uri or not inbox.names.is_local(uri):
+        return follower
     current = await inbox.shared.database.read(follows.remote, [follower], [followed])
-    return any(one.uri not in (None, uri) for one in current)
+    return None if any(one.uri not in (None, uri) for one in current) else follower
 
 
 def actor_of(document: JsonObject) -> str | None:
