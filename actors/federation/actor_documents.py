@@ -37,6 +37,7 @@ BOTS = frozenset({"Service", "Application"})
 DISPLAY_NAME_CHARACTERS = 2_048
 NOTE_CHARACTERS = 20_480
 FIELDS = 50
+FIELD_TAGS = 100  # of one value; a value with more is text
 FIELDS_CHARACTERS = 10_000  # of the values of all rows together: each costs a parser
 FIELD_CHARACTERS = 2_047
 ALIASES = 256
@@ -173,7 +174,7 @@ def _fields(document: JsonObject) -> list[JsonObject]:
             characters += len(value)
             if characters > FIELDS_CHARACTERS:
                 break
-            found.append({"name": one_line(name), "value": sanitise(value), "verified_at": None})
+            found.append({"name": one_line(name), "value": sanitise(value, FIELD_TAGS), "verified_at": None})
         if len(found) == FIELDS:
             break
     return found

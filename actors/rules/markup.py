@@ -115,7 +115,7 @@ def escape_attribute(text: str) -> str:
     return escape(text).replace('"', "&quot;")
 
 
-def sanitise(html: str) -> str:
+def sanitise(html: str, most_tags: int = OPENING_AND_CLOSING_TAGS) -> str:
     """Return any HTML made safe, in the form that clients expect. Doing it again changes nothing.
 
     Work and result are limited: HTML that is too long, also once it is written anew, is cut. The elements that are
@@ -123,7 +123,7 @@ def sanitise(html: str) -> str:
     """
     source = html[: _readable_characters(html, HTML_CHARACTERS)]
     # What is written can be longer than what is counted here by attributes that links get, so by a limited factor.
-    while len(safe := _sanitised(source)) > HTML_CHARACTERS:
+    while len(safe := _sanitised(source, most_tags)) > HTML_CHARACTERS:
         source = source[: len(source) * HTML_CHARACTERS // len(safe)]
     return safe
 
@@ -154,10 +154,10 @@ def _growth(html: str, end: int) -> int:
     return 4 * ampersands + 5 * html.count("\xa0", 0, end) + 3 * unpaired
 
 
-def _sanitised(html: str) -> str:
+def _sanitised(html: str, most_tags: int) -> str:
     for _ in range(PASSES):
-        html, tags = _without_traps(html)
-        if tags > OPENING_AND_CLOSING_TAGS:
+        html, tags = _without_traps(html, most_tags)
+        if tags > most_tags:
             break
         cleaned = _clean(html)
         if cleaned == html or len(cleaned) > HTML_CHARACTERS:  # too long: it will be cut and cleaned anew
@@ -207,14 +207,14 @@ def map_text(html: str, write: Callable[[str, str], str]) -> str:
     return "".join(pieces)
 
 
-def _without_traps(html: str) -> tuple[str, int]:
+def _without_traps(html: str, most_tags: int) -> tuple[str, int]:
     """Return HTML with headings made paragraphs, without anything that takes a parser long; and its number of tags.
 
     Nothing is changed behind more tags than a post may have.
     """
     # An opened tag without a `>` is no tag. Looking for its end again for each `<` would take quadratic time.
     tags_end = html.rfind(">") + 1
-    tamed, tags = RAW_TAG.subn(_made_safe, html[:tags_end], OPENING_AND_CLOSING_TAGS + 1)
+    tamed, tags = RAW_TAG.subn(_made_safe, html[:tags_end], most_tags + 1)
     return tamed + html[tags_end:], tags
 
 

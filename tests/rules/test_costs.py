@@ -23,11 +23,11 @@ from troupe.actors.rules import filters, markup, text
 from troupe.http.entities.rendered import Rendered
 from troupe.storage.filters import Filter, FilterKeyword
 
-from ..fuzz.inputs import FRAGMENTS, repeated
-from ..fuzz.targets import ACTOR, Shown
+from ..fuzz.fuzz import FRAGMENTS, repeated
+from ..fuzz.text_targets import ADDRESS, StatusWithText
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
-NOTE = {"id": f"{ACTOR}/1", "type": "Note", "attributedTo": ACTOR, "to": "as:Public"}
+NOTE = {"id": f"{ADDRESS}/1", "type": "Note", "attributedTo": ADDRESS, "to": "as:Public"}
 
 
 def calls_in(function: Callable[[], object]) -> int:
@@ -97,7 +97,7 @@ def test_a_longer_list_than_servers_write_is_cut() -> None:
 
 def test_the_rows_of_a_profile_have_a_number_and_a_length() -> None:
     row = {"type": "PropertyValue", "name": "a", "value": "b" * 2_000}
-    document = {"id": ACTOR, "type": "Person", "inbox": f"{ACTOR}/inbox", "preferredUsername": "ada"}
+    document = {"id": ADDRESS, "type": "Person", "inbox": f"{ADDRESS}/inbox", "preferredUsername": "ada"}
     handle = actor_documents.own_handle_of(document)
     read = actor_documents.profile_of({**document, "attachment": [row] * 4_000}, handle, NOW)
     assert len(read.fields) == actor_documents.FIELDS_CHARACTERS // 2_000
@@ -118,7 +118,7 @@ def filters_of(keywords: list[str], *, whole_word: bool = False) -> filters.Filt
 
 def test_a_text_is_read_once_for_all_filters_that_match() -> None:
     """It was read anew for each: 250 matching filters took a third of a second for one status."""
-    status = cast(Any, Shown("<p>" + "ßa " * 5_000 + "</p>"))
+    status = cast(Any, StatusWithText("<p>" + "ßa " * 5_000 + "</p>"))
     reads = 0
 
     def counted(one: Any) -> str:
@@ -142,17 +142,17 @@ def test_keywords_whose_pieces_are_not_there_are_not_searched_for() -> None:
             Searched.searches += 1
             return super().__contains__(cast(str, part))
 
-    found = filters.filter_text(cast(Any, Shown("<p>" + "alpha beta gamma " * 600 + "</p>")))
+    found = filters.filter_text(cast(Any, StatusWithText("<p>" + "alpha beta gamma " * 600 + "</p>")))
     marked = filters.FilterText(Searched(found.marked), found.words)
     searched = filters_of([f"alpha zeta{n}" for n in range(999)] + ["pha bet"])
-    assert len(searched.matches(cast(Any, Shown("")), None, lambda status: marked, NOW)) == 1
+    assert len(searched.matches(cast(Any, StatusWithText("")), None, lambda status: marked, NOW)) == 1
     assert Searched.searches == 1
 
 
 def test_of_a_status_so_many_characters_are_searched() -> None:
-    found = filters.filter_text(cast(Any, Shown("<p>" + "<b></b>" * 10_000 + "end</p>")))
+    found = filters.filter_text(cast(Any, StatusWithText("<p>" + "<b></b>" * 10_000 + "end</p>")))
     assert "end" not in found.words
-    assert len(filters.filter_text(cast(Any, Shown("a " * 60_000))).marked) <= 4 * filters.TEXT_CHARACTERS
+    assert len(filters.filter_text(cast(Any, StatusWithText("a " * 60_000))).marked) <= 4 * filters.TEXT_CHARACTERS
 
 
 def test_what_is_kept_in_memory_is_bounded_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
