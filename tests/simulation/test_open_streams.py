@@ -117,10 +117,11 @@ class Scene:
 
     def read(self, frames: list[bytes]) -> None:
         for said in map(orjson.loads, frames):
-            payload = orjson.loads(said["payload"]) if "payload" in said else {}
-            if isinstance(payload, dict) and "stream" in said:
-                self._note(said["stream"][0], said["event"], payload)
-                self.observe(said["stream"][0], said["event"], payload)
+            payload: Any = orjson.loads(said["payload"]) if "payload" in said else {}
+            if "stream" in said and type(payload) is dict:
+                frame: dict[str, Any] = payload
+                self._note(said["stream"][0], said["event"], frame)
+                self.observe(said["stream"][0], said["event"], frame)
 
     def _note(self, stream: str, event: str, payload: dict[str, Any]) -> None:
         stream = {"notification": "user:notification", "conversation": "direct"}.get(event, stream)
