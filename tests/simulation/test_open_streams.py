@@ -67,7 +67,7 @@ class Scene:
         self.opened = trio.Event()
         self.frames: list[Frame] = []
         self.session: StreamSession | None = None
-        self.observe: Callable[[str, str, dict[str, Any]], None] = lambda *_: None
+        self.observe: Callable[[str, str, dict[str, Any]], None] = lambda stream, event, payload: None
         for person in (ada, self.gail):
             bob.has_followed(person)
         sim.sign_in([bob])
@@ -117,11 +117,10 @@ class Scene:
 
     def read(self, frames: list[bytes]) -> None:
         for said in map(orjson.loads, frames):
-            payload: Any = orjson.loads(said["payload"]) if "payload" in said else {}
-            if "stream" in said and type(payload) is dict:
-                frame: dict[str, Any] = payload
-                self._note(said["stream"][0], said["event"], frame)
-                self.observe(said["stream"][0], said["event"], frame)
+            if "stream" in said and said.get("payload", "").startswith("{"):
+                payload: dict[str, Any] = orjson.loads(said["payload"])
+                self._note(said["stream"][0], said["event"], payload)
+                self.observe(said["stream"][0], said["event"], payload)
 
     def _note(self, stream: str, event: str, payload: dict[str, Any]) -> None:
         stream = {"notification": "user:notification", "conversation": "direct"}.get(event, stream)
