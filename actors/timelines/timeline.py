@@ -173,6 +173,10 @@ class Timeline(EntityActor, ABC):
             else:
                 self.feed.know(entry.id)
         shown = await self.context.statuses.show_many(news)
+        if self.cell.mailbox.resync:
+            # What admits statuses has changed since it was read. The timeline is read again before its next message,
+            # and shows them then, in order with those that it did not admit yet.
+            return
         for id in news:
             if id in shown and not self.context.statuses.is_deleted(id):
                 self.feed.announce(id, StatusAppeared(shown[id]))

@@ -6,7 +6,7 @@ from troupe.supervision.testing.stage import Person, Simulation, stage
 from .scenarios import choose_hashtags_amid_posts
 
 
-@simulation(seeds=12, at_most=40, faults=3, pinned=[(14, "pct")], world=stage)
+@simulation(seeds=12, at_most=40, faults=3, pinned=[(14, "pct"), (1100161, "pct")], world=stage)
 async def test_a_stream_shows_statuses_with_a_hashtag_while_it_is_followed(sim: Simulation) -> None:
     """Bob follows ada's hashtag, and not ada; he follows cyd, who uses it too."""
     ada, bob, cyd = await sim.people("ada", "bob", "cyd")
