@@ -32,11 +32,11 @@ MOST_VALUES = 5_000
 MOST_ADDRESSES = 1_000
 KNOWN_ACTORS = 10_000  # that are remembered as the URIs of accounts
 
-# An object or a list, the key or index of a value in it, and the value.
+# An object or a list, the key or index of a value in it, and the value. `Any`: containers are as JSON has them.
 Place = tuple[Any, Any, str]
 
 
-class OwnAddresses:
+class OwnAddressReader:
     """Reads addresses of this server with the database."""
 
     def __init__(self, database: Database, names: LocalNames) -> None:
@@ -117,7 +117,8 @@ async def status_ids(db: Connection, named: Sequence[LocalStatusName]) -> list[i
 
 def _references(document: JsonObject) -> Iterator[Place]:
     """Yield the texts in a document that may name something, with their places, the outer ones first."""
-    level: list[tuple[Any, bool]] = [(document, False)]  # objects and lists, and if the texts of a list are references
+    # `Any` because these are objects and lists as JSON has them, with whether the texts of a list are references.
+    level: list[tuple[Any, bool]] = [(document, False)]
     seen = 0
     while level and seen < MOST_VALUES:
         below: list[tuple[Any, bool]] = []

@@ -11,7 +11,7 @@ from ..activitypub.signatures import SignatureScheme, sign
 from ..context import ActorContext
 from ..kernel import Record, Runtime
 from ..outgoing.client import OutgoingClient
-from ..own_addresses import OwnAddresses
+from ..own_addresses import OwnAddressReader
 from .fetching import DocumentFetcher
 from .key_directory import KeyDirectory
 from .resolver import Resolver
@@ -30,7 +30,7 @@ class Federation:
         database, clock, blocks = context.database, context.clock, context.blocks
         self._database, self._clock = database, clock
         self.names = LocalNames(context.base_url)
-        self.own_addresses = OwnAddresses(database, self.names)
+        self.own_addresses = OwnAddressReader(database, self.names)
         self.keys = SigningKeys(database, self.names, make_key)
         self.fetcher = DocumentFetcher(
             outgoing, database, clock, self.names, self._sign, lambda: blocks.domains, context.quotas

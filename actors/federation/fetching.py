@@ -31,7 +31,7 @@ from ..kernel import Clock
 from ..outgoing.client import REDIRECTS, OutgoingAnswer, OutgoingClient, OutgoingRequest, RequestLimits
 from ..outgoing.errors import AnswerTooLarge, BadAnswer, ForbiddenTarget, OutgoingFailure
 from ..outgoing.targets import RequestTarget, redirected, written_target
-from ..own_addresses import OwnAddresses
+from ..own_addresses import OwnAddressReader
 from ..rules.domains import DomainRules
 from .budgets import spend
 from .domain_limits import DomainLimiter
@@ -73,7 +73,7 @@ class DocumentFetcher:
         self._database = database
         self._clock = clock
         self._names = names
-        self._own = OwnAddresses(database, names)
+        self._own = OwnAddressReader(database, names)
         self._sign = sign
         self._rules = rules
         self._quotas = quotas

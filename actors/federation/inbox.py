@@ -21,7 +21,7 @@ from ..effects.received_activities import ReceivedActivity, UnverifiedActivity, 
 from ..effects.registry import Attempt, Finish, GivenUp
 from ..kernel import NotAnswered, Origin
 from ..kernel.errors import describe
-from ..own_addresses import OwnAddresses
+from ..own_addresses import OwnAddressReader
 from .activities import HANDLERS
 from .activities.delete import delete_status
 from .activities.follow import mark_of
@@ -46,7 +46,7 @@ class Inbox:
         self._context = context
         self._directory = directory
         self._follower_lists = FollowerLists(context)
-        self._own = OwnAddresses(context.shared.database, context.names)
+        self._own = OwnAddressReader(context.shared.database, context.names)
 
     async def apply(self, received: ReceivedActivity, attempt: Attempt) -> Finish | None:
         """Apply an activity. One that can't be applied just now is put aside; one that never can is given up."""

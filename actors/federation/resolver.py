@@ -28,7 +28,7 @@ from ..commands.received_statuses import ReceiveEdit
 from ..context import ActorContext
 from ..facts import ChangedAccount
 from ..kernel import Record, Runtime
-from ..own_addresses import OwnAddresses
+from ..own_addresses import OwnAddressReader
 from .actor_documents import actor_uri_of, is_actor, keys_of, moved_to, own_handle_of, profile_of
 from .details import AccountDetails
 from .discoveries import Discoveries
@@ -68,7 +68,7 @@ class Resolver:
         self._fetcher = fetcher
         self._webfinger = WebFinger(fetcher)
         self._names = LocalNames(context.base_url)
-        self._own = OwnAddresses(context.database, self._names)
+        self._own = OwnAddressReader(context.database, self._names)
         self._discoveries = Discoveries(context.quotas)
         self._flights: Flights[Account] = Flights()
         self._status_flights: Flights[int] = Flights()

@@ -15,7 +15,7 @@ from ..answers.answer import Answer, json
 from ..answers.errors import invalid
 from ..entities.application import application_fields, credential_application_fields
 from ..intake.input import Input
-from ..intake.parameters import Line, MaybeLine, Several, Text
+from ..intake.parameters import Line, MaybeLine, Several, Text, Texts
 from ..oauth.redirects import complaint
 from ..router import api
 
@@ -27,7 +27,8 @@ MOST_REDIRECTS = 64
 class NewApplication(Input):
     client_name: Line = ""
     redirect_uris: Annotated[list[Text], Several] = []  # noqa: RUF012 - pydantic makes a new one each time
-    scopes: Text = "read"
+    scopes: Texts = ()
+    scope: Texts = ()  # the name that the other endpoints of OAuth have for it, which some libraries send here too
     website: MaybeLine = None
 
     def redirects(self) -> list[str]:
@@ -38,7 +39,7 @@ class NewApplication(Input):
 @api.post("/api/v1/apps", rates=(rates.APPS,))
 async def register(context: HttpContext, new: NewApplication) -> Answer:
     """A new application with its secret."""
-    redirects, wanted = new.redirects(), scopes.parse(new.scopes) or scopes.DEFAULT
+    redirects, wanted = new.redirects(), scopes.parse(" ".join(new.scopes or new.scope)) or scopes.DEFAULT
     if complaints := list(_complaints(new, redirects, wanted)):
         raise invalid(*complaints)
     secret = context.secret()

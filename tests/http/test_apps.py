@@ -101,3 +101,19 @@ async def test_an_application_looks_at_itself_with_any_of_its_tokens(stage: Stag
         assert app["vapid_key"] == stage.http_context.push_key.public
         assert "client_secret" not in app
     assert (await stage.anybody().get(f"{APPS}/verify_credentials")).status == 401
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"scopes": "read write:media"},
+        {"scopes": "read+write:media"},
+        {"scopes": ["read", "write:media"]},
+        {"scope": "read write:media"},  # mastodon/mastodon#8210
+        {"scopes": "", "scope": ["read", "write:media"]},
+    ],
+)
+async def test_scopes_are_read_however_a_library_names_them(stage: Stage, given: dict[str, Any]) -> None:
+    form = {"client_name": "App", "redirect_uris": "app://cb"} | given
+    made = await stage.anybody().post("/api/v1/apps", json=form)
+    assert (made.status, made.json["scopes"]) == (200, ["read", "write:media"])
