@@ -34,6 +34,8 @@ KNOWN_ACTORS = 10_000  # that are remembered as the URIs of accounts
 
 # An object or a list, the key or index of a value in it, and the value. `Any`: containers are as JSON has them.
 Place = tuple[Any, Any, str]
+# Objects and lists of one depth, `Any` as JSON has them, and if the texts of a list are references.
+Level = list[tuple[Any, bool]]
 
 
 class OwnAddressReader:
@@ -117,11 +119,10 @@ async def status_ids(db: Connection, named: Sequence[LocalStatusName]) -> list[i
 
 def _references(document: JsonObject) -> Iterator[Place]:
     """Yield the texts in a document that may name something, with their places, the outer ones first."""
-    # `Any` because these are objects and lists as JSON has them, with whether the texts of a list are references.
-    level: list[tuple[Any, bool]] = [(document, False)]
+    level: Level = [(document, False)]
     seen = 0
     while level and seen < MOST_VALUES:
-        below: list[tuple[Any, bool]] = []
+        below: Level = []
         for container, refers in level:
             entries = container.items() if is_object(container) else enumerate(container)
             for key, value in islice(entries, MOST_VALUES - seen):
