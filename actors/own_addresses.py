@@ -29,7 +29,7 @@ REFERENCES = frozenset(
 )  # fmt: skip
 # Values of a document that are looked at, its outer ones first. Handlers use fewer of all that may be longer.
 MOST_VALUES = 5_000
-MOST_ADDRESSES = 1_000
+MOST_ADDRESSES = 200  # whose spelling is not known yet
 KNOWN_ACTORS = 10_000  # that are remembered as the URIs of accounts
 
 # An object or a list, the key or index of a value in it, and the value. `Any`: containers are as JSON has them.
@@ -93,16 +93,16 @@ class OwnAddressReader:
 
     async def put_uris(self, document: JsonObject) -> None:
         """Replace the addresses of this server in a document of another one by the URIs of what they name."""
-        places = [place for place in _references(document) if self._may_differ(place[2])]
+        places = list(islice((one for one in _references(document) if self._may_differ(one[2])), MOST_ADDRESSES))
         if places:
-            uris = await self.uris({address for _, _, address in places[:MOST_ADDRESSES]})
+            uris = await self.uris({address for _, _, address in places})
             for container, key, address in places:
                 if address in uris:
                     container[key] = uris[address]
 
     def _may_differ(self, address: str) -> bool:
         """False if an address is no other spelling of a URI: it is another server's, or its actor's URI is known."""
-        if not self._names.is_local(address):
+        if not self._names.may_be_own(address):
             return False
         actor, _, number = address.partition("/statuses/")
         return actor not in self._actors or (number != "" and not number.isdecimal())

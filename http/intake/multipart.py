@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterable
+from itertools import islice
 from tempfile import SpooledTemporaryFile
 from urllib.parse import unquote
 
@@ -34,6 +35,7 @@ NO_NAME = "A part of the multipart body has no name"
 OPTION = re.compile(
     r';\s*(?P<name>[^\s=;"]+)\s*=\s*(?:"(?P<quoted>(?:[^"\\]|\\.)*)\\?(?:"|$)|(?P<bare>[^;]*))', re.DOTALL
 )
+MOST_OPTIONS = 16  # of a header; clients send three at most
 ESCAPES = re.compile(r'\\(["\\])')
 # What browsers write in names for characters that would end them.
 WRITTEN_IN_NAMES = (("%22", '"'), ("%0D", "\r"), ("%0A", "\n"))
@@ -207,7 +209,7 @@ class _Reader:
 def _options(header: str) -> dict[str, str]:
     """Return the parameters of a header by their names in lower case. One with a charset (RFC 8187) comes first."""
     found: dict[str, str] = {}
-    for match in OPTION.finditer(header):
+    for match in islice(OPTION.finditer(header), MOST_OPTIONS):
         name, quoted = match["name"].lower(), match["quoted"]
         value = match["bare"].strip() if quoted is None else ESCAPES.sub(r"\1", quoted)
         for written, character in WRITTEN_IN_NAMES:

@@ -78,7 +78,7 @@ def test_every_spelling_of_an_own_address_is_read(address: str, named: OwnName) 
         "https://[home.test/@ada",
         "https://home.test:x/@ada",
         "https://home.test/authorize_interaction?uri=https://home.test/authorize_interaction?uri=x",
-        "https://home.test/authorize_interaction?" + "a=1&" * 400,
+        "https://home.test/authorize_interaction?" + "a=1&" * 400 + "uri=https://home.test/@ada",
         "https://home.test/@ada?" + "a" * 4096,
         "",
     ],

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from troupe.actors.own_addresses import MOST_ADDRESSES
+
 from ..clients import Person, Stage
 from .delivering import HOME, PUBLIC, act, create, note, take
 from .peer import ForeignServer
@@ -116,3 +118,17 @@ async def test_ids_of_activities_and_texts_for_people_stay_as_they_are(
     await take(stage, create(eve, note(eve, inReplyTo=page, content=page, url=page)))
     ((content,),) = await stage.rows("SELECT content FROM statuses WHERE NOT local")
     assert content == page
+
+
+async def test_a_document_may_name_many_addresses_of_which_few_are_looked_up(stage: Stage, ada: Person) -> None:
+    """Reading an address takes some 0.1 ms at worst, for which nothing else runs."""
+    reader = stage.http_context.federation.own_addresses
+    many = [f"{HOME}/@ada/{number}/?x" for number in range(20_000)]
+    document: dict[str, Any] = {"type": "Note", "cc": list(many), "tag": [{"href": f"{HOME}/@ada"}] * 10}
+    await reader.put_uris(document)
+    changed = sum(one != other for one, other in zip(many, document["cc"], strict=True))
+    assert 0 < changed <= MOST_ADDRESSES
+    assert document["cc"][0] == f"{HOME}/users/ada/statuses/0"
+    deep: dict[str, Any] = {"type": "Note", "content": ["x"] * 20_000, "tag": [{"href": f"{HOME}/@ada"}]}
+    await reader.put_uris(deep)
+    assert deep["tag"][0]["href"] == f"{HOME}/@ada", "what is beyond the bound stays as it is"
