@@ -17,14 +17,6 @@ EXPOSED = "Link, X-RateLimit-Reset, X-RateLimit-Limit, X-RateLimit-Remaining, X-
 # A browser caches a preflight for a day: the rules change with releases only.
 PREFLIGHT_AGE = "86400"
 
-CORS_METHODS = {
-    "/api/": "GET, POST, PUT, PATCH, DELETE, OPTIONS",
-    "/oauth/token": "POST, OPTIONS",
-    "/oauth/revoke": "POST, OPTIONS",
-    "/oauth/userinfo": "GET, POST, OPTIONS",
-    "/.well-known/": "GET, OPTIONS",
-    "/nodeinfo/": "GET, OPTIONS",
-}
 # Paths whose answers are the same for everybody and need no cookie: files, which web clients of other origins store,
 # and the documents, feeds and pages of accounts, statuses, hashtags and emoji, which they read.
 PUBLIC = (
@@ -32,7 +24,15 @@ PUBLIC = (
     "/manifest.json",
 )  # fmt: skip
 NOT_PUBLIC = ("/inbox", ".atom")  # inboxes are for servers alone, and the feeds of OStatus are gone
-CORS_METHODS |= dict.fromkeys(PUBLIC, "GET, HEAD, OPTIONS")
+CORS_METHODS = {
+    "/api/": "GET, POST, PUT, PATCH, DELETE, OPTIONS",
+    "/oauth/token": "POST, OPTIONS",
+    "/oauth/revoke": "POST, OPTIONS",
+    "/oauth/userinfo": "GET, POST, OPTIONS",
+    "/.well-known/": "GET, OPTIONS",
+    "/nodeinfo/": "GET, OPTIONS",
+    **dict.fromkeys(PUBLIC, "GET, HEAD, OPTIONS"),
+}
 WITH_CORS = tuple(CORS_METHODS)
 
 # Answers of the API are personal. No cache on the way may store them.

@@ -143,7 +143,7 @@ class _Reader:
             if len(self._buffer) - begin > LARGEST_HEAD:
                 raise Malformed(UNREADABLE)
             return False
-        if not closed and self._buffer[end - 1 : end] != b"\r":
+        if not closed and not self._buffer.endswith(b"\r", 0, end):
             self._line_end = b"\n"
         del self._buffer[: begin + len(delimiter)]
         self._step = self._read_head

@@ -35,6 +35,11 @@ def urlencoded(pairs: Pairs, escape: Callable[..., str] = quote_plus, safe: str 
     return "&".join(f"{escape(name, safe=safe)}={escape(value, safe=safe)}" for name, value in pairs).encode()
 
 
+def escaped(text: str, safe: str) -> str:
+    """Every byte as an escape in lower case."""
+    return "".join(f"%{byte:02x}" for byte in text.encode())
+
+
 def tree_of(pairs: Pairs) -> dict[str, Any]:
     """The same as JSON: lists are marked by empty brackets, objects by names in brackets."""
     tree: dict[str, Any] = {}
@@ -78,9 +83,7 @@ FORMS: dict[str, Callable[[Pairs], Form]] = {
     "type in capitals": lambda pairs: Form(urlencoded(pairs), URLENCODED.upper()),
     "spaces as %20 (OkHttp)": lambda pairs: Form(urlencoded(pairs, quote), URLENCODED),
     "brackets as they are (curl)": lambda pairs: Form(urlencoded(pairs, quote, "[]"), URLENCODED),
-    "lower-case escapes": lambda pairs: Form(
-        urlencoded(pairs, lambda text, safe: "".join(f"%{byte:02x}" for byte in text.encode())), URLENCODED
-    ),
+    "lower-case escapes": lambda pairs: Form(urlencoded(pairs, escaped), URLENCODED),
     "no type (curl -H 'Content-Type:')": lambda pairs: Form(urlencoded(pairs), None),
     "empty type": lambda pairs: Form(urlencoded(pairs), ""),
     "two types joined": lambda pairs: Form(urlencoded(pairs), f"{URLENCODED}, {URLENCODED}"),
@@ -267,7 +270,14 @@ async def test_a_read_with_a_body_and_a_hidden_method(stage: Stage, ada: Person)
 
 
 async def test_values_of_json_may_have_any_scalar_type(ada: Person) -> None:
-    body = {"status": 5, "sensitive": 1, "spoiler_text": None, "poll": None, "media_ids": [], "language": ""}
+    body: dict[str, Any] = {
+        "status": 5,
+        "sensitive": 1,
+        "spoiler_text": None,
+        "poll": None,
+        "media_ids": [],
+        "language": "",
+    }
     posted = await ada.post("/api/v1/statuses", json=body)
     assert (posted.status, posted.json["sensitive"], posted.json["poll"]) == (200, True, None)
     assert (await ada.get(f"/api/v1/statuses/{posted.json['id']}/source")).json["text"] == "5"
