@@ -115,7 +115,7 @@ class StrictConnection(h11.Connection):
         return super().next_event()
 
 
-class Handshake(H11WSConnection):
+class PendingWebSocket(H11WSConnection):
     """The connection of a WebSocket. What comes before its handshake is answered waits for it."""
 
     def __init__(self, connection: h11.Connection) -> None:
@@ -130,7 +130,7 @@ class Http1(H11Protocol):
     """One connection's requests and answers."""
 
     stream: Any
-    connection: Any  # a StrictConnection, or the Handshake that takes its place
+    connection: Any  # a StrictConnection, or the PendingWebSocket that takes its place
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -147,7 +147,7 @@ class Http1(H11Protocol):
     def is_between_requests(self) -> bool:
         """True if every request has been answered, and nothing of the next one has arrived."""
         connection = self.connection
-        if self.stream is not None or isinstance(connection, Handshake):
+        if self.stream is not None or isinstance(connection, PendingWebSocket):
             return False
         return connection.their_state is h11.IDLE and connection.is_empty
 
@@ -157,19 +157,21 @@ class Http1(H11Protocol):
         return self.stream is not None and isinstance(self.connection, StrictConnection)
 
     def early_data(self) -> bytes:
-        """What the client of a WebSocket has sent before its handshake was answered."""
-        return bytes(self.connection.buffer) if isinstance(self.connection, Handshake) else b""
+        """Return the bytes that the client of a WebSocket has sent before its handshake was answered."""
+        return bytes(self.connection.buffer) if isinstance(self.connection, PendingWebSocket) else b""
 
     def refusals(self) -> bytes:
         """The bytes that refuse the current request, if its answer has not begun."""
-        connection = self.connection.h11_connection if isinstance(self.connection, Handshake) else self.connection
+        connection = (
+            self.connection.h11_connection if isinstance(self.connection, PendingWebSocket) else self.connection
+        )
         return overloaded().http_1(closes=True) if connection.our_state is h11.SEND_RESPONSE else b""
 
     async def stream_send(self, event: Event) -> None:
         if isinstance(event, Response) and (self._closes or self.context.terminate.is_set()):
             event = replace(event, headers=_with_close(event))
         await super().stream_send(event)
-        if isinstance(event, Response) and isinstance(self.connection, Handshake):
+        if isinstance(event, Response) and isinstance(self.connection, PendingWebSocket):
             self.connection.is_accepted = event.status_code == 101
             await self.can_read.set()
 
@@ -191,7 +193,7 @@ class Http1(H11Protocol):
         kind = HTTPStream
         if websocket:
             kind = WebSocket
-            self.connection = Handshake(cast("h11.Connection", self.connection))
+            self.connection = PendingWebSocket(cast("h11.Connection", self.connection))
         self.stream = kind(
             self.app, self.config, self.context, self.task_group, self.ssl, self.client, self.server,
             self.stream_send, STREAM_ID,
