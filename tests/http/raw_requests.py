@@ -126,6 +126,9 @@ RAW_REQUESTS: dict[str, Raw] = {
     "chunks with extensions": Raw(chunked(b'%x;a=b;c="d"\r\n%b\r\n0;e\r\n\r\n' % (len(APP), APP)), OK),
     "an extension with a bare CR": Raw(chunked(b"%x;a\rb\r\n%b\r\n0\r\n\r\n" % (len(APP), APP)), REFUSED, False),
     "an extension with a bare LF": Raw(chunked(b"%x;a\nb\r\n%b\r\n0\r\n\r\n" % (len(APP), APP)), REFUSED, False),
+    "an extension with a bare LF before a hidden request": Raw(
+        chunked(b"2;\nxx\r\n%x\r\n0\r\n\r\n%b\r\n0\r\n\r\n" % (len(HIDDEN) + 5, HIDDEN)), REFUSED, False
+    ),
     "an extension that is long": Raw(chunked(b"%x;%b\r\n" % (len(APP), b"a" * 20_000)), REFUSED, False),
     "an extension that is too long to be held": Raw(chunked(b"%x;%b" % (len(APP), b"a" * 140_000)), REFUSED, False),
     "a chunk size with a sign": Raw(chunked(b"+%x\r\n%b\r\n0\r\n\r\n" % (len(APP), APP)), REFUSED, False),
@@ -239,6 +242,9 @@ RAW_REQUESTS: dict[str, Raw] = {
     "HTTP/1.2": Raw(get(version=b"1.2"), OK),
     "HTTP/2.0": Raw(get(version=b"2.0"), REFUSED, False),
     "HTTP/0.9": Raw(b"GET /api/v1/instance\r\n\r\n", REFUSED, False),
+    "HTTP/0.9 with bare LF, headers and a body": Raw(
+        b"GET /api/v1/instance\nHost: localhost\r\nContent-Length: 5\r\n\r\nhello", REFUSED, False
+    ),
     "HTTP/0.9 with a version": Raw(get(version=b"0.9"), REFUSED, False),
     "HTTP/1": Raw(get(version=b"1"), REFUSED, False),
     "HTTP/1.10": Raw(get(version=b"1.10"), REFUSED, False),
