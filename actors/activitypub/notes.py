@@ -40,6 +40,7 @@ from .vocabulary import (
 WRITTEN = frozenset({"Note", "Question"})
 CONVERTED = frozenset({"Article", "Page", "Image", "Audio", "Video", "Event"})
 MOST_TAGS = 1_000  # that are looked at: names of people, hashtags and emoji together
+MOST_FILES = 100  # that are looked at
 MOST_MENTIONS = 100
 MOST_HASHTAGS = 50
 MOST_WRITTEN_HASHTAGS = 2 * MOST_HASHTAGS  # that are looked at: many may be one hashtag, or none
@@ -328,7 +329,9 @@ def _hashtags(document: JsonObject) -> Iterator[ReceivedHashtag]:
 def _attachments(document: JsonObject) -> Iterator[ReceivedAttachment]:
     of_type = document if not _is_written(document) and not document.get("attachment") else None
     files = (
-        [of_type] if of_type is not None and types_of(document)[0] in KINDS else objects_of(document.get("attachment"))
+        [of_type]
+        if of_type is not None and types_of(document)[0] in KINDS
+        else objects_of(list_of(document.get("attachment"))[:MOST_FILES])
     )
     found = (attachment for one in files if (attachment := _attachment(one)) is not None)
     for _, attachment in zip(range(STATUS_MEDIA), found, strict=False):

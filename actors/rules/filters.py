@@ -1,20 +1,17 @@
 """Matching the filters of an account with a status.
 
-Keywords are plain text and never patterns: every search is a search for a substring, and `limits.py` bounds how many
-characters the keywords of one account have, so no keyword and no status makes a search expensive. A keyword is only
-searched for if the text has all words, or all pieces of three characters, that it consists of. An automaton for all
-keywords (Aho-Corasick) was turned down: it reports each of the keywords `a`, `aa`, `aaa`, … at each place of `aaaa…`.
-
-Upper and lower case are equal. Word boundaries are those of the contract: letters, marks, decimal digits and connector
-punctuation of every script belong to words. Both the text and the keywords get a mark at each boundary, so that a
-keyword that stands for whole words is searched for together with the marks around it.
+Keywords are plain text and never patterns. All of them are searched for in one pass over the text, whose time does not
+grow with their number: words in the set of the text's words, and what else there is with an automaton. Upper and lower
+case are equal. Word boundaries are those of the contract: letters, marks, decimal digits and connector punctuation of
+every script belong to words. Both the text and the keywords get a mark at each boundary, so that a keyword that stands
+for whole words is searched for together with the marks around it.
 """
 
 from __future__ import annotations
 
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import accumulate
@@ -24,12 +21,14 @@ import regex
 
 from ...storage.filters import Filter, FilterKeyword
 from ...storage.statuses import Status
-from .markup import plain
+from .markup import plain, shortened
 
 # Of a status: more than the longest text of this server with its poll and the descriptions of four media.
 TEXT_CHARACTERS = 10_000
-HTML_CHARACTERS = 4 * TEXT_CHARACTERS  # in which they are looked for
-FEW_PHRASES = 50  # up to so many are searched for one by one: making the pieces of a text costs as much as 50 searches
+# Of its HTML, in which links are several times as long as what one reads of them.
+HTML_CHARACTERS = 40_000
+# Up to so many phrases are searched for one by one, which is faster.
+FEW_PHRASES = 16
 BYTES_OF_A_WORD = 120  # in a set
 # Statuses of which one viewer's filters remember what they found.
 FOUND_KEPT = 2_000
@@ -73,11 +72,11 @@ class FilterMatch:
 
 @dataclass(frozen=True, slots=True)
 class _Phrase:
-    """A keyword of more than one word, or of parts of words. A text must have its pieces."""
+    """A keyword of more than one word, or of parts of words. `first` is a word that the text must have."""
 
     place: int  # of its filter
     needle: str
-    pieces: frozenset[str]
+    first: str | None
 
 
 class _Index:
@@ -94,6 +93,12 @@ class _Index:
             for entry in row.statuses:
                 self._named.setdefault(entry.status_id, []).append(place)
         self._single = frozenset(self._words)
+        self._automaton: _Automaton | None = None  # made when it is first needed
+
+    def knows(self, status: Status) -> bool:
+        """True if the status was searched since its last edit."""
+        known = self._found.get(status.id)
+        return known is not None and known[0] == status.edited_at
 
     def find(self, status: Status, text_of: TextOf) -> Mapping[int, str]:
         """Return what stands in the text of a status. It is remembered until the status is edited."""
@@ -101,9 +106,7 @@ class _Index:
         if known is not None and known[0] == status.edited_at:
             return known[1]
         text = text_of(status)
-        matching = self._search(text)
-        written = WrittenText(status) if matching else None
-        found = {place: written.first_of(needles, text) for place, needles in matching.items()} if written else {}
+        found = written_at(self._search(text), text, status)
         self._found[status.id] = status.edited_at, found
         if len(self._found) > FOUND_KEPT:
             del self._found[next(iter(self._found))]
@@ -123,19 +126,86 @@ class _Index:
         if words and needle == marked_word(words[0]):
             self._words.setdefault(words[0], []).append(place)
         elif needle:
-            self._phrases.append(_Phrase(place, needle, pieces_of(needle)))
+            self._phrases.append(_Phrase(place, needle, words[0] if words else None))
 
-    def _search(self, text: FilterText) -> dict[int, list[str]]:
-        found: dict[int, list[str]] = {}
+    def _search(self, text: FilterText) -> dict[int, tuple[int, str]]:
+        """Return the first needle of each filter in a text, with its position."""
+        found: dict[int, tuple[int, str]] = {}
+
+        def note(place: int, needle: str, position: int) -> None:
+            if place not in found or (position, needle) < found[place]:
+                found[place] = position, needle
+
         for word in self._single & text.words:
+            needle = marked_word(word)
+            position = text.marked.index(needle)
             for place in self._words[word]:
-                found.setdefault(place, []).append(marked_word(word))
-        # The pieces are not kept with the text, because they take more memory than it.
-        pieces = pieces_of(text.marked) if len(self._phrases) > FEW_PHRASES else None
-        for phrase in self._phrases:
-            if (pieces is None or phrase.pieces <= pieces) and phrase.needle in text.marked:
-                found.setdefault(phrase.place, []).append(phrase.needle)
+                note(place, needle, position)
+        possible = [phrase for phrase in self._phrases if phrase.first is None or phrase.first in text.words]
+        if len(possible) > FEW_PHRASES:
+            self._automaton = self._automaton or _Automaton(phrase.needle for phrase in self._phrases)
+            positions = self._automaton.first_positions(text.marked)
+        else:
+            positions = {phrase.needle: text.marked.find(phrase.needle) for phrase in possible}
+        for phrase in possible:
+            if (position := positions.get(phrase.needle, -1)) >= 0:
+                note(phrase.place, phrase.needle, position)
         return found
+
+
+class _Automaton:
+    """Finds any number of needles in one pass over a text (Aho and Corasick, 1975).
+
+    Each state is the longest start of a needle that the text read so far ends with.
+    """
+
+    def __init__(self, needles: Iterable[str]) -> None:
+        self._next: list[dict[str, int]] = [{}]
+        self._ending: list[str | None] = [None]  # the needle that a state is the whole of
+        for needle in needles:
+            state = 0
+            for character in needle:
+                if (following := self._next[state].get(character)) is None:
+                    following = self._next[state][character] = len(self._next)
+                    self._next.append({})
+                    self._ending.append(None)
+                state = following
+            self._ending[state] = needle
+        self._shorter = [0] * len(self._next)  # the longest other state that a state ends with
+        self._whole = [0] * len(self._next)  # the longest state which is a needle, of those that a state ends with
+        self._link()
+
+    def first_positions(self, text: str) -> dict[str, int]:
+        """Return the first position of each needle that the text has."""
+        following, shorter, whole = self._next, self._shorter, self._whole
+        found: dict[str, int] = {}
+        noted = {0}  # states: what they end with was found before
+        state = 0
+        for position, character in enumerate(text):
+            while (reached := following[state].get(character)) is None and state:
+                state = shorter[state]
+            state = reached or 0
+            ending = whole[state]
+            while ending not in noted:
+                noted.add(ending)
+                needle = self._ending[ending] or ""
+                found[needle] = position + 1 - len(needle)
+                ending = whole[shorter[ending]]
+        return found
+
+    def _link(self) -> None:
+        """Fill in where each state goes on when no needle goes on with the next character, shortest states first."""
+        states = [0]
+        for state in states:
+            for character, following in self._next[state].items():
+                states.append(following)
+                if state:
+                    before = self._shorter[state]
+                    while before and character not in self._next[before]:
+                        before = self._shorter[before]
+                    self._shorter[following] = self._next[before].get(character, 0)
+                needle = self._ending[following]
+                self._whole[following] = self._whole[self._shorter[following]] if needle is None else following
 
 
 class _Indexed:
@@ -171,6 +241,10 @@ class Filters(_Indexed):
     def with_status(self, id: int) -> Filter | None:
         """Return the filter that has the entry with this id, which names a status."""
         return next((row for row in self.rows if any(entry.id == id for entry in row.statuses)), None)
+
+    def has_searched(self, status: Status) -> bool:
+        """True if what the filters find in the text of a status is remembered."""
+        return self._index.knows(status)
 
     def may_hide(self, context: str) -> bool:
         """True if a filter hides statuses in this context, be it expired or not."""
@@ -213,7 +287,7 @@ def filter_text(status: Status) -> FilterText:
 
 def readable(status: Status) -> str:
     """Return all that one reads in a status: warning, content, poll and descriptions of media."""
-    parts = [status.spoiler_text, plain(status.content[:HTML_CHARACTERS])]
+    parts = [status.spoiler_text, plain(shortened(status.content, HTML_CHARACTERS))]
     if status.poll is not None:
         parts += [option.title for option in status.poll.options]
     parts += [medium.description for medium in status.media if medium.description]
@@ -238,11 +312,6 @@ def marked_word(word: str) -> str:
     return f"{BOUNDARY}{word}{BOUNDARY}"
 
 
-def pieces_of(marked: str) -> frozenset[str]:
-    """Return all pieces of three characters of a text; none for a shorter one."""
-    return frozenset(map(str.__add__, map(str.__add__, marked, marked[1:]), marked[2:]))
-
-
 def words_of(marked: str) -> list[str]:
     """Return the words of a marked text: every second piece between marks is one."""
     return marked.split(BOUNDARY)[1::2]
@@ -254,22 +323,22 @@ def needle_of(keyword: FilterKeyword) -> str:
     return marked if keyword.whole_word else marked.strip(BOUNDARY)
 
 
-class WrittenText:
-    """The text of a status as it is written, in which the places of the folded text are found."""
+def written_at(found: Mapping[int, tuple[int, str]], text: FilterText, status: Status) -> Mapping[int, str]:
+    """Return the needles that were found in the text of a status as they are written there."""
+    if not found:
+        return {}
+    written = readable(status)
+    # Some characters are folded into several: where each of them ends in the folded text.
+    ends = (
+        None if len(written.casefold()) == len(written) else list(accumulate(len(sign.casefold()) for sign in written))
+    )
 
-    def __init__(self, status: Status) -> None:
-        self._written = readable(status)
-        # Some characters are folded into several: then, where each character of the text ends in the folded one.
-        self._ends: list[int] | None = None
-        if len(self._written.casefold()) != len(self._written):
-            self._ends = list(accumulate(len(character.casefold()) for character in self._written))
+    def at(folded_position: int) -> int:
+        return folded_position if ends is None else bisect_right(ends, folded_position)
 
-    def first_of(self, needles: Sequence[str], text: FilterText) -> str:
-        """Return the first of these in the text, as it is written there."""
-        start, needle = min((text.marked.index(needle), needle) for needle in needles)
-        start -= text.marked.count(BOUNDARY, 0, start)
-        last = start + len(needle.replace(BOUNDARY, "")) - 1
-        return self._written[self._position(start) : self._position(last) + 1]
-
-    def _position(self, folded_position: int) -> int:
-        return folded_position if self._ends is None else bisect_right(self._ends, folded_position)
+    pieces: dict[tuple[int, str], str] = {}
+    for start, needle in set(found.values()):
+        first = start - text.marked.count(BOUNDARY, 0, start)
+        last = first + len(needle.replace(BOUNDARY, "")) - 1
+        pieces[start, needle] = written[at(first) : at(last) + 1]
+    return {place: pieces[one] for place, one in found.items()}

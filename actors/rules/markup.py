@@ -166,6 +166,17 @@ def _sanitised(html: str, most_tags: int) -> str:
     return _clean(escape(MANY_LINE_FEEDS.sub("\n\n", standard.unescape(_without_tags(html))).strip()))
 
 
+def shortened(html: str, most: int) -> str:
+    """Return the first characters of sanitised HTML, at most so many, without the half of a tag at their end.
+
+    Elements that are open there stay open.
+    """
+    if len(html) <= most:
+        return html
+    end = html.rfind("<", 0, most)
+    return html[:end] if end >= 0 and html.find(">", end, most) < 0 else html[:most]
+
+
 def plain(html: str) -> str:
     """Return the text of sanitised HTML: line feeds for line breaks, no tags, no entities."""
     text = _without_tags(html)

@@ -6,6 +6,8 @@ from functools import lru_cache
 from typing import Literal, cast, get_args
 from urllib.parse import quote
 
+import regex
+
 from . import markdown, markup
 from .markup import one_line, plain, sanitise, tidy, trimmed
 from .scan import Entity, FoundLink, FoundMention, Hashtag, Scan, find, tag_name, whole_hashtag
@@ -41,6 +43,9 @@ SHOWN_OF_LINK = 30
 # The Markdown parser needs 5 ms for this length, but seconds for the worst texts of ten times the length. A status has
 # 500 visible characters; longer texts are filled with invisible ones.
 MARKDOWN_CHARACTERS = 10_000
+# Characters that mean something to the parser, line feeds included: what it takes most of its time for.
+MARKDOWN_SIGNS = 2_000
+MARKDOWN_SIGN = regex.compile(r"[\n*_~`\[\]<>&!\\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +145,10 @@ def without_local_domain(text: str, local_domain: str) -> str:
 
 
 def _is_plain(text: str, content_type: ContentType) -> bool:
-    return content_type == "text/plain" or (content_type == "text/markdown" and len(text) > MARKDOWN_CHARACTERS)
+    """True for plain text, and for Markdown that would take the parser too long."""
+    if content_type != "text/markdown":
+        return content_type == "text/plain"
+    return len(text) > MARKDOWN_CHARACTERS or len(MARKDOWN_SIGN.findall(text)) > MARKDOWN_SIGNS
 
 
 # A post is scanned, then rendered: what takes long is done once.

@@ -62,5 +62,5 @@ async def _render(context: HttpContext, viewer: Viewer, shown: list[ShownConvers
     """Render conversations, without the last status where the viewer may not see it any more."""
     perspective = await perspective_of(viewer)
     shown = [one if one.last is None or may_see(one.last, perspective) else replace(one, last=None) for one in shown]
-    part = await part_of(viewer, [one.last for one in shown if one.last is not None])
+    part = await part_of(context, viewer, [one.last for one in shown if one.last is not None])
     return [conversation_json(one, context.rendered, context.settings.base_url, part) for one in shown]

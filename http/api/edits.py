@@ -109,7 +109,7 @@ async def show_history(context: HttpContext, viewer: Viewer | None, id: int) -> 
     author = account_json(original.author, context.rendered, base_url)
     found = await context.database.read(edits.history, original.id) or [only_edit(original)]
     seen = [one for one in found if visible(replace(original.status, mentioned_ids=one.mentioned_ids), perspective)]
-    part = None if viewer is None else await part_of(viewer, [original])
+    part = None if viewer is None else await part_of(context, viewer, [original])
     quote = shown_quote_json(original, context.rendered, base_url, part)
     return array([edit_json(original, one, author, quote, base_url, context.rendered.emojis) for one in seen])
 

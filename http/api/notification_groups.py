@@ -83,7 +83,7 @@ async def show_all(context: HttpContext, request: Request, viewer: Viewer, wante
 @api.get("/api/v2/notifications/unread_count", auth="user", scopes=READ)
 async def count_unread(context: HttpContext, viewer: Viewer, wanted: GroupsCounted) -> Answer:
     limit = clamp(wanted.limit, COUNTED, MOST_COUNTED)
-    if not (await part_of(viewer, ())).filters.may_hide("notifications"):
+    if not (await part_of(context, viewer, ())).filters.may_hide("notifications"):
         count = await context.database.read(notification_groups.unread, viewer.account_id, wanted.wanted(), limit)
         return json({"count": count})
     page = Page(limit, since_id=await last_read(context, viewer))
@@ -159,8 +159,8 @@ async def _seen(context: HttpContext, viewer: Viewer, groups: list[Group]) -> tu
     A mention is shown to the account that it names even if the author has blocked it since.
     """
     mentions = {one.status_id for one in groups if one.type == "mention"}
-    part = await part_of(viewer, ())
     found = await context.statuses.show_many(one.status_id for one in groups if one.status_id is not None)
+    part = await part_of(context, viewer, found.values())
     visible = {id: shown for id, shown in found.items() if id in mentions or may_see(shown, part.perspective)}
     unhidden = without_hidden(context, part, visible.values(), "notifications")
     seen = {shown.id: shown for shown in unhidden}

@@ -91,7 +91,7 @@ async def _page(context: HttpContext, viewer: Viewer, wanted: NotificationQuery,
 async def count_unread(context: HttpContext, viewer: Viewer, wanted: Counted) -> Answer:
     """The number of notifications after the read marker."""
     limit = clamp(wanted.limit, COUNTED, MOST_COUNTED)
-    if not (await part_of(viewer, ())).filters.may_hide("notifications"):
+    if not (await part_of(context, viewer, ())).filters.may_hide("notifications"):
         count = await context.database.read(notifications.unread, viewer.account_id, **wanted.conditions(), limit=limit)
         return json({"count": count})
     # What filters hide does not count, because no client could ever mark it as read.
@@ -138,7 +138,7 @@ async def _seen(
 ) -> tuple[list[ShownNotification], ViewerPart, int]:
     """Return the notifications that the viewer sees, the viewer's part of them, and how many the filters hide."""
     shown = await show_notifications(context.database, context.accounts, context.statuses, found)
-    part = await part_of(viewer, [one.status for one in shown if one.status is not None])
+    part = await part_of(context, viewer, [one.status for one in shown if one.status is not None])
     visible = [one for one in shown if one.is_for(part.perspective)]
     if not part.filters.may_hide("notifications"):
         return visible, part, 0

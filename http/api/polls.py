@@ -66,5 +66,5 @@ async def _answer(context: HttpContext, viewer: Viewer | None, asking: ShownStat
     emojis = emojis_of_poll(asking.status, context.rendered.emojis, context.settings.base_url)
     if viewer is None:
         return json(poll_fields(poll, context.clock.now(), None, (), emojis))
-    flags = (await part_of(viewer, [asking])).flags.get(asking.id, NO_FLAGS)
+    flags = (await part_of(context, viewer, [asking])).flags.get(asking.id, NO_FLAGS)
     return json(poll_fields(poll, context.clock.now(), viewer.account_id, flags.votes, emojis))

@@ -164,7 +164,7 @@ async def delete(context: HttpContext, viewer: Viewer, id: int, deletion: Deleti
     """Delete a status. The answer has its source text, so that it can be written again."""
     deleted = await viewer.ask(DeleteStatus(id, deletion.delete_media))
     shown = await _shown(context, deleted)
-    author = await part_of(viewer, ())
+    author = await part_of(context, viewer, ())
     return Answer(deleted_status_json(shown, context.rendered, context.settings.base_url, author))
 
 

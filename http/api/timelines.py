@@ -144,7 +144,7 @@ async def _own_timeline(
         ids = await read(page)
         found = await context.statuses.show_many(ids)
         there = [one for one in found.values() if not one.is_withdrawn]
-        part = await part_of(viewer, there)
+        part = await part_of(context, viewer, there)
         seen = without_hidden(context, part, there, "home")
         return FilteredPage(ids, render_with(context, part, seen), len(there) - len(seen))
 

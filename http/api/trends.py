@@ -39,7 +39,7 @@ async def show_statuses(context: HttpContext, request: Request, viewer: Viewer |
     perspective = await perspective_of(viewer)
     found = await context.statuses.show_many(await context.trends.statuses.get())
     shown = [one for one in found.values() if shown_in_trends(one, perspective)]
-    part = None if viewer is None else await part_of(viewer, shown)
+    part = None if viewer is None else await part_of(context, viewer, shown)
     if part is not None:
         shown = without_hidden(context, part, shown, "public")
     page = shown[offset : offset + limit]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+import trio
+
 from ...actors.account import PerspectiveOf, ViewerFlags, ViewerPart
 from ...actors.rules.visibility import ANONYMOUS, Perspective
 from ...actors.statuses import ShownStatus, may_see
@@ -11,8 +13,10 @@ from ..access.authentication import Viewer
 from ..access.context import HttpContext
 from ..answers.answer import Answer
 from ..answers.errors import NotFound
-from ..entities.filter import is_hidden
+from ..entities.filter import is_hidden, matches_in
 from ..entities.status import status_json
+
+SEARCHED_AT_ONCE = 5  # statuses, each of which takes a viewer's filters up to 6 ms the first time
 
 
 async def perspective_of(viewer: Viewer | None) -> Perspective:
@@ -40,7 +44,7 @@ async def answer_with(context: HttpContext, viewer: Viewer | None, id: int) -> A
     The viewer's part has the perspective too, so that one question is enough.
     """
     shown = await context.statuses.show(id)
-    part = None if viewer is None or shown is None else await part_of(viewer, [shown])
+    part = None if viewer is None or shown is None else await part_of(context, viewer, [shown])
     if shown is None or not may_see(shown, ANONYMOUS if part is None else part.perspective):
         raise NotFound
     return Answer(render_with(context, part, [shown])[0])
@@ -53,7 +57,7 @@ async def render(context: HttpContext, viewer: Viewer | None, shown: ShownStatus
 
 async def render_all(context: HttpContext, viewer: Viewer | None, shown: Sequence[ShownStatus]) -> list[bytes]:
     """Return several statuses. The viewer's part of them is read once for all."""
-    return render_with(context, None if viewer is None else await part_of(viewer, shown), shown)
+    return render_with(context, None if viewer is None else await part_of(context, viewer, shown), shown)
 
 
 def render_with(context: HttpContext, part: ViewerPart | None, shown: Sequence[ShownStatus]) -> list[bytes]:
@@ -74,14 +78,25 @@ def without_hidden(
     ]  # fmt: skip
 
 
-async def part_of(viewer: Viewer, shown: Iterable[ShownStatus]) -> ViewerPart:
-    """Return the viewer's part of these statuses: the flags of the originals and of what they quote, and the rest."""
-    return await viewer.ask(ViewerFlags(tuple(dict.fromkeys(_flagged(shown)))))
+async def part_of(context: HttpContext, viewer: Viewer, shown: Iterable[ShownStatus]) -> ViewerPart:
+    """Return the viewer's part of these statuses: the flags of the originals and of what they quote, and the rest.
+
+    The viewer's filters then know what they find in them. A new page of long texts takes a while to search, so others
+    have their turn in between.
+    """
+    originals = list(_originals(shown))
+    part = await viewer.ask(ViewerFlags(tuple(dict.fromkeys(one.id for one in originals))))
+    new = [one for one in originals if not part.filters.has_searched(one.status)] if part.filters else []
+    for number, one in enumerate(new, 1):
+        matches_in(one, part.filters, context.rendered)
+        if number % SEARCHED_AT_ONCE == 0:
+            await trio.lowlevel.checkpoint()
+    return part
 
 
-def _flagged(shown: Iterable[ShownStatus]) -> Iterator[int]:
+def _originals(shown: Iterable[ShownStatus]) -> Iterator[ShownStatus]:
     for one in shown:
         original = one.boosted or one
-        yield original.id
+        yield original
         if original.quoted is not None:
-            yield original.quoted.id
+            yield original.quoted

@@ -21,7 +21,6 @@ from troupe.actors.cache import RowCache
 from troupe.actors.federation import actor_documents
 from troupe.actors.rules import filters, markup, text
 from troupe.http.entities.rendered import Rendered
-from troupe.storage.filters import Filter, FilterKeyword
 
 from ..fuzz.fuzz import FRAGMENTS, repeated
 from ..fuzz.text_targets import ADDRESS, StatusWithText
@@ -63,13 +62,6 @@ def test_html_is_cut_where_it_was_read_to() -> None:
     assert markup.plain(markup.sanitise(usual)).count("word") == 900, "and a long post of a person is whole"
 
 
-@pytest.mark.parametrize("fragment", ["<b>", "</p>", "<br>", "<h1>", "&", "<", "x"])
-def test_no_element_behind_the_most_costs_a_call(fragment: str) -> None:
-    few = calls_in(lambda: markup.sanitise(repeated(fragment, 20_000)))
-    many = calls_in(lambda: markup.sanitise(repeated(fragment, 130_000)))
-    assert many <= max(few * 2, 60_000 if fragment == "&" else 12_000)
-
-
 def test_only_so_many_tags_of_a_post_are_looked_at() -> None:
     hashtags = [{"type": "Hashtag", "name": f"#{n % 3}x"} for n in range(8_000)]
     mentions = [{"type": "Mention", "href": f"https://b.example/{n}"} for n in range(8_000)]
@@ -106,47 +98,6 @@ def test_the_rows_of_a_profile_have_a_number_and_a_length() -> None:
     few = calls_in(lambda: actor_documents.profile_of({**document, "attachment": [row] * 50}, handle, NOW))
     many = calls_in(lambda: actor_documents.profile_of({**document, "attachment": [row] * 4_000}, handle, NOW))
     assert many <= few + 2 * 4_000, "they are counted, and not read"
-
-
-def filters_of(keywords: list[str], *, whole_word: bool = False) -> filters.Filters:
-    rows = [
-        Filter(n, "", ("home",), "warn", None, (FilterKeyword(n, keyword, whole_word),))
-        for n, keyword in enumerate(keywords)
-    ]
-    return filters.Filters(tuple(rows))
-
-
-def test_a_text_is_read_once_for_all_filters_that_match() -> None:
-    """It was read anew for each: 250 matching filters took a third of a second for one status."""
-    status = cast(Any, StatusWithText("<p>" + "ßa " * 5_000 + "</p>"))
-    reads = 0
-
-    def counted(one: Any) -> str:
-        nonlocal reads
-        reads += 1
-        return readable(one)
-
-    readable = filters.readable
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(filters, "readable", counted)
-        matches = filters_of(["a", "ß", "s", "ss"] * 50).matches(status, None, filters.filter_text, NOW)
-    assert len(matches) == 200
-    assert reads == 2, "once to search it, once to quote from it"
-
-
-def test_keywords_whose_pieces_are_not_there_are_not_searched_for() -> None:
-    class Searched(str):
-        searches = 0
-
-        def __contains__(self, part: object) -> bool:
-            Searched.searches += 1
-            return super().__contains__(cast(str, part))
-
-    found = filters.filter_text(cast(Any, StatusWithText("<p>" + "alpha beta gamma " * 600 + "</p>")))
-    marked = filters.FilterText(Searched(found.marked), found.words)
-    searched = filters_of([f"alpha zeta{n}" for n in range(999)] + ["pha bet"])
-    assert len(searched.matches(cast(Any, StatusWithText("")), None, lambda status: marked, NOW)) == 1
-    assert Searched.searches == 1
 
 
 def test_of_a_status_so_many_characters_are_searched() -> None:
