@@ -180,8 +180,9 @@ def read_note(document: JsonObject, followers: str | None, now: datetime) -> Rec
     uri, author = uri_of(document), author_of(document)
     if uri is None or host_of(uri) is None or author is None or not is_post(document):
         return None
-    addressed = uris_of([*list_of(document.get("to")), *list_of(document.get("cc"))])[:MOST_ADDRESSEES]
-    mentioned = tuple(one for one in _mentioned(document) if one in addressed and one != author)[:MOST_MENTIONS]
+    addressed = uris_of([*uris_of(document.get("to")), *uris_of(document.get("cc"))])[:MOST_ADDRESSEES]
+    everybody = set(addressed)
+    mentioned = tuple(one for one in _mentioned(document) if one in everybody and one != author)[:MOST_MENTIONS]
     silent = tuple(one for one in addressed if one not in (*mentioned, PUBLIC, followers, author))[:MOST_MENTIONS]
     spoiler = trimmed(text_of(document.get("summary"), SPOILER_CODE_POINTS) or "") if _is_written(document) else ""
     created_at = min(max(time_of(document.get("published")) or now, EARLIEST), now)

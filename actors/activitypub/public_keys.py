@@ -20,6 +20,9 @@ from .requests import UnusableKey
 
 LONGEST_PEM = 16 * 1024
 KEY_SIZES = range(1024, 8192 + 1)  # bits; a longer key would make each check expensive
+# Bits. As in the libraries of Go and Windows; nearly all keys have 65537. Each check of a signature takes time with the
+# length of the exponent: one as long as the key makes it a hundred times slower.
+LARGEST_EXPONENT = 31
 
 PublicKey = RSAPublicKey | Ed25519PublicKey
 
@@ -35,7 +38,7 @@ def public_key(pem: str) -> PublicKey:
         key = load_pem_public_key(pem.encode())
     except (ValueError, UnsupportedAlgorithm):
         raise UnusableKey("the key can't be read") from None
-    if isinstance(key, RSAPublicKey) and key.key_size in KEY_SIZES:
+    if isinstance(key, RSAPublicKey) and key.key_size in KEY_SIZES and _exponent_bits(key) <= LARGEST_EXPONENT:
         return key
     if isinstance(key, Ed25519PublicKey):
         return key
@@ -66,6 +69,10 @@ def verifies(key: PublicKey, signature: bytes, signed: bytes) -> bool:
     if isinstance(key, Ed25519PublicKey):
         return _is_of_ed25519(key, signature, signed)
     return any(_is_of_rsa(key, signature, signed, hash) for hash in (SHA256(), SHA512()))
+
+
+def _exponent_bits(key: RSAPublicKey) -> int:
+    return key.public_numbers().e.bit_length()
 
 
 def _pem(key: PublicKey) -> str:

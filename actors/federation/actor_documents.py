@@ -39,6 +39,7 @@ NOTE_CHARACTERS = 20_480
 FIELDS = 50
 FIELD_TAGS = 100  # of one value; a value with more is text
 FIELDS_CHARACTERS = 10_000  # of the values of all rows together: each costs a parser
+MOST_PICTURES = 100  # of a list from which one is chosen
 FIELD_CHARACTERS = 2_047
 ALIASES = 256
 DESCRIPTION_CHARACTERS = 1_500
@@ -154,9 +155,9 @@ def _page(value: object) -> object:
 
 def _picture(value: object) -> tuple[str | None, str]:
     """Return the address and the description of a picture: an object, a text, or a list of these."""
-    for one in list_of(value):
+    for one in list_of(value)[:MOST_PICTURES]:
         picture = one if is_object(one) else {"url": one}
-        for link in list_of(picture.get("url")):
+        for link in list_of(picture.get("url"))[:MOST_PICTURES]:
             url = link.get("href") if is_object(link) else link
             if isinstance(url, str) and len(url) <= LONGEST_URI and host_of(url) is not None and url.isprintable():
                 texts = (text_of(picture.get(name), DESCRIPTION_CHARACTERS) for name in ("summary", "name"))
@@ -169,14 +170,14 @@ def _fields(document: JsonObject) -> list[JsonObject]:
     found: list[JsonObject] = []
     characters = 0
     for one in objects_of(document.get("attachment")):
+        if len(found) == FIELDS:
+            break
         name, value = text_of(one.get("name"), FIELD_CHARACTERS), text_of(one.get("value"), FIELD_CHARACTERS)
         if "PropertyValue" in types_of(one) and name is not None and value is not None:
             characters += len(value)
             if characters > FIELDS_CHARACTERS:
                 break
             found.append({"name": one_line(name), "value": sanitise(value, FIELD_TAGS), "verified_at": None})
-        if len(found) == FIELDS:
-            break
     return found
 
 

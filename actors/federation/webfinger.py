@@ -11,10 +11,16 @@ import re
 from dataclasses import dataclass
 from urllib.parse import quote
 
-import orjson
-
 from ...storage.engine.json_values import JsonObject
-from ..activitypub.vocabulary import CONTENT_TYPE, LONGEST_URI, host_of, is_object, objects_of, text_of
+from ..activitypub.vocabulary import (
+    CONTENT_TYPE,
+    LONGEST_URI,
+    MalformedDocument,
+    host_of,
+    objects_of,
+    read_document,
+    text_of,
+)
 from ..rules.identity import domain_of
 from .errors import DocumentGone, DocumentMissing, UntrustedDocument
 from .fetching import PROFILE, DocumentFetcher
@@ -105,12 +111,9 @@ def origin_of(domain: str) -> str:
 
 def _jrd(body: bytes) -> JsonObject:
     try:
-        answer: object = orjson.loads(body)
-    except orjson.JSONDecodeError:
-        raise UntrustedDocument("the answer is not JSON") from None
-    if not is_object(answer):
-        raise UntrustedDocument("the answer is not an object")
-    return answer
+        return read_document(body)
+    except MalformedDocument as error:
+        raise UntrustedDocument(str(error)) from None
 
 
 def _subject(answer: JsonObject) -> Handle:

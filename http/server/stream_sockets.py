@@ -25,6 +25,8 @@ from . import deadlines
 
 READ_AT_ONCE = 16 * 1024  # bytes: clients of streams send little
 SOCKETS_AT_ONCE = 256  # those that epoll tells of between two turns of the loop
+# Of all sockets between two turns of the loop. A client can fill a read with thousands of the smallest frames.
+READ_IN_A_TURN = 32 * 1024  # bytes
 # A client that takes less than this at a time has made no progress.
 PIECE = 8 * 1024
 RESET = struct.pack("ii", 1, 0)  # a struct linger: no waiting for what has not arrived
@@ -170,32 +172,37 @@ class StreamSocket:
 
     abort = reset
 
-    def happen(self, events: int) -> None:
-        """Called when the socket is readable or writable, or is gone. An error here ends no other stream."""
+    def happen(self, events: int) -> int:
+        """Called when the socket is readable or writable, or is gone. An error here ends no other stream.
+
+        Return how many bytes were read.
+        """
         try:
             if events & select.EPOLLOUT and self._rest:
                 self._send_rest()
             if events & select.EPOLLIN and not self._is_closed:
-                self._read()
-            elif events & GONE:
+                return self._read()
+            if events & GONE:
                 self.close()
         except Exception:
             logging.getLogger("hypercorn.error").exception("A stream failed")
             self.reset()
+        return 0
 
     def take(self, data: bytes) -> None:
         """Take what the client has sent."""
         if not self._is_closed and self.closes_at == inf:
             self._owner.receive(data)
 
-    def _read(self) -> None:
+    def _read(self) -> int:
         try:
             data = os.read(self._socket.fileno(), READ_AT_ONCE)
         except BlockingIOError:
-            return
+            return 0
         except OSError:
             data = b""
         self.take(data) if data else self.close()
+        return len(data)
 
     def _send_rest(self) -> None:
         written = self._write(self._rest)
@@ -279,13 +286,20 @@ class StreamSockets:
                     self._look(trio.current_time())
                     with trio.CancelScope(deadline=self._times[0][0] if self._times else inf) as self._sleep:
                         await trio.lowlevel.wait_readable(self._epoll.fileno())
-                    for descriptor, events in self._epoll.poll(0, SOCKETS_AT_ONCE):
-                        if (found := self._open.get(descriptor)) is not None:
-                            found.happen(events)
+                    self._serve_ready()
         finally:
             for one in list(self._open.values()):
                 one.reset()
             self._epoll.close()
+
+    def _serve_ready(self) -> None:
+        """Read and write the sockets that are ready. epoll tells of the rest again, and of those before the others."""
+        left = READ_IN_A_TURN
+        for descriptor, events in self._epoll.poll(0, SOCKETS_AT_ONCE):
+            if (found := self._open.get(descriptor)) is not None:
+                left -= found.happen(events)
+            if left <= 0:
+                return
 
     def _look(self, now: float) -> None:
         while self._times and self._times[0][0] <= now:
