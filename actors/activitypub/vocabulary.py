@@ -18,8 +18,9 @@ PUBLIC = "https://www.w3.org/ns/activitystreams#Public"
 PUBLIC_SPELLINGS = frozenset({PUBLIC, "as:Public", "Public"})
 LARGEST_DOCUMENT = 1024 * 1024  # bytes
 MOST_VALUES = 100_000  # of a document, as far as its punctuation tells: looking through them takes time
-# Of a list in a document, as many are looked at: objects such as tags, and URIs such as addressees. No server writes more,
-# and a document could have tens of thousands, of which each property is looked through several times.
+MOST_CONTAINERS = 25_000  # objects and lists among them, which take longer than other values
+# Of a list in a document, as many are looked at: objects such as tags, and URIs such as addressees. No server writes
+# more, and a document could have tens of thousands, which are looked through for each kind of object.
 MOST_ELEMENTS = 2_000
 DEEPEST = 32
 LONGEST_URI = 2048
@@ -35,7 +36,8 @@ def read_document(body: bytes) -> JsonObject:
     """Return the JSON object of a body. Raise MalformedDocument if it is none, or if it reshapes JSON-LD."""
     if len(body) > LARGEST_DOCUMENT:
         raise MalformedDocument("the document is too large")
-    if body.count(b",") + body.count(b"[") + body.count(b"{") > MOST_VALUES:
+    containers = body.count(b"[") + body.count(b"{")
+    if containers > MOST_CONTAINERS or body.count(b",") + containers > MOST_VALUES:
         raise MalformedDocument("the document has too many values")
     try:
         document: object = orjson.loads(body)

@@ -91,7 +91,7 @@ def profile_of(document: JsonObject, handle: Handle, now: datetime) -> RemotePro
         featured_url=own.address(document.get("featured")),
         public_key=next((key.pem for key in keys_of_actor(document)), None),
         display_name=one_line(text_of(document.get("name"), DISPLAY_NAME_CHARACTERS) or ""),
-        note=sanitise(text_of(document.get("summary"), NOTE_CHARACTERS) or ""),
+        note=sanitise(text_of(document.get("summary"), NOTE_CHARACTERS) or "", most=2 * NOTE_CHARACTERS),
         fields=_fields(document),
         avatar_remote_url=avatar[0],
         avatar_description=avatar[1],
@@ -177,7 +177,8 @@ def _fields(document: JsonObject) -> list[JsonObject]:
             characters += len(value)
             if characters > FIELDS_CHARACTERS:
                 break
-            found.append({"name": one_line(name), "value": sanitise(value, FIELD_TAGS), "verified_at": None})
+            value = sanitise(value, FIELD_TAGS, most=2 * FIELD_CHARACTERS)
+            found.append({"name": one_line(name), "value": value, "verified_at": None})
     return found
 
 

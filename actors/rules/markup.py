@@ -115,16 +115,16 @@ def escape_attribute(text: str) -> str:
     return escape(text).replace('"', "&quot;")
 
 
-def sanitise(html: str, most_tags: int = OPENING_AND_CLOSING_TAGS) -> str:
+def sanitise(html: str, most_tags: int = OPENING_AND_CLOSING_TAGS, most: int = HTML_CHARACTERS) -> str:
     """Return any HTML made safe, in the form that clients expect. Doing it again changes nothing.
 
     Work and result are limited: HTML that is too long, also once it is written anew, is cut. The elements that are
     open there are closed.
     """
-    source = html[: _readable_characters(html, HTML_CHARACTERS)]
+    source = html[: _readable_characters(html, most)]
     # What is written can be longer than what is counted here by attributes that links get, so by a limited factor.
-    while len(safe := _sanitised(source, most_tags)) > HTML_CHARACTERS:
-        source = source[: len(source) * HTML_CHARACTERS // len(safe)]
+    while len(safe := _sanitised(source, most_tags, most)) > most:
+        source = source[: len(source) * most // len(safe)]
     return safe
 
 
@@ -154,13 +154,13 @@ def _growth(html: str, end: int) -> int:
     return 4 * ampersands + 5 * html.count("\xa0", 0, end) + 3 * unpaired
 
 
-def _sanitised(html: str, most_tags: int) -> str:
+def _sanitised(html: str, most_tags: int, most: int) -> str:
     for _ in range(PASSES):
         html, tags = _without_traps(html, most_tags)
         if tags > most_tags:
             break
         cleaned = _clean(html)
-        if cleaned == html or len(cleaned) > HTML_CHARACTERS:  # too long: it will be cut and cleaned anew
+        if cleaned == html or len(cleaned) > most:  # too long: it will be cut and cleaned anew
             return cleaned
         html = cleaned
     return _clean(escape(MANY_LINE_FEEDS.sub("\n\n", standard.unescape(_without_tags(html))).strip()))

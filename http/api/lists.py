@@ -9,7 +9,7 @@ from ...storage import lists
 from ...storage.lists import List
 from ..access.authentication import Viewer
 from ..access.context import HttpContext
-from ..answers.answer import EMPTY, Answer, array, json
+from ..answers.answer import EMPTY, Answer, array, in_steps, json
 from ..answers.errors import NotFound, Unprocessable, invalid, missing
 from ..entities.account import account_json
 from ..entities.list import list_fields
@@ -102,7 +102,7 @@ async def show_members(context: HttpContext, request: Request, viewer: Viewer, i
     page = paged.page(ON_A_PAGE)
     ids = await context.database.read(lists.members_page, id, page)
     found = await context.accounts.find_many(ids)
-    bodies = [account_json(one, context.rendered, context.settings.base_url) for one in found.values()]
+    bodies = await in_steps(account_json(one, context.rendered, context.settings.base_url) for one in found.values())
     if not page.limit:
         return array(bodies)
     url = context.settings.base_url + request.path

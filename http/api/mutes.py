@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...storage import mutes
 from ..access.authentication import Viewer
 from ..access.context import HttpContext
-from ..answers.answer import Answer, array
+from ..answers.answer import Answer, array, in_steps
 from ..entities.account import muted_account_json
 from ..intake.paging import Paged
 from ..intake.request import Request
@@ -20,10 +20,10 @@ async def show_mutes(context: HttpContext, request: Request, viewer: Viewer, pag
     page = paged.page(PEOPLE)
     muted = await context.database.read(mutes.page, viewer.account_id, context.clock.now(), page)
     found = await context.accounts.find_many(mute.account_id for mute in muted)
-    bodies = [
+    bodies = await in_steps(
         muted_account_json(found[mute.account_id], mute.expires_at, context.rendered, context.settings.base_url)
         for mute in muted
         if mute.account_id in found
-    ]
+    )
     rows = [(mute.id, mute.account_id) for mute in muted]
     return array(bodies, row_links(context, request, rows, page.limit, "since_id"))

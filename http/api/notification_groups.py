@@ -17,7 +17,7 @@ from ...storage.notifications import GROUPED
 from ...storage.paging import Page
 from ..access.authentication import Viewer
 from ..access.context import HttpContext
-from ..answers.answer import EMPTY, Answer, array, json
+from ..answers.answer import EMPTY, Answer, array, in_steps, json
 from ..answers.errors import Malformed, NotFound
 from ..entities.account import account_json
 from ..entities.notification_group import group_fields, partial_account_fields
@@ -106,7 +106,9 @@ async def show_accounts(context: HttpContext, viewer: Viewer, group_key: str) ->
     """All accounts in a group, the latest first."""
     ids = await context.database.read(notification_groups.members, viewer.account_id, group_key)
     found = await context.accounts.find_many(ids)
-    return array([account_json(one, context.rendered, context.settings.base_url) for one in found.values()])
+    return array(
+        await in_steps(account_json(one, context.rendered, context.settings.base_url) for one in found.values())
+    )
 
 
 @api.post("/api/v2/notifications/<group_key>/dismiss", auth="user", scopes=WRITE)
@@ -123,7 +125,9 @@ async def _render(
     whole = {one.account_ids[0] for one in groups} if partial else accounts.keys()
     base_url = context.settings.base_url
     parts = {
-        b"accounts": [account_json(one, context.rendered, base_url) for id, one in accounts.items() if id in whole],
+        b"accounts": await in_steps(
+            account_json(one, context.rendered, base_url) for id, one in accounts.items() if id in whole
+        ),
         b"statuses": await render_all(context, viewer, list(statuses.values())),
         b"notification_groups": await _render_groups(context, groups, accounts),
     }

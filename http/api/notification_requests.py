@@ -10,7 +10,7 @@ from ...storage import notification_requests
 from ...storage.notification_requests import NotificationRequest
 from ..access.authentication import Viewer
 from ..access.context import HttpContext
-from ..answers.answer import EMPTY, Answer, array, json
+from ..answers.answer import EMPTY, Answer, array, in_steps, json
 from ..answers.errors import NotFound, invalid
 from ..entities.account import account_json
 from ..entities.notification_request import request_json
@@ -94,11 +94,11 @@ async def _render(context: HttpContext, viewer: Viewer, found: Sequence[Notifica
     senders = await context.accounts.find_many(one.from_account_id for one in found)
     last = await _last_statuses(context, viewer, found)
     base_url = context.settings.base_url
-    return [
+    return await in_steps(
         request_json(one, account_json(sender, context.rendered, base_url), last.get(one.id))
         for one in found
         if (sender := senders.get(one.from_account_id)) is not None
-    ]
+    )
 
 
 async def _last_statuses(

@@ -13,7 +13,7 @@ from ...storage.notifications import Notification
 from ...storage.paging import Page
 from ..access.authentication import Viewer
 from ..access.context import HttpContext
-from ..answers.answer import EMPTY, Answer, array, json
+from ..answers.answer import EMPTY, Answer, array, in_steps, json
 from ..answers.errors import NotFound
 from ..entities.notification import notification_json
 from ..intake.ids import AccountId
@@ -72,7 +72,7 @@ async def show_all(context: HttpContext, request: Request, viewer: Viewer, wante
     async def read_part(page: Page) -> FilteredPage[bytes]:
         found = await _page(context, viewer, wanted, page)
         visible, part, hidden = await _seen(context, viewer, found)
-        return FilteredPage([one.id for one in found], _render(context, part, visible), hidden)
+        return FilteredPage([one.id for one in found], await _render(context, part, visible), hidden)
 
     whole = await read_page(wanted.page(ON_A_PAGE), read_part)
     return array(whole.shown, links(context.settings.base_url + request.path, request.query_texts, whole.ids))
@@ -113,7 +113,7 @@ async def show(context: HttpContext, viewer: Viewer, id: int) -> Answer:
     visible, part, _ = await _seen(context, viewer, [found] if found is not None else [])
     if not visible:
         raise NotFound
-    return Answer(_render(context, part, visible)[0])
+    return Answer((await _render(context, part, visible))[0])
 
 
 @api.post("/api/v1/notifications/clear", auth="user", scopes=WRITE)
@@ -128,9 +128,9 @@ async def dismiss(viewer: Viewer, id: int) -> Answer:
     return EMPTY
 
 
-def _render(context: HttpContext, part: ViewerPart, visible: Sequence[ShownNotification]) -> list[bytes]:
+async def _render(context: HttpContext, part: ViewerPart, visible: Sequence[ShownNotification]) -> list[bytes]:
     base_url = context.settings.base_url
-    return [notification_json(one, context.rendered, base_url, part) for one in visible]
+    return await in_steps(notification_json(one, context.rendered, base_url, part) for one in visible)
 
 
 async def _seen(

@@ -146,7 +146,7 @@ async def _own_timeline(
         there = [one for one in found.values() if not one.is_withdrawn]
         part = await part_of(context, viewer, there)
         seen = without_hidden(context, part, there, "home")
-        return FilteredPage(ids, render_with(context, part, seen), len(there) - len(seen))
+        return FilteredPage(ids, await render_with(context, part, seen), len(there) - len(seen))
 
     whole = await read_page(paged.page(STATUSES), read_part)
     return array(whole.shown, links(context.settings.base_url + request.path, request.query_texts, whole.ids))

@@ -43,7 +43,7 @@ async def show_statuses(context: HttpContext, request: Request, viewer: Viewer |
     if part is not None:
         shown = without_hidden(context, part, shown, "public")
     page = shown[offset : offset + limit]
-    return array(render_with(context, part, page), _links(context, request, limit, offset, len(page)))
+    return array(await render_with(context, part, page), _links(context, request, limit, offset, len(page)))
 
 
 @api.get("/api/v1/trends/links")

@@ -10,7 +10,7 @@ from ...actors.rules.identity import USERNAME
 from ...storage import accounts, instance
 from ...storage.accounts import Account
 from ..access.context import HttpContext
-from ..answers.answer import Answer, array
+from ..answers.answer import Answer, array, in_steps
 from ..answers.errors import Gone, NotFound
 from ..entities.account import account_fields, account_json
 from ..intake.request import Request
@@ -79,7 +79,8 @@ async def render_by_id(context: HttpContext, ids: Iterable[int]) -> dict[int, by
     found = await context.accounts.find_many(ids)
     shown = [account for account in found.values() if is_presentable(account)]
     base_url = context.settings.base_url
-    return {account.id: account_json(account, context.rendered, base_url) for account in shown}
+    bodies = await in_steps(account_json(account, context.rendered, base_url) for account in shown)
+    return {account.id: body for account, body in zip(shown, bodies, strict=True)}
 
 
 async def accounts_page(context: HttpContext, request: Request, rows: Rows, limit: int) -> Answer:

@@ -9,7 +9,7 @@ from ...actors.statuses import may_see
 from ...storage.accounts import Account
 from ..access.authentication import Viewer
 from ..access.context import HttpContext
-from ..answers.answer import Answer, Headers, array
+from ..answers.answer import Answer, Headers, array, in_steps
 from ..entities.account import account_json
 from ..intake.paging import PREV, Paged, links
 from ..intake.request import Request
@@ -56,11 +56,11 @@ async def people(context: HttpContext, request: Request, viewer: Viewer | None, 
     """Answer with a page of accounts, without those that the viewer blocks or mutes."""
     perspective = await perspective_of(viewer)
     found = await context.accounts.find_many(id for _, id in rows)
-    bodies = [
+    bodies = await in_steps(
         account_json(account, context.rendered, context.settings.base_url)
         for account in found.values()
         if _presentable(account, perspective)
-    ]
+    )
     return array(bodies, row_links(context, request, rows, limit, "since_id"))
 
 

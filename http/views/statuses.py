@@ -11,7 +11,7 @@ from ...actors.rules.visibility import ANONYMOUS, Perspective
 from ...actors.statuses import ShownStatus, may_see
 from ..access.authentication import Viewer
 from ..access.context import HttpContext
-from ..answers.answer import Answer
+from ..answers.answer import Answer, in_steps
 from ..answers.errors import NotFound
 from ..entities.filter import is_hidden, matches_in
 from ..entities.status import status_json
@@ -47,7 +47,7 @@ async def answer_with(context: HttpContext, viewer: Viewer | None, id: int) -> A
     part = None if viewer is None or shown is None else await part_of(context, viewer, [shown])
     if shown is None or not may_see(shown, ANONYMOUS if part is None else part.perspective):
         raise NotFound
-    return Answer(render_with(context, part, [shown])[0])
+    return Answer((await render_with(context, part, [shown]))[0])
 
 
 async def render(context: HttpContext, viewer: Viewer | None, shown: ShownStatus) -> bytes:
@@ -57,13 +57,13 @@ async def render(context: HttpContext, viewer: Viewer | None, shown: ShownStatus
 
 async def render_all(context: HttpContext, viewer: Viewer | None, shown: Sequence[ShownStatus]) -> list[bytes]:
     """Return several statuses. The viewer's part of them is read once for all."""
-    return render_with(context, None if viewer is None else await part_of(context, viewer, shown), shown)
+    return await render_with(context, None if viewer is None else await part_of(context, viewer, shown), shown)
 
 
-def render_with(context: HttpContext, part: ViewerPart | None, shown: Sequence[ShownStatus]) -> list[bytes]:
+async def render_with(context: HttpContext, part: ViewerPart | None, shown: Sequence[ShownStatus]) -> list[bytes]:
     """Return several statuses with the viewer's part of them."""
     base_url = context.settings.base_url
-    return [status_json(one, context.rendered, base_url, part) for one in shown]
+    return await in_steps(status_json(one, context.rendered, base_url, part) for one in shown)
 
 
 def without_hidden(

@@ -14,6 +14,7 @@ from .statuses import visible_among
 # How much of a thread is shown, to users and to visitors: ancestors, descendants, and their depth.
 FOR_USERS = (4096, 4096, 4096)
 FOR_EVERYBODY = (40, 60, 20)
+READ_AT_ONCE = 100  # statuses, so that others have turns while a long thread is read
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,4 +42,8 @@ async def thread_around(context: HttpContext, id: int, viewer: Perspective) -> T
 
 
 async def _shown(context: HttpContext, viewer: Perspective, entries: list[TimelineEntry]) -> list[ShownStatus]:
-    return await visible_among(context, (entry.id for entry in entries if belongs_in_thread(entry, viewer)), viewer)
+    ids = [entry.id for entry in entries if belongs_in_thread(entry, viewer)]
+    shown: list[ShownStatus] = []
+    for start in range(0, len(ids), READ_AT_ONCE):
+        shown += await visible_among(context, ids[start : start + READ_AT_ONCE], viewer)
+    return shown
