@@ -16,7 +16,7 @@ from .vocabulary import is_uri, same_host
 
 HEADER = "Collection-Synchronization"
 LONGEST_HEADER = 4300  # two URIs and a digest
-PARAMETER = re.compile(r'\s*(collectionId|url|digest)\s*=\s*"([^"]{1,2048})"\s*(?:,|$)')
+PARAMETER = re.compile(r'(collectionId|url|digest)\s*=\s*"([^"]{1,2048})"\s*(?:,|$)')
 DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
