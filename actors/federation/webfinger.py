@@ -92,7 +92,7 @@ class WebFinger:
         except DocumentMissing:
             template = await self._template(origin)
             answer = await self._fetcher.ask(template.replace("{uri}", resource), ACCEPT)
-        return _jrd(answer.body)
+        return jrd_of(answer.body)
 
     async def _template(self, origin: str) -> str:
         """Return the address of WebFinger as the server's host-meta has it."""
@@ -109,7 +109,8 @@ def origin_of(domain: str) -> str:
     return f"http://{domain}" if ":" in domain else f"https://{domain}"
 
 
-def _jrd(body: bytes) -> JsonObject:
+def jrd_of(body: bytes) -> JsonObject:
+    """Return the object of an answer, read within the bounds of a document. Raise UntrustedDocument for another one."""
     try:
         return read_document(body)
     except MalformedDocument as error:

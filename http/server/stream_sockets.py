@@ -286,13 +286,13 @@ class StreamSockets:
                     self._look(trio.current_time())
                     with trio.CancelScope(deadline=self._times[0][0] if self._times else inf) as self._sleep:
                         await trio.lowlevel.wait_readable(self._epoll.fileno())
-                    self._serve_ready()
+                    self.serve_ready()
         finally:
             for one in list(self._open.values()):
                 one.reset()
             self._epoll.close()
 
-    def _serve_ready(self) -> None:
+    def serve_ready(self) -> None:
         """Read and write the sockets that are ready. epoll tells of the rest again, and of those before the others."""
         left = READ_IN_A_TURN
         for descriptor, events in self._epoll.poll(0, SOCKETS_AT_ONCE):

@@ -81,7 +81,7 @@ async def _lines(context: HttpContext, file: Upload, kind: str) -> tuple[ImportL
     return tuple(ImportLine(line.number, uris.get(line.target, line.target), line.options) for line in found)
 
 
-def _read(file: Upload, kind: str, local_domain: str) -> list[ImportLine]:
+def _read(file: Upload, kind: str, local_domain: str) -> list[ImportedLine]:
     with file.file:
         content = file.file.read(rules.LARGEST_FILE + 1)
     if len(content) > rules.LARGEST_FILE:

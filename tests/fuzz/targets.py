@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
+from .edge_targets import EDGE
 from .fuzz import Target
 from .text_targets import TEXTS
 
-TARGETS: tuple[Target, ...] = TEXTS
+TARGETS: tuple[Target, ...] = (*TEXTS, *EDGE)

@@ -1,6 +1,8 @@
 """Export and import: the files of Mastodon, there and back; what fails; what overwriting removes; limits."""
 
 import io
+import threading
+from typing import Any
 
 import pytest
 import trio
@@ -10,6 +12,7 @@ from quart.datastructures import FileStorage
 from troupe.actors.commands import imports as commands
 from troupe.actors.rules import imports as rules
 from troupe.http.settings import exports
+from troupe.http.settings import imports as pages
 
 from ..clients import BASE, Client, Person, Reply, Stage
 from .settling import SIGN_IN, Browser, form_token, is_signed_out, signed_in
@@ -99,6 +102,19 @@ async def test_a_long_file_is_read_in_parts(stage: Stage, ada: Person, monkeypat
         await ada.post("/api/v1/domain_blocks", {"domain": f"bad{number}.example"})
     file = await (await signed_in(stage)).get("/settings/exports/blocked_domains.csv")
     assert file.text.splitlines() == [f"bad{number}.example" for number in range(5)]
+
+
+async def test_a_file_is_read_beside_the_loop(stage: Stage, ada: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The largest one takes longer than others should wait."""
+    on_the_loop: list[bool] = []
+
+    def read(*given: Any) -> Any:
+        on_the_loop.append(threading.current_thread() is threading.main_thread())
+        return rules.lines_of(*given)
+
+    monkeypatch.setattr(pages, "lines_of", read)
+    assert "No line" in await imported(stage, await signed_in(stage), "domain_blocks", "bad.example\n")
+    assert on_the_loop == [False]
 
 
 async def test_lines_that_fail_are_reported(stage: Stage, ada: Person, bob: Person) -> None:

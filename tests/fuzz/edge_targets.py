@@ -1,0 +1,137 @@
+"""The parsers of requests, documents and files, each with the largest input that reaches it at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from types import SimpleNamespace
+from typing import Any
+
+from troupe.actors.activitypub import cavage, rfc9421
+from troupe.actors.activitypub.follower_lists import LONGEST_HEADER, read_header
+from troupe.actors.activitypub.requests import ReceivedRequest, SignatureRefused
+from troupe.actors.activitypub.vocabulary import LARGEST_DOCUMENT, MalformedDocument, read_document
+from troupe.actors.federation.fetching import HEAD_BYTES, alternate_of, is_document
+from troupe.http.addresses import client_address
+from troupe.http.answers.errors import HttpError
+from troupe.http.intake.decoding import read_json, read_urlencoded
+from troupe.http.intake.multipart import read_multipart
+from troupe.http.intake.nesting import nest
+from troupe.http.intake.request import LARGE_FORM, LARGEST_BODY
+from troupe.http.server.listener import LARGEST_HEAD
+from troupe.http.server.plain import Recogniser
+from troupe.http.server.stream_sockets import READ_AT_ONCE
+from troupe.http.streaming.client_frames import ClientFrames, WrongFrame
+
+from .fuzz import Target
+
+NOW = datetime(2026, 11, 1, tzinfo=UTC)
+REFUSALS = (HttpError, MalformedDocument, SignatureRefused, WrongFrame)
+MASK = bytes(4)
+CHUNK = 64 * 1024  # of a body, at most: what one read of a connection brings
+LARGEST_FRAMES = 64 * 1024
+
+
+def refusing(read: Callable[[Any], object]) -> Callable[[Any], object]:
+    """Return a reader whose refusal is an answer too."""
+
+    def run(given: Any) -> object:
+        try:
+            return read(given)
+        except REFUSALS as refusal:
+            return refusal
+
+    return run
+
+
+def as_bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def within(before: bytes, after: bytes, largest: int) -> Callable[[str], bytes]:
+    """Return what puts a text between two others. The whole has at most `largest` bytes."""
+    return lambda text: before + as_bytes(text)[: largest - len(before) - len(after)] + after
+
+
+def request_with(name: str) -> Callable[[str], ReceivedRequest]:
+    def request(text: str) -> ReceivedRequest:
+        headers = {"host": "troupe.test", "date": "Sun, 01 Nov 2026 00:00:00 GMT", "digest": "SHA-256=x"}
+        return ReceivedRequest("POST", "https://troupe.test", "/inbox", headers | {name: text}, b"{}")
+
+    return request
+
+
+def answer_with(header: str) -> Callable[[str], Any]:
+    kind = {"content-type": "application/ld+json"}
+    return lambda text: SimpleNamespace(url="https://far.example/", headers=kind | {header: text}, body=b"")
+
+
+def page_of(text: str) -> Any:
+    return SimpleNamespace(url="https://far.example/", headers={"content-type": "text/html"}, body=as_bytes(text))
+
+
+def read_form(raw: bytes) -> object:
+    return nest(read_urlencoded(raw))
+
+
+def read_parts(raw: bytes) -> object:
+    """Read a multipart body that has arrived at once, by hand: the reader waits for nothing but chunks."""
+
+    class Chunks:
+        def __init__(self) -> None:
+            self.left = [raw]
+
+        def __aiter__(self) -> Chunks:
+            return self
+
+        async def __anext__(self) -> bytes:
+            if not self.left:
+                raise StopAsyncIteration
+            return self.left.pop()
+
+    try:
+        read_multipart("multipart/form-data; boundary=b", Chunks()).send(None)
+    except StopIteration as end:
+        return end.value
+    return None
+
+
+def read_frames(data: bytes) -> object:
+    return list(ClientFrames(LARGEST_FRAMES).receive(data))
+
+
+def frames_of(text: str) -> bytes:
+    """Return as many of the smallest frames as one read takes, their first bytes as the text says."""
+    kinds = as_bytes(text)[: READ_AT_ONCE // 6]
+    return b"".join(bytes((0x80 | (0x9 if kind % 2 else 0x1), 0x80)) + MASK for kind in kinds)
+
+
+PART = b'--b\r\nContent-Disposition: form-data; name="a"'
+EDGE = (
+    Target("query", LARGEST_HEAD, refusing(read_form), as_bytes),
+    Target("form, on the loop", LARGE_FORM, refusing(read_form), within(b"a[]=", b"", LARGE_FORM)),
+    Target("JSON", LARGEST_BODY, refusing(read_json), within(b"", b"", LARGEST_BODY)),
+    Target("JSON, a list", LARGEST_BODY, refusing(read_json), within(b'{"a":[', b"0]}", LARGEST_BODY)),
+    Target("JSON, a text", LARGEST_BODY, refusing(read_json), within(b'{"a":"', b'"}', LARGEST_BODY)),
+    Target("multipart, a chunk", CHUNK, refusing(read_parts), within(PART + b"\r\n\r\n", b"\r\n--b--", CHUNK)),
+    Target("multipart, a head", CHUNK, refusing(read_parts), within(PART, b"\r\n\r\nx\r\n--b--", 16 * 1024)),
+    Target("document", LARGEST_DOCUMENT, refusing(read_document), within(b"", b"", LARGEST_DOCUMENT)),
+    Target("document, a list", LARGEST_DOCUMENT, refusing(read_document), within(b'{"a":[', b"0]}", LARGEST_DOCUMENT)),
+    Target(
+        "plain request", 16 * 1024, Recogniser().first,
+        within(b"GET / HTTP/1.1\r\nHost: a\r\nX-A: ", b"\r\n\r\n", 16 * 1024),
+    ),
+    Target("X-Forwarded-For", LARGEST_HEAD, lambda text: client_address("127.0.0.1", text, ())),
+    Target(
+        "Signature", cavage.LONGEST_HEADER, refusing(lambda one: cavage.claim_of(one, NOW)), request_with("signature")
+    ),
+    Target(
+        "Signature-Input", rfc9421.LONGEST_HEADER, refusing(lambda one: rfc9421.claim_of(one, NOW)),
+        request_with("signature-input"),
+    ),
+    Target("Collection-Synchronization", LONGEST_HEADER, lambda text: read_header(text, "https://far.example/")),
+    Target("Link", LARGEST_HEAD, alternate_of, answer_with("link")),
+    Target("Content-Type of an answer", LARGEST_HEAD, is_document, answer_with("content-type")),
+    Target("page with a link to a document", HEAD_BYTES, alternate_of, page_of),
+    Target("frames of a WebSocket", READ_AT_ONCE, refusing(read_frames), frames_of),
+)  # fmt: skip
