@@ -38,7 +38,6 @@ DISPLAY_NAME_CHARACTERS = 2_048
 NOTE_CHARACTERS = 20_480
 FIELDS = 50
 FIELD_TAGS = 100  # of one value; a value with more is text
-FIELDS_CHARACTERS = 10_000  # of the values of all rows together: each costs a parser
 MOST_PICTURES = 100  # of a list from which one is chosen
 FIELD_CHARACTERS = 2_047
 ALIASES = 256
@@ -168,15 +167,12 @@ def _picture(value: object) -> tuple[str | None, str]:
 def _fields(document: JsonObject) -> list[JsonObject]:
     """Return the rows of a profile's table."""
     found: list[JsonObject] = []
-    characters = 0
     for one in objects_of(document.get("attachment")):
         if len(found) == FIELDS:
             break
         name, value = text_of(one.get("name"), FIELD_CHARACTERS), text_of(one.get("value"), FIELD_CHARACTERS)
         if "PropertyValue" in types_of(one) and name is not None and value is not None:
-            characters += len(value)
-            if characters > FIELDS_CHARACTERS:
-                break
+            # Each answer that shows a post of the account has them, so they are short after they have grown, too.
             value = sanitise(value, FIELD_TAGS, most=2 * FIELD_CHARACTERS)
             found.append({"name": one_line(name), "value": value, "verified_at": None})
     return found

@@ -9,7 +9,7 @@ import trio
 from ...actors.commands.imports import StartImport
 from ...actors.kernel import Refused
 from ...actors.rules import imports as rules
-from ...actors.rules.imports import UnreadableFile, lines_of
+from ...actors.rules.imports import ImportedLine, UnreadableFile, lines_of
 from ...storage import imports
 from ...storage.imports import ImportLine
 from ..access import rates

@@ -13,7 +13,6 @@ import trio
 
 from troupe.http.answers.answer import BYTES_AT_ONCE, in_steps
 from troupe.http.answers.errors import Malformed
-from troupe.http.entities.rendered import BYTES_OF_ONE, Rendered
 from troupe.http.intake import decoding, request
 from troupe.http.intake.decoding import MOST_PARAMETERS, read_json
 from troupe.http.intake.request import LARGE_FORM, LARGEST_BODY, Request
@@ -120,20 +119,6 @@ async def test_a_long_thread_is_read_in_parts(stage: Stage, ada: Person, monkeyp
     thread = (await ada.get(f"/api/v1/statuses/{root['id']}/context")).json
     assert [one["id"] for one in thread["descendants"]] == replies
     assert max(asked) <= 2
-
-
-def test_renderings_are_kept_by_their_bytes() -> None:
-    kept = Rendered[bytes](10)
-    for id in range(100):
-        kept.keep(bytes(BYTES_OF_ONE), id, ())
-        kept.keep(bytes(BYTES_OF_ONE), id, ())  # again: it takes the place of the first
-    held = [id for id in range(100) if kept.find(id, ()) is not None]
-    assert held == [95, 96, 97, 98, 99]
-    kept.keep(bytes(20 * BYTES_OF_ONE), 100, ())
-    assert all(kept.find(id, ()) is None for id in range(101))
-    for id in range(100):
-        kept.keep(b"", id, ())
-    assert sum(kept.find(id, ()) is not None for id in range(100)) == 10
 
 
 class Owner:

@@ -18,7 +18,6 @@ from troupe.actors.activitypub.notes import (
 )
 from troupe.actors.activitypub.vocabulary import MOST_ELEMENTS, uris_of
 from troupe.actors.cache import RowCache
-from troupe.actors.federation import actor_documents
 from troupe.actors.rules import filters, markup, text
 from troupe.http.entities.rendered import Rendered
 
@@ -85,19 +84,6 @@ def read_of(document: dict[str, Any]) -> ReceivedNote:
 
 def test_a_longer_list_than_servers_write_is_cut() -> None:
     assert len(uris_of([f"https://b.example/{n}" for n in range(20_000)])) == MOST_ELEMENTS
-
-
-def test_the_rows_of_a_profile_have_a_number_and_a_length() -> None:
-    row = {"type": "PropertyValue", "name": "a", "value": "b" * 2_000}
-    document = {"id": ADDRESS, "type": "Person", "inbox": f"{ADDRESS}/inbox", "preferredUsername": "ada"}
-    handle = actor_documents.own_handle_of(document)
-    read = actor_documents.profile_of({**document, "attachment": [row] * 4_000}, handle, NOW)
-    assert len(read.fields) == actor_documents.FIELDS_CHARACTERS // 2_000
-    short = actor_documents.profile_of({**document, "attachment": [{**row, "value": "b"}] * 4_000}, handle, NOW)
-    assert len(short.fields) == actor_documents.FIELDS
-    few = calls_in(lambda: actor_documents.profile_of({**document, "attachment": [row] * 50}, handle, NOW))
-    many = calls_in(lambda: actor_documents.profile_of({**document, "attachment": [row] * 4_000}, handle, NOW))
-    assert many <= few + 2 * 4_000, "they are counted, and not read"
 
 
 def test_of_a_status_so_many_characters_are_searched() -> None:
