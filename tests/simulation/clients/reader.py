@@ -208,13 +208,13 @@ class Reader(Neighbour):
     def _hears_of_poll(self, view: View, post: Post, key: Key) -> Known:
         """From its end on a poll's author and voters may have been told; when that is, only a calm server says.
 
-        The notification goes with its post.
+        The notification goes with its post, and is not listed while its reader may not see the post.
         """
         if trio.current_time() < post.ends[0]:
             return False
         voted = view.says("voted", self.number, post.number) if post.author != self.number else True
         told = either(view.says(*key), None if voted is not False else False)
-        return both(post.there.over(view.since), told)
+        return both(view.sees(post), told)
 
     # Streams
 
