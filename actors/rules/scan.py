@@ -170,7 +170,8 @@ LONGEST_TAG = 1000
 
 def tag_name(written: str) -> str:
     """Return the name by which a hashtag is stored and compared: compatibility forms folded, lower case."""
-    return NOT_IN_TAG_NAME.sub("", unicodedata.normalize("NFKC", written[:LONGEST_TAG]).lower())
+    # One character can become 18.
+    return NOT_IN_TAG_NAME.sub("", unicodedata.normalize("NFKC", written[:LONGEST_TAG])[:LONGEST_TAG].lower())
 
 
 def whole_hashtag(written: str) -> Hashtag | None:

@@ -44,7 +44,7 @@ SHOWN_OF_LINK = 30
 # 500 visible characters; longer texts are filled with invisible ones.
 MARKDOWN_CHARACTERS = 10_000
 # Characters that mean something to the parser, line feeds included: what it takes most of its time for.
-MARKDOWN_SIGNS = 2_000
+MARKDOWN_SIGNS = 1_500
 MARKDOWN_SIGN = regex.compile(r"[\n*_~`\[\]<>&!\\]")
 
 
