@@ -80,7 +80,8 @@ def test_no_more_of_a_list_is_looked_at_than_servers_write(monkeypatch: pytest.M
 def test_what_servers_write_is_read_whole() -> None:
     addressed = [f"https://far.test/users/{number}" for number in range(MOST_ELEMENTS)]
     assert uris_of(addressed) == addressed
-    assert len(objects_of([{}] * 2 * MOST_ELEMENTS)) == MOST_ELEMENTS
+    empty: list[dict[str, object]] = [{}] * 2 * MOST_ELEMENTS
+    assert len(objects_of(empty)) == MOST_ELEMENTS
     tags = [{"type": "Hashtag", "name": f"#tag{number}"} for number in range(8_000)]
     note = read_note({**NOTE, "tag": tags}, None, NOW)
     assert note is not None
