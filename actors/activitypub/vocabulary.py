@@ -144,7 +144,7 @@ def _check(document: JsonObject) -> None:
     """Look through all objects and lists, one depth after the other, without recursion."""
     outer: list[Any] = [document]  # objects and lists with any values in them
     for _ in range(DEEPEST):
-        inner: list[Any] = []
+        inner: list[Any] = []  # as above
         for one in outer:
             if is_object(one) and not RESHAPING.isdisjoint(one):
                 raise MalformedDocument("the document reshapes JSON-LD")

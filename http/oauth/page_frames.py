@@ -17,6 +17,7 @@ from ...storage.engine.database import StorageError
 from ...storage.users import User
 from ..access.context import HttpContext
 from ..answers.answer import Answer
+from ..answers.errors import Malformed
 from ..intake.request import Request
 from ..pages import templates
 from ..pages.templates import SIGN_IN, PageFrame
@@ -70,7 +71,10 @@ def bare_frame(context: HttpContext, request: Request) -> PageFrame:
 
 def sign_in_from(request: Request) -> str:
     """Return the address of the sign-in page, which leads back to the page of a request if it may."""
-    query = urlencode([(name, text) for name, text in request.query_texts if name in KEPT])
+    try:
+        query = urlencode([(name, text) for name, text in request.query_texts if name in KEPT])
+    except Malformed:  # the page of another error is made
+        return SIGN_IN
     here = quote(request.path, safe="/@:") + (f"?{query}" if query else "")
     is_page = request.method in ("GET", "HEAD") and OWN_PAGE.fullmatch(here) is not None
     return with_query(SIGN_IN, to=here) if is_page else SIGN_IN

@@ -197,7 +197,7 @@ def the_disk_fills_and_is_freed(day: Day) -> None:
     fill(full)
     with pytest.raises(MastodonServiceUnavailableError):
         day.ada.app.media_post(BytesIO(picture()), "image/png")
-    eventually(lambda: "low=['media']" in day.troupe("tree"))
+    eventually(lambda: "low=media" in day.troupe("tree"))
     assert plain_http.get(f"{day.server.url}/health/ready").status_code == 503
     full.unlink()
     eventually(lambda: plain_http.get(f"{day.server.url}/health/ready").status_code == 200)

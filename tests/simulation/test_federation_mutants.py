@@ -54,7 +54,7 @@ def no_answer_counts_as_delivered(patch: Patch) -> None:
 
 def answers_to_earlier_follows_count(patch: Patch) -> None:
     """A Reject of a follow that was undone long ago ends the one that was sent since."""
-    patch.setattr(import_module("troupe.actors.federation.activities.accept"), "_is_superseded", never)
+    patch.setattr(import_module("troupe.actors.federation.activities.accept"), "_unless_superseded", third)
 
 
 def activities_put_aside_lose_their_place(patch: Patch) -> None:
@@ -178,6 +178,10 @@ def other_followers_are_not_compared(patch: Patch) -> None:
         pass
 
     patch.setattr(FollowerLists, "compare", compare)
+
+
+async def third(*terms: object) -> object:
+    return terms[2]
 
 
 async def never(*terms: object) -> bool:
