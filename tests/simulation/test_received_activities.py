@@ -135,7 +135,8 @@ async def test_a_block_that_races_with_deliveries_leaves_no_follow(sim: Simulati
     await receiving.block_meets_a_follow(sim)
 
 
-@simulation(seeds=10, faults=1, world=with_servers)
+# In the pinned run the stream is cut, and its client reads a page, which has the old post too.
+@simulation(seeds=10, pinned=[(1300028, "pct")], faults=1, world=with_servers)
 async def test_an_old_post_is_no_news(sim: Simulation) -> None:
     ada = await sim.account("ada")
     ada.has_followed(bob := Foreigner(sim, "bob", "b.example"))
@@ -146,4 +147,6 @@ async def test_an_old_post_is_no_news(sim: Simulation) -> None:
     await all_applied(sim)
     first, second = sim.run.database.rows("SELECT id FROM statuses ORDER BY uri")
     assert first["id"] < second["id"]
-    assert home.seen == [second["id"]]
+    assert first["id"] not in home.pushed
+    assert home.seen == [second["id"]] or home.cuts
+    assert second["id"] in home.seen
