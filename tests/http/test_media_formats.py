@@ -11,7 +11,8 @@ import pyvips
 import trio
 import trio.testing
 
-from ..clients import Person, Reply, Stage
+from ..clients import BASE, Person, Reply, Stage
+from .browsing import page
 from .uploading import fetched, moving_png, part, picture, uploaded
 
 FILES = Path(__file__).parent.parent / "media" / "files"
@@ -109,8 +110,7 @@ COVERS = [("a.mp3", ("-c:v", "copy")), ("a.flac", ("-c:v", "mjpeg")), ("a.m4a", 
 
 @pytest.mark.parametrize(("name", "codec"), COVERS)
 async def test_the_cover_of_sound_is_its_preview(ada: Person, name: str, codec: tuple[str, ...]) -> None:
-    mapped = ("-i", "cover.jpg", "-map", "0", "-map", "1", *codec, "-disposition:v", "attached_pic")
-    sound = await film_of(ada, made_by_ffmpeg(name, *TONE, *mapped, cover=picture(60, 40, "jpg")), name)
+    sound = await covered_sound(ada, name, codec)
     assert (sound["type"], sound["meta"]["small"]["size"]) == ("audio", "60x40")
     cover = pyvips.Image.new_from_buffer(await body_of(ada, sound["preview_url"]), "")
     red, green, blue = cover.getpoint(3, 3)
@@ -118,6 +118,21 @@ async def test_the_cover_of_sound_is_its_preview(ada: Person, name: str, codec: 
     assert green < 60
     assert blue < 60
     assert len(sound["blurhash"]) == 36
+
+
+async def test_a_page_shows_the_cover_above_the_sound(stage: Stage, ada: Person) -> None:
+    covered, bare = await covered_sound(ada, *COVERS[0]), await film_of(ada, made_by_ffmpeg("a.mp3", *TONE), "a.mp3")
+    for sound, addresses in ((covered, ["preview_url", "url"]), (bare, ["url"])):
+        status = await ada.write("listen", media_ids=[sound["id"]])
+        shown = await page(stage, f"/@ada/{status['id']}")
+        media = [one["src"] for one in (*shown.all("img", **{"class": "cover"}), *shown.all("audio"))]
+        assert media == [sound[name].removeprefix(BASE) for name in addresses]
+
+
+async def covered_sound(person: Person, name: str, codec: tuple[str, ...]) -> Any:
+    """The attachment of sound with a cover."""
+    mapped = ("-i", "cover.jpg", "-map", "0", "-map", "1", *codec, "-disposition:v", "attached_pic")
+    return await film_of(person, made_by_ffmpeg(name, *TONE, *mapped, cover=picture(60, 40, "jpg")), name)
 
 
 async def test_sound_with_a_broken_cover_has_none(ada: Person) -> None:
