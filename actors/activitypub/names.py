@@ -156,6 +156,9 @@ class LocalNames:
         if len(path) > LONGEST_PATH or "%2f" in path.lower() or ACTIVITY.fullmatch(fragment):
             return None
         path = unquote(path).removesuffix("/")
+        # Names have no such character, and PostgreSQL takes no text with a NUL.
+        if not path.isprintable():
+            return None
         if path == SERVER_ACTOR:
             return ServerActorName()
         if path == INTERACTION:

@@ -63,6 +63,8 @@ def test_every_spelling_of_an_own_address_is_read(address: str, named: OwnName) 
         "https://home.test/@ada//",
         "https://home.test/%252540ada",
         "https://home.test/@ada%2F103",
+        "https://home.test/@eve@peer%00.test",
+        "https://home.test/authorize_interaction?uri=https://home.test/@eve@peer%2500.test",
         f"https://home.test/@ada/{2**63}",
         "https://home.test/@ada/\u0661\u0660\u0663",
         "https://home.test:8443/@ada",
