@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import trio
+
 from ...storage.accounts import Account
 from ...storage.engine.json_values import JsonObject
 from ..activitypub.notes import ReceivedNote, read_note, read_vote
-from ..activitypub.vocabulary import same_host
+from ..activitypub.vocabulary import is_list, is_object, same_host
 from ..broadcast import account_address
 from ..commands.received_statuses import ReceiveStatus
 from ..context import ActorContext
 from ..kernel import NOWHERE, Origin, Runtime
+
+# The characters of a document that is read in a thread: the largest text and a hundred of the longest hashtags together
+# take a twelfth of a second. Each element of a list or an object counts as so many more.
+LARGE_NOTE = 32 * 1024
+ELEMENT = 1024
 
 
 async def store_note(
@@ -23,7 +30,17 @@ async def store_note(
     None if it is no post of this author, was deleted, or concerns no account here and is not `wanted`. A `recipient` is
     the local account whose own inbox it came to. With `authorized` it may quote what it quotes.
     """
-    note = note_of(context, document, author)
+    note = await note_of(context, document, author)
+    return await keep_note(
+        runtime, note, author, wanted=wanted, recipient=recipient, authorized=authorized, origin=origin
+    )
+
+
+async def keep_note(
+    runtime: Runtime, note: ReceivedNote | None, author: Account, *, wanted: bool,
+    recipient: int | None = None, authorized: bool = False, origin: Origin = NOWHERE,
+) -> int | None:  # fmt: skip
+    """Store a post that was read, as `store_note` does: reading one may take long, and is done once."""
     if note is None:
         return None
     return await runtime.ask(
@@ -31,12 +48,25 @@ async def store_note(
     )
 
 
-def note_of(context: ActorContext, document: JsonObject, author: Account) -> ReceivedNote | None:
+async def note_of(context: ActorContext, document: JsonObject, author: Account) -> ReceivedNote | None:
     """Return the post of a document if it belongs to its author: it is of the author's server, and names the author."""
     if read_vote(document) is not None:  # a vote is no post, wherever it comes from
         return None
-    note = read_note(document, author.followers_url, context.clock.now())
+    given = document, author.followers_url, context.clock.now()
+    note = await trio.to_thread.run_sync(read_note, *given) if _is_large(document) else read_note(*given)
     if note is None or author.local or note.author != author.uri or not same_host(note.uri, author.uri):
         return None
     rejects_media = context.blocks.domains.standing_of(author.domain or "").rejects_media
     return replace(note, attachments=(), emojis=()) if rejects_media else note
+
+
+def _is_large(document: JsonObject) -> bool:
+    return sum(map(_weight, document.values())) > LARGE_NOTE
+
+
+def _weight(value: object) -> int:
+    if isinstance(value, str):
+        return len(value)
+    if is_object(value):
+        return sum(ELEMENT + (len(one) if isinstance(one, str) else 0) for one in value.values())
+    return ELEMENT * len(value) if is_list(value) else 0

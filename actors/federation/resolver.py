@@ -36,7 +36,7 @@ from .errors import DocumentGone, DocumentMissing, FetchFailed, UntrustedDocumen
 from .fetching import DocumentFetcher
 from .flights import Flights
 from .later_jobs import Job, LaterJobs
-from .notes import note_of, store_note
+from .notes import keep_note, note_of
 from .quotes import is_allowed
 from .remote_profiles import store_profile
 from .threads import Threads
@@ -154,8 +154,8 @@ class Resolver:
         author = None if self._names.is_local(author_uri) else await self.account(author_uri)
         if author is None or not is_post(document):
             return None
-        note = note_of(self._context, document, author)
-        id = await store_note(self._context, self._runtime, document, author, wanted=True)
+        note = await note_of(self._context, document, author)
+        id = await keep_note(self._runtime, note, author, wanted=True)
         if note is not None and id is not None:
             await self.find_parts(note)
         return id
@@ -237,7 +237,7 @@ class Resolver:
             return
         author_uri = author_of(document)
         author = None if author_uri is None else await self.account(author_uri)
-        note = None if author is None or not is_post(document) else note_of(self._context, document, author)
+        note = None if author is None or not is_post(document) else await note_of(self._context, document, author)
         if author is not None and note is not None:
             await self._runtime.ask(account_address(author.id), ReceiveEdit(note))
 

@@ -7,7 +7,7 @@ from ....storage.engine.json_values import JsonObject
 from ...activitypub.notes import ReceivedVote, is_post, read_vote
 from ...activitypub.vocabulary import objects_of, same_host, uri_of
 from ...commands.polls import Vote
-from ..notes import note_of, store_note
+from ..notes import keep_note, note_of
 from ..quotes import is_authorized
 from ..receiving import Activity, InboxContext
 
@@ -27,9 +27,9 @@ async def create(inbox: InboxContext, activity: Activity) -> None:
 
 async def store(inbox: InboxContext, activity: Activity, document: JsonObject) -> int | None:
     """Store a post of the actor, if it concerns an account here. The posts that it answers are fetched afterwards."""
-    note = note_of(inbox.shared, document, activity.actor)
-    id = await store_note(
-        inbox.shared, inbox.runtime, document, activity.actor, wanted=False, recipient=activity.recipient,
+    note = await note_of(inbox.shared, document, activity.actor)
+    id = await keep_note(
+        inbox.runtime, note, activity.actor, wanted=False, recipient=activity.recipient,
         authorized=note is not None and await is_authorized(inbox, note), origin=activity.origin,
     )  # fmt: skip
     if id is not None:

@@ -33,7 +33,7 @@ async def update(inbox: InboxContext, activity: Activity) -> None:
 
 async def change(inbox: InboxContext, activity: Activity, document: JsonObject) -> None:
     """Change a post of the actor to a later state. One whose Create has not come yet is stored."""
-    note = note_of(inbox.shared, document, activity.actor)
+    note = await note_of(inbox.shared, document, activity.actor)
     if note is None:
         return
     known = await inbox.status(note.uri)
