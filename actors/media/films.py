@@ -157,7 +157,7 @@ def _video_facts(report: JsonObject, size: JsonObject) -> JsonObject:
     seconds, rate = _seconds(report), int(report["format"].get("bit_rate") or 0)
     frames = video.get("avg_frame_rate") or "0/1"
     original = {"width": size["width"], "height": size["height"], "frame_rate": frames, "duration": seconds}
-    length = {"length": _clock(seconds), "duration": seconds, "fps": round(_rate(video))}
+    length = {"length": _clock(seconds), "duration": seconds, "fps": max(round(_rate(video)), 1)}
     return length | size | {"original": original | {"bitrate": rate}} | _sound_facts(report)
 
 
