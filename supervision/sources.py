@@ -130,7 +130,9 @@ def written(value: object) -> str:
         return str(value).lower()
     if isinstance(value, tuple | list):
         # isinstance does not tell the types of its contents.
-        return ", ".join(map(_one_of_many, cast("Sequence[object]", value)))
+        values = cast("Sequence[object]", value)
+        is_pair = len(values) == 2 and isinstance(values[1], int)
+        return _one_value(values) if is_pair else ", ".join(map(_one_value, values))
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
@@ -140,11 +142,11 @@ def nearest(name: str) -> str:
     return f"; did you mean {near[0]}?" if near else "."
 
 
-def _one_of_many(value: object) -> str:
-    """Return one value of a list. A pair is an address and its port."""
+def _one_value(value: object) -> str:
+    """Return one value, which may be of a list. A pair is an address and its port."""
     if not isinstance(value, tuple):
         return str(value)
-    # Of all settings only `dns_servers` has pairs.
+    # Of all settings only `dns_servers` and `metrics` have pairs.
     address, port = cast("tuple[str, int]", value)
     return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
 

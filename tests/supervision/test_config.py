@@ -72,6 +72,13 @@ def test_what_is_at_its_default_is_shown_only_with_all() -> None:
     assert [one["name"] for one in shown] == list(Settings.model_fields)
 
 
+@pytest.mark.parametrize("name", ["metrics", "dns_servers"])
+@pytest.mark.parametrize("place", ["192.0.2.53:5353", "[2001:db8::53]:5353"])
+def test_an_address_with_a_port_is_shown_as_it_is_set(name: str, place: str) -> None:
+    variable = f"TROUPE_{name.upper()}"
+    assert config("show", **{variable: place}).stdout == f"{name} = {place}  ({variable})\n"
+
+
 def test_passwords_and_keys_are_secrets() -> None:
     assert {"database_url", "smtp_password", "translation_key", "s3_secret_key"} <= {*SECRETS}
 
