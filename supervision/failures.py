@@ -95,10 +95,15 @@ def _leaves(error: BaseException) -> list[BaseException]:
     return [leaf for one in together for leaf in _leaves(one)]
 
 
-def _line(error: Exception) -> str:
-    text = str(error)
+def text_of(error: Exception) -> str:
+    """Return the text of an error, for people: without the number that Python puts before those of the machine."""
     if isinstance(error, OSError) and error.strerror:
-        text = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    return str(error)
+
+
+def _line(error: Exception) -> str:
+    text = text_of(error)
     if isinstance(error, StorageError) and not isinstance(error, Fenced):
         text = f"The database can't be used: {text}"
     return " ".join(text.split()) or type(error).__name__

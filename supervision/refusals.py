@@ -38,7 +38,8 @@ class Refusals:
         self._told[cause] = now, 0
         text = str(error.__cause__ or error).partition("\n")[0]  # PostgreSQL's hints follow on lines of their own
         self._record(
-            "storage.refused", child="storage", error=cause if text == cause else f"{cause}: {text}", decision="503",
+            "storage.refused", child="storage", error=cause if text in ("", cause) else f"{cause}: {text}",
+            decision="503",
             count=untold + 1 if untold else None,
         )  # fmt: skip
 

@@ -9,7 +9,8 @@ from .database import Connection
 SETTINGS = "SELECT name, setting FROM pg_settings WHERE name = ANY($1)"
 NAMES = (
     "fsync", "full_page_writes", "synchronous_commit", "TimeZone", "server_version", "server_version_num",
-    "max_connections", "superuser_reserved_connections", "reserved_connections",
+    "max_connections", "superuser_reserved_connections", "reserved_connections", "transaction_read_only",
+    "in_hot_standby",
 )  # fmt: skip
 
 # Troupe's own connections are named by their application.

@@ -68,6 +68,7 @@ def _examination(stack: ExitStack, sources: SettingsSources, online: bool, mail:
     from ...storage.engine.cluster import EmbeddedFailed
     from ...storage.engine.embedded import exists
     from ..doctor.findings import Examination
+    from ..failures import text_of
     from .rows import opened_database
 
     settings = sources.settings
@@ -78,7 +79,7 @@ def _examination(stack: ExitStack, sources: SettingsSources, online: bool, mail:
         try:
             dsn = stack.enter_context(opened_database(settings))
         except (EmbeddedFailed, OSError) as error:
-            why_not = str(error)
+            why_not = text_of(error)
     server, no_server = None, ""
     try:
         server = ask(settings.control_socket, "doctor")

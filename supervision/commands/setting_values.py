@@ -15,6 +15,7 @@ from ...storage.engine.embedded import exists
 from ...storage.engine.json_values import JsonObject
 from ...storage.engine.migrate import MigrationRefused
 from ..configuration import Settings
+from ..failures import text_of
 from ..sources import MASK, SECRETS, SettingsSources, Source, default, example_of, meaning, variable, written
 from .rows import transact
 
@@ -71,7 +72,7 @@ def changed_settings_of(settings: Settings) -> tuple[Mapping[str, str], str]:
     try:
         return transact(settings, _find), ""
     except (StorageError, EmbeddedFailed, MigrationRefused, OSError) as error:
-        return {}, str(error)
+        return {}, text_of(error)
 
 
 async def _find(db: Connection, ids: Ids, now: datetime) -> Mapping[str, str]:

@@ -44,7 +44,13 @@ def check_database(examination: Examination) -> Iterator[Finding]:
 
 def evaluate(facts: ServerFacts, pool: int, *, own: bool) -> Iterator[Finding]:
     """Return what is wrong with a server for a pool of this size. `own` is true for the embedded one."""
-    wrong = [*_version(facts), *_safety(facts, own), *_connections(facts, pool, own), *_text_and_time(facts)]
+    wrong = [
+        *_version(facts),
+        *_writes(facts),
+        *_safety(facts, own),
+        *_connections(facts, pool, own),
+        *_text_and_time(facts),
+    ]
     if not wrong:
         yield Finding(
             SUBJECT, "good",
@@ -60,6 +66,23 @@ def _version(facts: ServerFacts) -> Iterator[Finding]:
             SUBJECT, "wrong", f"PostgreSQL {facts.version} is too old",
             f"Upgrade it to {OLDEST} or newer with pg_upgrade, or move the database to such a server.",
         )  # fmt: skip
+
+
+def _writes(facts: ServerFacts) -> Iterator[Finding]:
+    if facts.settings["transaction_read_only"] == "off":
+        return
+    # PostgreSQL 13 does not say if it is a standby.
+    if facts.settings.get("in_hot_standby") == "on":
+        yield Finding(
+            SUBJECT, "wrong", "it is a standby, which can only be read: nothing can be posted",
+            "Let database_url name the primary, or make this one the primary: SELECT pg_promote().",
+        )  # fmt: skip
+        return
+    yield Finding(
+        SUBJECT, "wrong", "it can only be read: nothing can be posted while default_transaction_read_only is on",
+        "As superuser: ALTER SYSTEM RESET default_transaction_read_only; SELECT pg_reload_conf(). A role or a database"
+        " can have the setting too: \\drds in psql shows it.",
+    )  # fmt: skip
 
 
 def _safety(facts: ServerFacts, own: bool) -> Iterator[Finding]:

@@ -138,6 +138,18 @@ def test_a_database_that_does_not_answer_is_said_and_the_rest_is_shown() -> None
     assert shown.stderr.startswith("What was changed while the server ran is missing here: ")
 
 
+@pytest.mark.parametrize("command", [("config", "show"), ("doctor",)])
+def test_a_fault_of_the_disk_is_told_without_its_number(tmp_path: Path, command: tuple[str, ...]) -> None:
+    cluster = tmp_path / "postgres"
+    cluster.mkdir()
+    (cluster / "PG_VERSION").write_text("18\n")
+    lock = tmp_path / "postgres.lock"
+    lock.mkdir()  # a file of the machine that can't be opened
+    told = CliRunner().invoke(troupe, [*command, "--data", str(tmp_path)], env={"COLUMNS": "500"}).output
+    assert f"{lock}: Is a directory" in " ".join(told.split())
+    assert "Errno" not in told
+
+
 def test_what_staff_has_changed_comes_before_everything_else(folder: tuple[Path, str]) -> None:
     async def change(db: Connection) -> None:
         await db.execute(

@@ -96,6 +96,19 @@ def test_an_old_version_another_encoding_and_another_timezone_are_found(facts: S
     assert "Europe/Berlin" in wrong([*evaluate(elsewhere, 8, own=False)])[0]
 
 
+def test_a_database_that_can_only_be_read_is_found(dsn: str) -> None:
+    assert not any("only be read" in text for text in wrong(examined(check_database, dsn)))
+    read_only = f"{dsn}{'&' if '?' in dsn else '?'}default_transaction_read_only=on"
+    assert wrong(examined(check_database, read_only))[0].startswith("it can only be read: nothing can be posted")
+
+
+def test_a_standby_is_sent_to_its_primary(facts: ServerFacts) -> None:
+    standby = replace(facts, settings={**facts.settings, "transaction_read_only": "on", "in_hot_standby": "on"})
+    (found,) = evaluate(standby, 8, own=False)
+    assert found.text == "it is a standby, which can only be read: nothing can be posted"
+    assert found.cure.startswith("Let database_url name the primary")
+
+
 def test_too_few_connections_are_found_and_the_cure_has_the_right_number(facts: ServerFacts) -> None:
     small = replace(facts, max_connections=20, reserved=3, others=5)
     (found,) = evaluate(small, 10, own=False)

@@ -64,6 +64,13 @@ async def test_another_cause_is_told_at_once(refusals: Refusals, records: Record
     ]  # fmt: skip
 
 
+async def test_a_cause_without_a_text_of_its_own_stands_alone(refusals: Refusals, records: Records) -> None:
+    refusal = Unavailable("PostgreSQL is not available")
+    refusal.__cause__ = TimeoutError()
+    refusals.refused(refusal)
+    assert records[0][1]["error"] == "PostgreSQL can't be reached"
+
+
 async def test_the_tree_shows_the_cause_for_as_long_as_it_lasts(
     refusals: Refusals, records: Records, autojump_clock: MockClock
 ) -> None:
