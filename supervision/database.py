@@ -138,6 +138,10 @@ class SupervisedDatabase:
                 self._pool = self._calls = None
             nursery.cancel_scope.cancel()
 
+    def refusing(self) -> str:
+        """Return why calls were refused in the last minute; empty if none was."""
+        return self._refusals.of_the_last_minute()
+
     def inspect(self) -> dict[str, object]:
         """Return what an operator sees."""
         use = self.use()

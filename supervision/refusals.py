@@ -10,6 +10,7 @@ from ..actors.kernel import Clock, Record
 from ..storage.engine.faults import machine_fault
 
 TELL_AGAIN = 60.0  # seconds between two records of the same cause
+RECENT = 60.0  # seconds for which `troupe doctor` tells of a refusal
 CALM = 10.0  # seconds without a refusal after which a commit means that the fault is over
 
 
@@ -59,4 +60,9 @@ class Refusals:
             return {}
         ago = trio.current_time() - self._refused_at
         since = f"{self._since:%Y-%m-%dT%H:%M:%SZ}"
-        return {"refusing": f"{self._cause} since {since}, {self._count} calls, the last {ago:.0f} s ago"}
+        calls = "1 call" if self._count == 1 else f"{self._count} calls"
+        return {"refusing": f"{self._cause} since {since}, {calls}, the last {ago:.0f} s ago"}
+
+    def of_the_last_minute(self) -> str:
+        """Return the same for `troupe doctor`; empty if no call was refused in the last minute."""
+        return str(self.inspect().get("refusing", "")) if trio.current_time() - self._refused_at < RECENT else ""

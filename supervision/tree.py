@@ -250,11 +250,11 @@ class Troupe:
         return self.supervisor.snapshot()
 
     def self_report(self) -> dict[str, object]:
-        """Return what `troupe doctor` can't see from outside: descriptors, stalls, and the token of a probe."""
+        """Return what `troupe doctor` can't see from outside: descriptors, stalls, refused calls, a probe's token."""
         limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
         return {
             "descriptors": count_open(), "descriptor_limit": limit, "probe": self.http_context.probe.issue(),
-            "loop": self.stalls.last_day(),
+            "loop": self.stalls.last_day(), "refusing": self.database.refusing(),
         }  # fmt: skip
 
     async def _prepare(self, database: Database) -> None:

@@ -1,4 +1,4 @@
-"""The server: whether one runs on the data folder, and answers."""
+"""The server: whether one runs on the data folder, answers, and can use its database."""
 
 from __future__ import annotations
 
@@ -14,6 +14,11 @@ def check_server(examination: Examination) -> Iterator[Finding]:
     node = examination.sources.settings.node
     if examination.server is not None:
         yield Finding(SUBJECT, "good", f"it runs as node {node}, and answers")
+        if refusing := examination.server.get("refusing"):  # a server of an earlier version does not say
+            yield Finding(
+                SUBJECT, "wrong", f"it refuses calls of the database: {refusing}",
+                "storage.refused in its log has the whole cause, and who holds a lock.",
+            )  # fmt: skip
     elif examination.no_server:
         yield Finding(
             SUBJECT, "wrong", examination.no_server,

@@ -24,6 +24,7 @@ from troupe.supervision.doctor.database import LET_GO_ON, check_database, evalua
 from troupe.supervision.doctor.findings import Check, Examination, Finding
 from troupe.supervision.doctor.keys import check_keys
 from troupe.supervision.doctor.proxy import check_proxy
+from troupe.supervision.doctor.server import check_server
 from troupe.supervision.sources import read_sources
 
 
@@ -100,6 +101,14 @@ def test_a_database_that_can_only_be_read_is_found(dsn: str) -> None:
     assert not any("only be read" in text for text in wrong(examined(check_database, dsn)))
     read_only = f"{dsn}{'&' if '?' in dsn else '?'}default_transaction_read_only=on"
     assert wrong(examined(check_database, read_only))[0].startswith("it can only be read: nothing can be posted")
+
+
+def test_calls_that_the_running_server_refuses_are_found() -> None:
+    examination = Examination(read_sources({}, {}), None, server={"refusing": "a lock of the database holds calls up"})
+    assert wrong(list(check_server(examination))) == [
+        "it refuses calls of the database: a lock of the database holds calls up"
+    ]  # fmt: skip
+    assert wrong(list(check_server(replace(examination, server={"refusing": ""})))) == []
 
 
 def test_a_standby_is_sent_to_its_primary(facts: ServerFacts) -> None:

@@ -64,6 +64,15 @@ async def test_another_cause_is_told_at_once(refusals: Refusals, records: Record
     ]  # fmt: skip
 
 
+async def test_doctor_is_told_of_refusals_for_a_minute(refusals: Refusals, autojump_clock: MockClock) -> None:
+    assert refusals.of_the_last_minute() == ""
+    refusals.refused(full(1))
+    await trio.sleep(59)
+    assert refusals.of_the_last_minute() == "disk full since 2026-11-22T12:00:00Z, 1 call, the last 59 s ago"
+    await trio.sleep(2)
+    assert refusals.of_the_last_minute() == ""
+
+
 async def test_a_cause_without_a_text_of_its_own_stands_alone(refusals: Refusals, records: Records) -> None:
     refusal = Unavailable("PostgreSQL is not available")
     refusal.__cause__ = TimeoutError()
