@@ -27,7 +27,7 @@ from .redirects import with_query
 # The parameters without which a page is another one. No others are repeated: they may be tokens.
 KEPT = frozenset({"max_id", "min_id", "uri", "address"})
 # A path of this server with its query, for the redirect after a sign-in. Nothing that begins with two slashes or has a
-# backslash, which browsers take for the address of another site; and none of the pages that sign people in, nor segments
+# backslash, which browsers take for the address of another site; none of the pages that sign people in, and no segments
 # of dots, behind which one could hide.
 OWN_PAGE = re.compile(
     r"/(?!/|auth/|oauth/|api/|(?:[^?]*/)?(?:\.|%2[eE]){1,2}(?:[/?]|$))[A-Za-z0-9\-._~:/?\[\]@!$&'()*+,;=%]{0,2000}"

@@ -67,6 +67,7 @@ class TestSigningIn:
                 "/ /evil.example",
                 " //evil.example",
             ),
+            *("/./auth/sign_in", "/../auth/sign_in", "/%2E%2e/auth/sign_in", "/settings/..", "/.//evil.example"),
             *("/auth/sign_in?to=//evil.example", "/oauth/authorize?client_id=x", "/api/v1/streaming", "/" + "x" * 2001),
         ],
     )
