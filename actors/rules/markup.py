@@ -25,6 +25,8 @@ TAGS = frozenset(
 )
 LINK_CLASSES = frozenset({"mention", "hashtag", "u-url", "u-uid", "p-name"})
 SPAN_CLASSES = frozenset({"h-card", "invisible", "ellipsis", "p-name", "quote-inline"})
+PARAGRAPH_CLASSES = frozenset({"quote-inline"})  # the line `RE: …`, which is hidden beside the quote that it stands for
+CLASSES = {"a": LINK_CLASSES, "span": SPAN_CLASSES, "p": PARAGRAPH_CLASSES, "br": frozenset({"line"})}  # LINE_MARK
 SCHEMES = frozenset({"http", "https", "gemini", "gopher", "ipfs", "ipns", "magnet", "xmpp"})
 LINK_REL = "nofollow noopener noreferrer"
 
@@ -51,6 +53,33 @@ RAW_TAG = regex.compile(r"<(?P<close>/?)(?P<name>[A-Za-z!?][^\s/>]*+|(?<=/))[^>]
 # kB can become 1,000 by 1,000 elements. Without attributes it remembers three. So none of these tags may have any here.
 FORMATTING = frozenset({"b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u"})
 HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
+
+# Elements that begin a line of their own but are not in `TAGS`. Each of their tags becomes a mark, which becomes a line
+# break where text stands on both sides of it in one block. The mark is an element, so that a parser carries it along.
+# Removing the tags before the parser sees them also keeps it from moving text out of tables.
+DROPPED_BLOCKS = frozenset(
+    {"address", "article", "aside", "body", "caption", "center", "dd", "details", "dialog", "dir", "div", "dl", "dt"}
+    | {"fieldset", "figcaption", "figure", "footer", "form", "header", "hgroup", "hr", "legend", "main", "menu", "nav"}
+    | {"search", "section", "summary", "table", "tbody", "tfoot", "thead", "tr"}
+)
+CELLS = frozenset({"td", "th"})
+LINE_MARK = '<br class="line">'
+DROPPED_BLOCK_TAG = regex.compile(rf"(?i:</?(?:{'|'.join(sorted(DROPPED_BLOCKS | CELLS))})(?![A-Za-z0-9-])[^<>]*+>)")
+
+# MathML is read as FEP-dc88 says: no client of posts shows formulas, and people who write them read LaTeX.
+MATHS = regex.compile(r"(?i:<math(?P<attributes>[\s/][^>]*+)?>)(?P<body>.*?)(?i:</math\s*+>)", regex.DOTALL)
+ANNOTATION = regex.compile(
+    r"(?i:<annotation(?P<attributes>[\s/][^>]*+)?>)(?P<text>[^<]*+)(?i:</annotation\s*+>)", regex.DOTALL
+)
+ANNOTATION_XML = regex.compile(r"(?i:<annotation-xml).*", regex.DOTALL)  # the last part of a formula
+LAST_MATHS_END = regex.compile(r"(?r)(?i:</math\s*+>)")
+DISPLAY = regex.compile(r"""(?i:\bdisplay\s*+=\s*+["']?block\b)""")
+ENCODING = regex.compile(
+    r"""(?i:\bencoding\s*+=\s*+["']?(?P<latex>(?:(?:application|text)/x-)?(?:la)?tex(?![\w/-]))?)"""
+)
+ALTERNATIVE = regex.compile(r"""(?i:\balttext\s*+=\s*+)(?:"(?P<text>[^"]*+)"|'(?P<text>[^']*+)')""")
+BETWEEN_LETTERS = regex.compile(r"(?<=\w)(?:<[^<>]*+>|\s)++(?=\w)")
+SPACES = regex.compile(r"\s++")
 
 ATTRIBUTE = regex.compile(r' (?P<name>[a-z]+)="(?P<value>[^"]*+)"')
 TAG = regex.compile(r'<(?P<close>/?)(?P<name>[a-z0-9]++)(?P<attributes>(?: [a-z]++="[^"]*+")*+)>')
@@ -79,7 +108,7 @@ def _cleaner() -> nh3.Cleaner:
         clean_content_tags={"script", "style"},
         attributes={"a": {"href"}, "ol": {"start"}, "li": {"value"}},
         tag_attribute_values={"a": {"translate": {"no"}}, "span": {"translate": {"no"}}},
-        allowed_classes={"a": set(LINK_CLASSES), "span": set(SPAN_CLASSES)},
+        allowed_classes={name: set(classes) for name, classes in CLASSES.items()},
         link_rel=None,
         url_schemes=set(SCHEMES),
         url_relative="deny",
@@ -163,7 +192,8 @@ def _sanitised(html: str, most_tags: int, most: int) -> str:
         if cleaned == html or len(cleaned) > most:  # too long: it will be cut and cleaned anew
             return cleaned
         html = cleaned
-    return _clean(escape(MANY_LINE_FEEDS.sub("\n\n", standard.unescape(_without_tags(html))).strip()))
+    text = _without_tags(DROPPED_BLOCK_TAG.sub("\n", html))
+    return _clean(escape(MANY_LINE_FEEDS.sub("\n\n", standard.unescape(text)).strip()))
 
 
 def shortened(html: str, most: int) -> str:
@@ -219,10 +249,12 @@ def map_text(html: str, write: Callable[[str, str], str]) -> str:
 
 
 def _without_traps(html: str, most_tags: int) -> tuple[str, int]:
-    """Return HTML with headings made paragraphs, without anything that takes a parser long; and its number of tags.
+    """Return HTML that a parser reads in little time, and its number of tags.
 
-    Nothing is changed behind more tags than a post may have.
+    Headings become paragraphs, dropped blocks marks, formulas LaTeX. Nothing is changed behind more tags than a post
+    may have.
     """
+    html = _with_written_maths(html)
     # An opened tag without a `>` is no tag. Looking for its end again for each `<` would take quadratic time.
     tags_end = html.rfind(">") + 1
     tamed, tags = RAW_TAG.subn(_made_safe, html[:tags_end], most_tags + 1)
@@ -237,11 +269,71 @@ def _made_safe(tag: regex.Match[str]) -> str:
         return "</strong></p>" if tag["close"] else "<p><strong>"
     if name in FORMATTING:
         return f"<{tag['close']}{name}>"
+    if name in DROPPED_BLOCKS:
+        return LINE_MARK
+    if name in CELLS:
+        return "" if tag["close"] else " "
     return tag[0]
 
 
+def _with_written_maths(html: str) -> str:
+    """Return HTML with each whole formula as text."""
+    # Without this end, the search for the end of each of many opened formulas would take quadratic time.
+    last = LAST_MATHS_END.search(html)
+    return MATHS.sub(_written_formula, html[: last.end()]) + html[last.end() :] if last else html
+
+
+def _written_formula(formula: regex.Match[str]) -> str:
+    """Return the LaTeX of a formula, else the text that its author put beside it, else its letters."""
+    body, attributes = formula["body"], formula["attributes"] or ""
+    notes = [(ENCODING.search(note["attributes"] or ""), note["text"].strip()) for note in ANNOTATION.finditer(body)]
+    latex = next((text for encoding, text in notes if encoding and encoding["latex"] and text), "")
+    if not latex and (alternative := ALTERNATIVE.search(attributes)):
+        latex = escape(standard.unescape(alternative["text"].strip()))
+    if latex and DISPLAY.search(attributes):
+        return f"{LINE_MARK}$${latex}$${LINE_MARK}"
+    if latex:
+        return f"${latex}$"
+    if plain_text := next((text for _, text in notes if text), ""):
+        return plain_text
+    letters = BETWEEN_LETTERS.sub(" ", ANNOTATION_XML.sub("", ANNOTATION.sub("", body)))
+    return SPACES.sub(" ", ANY_TAG.sub("", letters)).strip()
+
+
 def _clean(html: str) -> str:
-    return PRE_START.sub("<pre>", _canonical(bounded_html(_cleaner().clean(tidy(html)))))
+    return PRE_START.sub("<pre>", _canonical(_with_line_breaks(bounded_html(_cleaner().clean(tidy(html))))))
+
+
+def _with_line_breaks(html: str) -> str:
+    """Return parsed HTML with line breaks for its marks, where text stands on both sides of them in one block."""
+    if LINE_MARK not in html:
+        return html
+    pieces: list[str] = []
+    text_before = False
+    mark: int | None = None  # the place of a break that is written if text follows
+    line_begins = verbatim = False
+    for token in TOKEN.finditer(html):
+        written, name = token[0], token["name"]
+        if written == LINE_MARK:
+            line_begins = True
+            if text_before and mark is None:
+                mark = len(pieces)
+                pieces.append("")
+        elif name is None:
+            if line_begins and not verbatim:  # a row begins with the space of its first cell
+                written = written.lstrip()
+            if written and not written.isspace():
+                if mark is not None:
+                    pieces[mark] = "<br>"
+                text_before, mark, line_begins = True, None, False
+            pieces.append(written)
+        else:
+            pieces.append(written)
+            if name in BLOCKS:
+                text_before, mark = False, None
+            if name == "pre":
+                verbatim = not token["close"]
+    return "".join(pieces)
 
 
 def _canonical(html: str) -> str:

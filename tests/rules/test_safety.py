@@ -35,9 +35,11 @@ SCHEMES = {"http", "https", "gemini", "gopher", "ipfs", "ipns", "magnet", "xmpp"
 CLASSES = {
     "a": {"mention", "hashtag", "u-url", "u-uid", "p-name"},
     "span": {"h-card", "invisible", "ellipsis", "p-name", "quote-inline"},
+    "p": {"quote-inline"},
 }
 ATTRIBUTES = {
     "a": {"href", "class", "target", "rel", "translate"},
+    "p": {"class"},
     "span": {"class", "translate"},
     "ol": {"start"},
     "li": {"value"},

@@ -147,6 +147,72 @@ def test_sanitise(given: str, expected: str | None) -> None:
     assert sanitise(cleaned) == cleaned
 
 
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("<div>one</div><div>two</div>", "one<br>two"),
+        ("<DIV CLASS=x>one</DIV>\n<SECTION>two</SECTION>", "one<br>two"),
+        ("<p>one<div>two</div>three</p>", "<p>one<br>two<br>three</p>"),
+        ("<div><p>one</p></div><article><p>two</p></article>", "<p>one</p><p>two</p>"),
+        ("<div>one<br></div><div>two</div>", "one<br>two"),
+        ("<div>one</div> <span>two</span><div>three <b>four</b></div>", "one<br><span>two</span><br>three <b>four</b>"),
+        ("one<hr>two", "one<br>two"),
+        ("<p>one</p><hr><p>two</p>", "<p>one</p><p>two</p>"),
+        ("<h2>one</h2><div>two</div><p>three</p>", "<p><strong>one</strong></p>two<p>three</p>"),
+        ("<table><caption>Ages</caption><thead><tr><th>Name</th><th>Age</th></tr></thead>"
+         "<tbody><tr><td>Ann</td><td>5</td></tr><tr><td>Ben<td>7</table>after",
+         "Ages<br>Name Age<br>Ann 5<br>Ben 7<br>after"),
+        ("<dl><dt>tea</dt><dd>a drink</dd><dt>cake<dd>a food</dl>", "tea<br>a drink<br>cake<br>a food"),
+        ("<figure><img src=x><figcaption>A cat</figcaption></figure>text", "A cat<br>text"),
+        ("<details><summary>More</summary>all of it</details>", "More<br>all of it"),
+        ("Ada<address>Tea Street</address>", "Ada<br>Tea Street"),
+        ("<ul><li><div>a</div><div>b</div></li></ul>", "<ul><li>a<br>b</li></ul>"),
+        ("<blockquote><div>a</div><div>b</div></blockquote><div>c</div>", "<blockquote>a<br>b</blockquote>c"),
+        ("<pre><div>a</div><div>  b</div></pre>", "<pre>a<br>  b</pre>"),
+        ('one<br class="line">two', "one<br>two"),
+    ],
+)  # fmt: skip
+def test_block_elements_that_are_dropped_leave_a_break(given: str, expected: str) -> None:
+    cleaned = sanitise(given)
+    assert cleaned == expected
+    assert sanitise(cleaned) == cleaned
+
+
+def test_lines_stay_apart_where_only_the_text_is_left() -> None:
+    assert sanitise("<div>a</div>" * 1_500 + "<td>b</td>" * 2).split() == ["a"] * 1_500 + ["b"] * 2
+
+
+LETTERS = "<mrow><mi>x</mi><mo>=</mo><mfrac><mn>1</mn><mn>2</mn></mfrac></mrow>"
+LATEX = '<annotation encoding="application/x-tex">x = \\frac{1}{2}</annotation>'
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (f"<p>so <math><semantics>{LETTERS}{LATEX}</semantics></math>.</p>", "<p>so $x = \\frac{1}{2}$.</p>"),
+        (f'<math xmlns="x" display="block"><semantics>{LETTERS}{LATEX}</semantics></math>', "$$x = \\frac{1}{2}$$"),
+        (f"<p>a<math display=block><semantics>{LETTERS}{LATEX}</semantics></math>b</p>",
+         "<p>a<br>$$x = \\frac{1}{2}$$<br>b</p>"),
+        (f"<MATH><semantics>{LETTERS}<annotation-xml><ci>q</ci></annotation-xml></semantics></MATH>", "x=1 2"),
+        (f"<math><semantics>{LETTERS}<annotation encoding='text/plain'>half</annotation></semantics></math>", "half"),
+        (f"<math>{LETTERS}<annotation>half</annotation>{LATEX}</math>", "$x = \\frac{1}{2}$"),
+        (f'<math alttext="a &lt; &quot;b&quot;">{LETTERS}</math>', '$a &lt; "b"$'),
+        ('<math><annotation encoding="application/x-tex">a &lt; b &amp; c</annotation></math>', "$a &lt; b &amp; c$"),
+        ("<math><mi>a</mi></math> İ <math><mi>b</mi></math>", "a İ b"),
+        ("<math><annotation encoding=TeX>&lt;script&gt;</annotation></math>", "$&lt;script&gt;$"),
+    ],
+)  # fmt: skip
+def test_formulas_become_latex(given: str, expected: str) -> None:
+    cleaned = sanitise(given)
+    assert cleaned == expected
+    assert sanitise(cleaned) == cleaned
+
+
+def test_the_line_that_stands_for_a_quote_keeps_its_class() -> None:
+    given = '<p class="quote-inline evil">RE: x</p><p class="evil">y</p>'
+    assert sanitise(given) == '<p class="quote-inline">RE: x</p><p>y</p>'
+
+
 def test_too_many_tags_leave_the_text() -> None:
     assert sanitise("<p>a</p>" * 1_500).split() == ["a"] * 1_500
     assert sanitise(f"a<b {'x' * 5_000}>b") == "ab"
