@@ -9,17 +9,22 @@ from __future__ import annotations
 import codecs
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
+from functools import cache
+from html import unescape
 from html.parser import HTMLParser
+from itertools import islice
 from pathlib import Path
 from typing import cast
+
+import webencodings
 
 from ...storage.engine.json_values import JsonObject
 from .jobs import Job
 
-PRESCANNED = 4096  # bytes in which a page declares its encoding
+PRESCANNED = 16 * 1024  # bytes in which a page declares its encoding
 LONGEST_ADDRESS = 2048  # characters
 LONGEST_TEXT = 1000
 LONGEST_LINKED_DATA = 128 * 1024  # characters of one script with JSON-LD
@@ -27,13 +32,24 @@ MOST_SCRIPTS = 4
 DEEPEST = 6  # objects in objects of JSON-LD
 MOST_OBJECTS = 100
 
-MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
-DECLARED = re.compile(
-    rb"""<(?:meta|\?xml)[^>]{0,500}?(?:charset|encoding)\s{0,10}=\s{0,10}["']?([A-Za-z0-9_.:-]{1,40})"""
+MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16le"), (codecs.BOM_UTF16_BE, "utf-16be"))
+FALLBACK = "windows-1252"
+# A declaration that could be read as ASCII is in none of these (HTML standard, 13.2.3.2).
+IMPOSSIBLE_INSIDE = {"utf-16le": "utf-8", "utf-16be": "utf-8", "x-user-defined": FALLBACK}
+# Browsers decode GBK as its superset, and EUC-JP and ISO-2022-JP with the characters of Windows-31J. Python's codecs of
+# these names lack what Windows added.
+SUPERSETS = {"gbk": "gb18030"}
+IN_XML = re.compile(r"""^<\?xml\s[^>]{0,500}?encoding\s{0,10}=\s{0,10}["']([^"'>]{1,40})""")
+IN_CONTENT = re.compile(
+    r"""charset\s{0,10}=\s{0,10}(?:"([^"]{1,40})"|'([^']{1,40})'|([^\s;"']{1,40}))""", re.IGNORECASE
 )
-# Browsers take these for Windows' encoding, which has more characters.
-LATIN = frozenset({"ascii", "iso8859-1"})
-FALLBACK = "cp1252"
+EUC_JP = re.compile(
+    rb"\x8f[\xa1-\xfe]{2}|\x8e[\xa1-\xdf]|([\xa1-\xfe])([\xa1-\xfe])|[^\x8e\x8f\xa1-\xfe]+|.", re.DOTALL
+)
+ISO_2022_JP = re.compile(rb"\x1b\$[@B]([\x21-\x7e\r\n]*)")  # two bytes a character, up to the next escape
+
+# In an attribute, a named reference without a semicolon before a letter, a digit or `=` is none: `?a=1&copy=2`.
+NO_REFERENCE = re.compile(r"&(?=[A-Za-z][A-Za-z0-9]*=)")
 
 # The names of `<meta>` by the fact they state, the best one first.
 METAS: dict[str, tuple[str, ...]] = {
@@ -54,9 +70,11 @@ METAS: dict[str, tuple[str, ...]] = {
 
 ADDRESSES = frozenset({"author_url", "image", "player", "oembed", "base"})
 
-# The types of JSON-LD that describe a page.
-WORKS = frozenset(
-    {"article", "newsarticle", "reportagenewsarticle", "blogposting", "socialmediaposting", "webpage", "videoobject"}
+# The types of JSON-LD that describe a page, by their ends: there are many kinds of articles and postings.
+WORKS = ("article", "posting", "webpage", "videoobject")
+# What pages write around JSON-LD for readers of XHTML and for very old browsers.
+WRAPPING = re.compile(
+    r"^(?://|/\*)?\s{0,20}(?:<!\[CDATA\[|<!--)\s{0,20}(?:\*/)?|(?://|/\*)?\s{0,20}(?:\]\]>|-->)\s{0,20}(?:\*/)?$|;$"
 )
 
 
@@ -82,17 +100,37 @@ class PageFacts:
 
 
 def charset_of(source: Path, declared: str) -> str:
-    """Return the encoding of a page: of its mark, its header, its own declaration, else a guess.
+    """Return the name of a page's encoding by WHATWG's rules: by its mark, its header, or its own declaration.
 
-    Python loads the code of an encoding when it is first named. A confined process can't, so this is called before.
+    Empty if it has none. Python loads the code of an encoding when it is first named. A confined process can't, so this
+    is called before.
     """
-    codecs.lookup(FALLBACK)
+    for name in (FALLBACK, "shift_jis", "euc-jp"):  # the Japanese ones are used to decode ISO-2022-JP too
+        webencodings.lookup(name)
     with source.open("rb") as file:
         head = file.read(PRESCANNED)
-    named = next((name for mark, name in MARKS if head.startswith(mark)), None)
-    inside = DECLARED.search(head)
-    candidates = (named, declared, inside[1].decode("ascii") if inside else None)
-    return next((found for one in candidates if one and (found := _text_encoding(one))), "")
+    if marked := next((name for mark, name in MARKS if head.startswith(mark)), ""):
+        return marked
+    return _encoding(declared) or _encoding_inside(head.decode("latin-1"))
+
+
+def _encoding_inside(head: str) -> str:
+    xml = IN_XML.match(head)
+    reader = PageParser()
+    with suppress(ValueError, AssertionError):  # a page is read even if the start of it can't be
+        reader.feed(head)
+    named = next(
+        (found for label in (*(xml.groups() if xml else ()), *reader.charsets) if (found := _encoding(label))), ""
+    )
+    return IMPOSSIBLE_INSIDE.get(named, named)
+
+
+def _encoding(label: str) -> str:
+    """Return the name of the encoding that a label names, and load its code. Empty if there is none."""
+    found = webencodings.lookup(label.strip("\"'"))
+    if found is not None and found.name in SUPERSETS:
+        found = webencodings.lookup(SUPERSETS[found.name])
+    return found.name if found is not None else ""
 
 
 def make_page(job: Job, charset: str) -> str:
@@ -116,9 +154,10 @@ def page_of(result: JsonObject, job: Job) -> PageFacts:
 def facts_of(text: str) -> PageFacts:
     """Return what the text of a page says of itself."""
     reader = PageParser()
-    reader.feed(text)
+    reader.feed(NO_REFERENCE.sub("&amp;", text))
     reader.close()
-    linked = _linked(reader.scripts)
+    own = unescape(reader.title).strip()
+    linked = _linked(reader.scripts, own)
     said = {fact: reader.first(names) for fact, names in METAS.items()}
     facts = {fact: said.get(fact) or linked.get(fact, "") for fact in (*METAS, "author_url")}
     if not facts["author_url"].startswith(("https://", "http://")):
@@ -126,14 +165,29 @@ def facts_of(text: str) -> PageFacts:
     elif facts["author_name"] == facts["author_url"]:
         facts["author_name"] = linked.get("author_name", "")
     facts |= {
-        "title": facts["title"] or reader.title.strip(),
+        "title": facts["title"] or own,
         "language": reader.language or facts["language"],
         "oembed": reader.oembed,
         "base": reader.base,
     }
+    if (
+        facts["title"] not in own and (decoded := unescape(facts["title"])) in own
+    ):  # a title that was escaped twice, as the page itself shows
+        facts["title"] = decoded
+    # Addresses that were escaped twice are frequent, and none has this in it.
+    facts |= {name: facts[name].replace("&amp;", "&") for name in ADDRESSES}
     return PageFacts(
         **{name: value[: LONGEST_ADDRESS if name in ADDRESSES else LONGEST_TEXT] for name, value in facts.items()}
     )
+
+
+def as_meant(text: str, shown: str) -> str:
+    """Return a text of JSON whose author may have escaped it for HTML, as WordPress does: without these references.
+
+    They stay where the page itself shows them, because then the text is about them.
+    """
+    decoded = unescape(text)
+    return text if decoded == text or text.strip() in shown else decoded
 
 
 def frame_of(html: str) -> dict[str, str]:
@@ -146,6 +200,9 @@ def frame_of(html: str) -> dict[str, str]:
 class PageParser(HTMLParser):
     """Gathers the facts from the tags of a page."""
 
+    # A title has no tags in it: `<title>The <b> tag</title>`. Its references are replaced when it is whole.
+    CDATA_CONTENT_ELEMENTS = ("script", "style", "title", "textarea")  # pyright: ignore[reportGeneralTypeIssues]
+
     def __init__(self) -> None:
         super().__init__()
         self.title = ""
@@ -153,6 +210,7 @@ class PageParser(HTMLParser):
         self.oembed = ""
         self.base = ""
         self.scripts: list[str] = []
+        self.charsets: list[str] = []  # the encodings that the page declares
         self.frame: dict[str, str] = {}
         self._metas: dict[str, str] = {}
         self._inside = ""  # the title, or a script with JSON-LD
@@ -166,6 +224,7 @@ class PageParser(HTMLParser):
         given = {name: (value or "").strip() for name, value in reversed(attrs)}  # the first one of a name counts
         match tag:
             case "meta":
+                self._take_charset(given)
                 for name in (given.get("property"), given.get("name")):
                     if name and given.get("content"):
                         self._metas.setdefault(name.lower(), given["content"][:LONGEST_ADDRESS])
@@ -177,7 +236,7 @@ class PageParser(HTMLParser):
                 self.base = self.base or given.get("href", "")
             case "title" if not self._drawings and not self.title:
                 self._inside = "title"
-            case "script" if given.get("type", "").lower() == "application/ld+json":
+            case "script" if given.get("type", "").lower().split(";")[0].strip() == "application/ld+json":
                 if len(self.scripts) < MOST_SCRIPTS:
                     self.scripts.append("")
                     self._inside = "script"
@@ -204,50 +263,75 @@ class PageParser(HTMLParser):
         elif self._inside == "script" and len(self.scripts[-1]) < LONGEST_LINKED_DATA:
             self.scripts[-1] += data
 
+    def _take_charset(self, given: Mapping[str, str]) -> None:
+        if "charset" in given:
+            self.charsets.append(given["charset"])
+        elif given.get("http-equiv", "").lower() == "content-type" and (
+            found := IN_CONTENT.search(given.get("content", ""))
+        ):
+            self.charsets.append(found[1] or found[2] or found[3])
+
     def _take_link(self, given: Mapping[str, str]) -> None:
         relations = given.get("rel", "").lower().split()
         if "alternate" in relations and given.get("type", "").lower() == "application/json+oembed":
             self.oembed = self.oembed or given.get("href", "")
 
 
-def _text_encoding(name: str) -> str | None:
-    """Return Python's name of an encoding of texts. None for a name that is none."""
-    with suppress(LookupError, ValueError):
-        known = codecs.lookup(name.strip().strip("\"'"))
-        if getattr(known, "_is_text_encoding", False) and known.name not in NO_CHARSETS:
-            return FALLBACK if known.name in LATIN else known.name
-    return None
-
-
-# Python's own, which no page is in; their decoders can be slow.
-NO_CHARSETS = frozenset({"idna", "punycode", "unicode_escape", "raw_unicode_escape", "undefined", "utf-7", "mbcs"})
-
-
 def _decoded(data: bytes, charset: str) -> str:
-    if charset:
-        return data.decode(charset, "replace").removeprefix("\ufeff")
+    if charset == "euc-jp":
+        return _from_euc_jp(data)
+    if charset == "iso-2022-jp":
+        return _from_iso_2022_jp(data)
+    if charset and (encoding := webencodings.lookup(charset)):
+        return encoding.codec_info.decode(data, "replace")[0].removeprefix("\ufeff")
     try:
         # The end may be in the middle of a character, because long pages are cut.
         return codecs.getincrementaldecoder("utf-8")().decode(data)
     except UnicodeDecodeError:
-        return data.decode(FALLBACK, "replace")
+        return data.decode("cp1252", "replace")
+
+
+def _from_euc_jp(data: bytes) -> str:
+    """Return text in EUC-JP as browsers read it, with the characters that Windows added to JIS X 0208."""
+    pieces: list[str] = []
+    for found in EUC_JP.finditer(data):
+        if found[1]:
+            pieces.append(_from_rows(found[1][0] - 0xA0, found[2][0] - 0xA0))
+        else:
+            pieces.append(found[0].decode("euc_jp", "replace"))
+    return "".join(pieces)
+
+
+def _from_iso_2022_jp(data: bytes) -> str:
+    def in_euc(found: re.Match[bytes]) -> bytes:
+        return bytes(byte | 0x80 if byte > 0x20 else byte for byte in found[1])
+
+    return _from_euc_jp(re.sub(rb"\x1b\([BJ]", b"", ISO_2022_JP.sub(in_euc, data)))
+
+
+@cache
+def _from_rows(row: int, cell: int) -> str:
+    """Return the character at a place of JIS X 0208. Shift_JIS, whose codec has all of them, packs two rows in one."""
+    first = (row - 1) // 2 + (0x81 if row <= 62 else 0xC1)
+    second = cell + 0x9E if row % 2 == 0 else cell + (0x3F if cell <= 63 else 0x40)
+    return bytes((first, second)).decode("cp932", "replace")
 
 
 # JSON-LD ------------------------------------------------------------------------------------------------------------
 
 
-def _linked(scripts: list[str]) -> dict[str, str]:
-    """Return the facts of the first work that the scripts describe."""
+def _linked(scripts: list[str], shown: str) -> dict[str, str]:
+    """Return the facts of the first work that the scripts describe. `shown` is the title that the page shows."""
     for script in scripts:
         try:
-            root = json.loads(script)
+            root = json.loads(WRAPPING.sub("", script.strip()), strict=False)  # pages have line feeds inside of texts
         except (ValueError, RecursionError):
             continue
-        for number, found in enumerate(_objects(root, DEEPEST)):
-            if number == MOST_OBJECTS:
-                break
-            if _types(found) & WORKS and (facts := _facts(found)):
-                return facts
+        objects = list(islice(_objects(root, DEEPEST), MOST_OBJECTS))
+        known = {name: found for found in objects if isinstance(name := found.get("@id"), str) and len(found) > 1}
+        for found in objects:
+            if any(one.endswith(WORKS) for one in _types(found)) and (facts := _facts(found, known)):
+                return {name: text if name in ADDRESSES else as_meant(text, shown) for name, text in facts.items()}
     return {}
 
 
@@ -272,28 +356,40 @@ def _types(found: dict[str, object]) -> set[str]:
     return {one.lower() for one in types if isinstance(one, str)}
 
 
-def _facts(found: dict[str, object]) -> dict[str, str]:
+def _facts(found: dict[str, object], known: Mapping[str, dict[str, object]]) -> dict[str, str]:
+    def text(name: str, *keys: str) -> str:
+        return _text(found.get(name), keys, known)
+
     facts = {
-        "title": _text(found.get("headline")) or _text(found.get("name")),
-        "description": _text(found.get("description")),
-        "provider_name": _text(found.get("publisher"), "name"),
-        "author_name": _text(found.get("author"), "name"),
-        "author_url": _text(found.get("author"), "url"),
-        "image": _text(found.get("image"), "url") or _text(found.get("thumbnailUrl")),
-        "language": _text(found.get("inLanguage")),
-        "published_at": _text(found.get("datePublished")) or _text(found.get("uploadDate")),
+        "title": text("headline") or text("name"),
+        "description": text("description"),
+        "provider_name": text("publisher", "name"),
+        "author_name": text("author", "name"),
+        "author_url": text("author", "url"),
+        "image": text("image", "url", "contentUrl") or text("thumbnailUrl"),
+        "language": text("inLanguage"),
+        "published_at": text("datePublished") or text("uploadDate"),
     }
     return {name: value for name, value in facts.items() if value}
 
 
-def _text(value: object, key: str = "") -> str:
-    """Return a text, or the text under `key` of an object; of a list those of the first one. Empty if there is none."""
-    if isinstance(value, list):
-        several = cast("list[object]", value)  # isinstance does not tell the types of its contents
-        value = several[0] if several else None
-    if isinstance(value, dict) and key:
-        value = cast("dict[str, object]", value).get(key)  # isinstance does not tell the types of its contents
+def _text(value: object, keys: Sequence[str], known: Mapping[str, dict[str, object]]) -> str:
+    """Return a text, or the text under one of `keys` of an object; of a list those of the first one. Empty if none.
+
+    An object may only name another one of the same script by its id.
+    """
+    value = _first(value)
+    if isinstance(value, dict):
+        given = cast("dict[str, object]", value)  # isinstance does not tell the types of its contents
+        other = known.get(str(given.get("@id")), {})
+        candidates = (_first(one.get(key)) for one in (given, other) for key in keys)
+        value = next((one for one in candidates if isinstance(one, str) and one), None)
     return _whole(value.strip()) if isinstance(value, str) else ""
+
+
+def _first(value: object) -> object:
+    # isinstance does not tell the types of its contents
+    return next(iter(cast("list[object]", value)), None) if isinstance(value, list) else value
 
 
 def _whole(text: str) -> str:

@@ -10,7 +10,7 @@ from urllib.parse import urljoin, urlsplit
 import regex
 
 from ...storage.preview_cards import CardFacts
-from ..media.pages import PageFacts, frame_of
+from ..media.pages import PageFacts, as_meant, frame_of
 from ..outgoing.errors import ForbiddenTarget
 from ..outgoing.targets import LONGEST_URL, written_target
 from ..rules.instants import instant_of
@@ -88,20 +88,22 @@ class Player:
 def draft_of(url: str, page: PageFacts, oembed: OEmbed) -> Draft | None:
     """Return the card of a page. `url` is the address that answered. None if there is nothing to show."""
     base = web_address(url, page.base) or url
-    title = shown(oembed.text("title") or page.title, LONGEST_TITLE)
+    title = shown(as_meant(oembed.text("title"), page.title) or page.title, LONGEST_TITLE)
     photo = web_address(url, oembed.text("url")) if oembed.text("type") == "photo" else ""
     if not title and not photo:
         return None
-    player = player_of(url, page, oembed)
+    player = player_of(url, base, page, oembed)
     host = urlsplit(url).hostname or ""
     facts = CardFacts(
         type="photo" if photo else "video" if player else "link",
         title=title or host,
         description=shown(page.description, LONGEST_DESCRIPTION),
         language=language_code(page.language),
-        author_name=shown(oembed.text("author_name") or page.author_name, LONGEST_NAME),
+        author_name=shown(as_meant(oembed.text("author_name"), page.author_name) or page.author_name, LONGEST_NAME),
         author_url=web_address(url, oembed.text("author_url")) or web_address(base, page.author_url),
-        provider_name=shown(oembed.text("provider_name") or page.provider_name, LONGEST_NAME),
+        provider_name=shown(
+            as_meant(oembed.text("provider_name"), page.provider_name) or page.provider_name, LONGEST_NAME
+        ),
         provider_url=web_address(url, oembed.text("provider_url")),
         html=player.html if player else "",
         embed_url=photo,
@@ -115,18 +117,17 @@ def draft_of(url: str, page: PageFacts, oembed: OEmbed) -> Draft | None:
     return Draft(facts, image)
 
 
-def player_of(url: str, page: PageFacts, oembed: OEmbed) -> Player | None:
+def player_of(url: str, base: str, page: PageFacts, oembed: OEmbed) -> Player | None:
     """Return the player of a page whose provider is known. The address is checked, and all else of it left out."""
     hosts = players_of(urlsplit(url).hostname or "")
     if not hosts:
         return None
     frame = frame_of(oembed.text("html")[:LONGEST_FRAME])
     candidates = (
-        (frame.get("src", ""), number_of(frame.get("width")), number_of(frame.get("height"))),
-        (page.player, number_of(page.width), number_of(page.height)),
+        (web_address(url, frame.get("src", "")), number_of(frame.get("width")), number_of(frame.get("height"))),
+        (web_address(base, page.player), number_of(page.width), number_of(page.height)),
     )
-    for source, width, height in candidates:
-        address = web_address(url, source)
+    for address, width, height in candidates:
         parts = urlsplit(address)
         if parts.scheme == "https" and parts.netloc in hosts:
             sides = SMALLEST_SIDE <= width <= LARGEST_SIDE and SMALLEST_SIDE <= height <= LARGEST_SIDE

@@ -85,7 +85,7 @@ class PageReader:
         page = await self._read(answer, content_type)
         if page is None:
             return None
-        oembed = web_address(answer.url, page.oembed)
+        oembed = web_address(web_address(answer.url, page.base) or answer.url, page.oembed)
         return draft_of(answer.url, page, await self._fetch_oembed(oembed) if oembed else NO_OEMBED)
 
     async def _fetch_page(self, url: str) -> OutgoingAnswer | None:

@@ -187,9 +187,55 @@ async def test_a_page_is_read_in_its_encoding(
     assert card["title"] == "Käse"
 
 
-async def test_east_asian_encodings_are_known_to_a_confined_process(stage: Stage, ada: Person, web: Site) -> None:
-    data = '<meta charset="Shift_JIS"><title>お茶</title>'.encode("shift_jis")
-    assert (await preview(stage, ada, web.file("/tea", data, "text/html")))["title"] == "お茶"
+PRAGMA = '<META HTTP-EQUIV=content-type CONTENT="text/html; CHARSET=Shift_JIS">'
+JAPANESE = "お茶 ①\uff5e"  # the last two are in Windows-31J only, or differ there
+
+
+@pytest.mark.parametrize(
+    ("title", "codec", "head", "content_type"),
+    [
+        (JAPANESE, "cp932", PRAGMA, "text/html"),
+        (JAPANESE, "cp932", PRAGMA, "text/html; charset=none"),
+        (JAPANESE, "cp932", "", "text/html;Charset=x-sjis"),
+        (JAPANESE, "cp932", "<meta CONTENT='text/html;charset=MS_Kanji' http-equiv=Content-Type>", "text/html"),
+        (JAPANESE, "cp932", '<!-- <meta charset="utf-8"> --><meta charset=windows-31j>', "text/html"),
+        (JAPANESE, "cp932", f"<script>{' ' * 5_000}'<meta charset=koi8-r>'</script>{PRAGMA}", "text/html"),
+        ("你好 镕", "gb18030", '<meta charset="gb2312">', "text/html"),
+        ("안녕 똠", "cp949", '<meta http-equiv="Content-Type" content="text/html; charset=euc-kr" />', "text/html"),
+        ("안녕 똠", "cp949", "", "text/html; charset=ks_c_5601-1987"),
+        ("您好", "big5", '<meta charset="Big5-HKSCS">', "text/html"),
+        ("“Käse” €", "cp1252", '<meta charset="ISO-8859-1">', "text/html"),
+        ("“Käse” €", "cp1252", "<meta charset=us-ascii>", "text/html"),
+        ("“Käse” €", "cp1252", "<meta charset=x-user-defined>", "text/html"),
+        ("сэмпл текст", "cp1251", '<meta http-equiv="Content-Type" content="text/html; charset=windows-1251"/>',
+         "text/html"),
+        ("сэмпл текст", "koi8-r", '<?xml version="1.0" encoding="KOI8-R"?>', "application/xhtml+xml"),
+        ("İçin", "cp1254", "", 'text/html; charset="latin5"'),
+        ("สวัสดี", "cp874", "<meta charset='TIS-620'>", "text/html"),
+        ("Käse", "utf-8", "<meta charset=utf-16>", "text/html"),
+        ("Käse", "utf-8", "<meta charset=nonsense><meta charset=utf8>", "text/html"),
+        ("Käse", "utf-8", '<meta name=x content="charset=koi8-r">', "text/html"),
+    ],
+)  # fmt: skip
+async def test_encodings_are_those_of_browsers(
+    stage: Stage, ada: Person, web: Site, title: str, codec: str, head: str, content_type: str
+) -> None:
+    data = f"{head}<title>{title}</title>".encode(codec)
+    assert (await preview(stage, ada, web.file("/tea", data, content_type)))["title"] == title
+
+
+@pytest.mark.parametrize(
+    ("data", "charset"),
+    [
+        (b"\xa4\xaa\xc3\xe3 \xad\xa1\xa1\xc1", "EUC-JP"),
+        (b"\x1b$B$*Cc\x1b(B \x1b$B-!!A\x1b(B", "ISO-2022-JP"),
+    ],
+)
+async def test_other_japanese_encodings_have_the_characters_of_windows(
+    stage: Stage, ada: Person, web: Site, data: bytes, charset: str
+) -> None:
+    data = f"<meta charset={charset}>".encode() + b"<title>" + data + b"</title>"
+    assert (await preview(stage, ada, web.file("/tea", data, "text/html")))["title"] == JAPANESE
 
 
 # Pages that give no card

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from troupe.actors.media.pages import PageFacts
+from troupe.actors.media.pages import PageFacts, facts_of
 from troupe.actors.previews.cards import NO_OEMBED, OEmbed, draft_of, web_address
 from troupe.actors.rules.instants import instant_of
 
@@ -86,6 +86,84 @@ def test_an_oembed_answer_may_hold_anything() -> None:
 
 def test_a_page_without_a_title_has_no_card() -> None:
     assert draft_of("https://a.example/", PageFacts(description="Tea", title=" \u202e "), NO_OEMBED) is None
+
+
+@pytest.mark.parametrize(
+    ("title", "page", "expected"),
+    [
+        ("The &#8216;value&#8217;", "The \u2018value\u2019 \u2013 A blog", "The \u2018value\u2019"),
+        ("Why JSON isn&#8217;t", "", "Why JSON isn\u2019t"),
+        ("Tea &amp; cake", "Tea & cake", "Tea & cake"),
+        ("How to write &amp; in HTML", "How to write &amp; in HTML - Videos", "How to write &amp; in HTML"),
+        ("AT&T <3", "", "AT&T <3"),
+    ],
+)
+def test_a_title_of_an_oembed_answer_may_be_escaped(title: str, page: str, expected: str) -> None:
+    draft = draft_of("https://a.example/", PageFacts(title=page), OEmbed({"title": title, "author_name": "A &amp; B"}))
+    assert draft is not None
+    assert (draft.facts.title, draft.facts.author_name) == (expected, "A & B")
+
+
+def test_relative_addresses_start_at_the_base_of_the_page() -> None:
+    page = PageFacts(title="Tea", image="img/a.jpg?a=1&b=2", player="embed/1", base="https://www.youtube.com/x/")
+    draft = draft_of("https://youtu.be/1", page, NO_OEMBED)
+    assert draft is not None
+    assert draft.image_url == "https://www.youtube.com/x/img/a.jpg?a=1&b=2"
+    assert 'src="https://www.youtube.com/x/embed/1"' in draft.facts.html
+
+
+@pytest.mark.parametrize(
+    ("head", "title"),
+    [
+        ("<title>Tea &amp; cake &lt;3</title>", "Tea & cake <3"),
+        ("<title>The <b> tag & more</title>", "The <b> tag & more"),
+        ("<title>A &amp;amp; B</title>", "A &amp; B"),
+        ("<svg><title>Drawn</title></svg><TITLE>Tea</TITLE>", "Tea"),
+        ('<meta property="og:title" content="It&amp;#39;s tea"><title>It&#39;s tea | Blog</title>', "It's tea"),
+        ('<meta property="og:title" content="On &amp;amp;"><title>On &amp;amp; | Blog</title>', "On &amp;"),
+        ('<meta property="og:title" content=""><meta name="twitter:title" content="T"><title>Own</title>', "T"),
+        ('<meta name="twitter:title" content="T"><meta name="og:title" content="O">', "O"),
+    ],
+)
+def test_the_title_of_a_page_is_as_its_readers_see_it(head: str, title: str) -> None:
+    assert facts_of(head).title == title
+
+
+@pytest.mark.parametrize(
+    ("written", "image"),
+    [
+        ("https://i.example/a?x=1&amp;y=2", "https://i.example/a?x=1&y=2"),
+        ("https://i.example/a?x=1&amp;amp;y=2", "https://i.example/a?x=1&y=2"),
+        ("https://i.example/a?x=1&copy=2&region=3", "https://i.example/a?x=1&copy=2&region=3"),
+    ],
+)
+def test_references_in_the_address_of_an_image_are_read_as_browsers_do(written: str, image: str) -> None:
+    assert facts_of(f'<meta property="og:image" content="{written}">').image == image
+
+
+GRAPH = """{"@context": "https://schema.org", "@graph": [
+ {"@type": ["Article", "BlogPosting"], "headline": "The &#8216;value&#8217;
+ of tea", "author": {"name": "Ann Lee", "@id": "https://a.example/#ann"}, "image": {"@id": "https://a.example/#image"},
+  "datePublished": "2026-02-03T04:05:06+00:00", "publisher": {"@id": "https://a.example/#org"}},
+ {"@type": "ImageObject", "@id": "https://a.example/#image", "contentUrl": "https://a.example/tea.jpg?a=1&amp;b=2"},
+ {"@type": "Person", "@id": "https://a.example/#ann", "name": "Other", "url": "https://a.example/ann"},
+ {"@type": "Organization", "@id": "https://a.example/#org", "name": ["Tea &amp; Co"]}]}"""
+
+
+@pytest.mark.parametrize("wrapped", [GRAPH, f"<!-- {GRAPH} -->", f"//<![CDATA[\n{GRAPH}\n//]]>", f"{GRAPH};"])
+def test_linked_data_is_read_as_pages_write_it(wrapped: str) -> None:
+    facts = facts_of(f'<script type="application/ld+json; charset=utf-8">{wrapped}</script><title>Tea</title>')
+    assert " ".join(facts.title.split()) == "The \u2018value\u2019 of tea"
+    assert (facts.author_name, facts.author_url) == ("Ann Lee", "https://a.example/ann")
+    assert (facts.image, facts.provider_name) == ("https://a.example/tea.jpg?a=1&b=2", "Tea & Co")
+    assert facts.published_at == "2026-02-03T04:05:06+00:00"
+
+
+@pytest.mark.parametrize("kind", ["OpinionNewsArticle", "https://schema.org/TechArticle", "LiveBlogPosting"])
+def test_every_kind_of_article_describes_its_page(kind: str) -> None:
+    linked = f'{{"@type": "{kind}", "headline": "Tea", "author": ["Ann", "Ben"], "image": ["https://a.example/1"]}}'
+    facts = facts_of(f'<script type="application/ld+json">{linked}</script>')
+    assert (facts.title, facts.author_name, facts.image) == ("Tea", "Ann", "https://a.example/1")
 
 
 @pytest.mark.parametrize(
