@@ -329,6 +329,8 @@ def _with_line_breaks(html: str) -> str:
             pieces.append(written)
         else:
             pieces.append(written)
+            if name == "br" and mark is not None:  # <div>a</div><div><br></div><div>b</div> has an empty line
+                pieces[mark] = "<br>"
             if name in BLOCKS:
                 text_before, mark = False, None
             if name == "pre":

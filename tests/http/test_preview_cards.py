@@ -200,7 +200,7 @@ JAPANESE = "お茶 ①\uff5e"  # the last two are in Windows-31J only, or differ
         (JAPANESE, "cp932", "<meta CONTENT='text/html;charset=MS_Kanji' http-equiv=Content-Type>", "text/html"),
         (JAPANESE, "cp932", '<!-- <meta charset="utf-8"> --><meta charset=windows-31j>', "text/html"),
         (JAPANESE, "cp932", f"<script>{' ' * 5_000}'<meta charset=koi8-r>'</script>{PRAGMA}", "text/html"),
-        ("你好 镕", "gb18030", '<meta charset="gb2312">', "text/html"),
+        ("你好 🙂", "gb18030", '<meta charset="gb2312">', "text/html"),
         ("안녕 똠", "cp949", '<meta http-equiv="Content-Type" content="text/html; charset=euc-kr" />', "text/html"),
         ("안녕 똠", "cp949", "", "text/html; charset=ks_c_5601-1987"),
         ("您好", "big5", '<meta charset="Big5-HKSCS">', "text/html"),
