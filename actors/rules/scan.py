@@ -134,19 +134,34 @@ HOST = regex.compile(
     regex.VERBOSE | regex.VERSION1,
 )
 
-# What follows the host. Left out: characters that HTML or a reader takes for the end of an address, and the invisible
-# ones that turn the direction of the text or hide a part of it.
+# A host before which a name stands, with or without a password. Browsers open what follows the `@`, which is not what a
+# reader takes for the host, so this is no link.
+AFTER_NAME = regex.compile(r"[\p{Latin}\p{M}0-9._~%!$&'()*+,;=:-]*+@", regex.VERSION1)
+
+# What follows the host. Left out: characters that HTML or a reader takes for the end of an address, the invisible ones
+# that turn the direction of the text or hide a part of it, and the brackets and quotation marks of all scripts: RFC
+# 3986 has only those of ASCII. They stay in pairs: `„https://example.com/a“` is quoted, `/wiki/„Heroes“` has a quote.
+# A mark that opens in one language closes in another, so a pair may end in either. An apostrophe stays too.
+MARK = r"[\p{Ps}\p{Pe}\p{Pi}\p{Pf}--\p{ASCII}]"
+INSIDE = (
+    r"[[^\s\p{Cc}\p{Cs}<>\"`\\\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\u3000-\u3003\u3008-\u3011"
+    rf"\u3014-\u301f\uff01\uff08\uff09\uff0c\uff1a\uff1b\uff1f\uff5b\uff5d-\uff64]--{MARK}]"
+)
 TAIL = regex.compile(
-    r"""
-    [/?\#] [^\s\p{Cc}\p{Cs}<>"`\\\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff
-            \u3000-\u3003\u3008-\u3011\u3014-\u301f\uff01\uff08\uff09\uff0c\uff1a\uff1b\uff1f\uff5b\uff5d-\uff64]*+
+    rf"""
+    [/?\#]
+    (?: [!\#-;=?-\[\]^_a-~]++
+    |   {INSIDE}
+    |   (?<=\w) \p{{Word_Break=MidNumLet}} (?=\w)
+    |   [\p{{Ps}}\p{{Pi}}--\p{{ASCII}}] {INSIDE}*+ [\p{{Pe}}\p{{Pf}}\p{{Pi}}--\p{{ASCII}}]
+    )*+
     """,
     regex.VERBOSE | regex.VERSION1,
 )
 
-# Characters at the end of an address that belong to the sentence: these signs (the last four are the ellipsis and
-# closing quotation marks), and brackets that were not opened inside.
-SENTENCE_SIGNS = frozenset(".,:;!?'*\u2026\u2019\u201d\u00bb")
+# Characters at the end of an address that belong to the sentence: its marks in any script, these signs, and brackets
+# that were not opened inside.
+SENTENCE_SIGN = regex.compile(r"[\p{Terminal_Punctuation}'*\u2026]")
 BRACKETS = {")": "(", "]": "[", "}": "{"}
 
 NOT_IN_TAG_NAME = regex.compile(r"[^\w\u00b7\u30fb\u200c\u200d]+")
@@ -195,6 +210,8 @@ def _link(text: str, candidate: "regex.Match[str]") -> tuple[FoundLink | None, i
     host = HOST.match(text, candidate.end())
     if host is None or not _reachable(host):
         return None, candidate.end()
+    if (named := AFTER_NAME.match(text, host.end())) is not None:
+        return None, named.end()
     tail = TAIL.match(text, host.end())
     end = _before_sentence_signs(text, host.end(), tail.end()) if tail else host.end()
     if end - candidate.start() > URL_CHARACTERS:
@@ -260,7 +277,7 @@ def _before_sentence_signs(text: str, start: int, end: int) -> int:
         last = text[end - 1]
         if unopened.get(last, 0) > 0:
             unopened[last] -= 1
-        elif last not in SENTENCE_SIGNS:
+        elif SENTENCE_SIGN.match(last) is None:
             break
         end -= 1
     return end

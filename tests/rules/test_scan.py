@@ -34,13 +34,55 @@ from troupe.actors.rules.text import content_type, render, scan, tidy, without_l
             [],
         ),
         ("xhttp://example.com @http://example.com", []),
-        ("https://user@example.com", ["https://user"]),
+        ("https://user@example.com https://guest:secret@example.com/ https://guest:@example.com", []),
+        ("https://bank.example:443@evil.example/@alice https://b\u00e9a@example.com https://\u307f@example.com", []),
+        ("https://bank.example,x@evil.example https://foo:bar@example.com/foobar", []),
+        ("see \u201ehttps://example.com/a\u201c.", ["https://example.com/a"]),
+        (
+            "\u00abhttps://example.com/a\u00bb, \u00bbhttps://example.com/b\u00ab",
+            ["https://example.com/a", "https://example.com/b"],
+        ),
+        (
+            "\u2018https://example.com/a\u2019. \u201ahttps://example.com/b\u2018",
+            ["https://example.com/a", "https://example.com/b"],
+        ),
+        (
+            "\u201chttps://example.com/a\u201d\u2014b \u27e8https://example.com/b\u27e9x",
+            ["https://example.com/a", "https://example.com/b"],
+        ),
+        (
+            "https://ru.wikipedia.org/wiki/\u00ab\u0410\u00bb. https://de.wikipedia.org/wiki/\u201eA\u201c",
+            ["https://ru.wikipedia.org/wiki/\u00ab\u0410\u00bb", "https://de.wikipedia.org/wiki/\u201eA\u201c"],
+        ),
+        (
+            "https://fr.wikipedia.org/wiki/L\u2019\u00c9quipe\u2019",
+            ["https://fr.wikipedia.org/wiki/L\u2019\u00c9quipe"],
+        ),
+        ("https://www.gallerieswest.ca/manitoba\u2019s-m\u00e9tis-history/", None),
+        ("https://example.com/?a[]=1&b={x}", None),
+        ("[https://github.com/]\u3002 {https://github.com/} (https://github.com/)\uff0c", ["https://github.com/"] * 3),
         ("https://example.com/a\u202egpj.exe", ["https://example.com/a"]),
         ("https://example.com/" + "a" * 2048, []),
     ],
 )
 def test_links(text: str, urls: list[str] | None) -> None:
     assert [link.url for link in scan(text).links] == (text.split() if urls is None else urls)
+
+
+# Of Urdu, Arabic, Hindi, Armenian, Amharic, Khmer, Tibetan, Chinese and Japanese; and the ellipsis and double marks.
+SENTENCE_MARKS = (
+    "\u06d4\u060c\u061f\u061b\u0964\u0965\u0589\u1362\u1367\u17d4\u0f0d\uff0e\uff61\u3001\u2026\u203c\u2049"
+)
+
+
+@pytest.mark.parametrize("mark", SENTENCE_MARKS)
+def test_a_sentence_of_any_script_ends_after_an_address_a_handle_and_a_tag(mark: str) -> None:
+    found = scan(
+        f"https://example.com/a{mark} https://example.com{mark}{mark} @alice{mark} @bob@example.com{mark} #tag{mark}"
+    )
+    assert [link.url for link in found.links] == ["https://example.com/a", "https://example.com"]
+    assert found.handles("t.example") == ("alice", "bob@example.com")
+    assert found.tags() == ("tag",)
 
 
 @pytest.mark.parametrize(

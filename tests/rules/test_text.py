@@ -100,6 +100,41 @@ def test_markdown() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("source", "links", "handles", "tags"),
+    [
+        ("https://git.example.com/src/__init__.py", ["https://git.example.com/src/__init__.py"], (), ()),
+        ("https://example.com/_x_/~~y~~/**z**/a.", ["https://example.com/_x_/~~y~~/**z**/a"], (), ()),
+        ("http://www.google.de/a_nice_link/_x_/b", ["http://www.google.de/a_nice_link/_x_/b"], (), ()),
+        ("@_xhr_ hello @_user_@framasphere.org", [], ("_xhr_", "_user_@framasphere.org"), ()),
+        ("#a_b_c #_x_y and #__init__", [], (), ("a_b_c", "_x_y", "__init__")),
+        ("- @_xhr_\n- https://example.com/_a_/b", ["https://example.com/_a_/b"], ("_xhr_",), ()),
+        ("> **@_xhr_** #_a_b", [], ("_xhr_",), ("_a_b",)),
+        ("_ask @alice_ *https://example.com/a* **#b**", ["https://example.com/a"], ("alice",), ("b",)),
+        ("`https://example.com/_a_/ @_xhr_ #_a_` #b", [], (), ("b",)),
+        ("    @_xhr_ #_a_b", [], (), ()),
+        ("[see https://example.com/_a_/b @_xhr_](https://b.example/_c_/)", [], (), ()),
+        ("https://example.com/?a=1&copy;=2", ["https://example.com/?a=1&copy;=2"], (), ()),
+    ],
+)
+def test_markdown_leaves_what_the_scanner_finds(
+    source: str, links: list[str], handles: tuple[str, ...], tags: tuple[str, ...]
+) -> None:
+    found = scan(source, "text/markdown")
+    assert [link.url for link in found.links] == links
+    assert found.handles("t.example") == handles
+    assert found.tags() == tags
+
+
+def test_markdown_around_addresses_and_emoji_stays() -> None:
+    assert html(":_x_: *:blob_cat:*", "text/markdown") == "<p>:_x_: <em>:blob_cat:</em></p>"
+    assert html("[see https://example.com/_a_/b](https://b.example/_c_/)", "text/markdown") == (
+        '<p><a href="https://b.example/_c_/" target="_blank" rel="nofollow noopener noreferrer">'
+        "see https://example.com/_a_/b</a></p>"
+    )
+    assert "<strong><a" in html("**https://example.com/a_b_**", "text/markdown")
+
+
 @pytest.mark.parametrize("scheme", ["javascript:", "JaVaScRiPt:", "data:text/html,", "vbscript:", "file:///", "//"])
 def test_markdown_leads_nowhere_dangerous(scheme: str) -> None:
     assert "href" not in html(f"[x]({scheme}alert(1)) <{scheme}alert(1)>", "text/markdown")
