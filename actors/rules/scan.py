@@ -183,10 +183,22 @@ def find(text: str, start: int = 0) -> Iterator[Entity]:
 LONGEST_TAG = 1000
 
 
+# Letters with an accent that Unicode does not take for one; and two ways of writing one sound.
+UNACCENTED = str.maketrans(dict(zip("đðħıĸłŋøŧ", "ddhiklnot", strict=True)) | {"ß": "ss"})
+ACCENTS = regex.compile(r"(?<=[a-zæœ])[\u0300-\u036f]+")
+
+
 def tag_name(written: str) -> str:
-    """Return the name by which a hashtag is stored and compared: compatibility forms folded, lower case."""
+    """Return the name by which a hashtag is stored and compared: lower case, without width and Latin accents.
+
+    In other scripts a mark makes another letter or word. The migration `folded_tags` does the same in SQL.
+    """
     # One character can become 18.
-    return NOT_IN_TAG_NAME.sub("", unicodedata.normalize("NFKC", written[:LONGEST_TAG])[:LONGEST_TAG].lower())
+    name = unicodedata.normalize("NFKC", written[:LONGEST_TAG])[:LONGEST_TAG].lower()
+    name = NOT_IN_TAG_NAME.sub("", name)
+    if name.isascii():
+        return name
+    return unicodedata.normalize("NFC", ACCENTS.sub("", unicodedata.normalize("NFD", name).translate(UNACCENTED)))
 
 
 def whole_hashtag(written: str) -> Hashtag | None:

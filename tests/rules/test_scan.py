@@ -124,6 +124,24 @@ def test_mentions(text: str, mentions: list[tuple[str, str | None]] | None) -> N
         ("#_ #___", []),
         ("#\u0939\u093f\u0928\u094d\u0926\u0940", ["\u0939\u093f\u0928\u094d\u0926\u0940"]),
         ("#\uff34rio", ["trio"]),
+        ("#\u0130stanbul #I\u0307stanbul #ISTANBUL", ["istanbul"] * 3),
+        (
+            "#Catal\u00e0 #Catala\u0300 #BL\u00c5HAJ #\u0141\u00f3d\u017a #\u010c\u0107",
+            ["catala", "catala", "blahaj", "lodz", "cc"],
+        ),
+        (
+            "#STRASSE #Stra\u00dfe #S\u00f8rensen #\u01feRE #Vi\u1ec7t",
+            ["strasse", "strasse", "sorensen", "ore", "viet"],
+        ),
+        (
+            "#\uff53\uff59\uff4e\uff54\uff48 #\uff7d\uff8e\uff9f\uff81\uff8a\uff72",
+            ["synth", "\u30b9\u30dd\u30c1\u30cf\u30a4"],
+        ),
+        # In other scripts these are letters of their own, or another word.
+        (
+            "#\u0439\u0451 #\u0391\u03b8\u03ae\u03bd\u03b1 #\u30ac",
+            ["\u0439\u0451", "\u03b1\u03b8\u03ae\u03bd\u03b1", "\u30ac"],
+        ),
         ("#" + "a" * 256, []),
         ("#" + "\ufdfa" * 200, []),
     ],
@@ -184,6 +202,7 @@ def test_a_domain_is_what_servers_call_it() -> None:
 @given(st.text())
 def test_a_tag_name_is_its_own_tag_name(written: str) -> None:
     name = tag_name(written)
+    assert tag_name(name) == name
     assert not any(sign.isspace() or sign in '<>"&#' for sign in name)
     for hashtag in scan(f"#{written}").hashtags:
         assert hashtag.name == tag_name(hashtag.text)

@@ -1,12 +1,14 @@
 """Migrations: forward only, each whole or not at all, and never into a database they do not know."""
 
 import asyncio
+import unicodedata
 from pathlib import Path
 from typing import Any
 
 import asyncpg
 import pytest
 
+from troupe.actors.rules.scan import tag_name
 from troupe.storage.engine.connect import run
 from troupe.storage.engine.migrate import Migration, MigrationFailed, MigrationRefused, migrate, migrations
 from troupe.storage.engine.term import upgrade
@@ -133,6 +135,78 @@ def test_times_that_were_stored_as_infinities_can_be_read_again(bare_dsn: str) -
     assert value(
         bare_dsn, "SELECT starts_at IS NULL AND ends_at IS NULL AND published_at = updated_at FROM announcements"
     )
+
+
+def test_hashtags_that_differ_in_accents_become_one(bare_dsn: str) -> None:
+    apply(bare_dsn, *migrations()[: [step.name for step in migrations()].index("folded_tags")])
+    statements = [
+        f"accounts (id, username, uri, created_at, updated_at) VALUES ({id}, 'u{id}', 'u{id}', now(), now())"
+        for id in (1, 2)
+    ]
+    statements += [
+        "statuses (id, account_id, uri, local, visibility, conversation_id, created_at) VALUES"
+        f" ({id}, 1, 's{id}', true, '{visibility}', {id}, '2026-01-0{id}T00:00:00Z')"
+        for id, visibility in ((1, "public"), (2, "public"), (3, "unlisted"), (4, "private"))
+    ]
+    # The oldest has the highest id. Two are alike without accents, one has an accent alone, one none.
+    statements += [
+        f"tags (id, name, display_name, usable, trendable, created_at) VALUES ({tag}, '2026-01-0{day}')"
+        for tag, day in (
+            ("1, 'catala', 'Catala', true, true", 2),
+            ("2, 'catal\u00e0', 'CATAL\u00c0', false, NULL", 3),
+            ("9, 'c\u00e0tala', 'C\u00e0tala', true, NULL", 1),
+            ("4, 'i\u0307stanbul', '\u0130stanbul', true, NULL", 1),
+            ("5, 'trio', 'Trio', true, false", 1),
+            ("6, '\u0939\u093f\u0928\u094d\u0926\u0940', 'x', true, NULL", 1),
+        )
+    ]
+    statements += [
+        "status_tags (tag_id, status_id) VALUES (1, 1), (2, 1), (2, 2), (9, 3), (1, 4), (4, 1), (5, 1), (6, 1)",
+        "followed_tags (id, account_id, tag_id, created_at) VALUES (1, 1, 1, now()), (2, 1, 2, now()),"
+        " (3, 2, 2, now()), (4, 2, 4, now()), (5, 2, 5, now())",
+        "featured_tags (id, account_id, tag_id, display_name, statuses, created_at) VALUES"
+        " (1, 1, 2, 'CATAL\u00c0', 2, now()), (2, 1, 1, 'Catala', 1, now()), (3, 1, 5, 'Trio', 1, now())",
+    ]
+    for statement in statements:
+        value(bare_dsn, f"INSERT INTO {statement}")
+    upgrade(bare_dsn)
+
+    def rows(query: str) -> Any:
+        return [tuple(row) for row in value(bare_dsn, f"SELECT array_agg(row ORDER BY row) FROM ({query}) AS row")]
+
+    assert rows("SELECT id, name, display_name, usable, trendable FROM tags") == [
+        (4, "istanbul", "\u0130stanbul", True, None),
+        (5, "trio", "Trio", True, False),
+        (6, "\u0939\u093f\u0928\u094d\u0926\u0940", "x", True, None),
+        (9, "catala", "C\u00e0tala", False, True),
+    ]
+    assert rows("SELECT tag_id, status_id FROM status_tags") == [
+        (4, 1), (5, 1), (6, 1), (9, 1), (9, 2), (9, 3), (9, 4)
+    ]  # fmt: skip
+    assert rows("SELECT id, account_id, tag_id FROM followed_tags") == [(1, 1, 9), (3, 2, 9), (4, 2, 4), (5, 2, 5)]
+    last_day = "extract(day FROM last_status_at)::int"
+    assert rows(f"SELECT id, tag_id, display_name, statuses, {last_day} FROM featured_tags") == [
+        (1, 9, "CATAL\u00c0", 3, 3), (3, 5, "Trio", 1, None),
+    ]  # fmt: skip
+
+
+def test_old_names_of_hashtags_are_folded_as_new_ones_are(bare_dsn: str) -> None:
+    apply(bare_dsn, *migrations()[: [step.name for step in migrations()].index("folded_tags")])
+    letters = [
+        chr(code)
+        for code in (*range(0xC0, 0x530), *range(0x620, 0xA00), *range(0x1E00, 0x2000), *range(0x3040, 0x3100))
+    ]
+    before = dict.fromkeys(
+        f"{unicodedata.normalize('NFKC', letter).lower()}{letter.lower()}{number}"
+        for number, letter in enumerate(letters)
+        if letter.isalpha()
+    )
+    old = [name for name in before if unicodedata.is_normalized("NFKC", name)]
+    assert len(old) > 1_000
+    values = ", ".join(f"({id}, '{name}', 'x', now())" for id, name in enumerate(old))
+    value(bare_dsn, f"INSERT INTO tags (id, name, display_name, created_at) VALUES {values}")
+    upgrade(bare_dsn)
+    assert value(bare_dsn, "SELECT array_agg(name ORDER BY id) FROM tags") == [tag_name(name) for name in old]
 
 
 def test_a_gap_in_the_numbers_is_a_mistake(tmp_path: Path) -> None:
