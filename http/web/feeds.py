@@ -24,7 +24,7 @@ from ..views.titles import name_of
 from .layout import cacheable
 from .paging import POSTS
 from .rss import FeedChannel, feed_xml, http_date, newest_change
-from .tags import hashtag_named
+from .tags import hashtag_named, spelling
 
 RSS = "application/rss+xml; charset=utf-8"
 NEWEST = Page(POSTS)
@@ -51,8 +51,10 @@ async def show_tag(context: HttpContext, request: Request, name: str) -> Answer:
     ids = await context.runtime.ask(tag_address(tag), TagPage(NEWEST), origin=request.origin)
     url, title = tag_url(context.settings.base_url, tag), context.settings.title
     image = f"{context.settings.base_url}/thumbnail.png"
-    channel = FeedChannel(f"#{tag}", url, f"{url}.rss", f"Posts about #{tag} on {title}", image)
-    return _feed(context, request, channel, await visible_among(context, ids, ANONYMOUS))
+    found = await visible_among(context, ids, ANONYMOUS)
+    shown = spelling(tag, found)
+    channel = FeedChannel(f"#{shown}", url, f"{url}.rss", f"Posts about #{shown} on {title}", image)
+    return _feed(context, request, channel, found)
 
 
 def _feed(context: HttpContext, request: Request, channel: FeedChannel, shown: Sequence[ShownStatus]) -> Answer:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ...actors.broadcast import tag_address
 from ...actors.rules.text import tag_url, whole_hashtag
 from ...actors.rules.visibility import ANONYMOUS
+from ...actors.statuses import ShownStatus
 from ...actors.timelines.tag import TagPage
 from ..access.authentication import check_preview
 from ..access.context import HttpContext
@@ -27,16 +30,23 @@ async def show(context: HttpContext, request: Request, name: str, position: List
     ids = await context.runtime.ask(tag_address(tag), TagPage(position.page()), origin=request.origin)
     found = await visible_among(context, ids, ANONYMOUS)
     url = tag_url(context.settings.base_url, tag)
+    shown = spelling(tag, found)
     head = Head(
-        title=f"#{tag}",
+        title=f"#{shown}",
         url=url,
-        description=f"Posts about #{tag} on {context.settings.title}",
+        description=f"Posts about #{shown} on {context.settings.title}",
         feed=f"{url}.rss",
         noindex=not found or asks_not_to_be_indexed(found),
     )
     posts = posts_in(context, found)
     return await public_page(
-        context, request, "tag.html", head=head, tag=tag, posts=posts, around=neighbours(f"/tags/{tag}", position, ids)
+        context,
+        request,
+        "tag.html",
+        head=head,
+        tag=shown,
+        posts=posts,
+        around=neighbours(f"/tags/{tag}", position, ids),
     )
 
 
@@ -46,3 +56,8 @@ def hashtag_named(written: str) -> str:
     if found is None:
         raise NotFound
     return found.name
+
+
+def spelling(name: str, found: Sequence[ShownStatus]) -> str:
+    """Return a hashtag as it was first written, which its statuses know."""
+    return next((tag.display_name for shown in found for tag in shown.status.tags if tag.name == name), name)
