@@ -134,9 +134,10 @@ HOST = regex.compile(
     regex.VERBOSE | regex.VERSION1,
 )
 
-# A host before which a name stands, with or without a password. Browsers open what follows the `@`, which is not what a
-# reader takes for the host, so this is no link.
-AFTER_NAME = regex.compile(r"[\p{Latin}\p{M}0-9._~%!$&'()*+,;=:-]*+@", regex.VERSION1)
+# What may stand between a host and an `@`, with which it is a user's name and password. Browsers open what follows the
+# `@`, and a reader takes it for another host, so this is no link. The pattern has no `@`: the whole text would be
+# searched for it each time.
+REST_OF_NAME = regex.compile(r"[\p{Latin}\p{M}0-9._~%!$&'()*+,;=:-]*+", regex.VERSION1)
 
 # What follows the host. Left out: characters that HTML or a reader takes for the end of an address, the invisible ones
 # that turn the direction of the text or hide a part of it, and the brackets and quotation marks of all scripts: RFC
@@ -151,7 +152,7 @@ TAIL = regex.compile(
     rf"""
     [/?\#]
     (?: [!\#-;=?-\[\]^_a-~]++
-    |   {INSIDE}
+    |   {INSIDE}++
     |   (?<=\w) \p{{Word_Break=MidNumLet}} (?=\w)
     |   [\p{{Ps}}\p{{Pi}}--\p{{ASCII}}] {INSIDE}*+ [\p{{Pe}}\p{{Pf}}\p{{Pi}}--\p{{ASCII}}]
     )*+
@@ -160,8 +161,8 @@ TAIL = regex.compile(
 )
 
 # Characters at the end of an address that belong to the sentence: its marks in any script, these signs, and brackets
-# that were not opened inside.
-SENTENCE_SIGN = regex.compile(r"[\p{Terminal_Punctuation}'*\u2026]")
+# that were not opened inside. They are read from the end on.
+SENTENCE_SIGNS = regex.compile(r"(?r)[\p{Terminal_Punctuation}'*\u2026]*+")
 BRACKETS = {")": "(", "]": "[", "}": "{"}
 
 NOT_IN_TAG_NAME = regex.compile(r"[^\w\u00b7\u30fb\u200c\u200d]+")
@@ -222,9 +223,12 @@ def _link(text: str, candidate: "regex.Match[str]") -> tuple[FoundLink | None, i
     host = HOST.match(text, candidate.end())
     if host is None or not _reachable(host):
         return None, candidate.end()
-    if (named := AFTER_NAME.match(text, host.end())) is not None:
-        return None, named.end()
+    name = REST_OF_NAME.match(text, host.end())
+    if name and text.startswith("@", name.end()):
+        return None, name.end() + 1
     tail = TAIL.match(text, host.end())
+    if tail and tail.end() - candidate.start() > 2 * URL_CHARACTERS:  # also without the signs at its end
+        return None, tail.end()
     end = _before_sentence_signs(text, host.end(), tail.end()) if tail else host.end()
     if end - candidate.start() > URL_CHARACTERS:
         return None, end
@@ -285,12 +289,12 @@ def _before_sentence_signs(text: str, start: int, end: int) -> int:
         closing: text.count(closing, start, end) - text.count(opening, start, end)
         for closing, opening in BRACKETS.items()
     }
-    while end > start:
-        last = text[end - 1]
-        if unopened.get(last, 0) > 0:
-            unopened[last] -= 1
-        elif SENTENCE_SIGN.match(last) is None:
+    while signs := SENTENCE_SIGNS.match(text, start, end):
+        end = signs.start()
+        last = text[end - 1] if end > start else ""
+        if unopened.get(last, 0) <= 0:
             break
+        unopened[last] -= 1
         end -= 1
     return end
 

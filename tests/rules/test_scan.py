@@ -60,6 +60,13 @@ from troupe.actors.rules.text import content_type, render, scan, tidy, without_l
         ),
         ("https://www.gallerieswest.ca/manitoba\u2019s-m\u00e9tis-history/", None),
         ("https://example.com/?a[]=1&b={x}", None),
+        ("https://developer.android.com/os/UserManager#isUserAGoat() https://coolguy.website/background().html", None),
+        ("https://en.wikipedia.org/wiki/The_Lord_of_the_Rings_ http://address.io/@something", None),
+        ("(see http://example.com/foo()). (See http://example.com/foo().)", ["http://example.com/foo()"] * 2),
+        (
+            "<http://www.umass.edu/rso/scifi/>'s https://foo_bar_baz's",
+            ["http://www.umass.edu/rso/scifi/", "https://foo_bar_baz"],
+        ),
         ("[https://github.com/]\u3002 {https://github.com/} (https://github.com/)\uff0c", ["https://github.com/"] * 3),
         ("https://example.com/a\u202egpj.exe", ["https://example.com/a"]),
         ("https://example.com/" + "a" * 2048, []),
@@ -137,6 +144,8 @@ def test_mentions(text: str, mentions: list[tuple[str, str | None]] | None) -> N
             "#\uff53\uff59\uff4e\uff54\uff48 #\uff7d\uff8e\uff9f\uff81\uff8a\uff72",
             ["synth", "\u30b9\u30dd\u30c1\u30cf\u30a4"],
         ),
+        ("#col\u00b7lecci\u00f3 #F\u00e4hre #zapathon\u2026 #l\u2019a", ["col\u00b7leccio", "fahre", "zapathon", "l"]),
+        ("#\u0e40\u0e1a\u0e2d\u0e23\u0e4c", ["\u0e40\u0e1a\u0e2d\u0e23\u0e4c"]),
         # In other scripts these are letters of their own, or another word.
         (
             "#\u0439\u0451 #\u0391\u03b8\u03ae\u03bd\u03b1 #\u30ac",
@@ -224,6 +233,7 @@ HOSTILE = [
     "a\u00b7", "@a@b-", "@a.", "http://", "http://a", "http://a.b/", "http://a.b/ ", "http://a.", "http://a.b/(",
     "http://a.b/)", "http://a.b/.", "http://\u00e9.\u00e9 ", "http://xn--a ", "@a@\u00e9 ", "#\ufdfa ", "\U0001f1e6",
     "\U0001f468\u200d",
+    "http://a.b/\u201e", "http://a.b/\u00ab\u00bb", "http://a,", "\u06d4",
 ]  # fmt: skip
 
 
