@@ -62,6 +62,13 @@ async def test_all_of_a_post_is_kept(stage: Stage, ada: Person, peer: ForeignSer
     assert rows == [["blob", peer.domain, peer.url("/blob.png")]]
 
 
+async def test_hashtags_of_other_servers_are_folded_as_our_own(stage: Stage, ada: Person, peer: ForeignServer) -> None:
+    tags = [{"type": "Hashtag", "name": name} for name in ("#\u0130stanbul", "#I\u0307stanbul", "#CATALA\u0300")]
+    shown = await stored(stage, ada, peer, content="hi", tag=tags)
+    own = await ada.publish("#istanbul #Catal\u00e0")
+    assert {one["name"] for one in shown["tags"]} == {one["name"] for one in own["tags"]} == {"istanbul", "catala"}
+
+
 async def test_what_is_too_much_is_cut(stage: Stage, ada: Person, peer: ForeignServer) -> None:
     pictures = [{"type": "Image", "url": peer.url(f"/{number}.png")} for number in range(9)]
     tags = [{"type": "Hashtag", "name": f"#t{number}"} for number in range(200)]
