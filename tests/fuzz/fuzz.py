@@ -22,7 +22,8 @@ TRIES = 5  # of an input that seems too dear
 FRAGMENTS = (
     "&", "\xa0", "&&&&&&&x", "&amp;", "&#1;", "&#x1F600;", "&NotEqualTilde;", "<", ">", "<b>", "</b>", "<p>", "</p>",
     "<br>", "<a href='https://e.x/'>", "</a>", '<a href="', "<ul><li>", "<blockquote>", "<span class='h-card'>",
-    "<pre>\n", "<h1>", "<ruby><rt>", "<table><td>", "<svg>", "<math><mi>", "<script>", "<style>", "<!--", "<![CDATA[",
+    "<pre>\n", "<h1>", "<ruby><rt>", "<table><td>", "<div>", "<svg>", "<math><mi>", "</math>",
+    "<annotation>", "<script>", "<style>", "<!--", "<![CDATA[",
     "<font a=1>", "<b a=1>", "<template>", "<select>", "<?x", "\u0301", "e\u0301", "a\u0315\u0300", "\u0f40\u0fb2",
     "\u1100\u1161", "\U0001f1e6", "\U0001f468\u200d", "\u0915\u094d", "\u200d", "\u202e", "\ufeff", "\ufdfa", "\u0130",
     "\xdf", "\u0390", "@a ", "@a@b.c ", "@a@\xe9.c ", "#a ", "#\xe9 ", "#\xe9", "https://a.b/ ", "http://\xe9.com ",
