@@ -80,7 +80,7 @@ def test_no_more_of_a_list_is_looked_at_than_servers_write(monkeypatch: pytest.M
 def test_what_servers_write_is_read_whole() -> None:
     addressed = [f"https://far.test/users/{number}" for number in range(MOST_ELEMENTS)]
     assert uris_of(addressed) == addressed
-    empty: list[dict[str, object]] = [{}] * 2 * MOST_ELEMENTS
+    empty = [dict[str, object]() for _ in range(2 * MOST_ELEMENTS)]
     assert len(objects_of(empty)) == MOST_ELEMENTS
     tags = [{"type": "Hashtag", "name": f"#tag{number}"} for number in range(8_000)]
     note = read_note({**NOTE, "tag": tags}, None, NOW)
