@@ -47,7 +47,7 @@ async def answer_with(context: HttpContext, viewer: Viewer | None, id: int) -> A
     part = None if viewer is None or shown is None else await part_of(context, viewer, [shown])
     if shown is None or not may_see(shown, ANONYMOUS if part is None else part.perspective):
         raise NotFound
-    return Answer((await render_with(context, part, [shown]))[0])
+    return Answer(status_json(shown, context.rendered, context.settings.base_url, part))
 
 
 async def render(context: HttpContext, viewer: Viewer | None, shown: ShownStatus) -> bytes:
