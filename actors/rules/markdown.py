@@ -1,4 +1,4 @@
-"""Markdown for statuses: CommonMark with strikethrough. Every line break is kept; raw HTML and images are not.
+"""Markdown for statuses: CommonMark with strikethrough. Every line break is kept, raw HTML is text, an image a link.
 
 The scanner goes before the parser: addresses, handles, hashtags and emoji are text to it, whatever signs they have.
 """
@@ -17,7 +17,10 @@ from .scan import FoundLink, find
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
+    from markdown_it.renderer import RendererHTML
     from markdown_it.rules_inline import StateInline
+    from markdown_it.token import Token
+    from markdown_it.utils import EnvType, OptionsDict
 
 # Deeper quotations and lists are shown at this depth.
 NESTING = 20
@@ -32,12 +35,20 @@ def _markdown() -> MarkdownIt:
 
     made = MarkdownIt("commonmark", {"html": False, "breaks": True, "maxNesting": NESTING})
     made.inline.ruler.at("text", _text)
-    return made.enable("strikethrough").disable("image")
+    made.add_render_rule("image", _image)
+    return made.enable("strikethrough")
 
 
 def to_html(source: str) -> str:
     """Return Markdown as HTML that is not yet sanitised. Mentions, hashtags and bare addresses in it are still text."""
     return markup.unwrap(_markdown().render(source), "")
+
+
+def _image(renderer: RendererHTML, tokens: list[Token], place: int, options: OptionsDict, env: EnvType) -> str:
+    """Return a link to a picture: a post shows those alone that are attached to it."""
+    address = str(tokens[place].attrs["src"])
+    text = renderer.renderInlineAsText(tokens[place].children, options, env)
+    return f'<a href="{markup.escape_attribute(address)}">{markup.escape(text.strip() or address)}</a>'
 
 
 def _text(state: StateInline, silent: bool) -> bool:

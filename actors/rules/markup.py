@@ -54,12 +54,28 @@ RAW_TAG = regex.compile(r"<(?P<close>/?)(?P<name>[A-Za-z!?][^\s/>]*+|(?<=/))[^>]
 FORMATTING = frozenset({"b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u"})
 HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 
+# Elements that are not in `TAGS`, as what means the same: without a line through it, a text says the opposite.
+RENAMED = {"strike": "s", "kbd": "code", "samp": "code", "tt": "code", "menu": "ul", "dir": "ul"}
+QUOTATION_MARKS = {"": "\u201c", "/": "\u201d"}  # of <q>, by whether its tag closes
+
+# `10<sup>6</sup>` is not 106. Letters, as in `1<sup>st</sup>`, are left where they are.
+RAISED = str.maketrans("0123456789+-=()n\u2212", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿ⁻")
+LOWERED = str.maketrans("0123456789+-=()\u2212", "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎₋")
+INDEX = regex.compile(r"(?i:<(?P<name>su[bp])(?![\w-])[^<>]*+>)(?P<text>[0-9n()=+\u2212-]{1,20}+)(?i:</su[bp]\s*+>)")
+
+# Blogs and other servers write emoji as pictures, whose text is the emoji.
+EMOJI_PICTURE = regex.compile(
+    r"""(?i:\balt\s*+=\s*+)["']?"""
+    r"(?P<text>:[a-zA-Z0-9_]{1,100}+:|[\p{Extended_Pictographic}\p{Regional_Indicator}\p{Emoji_Modifier}\u200d\ufe0f]{1,20}+)"
+    r"""["'\s/>]"""
+)
+
 # Elements that begin a line of their own but are not in `TAGS`. Each of their tags becomes a mark, which becomes a line
 # break where text stands on both sides of it in one block. The mark is an element, so that a parser carries it along.
 # Removing the tags before the parser sees them also keeps it from moving text out of tables.
 DROPPED_BLOCKS = frozenset(
-    {"address", "article", "aside", "body", "caption", "center", "dd", "details", "dialog", "dir", "div", "dl", "dt"}
-    | {"fieldset", "figcaption", "figure", "footer", "form", "header", "hgroup", "hr", "legend", "main", "menu", "nav"}
+    {"address", "article", "aside", "body", "caption", "center", "dd", "details", "dialog", "div", "dl", "dt"}
+    | {"fieldset", "figcaption", "figure", "footer", "form", "header", "hgroup", "hr", "legend", "main", "nav"}
     | {"search", "section", "summary", "table", "tbody", "tfoot", "thead", "tr"}
 )
 CELLS = frozenset({"td", "th"})
@@ -251,10 +267,10 @@ def map_text(html: str, write: Callable[[str, str], str]) -> str:
 def _without_traps(html: str, most_tags: int) -> tuple[str, int]:
     """Return HTML that a parser reads in little time, and its number of tags.
 
-    Headings become paragraphs, dropped blocks marks, formulas LaTeX. Nothing is changed behind more tags than a post
-    may have.
+    Headings become paragraphs, dropped blocks marks, formulas LaTeX, raised numbers signs of their own. Nothing is
+    changed behind more tags than a post may have.
     """
-    html = _with_written_maths(html)
+    html = INDEX.sub(_written_index, _with_written_maths(html))
     # An opened tag without a `>` is no tag. Looking for its end again for each `<` would take quadratic time.
     tags_end = html.rfind(">") + 1
     tamed, tags = RAW_TAG.subn(_made_safe, html[:tags_end], most_tags + 1)
@@ -267,6 +283,13 @@ def _made_safe(tag: regex.Match[str]) -> str:
         return ""
     if name in HEADINGS:
         return "</strong></p>" if tag["close"] else "<p><strong>"
+    if name in RENAMED:
+        return f"<{tag['close']}{RENAMED[name]}>"
+    if name == "q":
+        return QUOTATION_MARKS[tag["close"]]
+    if name == "img":
+        emoji = EMOJI_PICTURE.search(tag[0])
+        return emoji["text"] if emoji else ""
     if name in FORMATTING:
         return f"<{tag['close']}{name}>"
     if name in DROPPED_BLOCKS:
@@ -274,6 +297,10 @@ def _made_safe(tag: regex.Match[str]) -> str:
     if name in CELLS:
         return "" if tag["close"] else " "
     return tag[0]
+
+
+def _written_index(index: regex.Match[str]) -> str:
+    return index["text"].translate(RAISED if index["name"].lower() == "sup" else LOWERED)
 
 
 def _with_written_maths(html: str) -> str:

@@ -107,7 +107,9 @@ class Scan:
 #     an address or a tag. Text in scripts without spaces may come right before.
 #   mention: not after a word character, `=` or `/`; not before `@` or `://`, which make it something else, nor before
 #     an accented Latin letter, because `@jos` is not who `@josé` means. Servers under development have ports.
-#   tag: only at the start or after white space; separators stand inside, never at the end.
+#   tag: also right after most signs, such as a bracket, but not where `#` means something else: in an anchor (`/#top`,
+#     `[1](#a)`), a parameter, an entity. Between two tags `/` is a sign like others. Separators stand inside, never at
+#     the end.
 CANDIDATE = regex.compile(
     r"""
     (?=[hH@\#\uff03]\w)
@@ -116,7 +118,8 @@ CANDIDATE = regex.compile(
     |   (?<![\w=/]) @ (?P<name> [A-Za-z0-9_]++ (?: [.-]++ [A-Za-z0-9_]++ )*+ )
         (?: @ (?P<domain> \w++ (?: [.-]++ \w++ )*+ (?: : [0-9]{2,5}+ (?!\w) )?+ ) )?+
         (?P<refused> (?= @ | :// | [\p{Latin}--\p{ASCII}] ) )?+
-    |   (?<!\S) [\#\uff03] (?P<tag> \w++ (?: [\u00b7\u30fb\u200c\u200d]++ \w++ )*+ )
+    |   (?: (?<! [\w/)=&@\#\uff03$] | \]\( ) | (?<=[\#\uff03]\w{1,255}/) ) [\#\uff03]
+        (?P<tag> (?!\p{M}) [\w--\p{Cf}\ufe0f]++ (?: [\u00b7\u30fb\u200c\u200d]++ [\w--\p{Cf}\ufe0f]++ )*+ )
     )
     """,
     regex.VERBOSE | regex.VERSION1,
@@ -215,7 +218,7 @@ def _read(text: str, candidate: "regex.Match[str]") -> tuple[Entity | None, int]
     if candidate["link"] is not None:
         return _link(text, candidate)
     if candidate["tag"] is not None:
-        return _hashtag(candidate), candidate.end()
+        return None if _is_in_address(text, candidate.start()) else _hashtag(candidate), candidate.end()
     return _mention(candidate), candidate.end()
 
 
@@ -309,6 +312,12 @@ def _mention(candidate: "regex.Match[str]") -> FoundMention | None:
     if domain is None:
         return None
     return FoundMention(candidate.start(), candidate.end(), candidate["name"], f"{domain}:{port}" if port else domain)
+
+
+def _is_in_address(text: str, place: int) -> bool:
+    """True after a scheme without white space in between: what is no link here, such as one to a bad host."""
+    scheme = text.rfind("://", max(0, place - URL_CHARACTERS), place)
+    return scheme >= 0 and not any(map(str.isspace, text[scheme:place]))
 
 
 def _hashtag(candidate: "regex.Match[str]") -> Hashtag | None:

@@ -123,7 +123,14 @@ def test_mentions(text: str, mentions: list[tuple[str, str | None]] | None) -> N
         ("#Trio", ["trio"]),
         ("a #b\n#c\t#d\u3000#e", ["b", "c", "d", "e"]),
         ("\uff03\u97f3\u697d", ["\u97f3\u697d"]),
-        ("a#b (#b) /#b .#b ##b &#39;", []),
+        ("a#b /#b ##b @#b &#39; &#b color=#fff $#b", []),
+        # Signs, brackets and quotation marks may stand right before.
+        ('(#b) "#c" \u201e#d\u201c [#e] -#f ,#g .#h !#i \u200b#j \u3002#k', list("bcdefghijk")),
+        ("(#a/#b/#c) #d,#e;#f", list("abcdef")),
+        ("[1](#a) (a)#b example.com/#c example.com/d#e", []),
+        ("https://a:b@example.com/x-#c https://-a.example/-#c", []),
+        # An emoji that begins with `#` is none, nor is what makes an emoji of a digit a part of a name.
+        ("#\ufe0f\u20e3one #3\ufe0f\u20e3 #a\u200d #b\ufe0f", ["a", "b"]),
         ("#1 #2024 #\u0661 #1a #2024_25", ["1a", "2024_25"]),
         ("#a\u00b7b #a\u30fbb #a\u200cb", ["a\u00b7b", "a\u30fbb", "a\u200cb"]),
         ("#a\u00b7 #\u00b7a", ["a"]),

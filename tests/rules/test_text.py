@@ -95,7 +95,7 @@ def test_markdown() -> None:
     assert html(source, "text/markdown") == (
         f"<p><strong>Hi {ALICE}</strong></p>"
         "<p><strong>b</strong> <em>i</em> <s>s</s> <code>@alice</code><br>next &lt;b&gt;raw&lt;/b&gt; "
-        '!<a href="https://i.example" target="_blank" rel="nofollow noopener noreferrer">x</a></p>'
+        '<a href="https://i.example" target="_blank" rel="nofollow noopener noreferrer">x</a></p>'
         "<ul><li>one</li><li>two</li></ul><blockquote><p>q</p></blockquote><pre><code>a\n\nb\n</code></pre>"
     )
 
@@ -222,6 +222,27 @@ def test_lines_stay_apart_where_only_the_text_is_left() -> None:
 
 LETTERS = "<mrow><mi>x</mi><mo>=</mo><mfrac><mn>1</mn><mn>2</mn></mfrac></mrow>"
 LATEX = '<annotation encoding="application/x-tex">x = \\frac{1}{2}</annotation>'
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("<p>It is <strike>true</strike> false</p>", "<p>It is <s>true</s> false</p>"),
+        ("<kbd>q</kbd> <SAMP>ok</SAMP> <tt>ls</tt>", "<code>q</code> <code>ok</code> <code>ls</code>"),
+        ("<menu><li>tea</li></menu>", "<ul><li>tea</li></ul>"),
+        ("<p>He said <q>no</q>.</p>", "<p>He said \u201cno\u201d.</p>"),
+        ("10<sup>-6</sup> m, CO<sub>2</sub>, a<sup>1</sup>", "10\u207b\u2076 m, CO\u2082, a\xb9"),
+        ("the 1<sup>st</sup> <sup>a<b>2</b></sup>", "the 1st a<b>2</b>"),
+        ('hi <img class="emoji" alt=":blob_cat:" src="https://a.example/b.png">', "hi :blob_cat:"),
+        ("tea <img src=https://a.example/t.png alt=\U0001f375> time", "tea \U0001f375 time"),
+        ('<img alt="\U0001f469\u200d\U0001f4bb" src="x">', "\U0001f469\u200d\U0001f4bb"),
+        ('<img src="https://a.example/b.png" alt="a cat">', ""),
+        ('<img alt=":&lt;script&gt;:" src="x"><img alt=":a:', ""),
+    ],
+)
+def test_elements_that_clients_do_not_know_keep_their_meaning(given: str, expected: str) -> None:
+    assert sanitise(given) == expected
+    assert sanitise(expected) == expected
 
 
 @pytest.mark.parametrize(
