@@ -101,6 +101,24 @@ class Settings(BaseModel):
         "The path of a Unix socket to listen on, in place of `host` and `port`. Its user and its group may connect.",
         "a path in a folder that this user may write, such as /run/troupe/http.sock",
     )
+    tls_certificate: MaybePath = setting(
+        None,
+        "The certificate of this server with its chain, for one without a proxy in front: it then speaks TLS and HTTP/2"
+        " on `port`. It is read again when the file changes.",
+        "the path of a PEM file, such as /etc/letsencrypt/live/social.example.org/fullchain.pem",
+    )
+    tls_key: MaybePath = setting(
+        None,
+        "The private key of this certificate, without a password.",
+        "the path of a PEM file, such as /etc/letsencrypt/live/social.example.org/privkey.pem",
+    )
+    tls_redirect_port: int | None = setting(
+        None,
+        "With `tls_certificate`: a TCP port without TLS, which sends browsers to the encrypted one.",
+        "a number from 1 to 65535, such as 80",
+        ge=1,
+        le=65535,
+    )
     data: Path = setting(
         Path("data"),
         "The folder that holds everything the server keeps: the embedded database and media.",
@@ -381,10 +399,10 @@ class Settings(BaseModel):
         "info, warning or error",
     )
 
-    @field_validator("data")
+    @field_validator("data", "tls_certificate", "tls_key")
     @classmethod
-    def _absolute(cls, value: Path) -> Path:
-        return value.expanduser().absolute()
+    def _absolute(cls, value: Path | None) -> Path | None:
+        return value.expanduser().absolute() if value else None
 
     @field_validator("database_url")
     @classmethod
@@ -450,6 +468,18 @@ class Settings(BaseModel):
         return self
 
     @model_validator(mode="after")
+    def _encrypts_or_not(self) -> Settings:
+        if (self.tls_certificate is None) != (self.tls_key is None):
+            raise ValueError("tls_certificate and tls_key belong together, and one of them is not set")
+        if self.tls_certificate is None and self.tls_redirect_port is not None:
+            raise ValueError("tls_redirect_port is set without tls_certificate")
+        if self.tls_certificate is not None and self.socket is not None:
+            raise ValueError("socket is for a proxy in front, and tls_certificate for a server without one")
+        if self.tls_redirect_port == self.port:
+            raise ValueError("tls_redirect_port is port, which speaks TLS")
+        return self
+
+    @model_validator(mode="after")
     def _only_in_tests(self) -> Settings:
         if self.test_hosts and _without_port(self.local_domain).rpartition(".")[2] not in TEST_DOMAINS:
             raise ValueError("test_hosts is set, and the server's own domain is none of tests")
@@ -485,13 +515,13 @@ class Settings(BaseModel):
 
     @property
     def secure(self) -> bool:
-        """True if clients reach this server by https: always, except on loopback addresses, where there is no proxy."""
-        return _is_secure(self.local_domain)
+        """True if clients reach this server by https: always, except on loopback addresses without a certificate."""
+        return self.tls_certificate is not None or _is_secure(self.local_domain)
 
     @property
     def base_url(self) -> str:
         """The start of every link to this server, without a slash at the end."""
-        return _base_url(self.local_domain)
+        return _base_url(self.local_domain, self.tls_certificate is not None)
 
     @property
     def streaming_url(self) -> str:
@@ -527,7 +557,8 @@ class Settings(BaseModel):
     def listens(self) -> tuple[tuple[str, int], ...]:
         """The addresses to bind: both loopback ones for any of their names."""
         hosts = ("127.0.0.1", "::1") if self.host in LOOPBACK else (self.host,)
-        return tuple((host, self.port) for host in hosts)
+        ports = (self.port,) if self.tls_redirect_port is None else (self.port, self.tls_redirect_port)
+        return tuple((host, port) for port in ports for host in hosts)
 
     @property
     def listening(self) -> str:
@@ -539,8 +570,8 @@ class Settings(BaseModel):
 
 # Answers ask for both again and again, of one domain.
 @lru_cache(maxsize=64)
-def _base_url(local_domain: str) -> str:
-    return f"{'https' if _is_secure(local_domain) else 'http'}://{local_domain}"
+def _base_url(local_domain: str, encrypts: bool) -> str:
+    return f"{'https' if encrypts or _is_secure(local_domain) else 'http'}://{local_domain}"
 
 
 @lru_cache(maxsize=64)

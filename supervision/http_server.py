@@ -13,8 +13,10 @@ from ..http.app import WebFramework, make_app
 from ..http.fast_path import FastPath
 from ..http.server.addresses import AddressRules
 from ..http.server.fast_requests import FastRequests
+from ..http.server.listener import Encryption
 from ..http.server.listener import serve as serve_http
 from .actor_system import ActorSystem
+from .certificate import ServerCertificate
 from .configuration import Settings
 from .database import SupervisedDatabase
 from .failures import CannotListen
@@ -33,13 +35,16 @@ class HttpServer:
 
     def __init__(
         self, settings: Settings, http_context: HttpContext, actors: ActorSystem, database: SupervisedDatabase,
-        listeners: Listeners,
+        listeners: Listeners, certificate: ServerCertificate | None,
     ) -> None:  # fmt: skip
         self._settings = settings
         self._listeners = listeners
         self._http_context = http_context
         self._actors = actors
         self._database = database
+        self._encryption = (
+            Encryption(certificate.context, settings.base_url, settings.tls_redirect_port) if certificate else None
+        )
         self._ending = trio.Event()  # of what is served now
         self._drained = trio.Event()
 
@@ -74,7 +79,7 @@ class HttpServer:
         context.streams.open_all()
         serve = partial(
             serve_http, record=context.record, fast=self.fast_requests(), rules=self.rules,
-            release=self._listeners.release,
+            release=self._listeners.release, encryption=self._encryption,
         )  # fmt: skip
         async with trio.open_nursery() as beside:
             beside.start_soon(_pass_on, stopping, ending)

@@ -113,10 +113,13 @@ async def _obey(
     *,
     task_status: trio.TaskStatus[None],
 ) -> None:
-    def pass_over() -> None:
-        troupe.log.record("hangup.ignored", decision="go on: settings of files and options need a restart")
+    def hang_up() -> None:
+        if troupe.certificate is None:
+            troupe.log.record("hangup.ignored", decision="go on: settings of files and options need a restart")
+        else:
+            troupe.certificate.read_again()
 
-    with signals.received(pass_over) as received:
+    with signals.received(hang_up) as received:
         task_status.started()
         async for name in received:
             if not stopping.is_set():

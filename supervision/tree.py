@@ -64,6 +64,7 @@ from ..storage import outbox
 from ..storage.engine.database import Connection, Database, Fenced, Unavailable
 from ..storage.engine.term import AnotherNode
 from .actor_system import ActorSystem
+from .certificate import certificate_of
 from .configuration import Settings
 from .control import DRAIN, ControlSocket
 from .database import SupervisedDatabase
@@ -106,6 +107,7 @@ class Troupe:
         if traces is not None:
             log.trace_id = traces.trace_id
         self.listeners = Listeners(settings)
+        self.certificate = certificate_of(settings, log.record)
         self.log = log
         clock = SystemClock()
         ids = Ids(clock)
@@ -183,7 +185,9 @@ class Troupe:
         """All parts in the order in which they start. Each may depend on those before it."""
         tree = {"tree": self.supervisor_snapshot}
         inspector = Inspector(self.runtime, self.actors.actor_context, self.http_context.streams)
-        http = HttpServer(self.settings, self.http_context, self.actors, self.database, self.listeners)
+        http = HttpServer(
+            self.settings, self.http_context, self.actors, self.database, self.listeners, self.certificate
+        )
         control = ControlSocket(
             self.settings.control_socket,
             {**tree, "doctor": self.self_report, DRAIN: http.drain, **inspector.answers()},
@@ -214,6 +218,7 @@ class Troupe:
             Child("expiry", self.expiry.run, inspect=self.expiry.inspect),
             Child("disks", self._disks.run, inspect=self._disks.inspect),
             Child("control", control.run),
+            *([Child("certificate", self.certificate.run)] if self.certificate else []),
             # Last, so that requests come when everything runs, and it is the first to stop.
             Child("http", http.run, grace=self.settings.shutdown_grace),
         ]

@@ -205,6 +205,16 @@ class LogEvent(Enum):
         Level.ERROR,
         "Records are missing here: the log's reader was too slow, its disk was full, or its pipe was closed.",
     )
+    CERTIFICATE_LOADED = (
+        "certificate.loaded",
+        Level.INFO,
+        "At start, after SIGHUP, or because its files have changed: the certificate of `tls_certificate` was read.",
+    )
+    CERTIFICATE_REFUSED = (
+        "certificate.refused",
+        Level.WARNING,
+        "The files of `tls_certificate` and `tls_key` have changed and can't be used, for the reason in `error`.",
+    )
     HANGUP_IGNORED = (
         "hangup.ignored",
         Level.INFO,

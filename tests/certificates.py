@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import ssl
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,14 +19,18 @@ from cryptography.x509.oid import NameOID
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """What the server has, and the file by which a client trusts it."""
+    """What the server has, the file by which a client trusts it, and what browsers know its key by."""
 
     server: ssl.SSLContext
     file: Path
+    key: Path
+    fingerprint: str
 
 
-def certificate(folder: Path, *, hosts: Sequence[str] = (), addresses: Sequence[str] = ()) -> Certificate:
-    """Make a certificate for names and IP addresses in this folder. It is valid for a day."""
+def certificate(
+    folder: Path, *, hosts: Sequence[str] = (), addresses: Sequence[str] = (), days: float = 1
+) -> Certificate:
+    """Make a certificate for names and IP addresses in this folder. It is valid for a day, or for so many."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "a server of the tests")])
     now = datetime.now(UTC)
@@ -36,17 +42,19 @@ def certificate(folder: Path, *, hosts: Sequence[str] = (), addresses: Sequence[
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=1))
+        .not_valid_after(now + timedelta(days=days))
         .add_extension(x509.SubjectAlternativeName(subjects), critical=False)
         .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
         .sign(key, hashes.SHA256())
     )
-    both, public = folder / "both.pem", folder / "public.pem"
+    both, public, alone = folder / "both.pem", folder / "public.pem", folder / "key.pem"
     public.write_bytes(signed.public_bytes(serialization.Encoding.PEM))
     private = key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
     both.write_bytes(private + public.read_bytes())
+    alone.write_bytes(private)
+    spki = key.public_key().public_bytes(serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
     server = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     server.load_cert_chain(both)
-    return Certificate(server, public)
+    return Certificate(server, public, alone, base64.b64encode(hashlib.sha256(spki).digest()).decode())

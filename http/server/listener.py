@@ -5,10 +5,12 @@ from __future__ import annotations
 import errno
 import logging
 import os
+import re
 import socket
 import ssl
 from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -34,6 +36,8 @@ LARGEST_MESSAGE = 64 * 1024  # of a WebSocket; clients only send subscriptions
 BACKLOG = 1024  # connections that wait to be accepted
 # Clients that are refused at the same time, by descriptors of the reserve. More of them are closed without an answer.
 REFUSED_AT_ONCE = 32
+# Of a request with a path: one with a whole address is answered as one for `/`.
+REQUEST_LINE = re.compile(rb"([A-Z]{1,20}) (/[!-~]{0,8000}) HTTP/1\.[01]\r\n")
 
 
 def bind(addresses: Sequence[tuple[str, int]]) -> list[socket.socket]:
@@ -113,6 +117,27 @@ def _ignore(event: str, /, **facts: object) -> None:
     """A log of hypercorn that records nothing."""
 
 
+@dataclass(frozen=True, slots=True)
+class Encryption:
+    """The TLS of a server without a proxy: `context` returns what the next handshake uses."""
+
+    context: Callable[[], ssl.SSLContext]
+    base_url: str = ""
+    redirect_port: int | None = None  # the port without TLS, whose clients are sent to `base_url`
+
+    def is_for_redirects(self, connected: trio.socket.SocketType) -> bool:
+        """True for a connection to the port without TLS."""
+        return self.redirect_port is not None and connected.getsockname()[1] == self.redirect_port
+
+    def redirect(self, head: bytes) -> bytes:
+        """Return the answer to a request without TLS: to the same path by https, with the same method (RFC 9110)."""
+        line = REQUEST_LINE.match(head)
+        method, path = (line[1], line[2]) if line else (b"GET", b"/")
+        status = "301 Moved Permanently" if method in (b"GET", b"HEAD") else "308 Permanent Redirect"
+        location = f"{self.base_url}{path.decode('ascii')}"
+        return f"HTTP/1.1 {status}\r\nLocation: {location}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".encode()
+
+
 async def serve(
     app: ASGIFramework,
     listeners: Sequence[socket.socket],
@@ -120,7 +145,7 @@ async def serve(
     grace: float,
     *,
     record: Record = _ignore,
-    tls: ssl.SSLContext | None = None,
+    encryption: Encryption | None = None,
     fast: FastRequests | None = None,
     rules: Callable[[], AddressRules] = AddressRules,
     release: Callable[[], bool] = lambda: True,
@@ -133,7 +158,7 @@ async def serve(
     If it returns False another process has the listening sockets too, and those that wait are left to it.
     """
     context, sockets = WorkerContext(None), StreamSockets()
-    clients = Clients(wrap_app(app, 0, "asgi"), hypercorn_config(), context, record, tls, fast, rules, sockets)
+    clients = Clients(wrap_app(app, 0, "asgi"), hypercorn_config(), context, record, encryption, fast, rules, sockets)
     listening = [trio.SocketListener(trio.socket.from_stdlib_socket(listener)) for listener in listeners]
     async with trio.open_nursery() as streams:
         await streams.start(sockets.run)
@@ -168,7 +193,7 @@ class Clients:
         config: Config,
         context: WorkerContext,
         record: Record,
-        tls: ssl.SSLContext | None,
+        encryption: Encryption | None,
         fast: FastRequests | None,
         rules: Callable[[], AddressRules],
         sockets: StreamSockets,
@@ -178,7 +203,7 @@ class Clients:
         self._context = context
         self._end = descriptors.end_of_connections()
         self._record = record
-        self._tls = tls
+        self._encryption = encryption
         self._fast = fast
         self._addresses = Addresses(rules)
         self._sockets = sockets
@@ -203,13 +228,18 @@ class Clients:
         if client is None:
             return
         if self._addresses.enter(client[0]):
-            await self._run(stream, client)
+            if self._encryption is not None and self._encryption.is_for_redirects(stream.socket):
+                await self._redirect(stream, self._encryption)
+                self._leave(client[0])
+            else:
+                await self._run(stream, client)
         else:
             self._record("connections.full", decision=f"503 to {client[0]}, which has too many connections")
             await self._refuse(stream)
 
     async def _run(self, stream: trio.SocketStream, client: tuple[str, int]) -> None:
-        connection = ClientConnection(self._app, self._config, self._context, stream, client, self._tls, self._fast)
+        tls = None if self._encryption is None else self._encryption.context()
+        connection = ClientConnection(self._app, self._config, self._context, stream, client, tls, self._fast)
         self._connected.add(connection)
         if self._over:
             connection.abort()
@@ -256,29 +286,43 @@ class Clients:
         for connection in list(self._connected):
             connection.abort()
 
+    async def _redirect(self, stream: trio.SocketStream, encryption: Encryption) -> None:
+        """Send a client without TLS to the same address with it."""
+        try:
+            with trio.move_on_after(deadlines.REFUSAL):
+                await _answer(stream, encryption.redirect)
+        except (trio.BrokenResourceError, trio.ClosedResourceError):
+            pass  # The client is gone.
+
     async def _refuse(self, stream: trio.SocketStream) -> None:
         self._refused += 1
         try:
-            if self._refused <= REFUSED_AT_ONCE and self._tls is None:
+            if self._refused <= REFUSED_AT_ONCE and self._encryption is None:
                 with trio.move_on_after(deadlines.REFUSAL):
-                    await _read_head(stream)  # Some clients don't read an answer before they have sent a request.
-                    await stream.send_all(overloaded().http_1(closes=True))
-                    await stream.send_eof()
-                    while await stream.receive_some():
-                        pass
+                    await _answer(stream, lambda head: overloaded().http_1(closes=True))
         except (trio.BrokenResourceError, trio.ClosedResourceError):
             pass  # The client is gone.
         finally:
             self._refused -= 1
 
 
-async def _read_head(stream: trio.SocketStream) -> None:
+async def _answer(stream: trio.SocketStream, answer: Callable[[bytes], bytes]) -> None:
+    """Send the answer to the head of a request, and close as soon as the client has."""
+    # Some clients don't read an answer before they have sent a request.
+    await stream.send_all(answer(await _read_head(stream)))
+    await stream.send_eof()
+    while await stream.receive_some():
+        pass
+
+
+async def _read_head(stream: trio.SocketStream) -> bytes:
     head = b""
     while b"\r\n\r\n" not in head and len(head) < LARGEST_HEAD:
         part = await stream.receive_some()
         if not part:
-            return
+            break
         head += part
+    return head
 
 
 @contextmanager

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from ...actors.kernel.errors import describe
 from .bucket import check_bucket
+from .certificate import check_certificate
 from .clock import check_clock
 from .confinement import check_confinement
 from .database import check_database
@@ -28,6 +29,7 @@ CHECKS: tuple[Check, ...] = (
     check_clock,
     check_descriptors,
     check_confinement,
+    check_certificate,
     check_proxy,
     check_websocket,
     check_smtp,

@@ -63,7 +63,7 @@ def not_asked(examination: Examination) -> str | None:
 def evaluate(seen: Mapping[str, object], settings: Settings, address: PublicAddress) -> Iterator[Finding]:
     """Return what is wrong with a request that arrived with these headers."""
     wrong = [*_host(seen, address)]
-    if settings.secure:  # then there is a proxy, because the server itself does not speak TLS
+    if settings.secure and settings.tls_certificate is None:  # then there is a proxy
         wrong += _client(seen, settings)
     if not wrong:
         yield Finding(
@@ -130,7 +130,9 @@ def unreachable(subject: str, settings: Settings, error: OSError) -> Finding:
     """Return that the public address does not answer, and why."""
     if isinstance(error, ssl.SSLCertVerificationError):
         text = f"the certificate of {settings.base_url} is not good: {error.verify_message}"
-        return Finding(subject, "wrong", text, "Renew the certificate, with its chain, and load it into the proxy.")
+        renew = "Renew the certificate, with its chain"
+        where = ", and load it into the proxy." if settings.tls_certificate is None else "."
+        return Finding(subject, "wrong", text, renew + where)
     if isinstance(error, ssl.SSLError):
         return Finding(
             subject, "wrong", f"{settings.base_url} does not speak TLS: {error.reason or error}",

@@ -58,7 +58,7 @@ class Chrome(webdriver.Chrome):
 
 
 @contextmanager
-def chromium(profile: Path, *, javascript: bool = True, logging: bool = False) -> Generator[Chrome]:
+def chromium(profile: Path, *flags: str, javascript: bool = True, logging: bool = False) -> Generator[Chrome]:
     """A headless Chromium with a profile of its own. A machine without one fails: the pages must be looked at.
 
     With `logging` it keeps what its console says and what it asks for.
@@ -68,7 +68,7 @@ def chromium(profile: Path, *, javascript: bool = True, logging: bool = False) -
         pytest.fail("Chromium and its driver are missing. On Debian: sudo apt-get install chromium chromium-driver")
     options = webdriver.ChromeOptions()
     options.binary_location = browser
-    for flag in (*FLAGS, f"--user-data-dir={profile}"):
+    for flag in (*FLAGS, *flags, f"--user-data-dir={profile}"):
         options.add_argument(flag)
     if not javascript:
         options.add_experimental_option("prefs", {JAVASCRIPT: OFF})  # pyright: ignore[reportUnknownMemberType]  # as above

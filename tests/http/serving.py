@@ -18,7 +18,7 @@ import trio
 
 from troupe.http.fast_path import FastPath
 from troupe.http.server.fast_requests import FastRequests
-from troupe.http.server.listener import bind, serve
+from troupe.http.server.listener import Encryption, bind, serve
 
 from ..certificates import certificate
 from ..clients import Stage
@@ -101,12 +101,12 @@ async def until_descriptors(count: int) -> None:
 
 
 @cache
-def tls_server() -> ssl.SSLContext:
-    """The context of a server for localhost that also speaks HTTP/2."""
+def tls_server() -> Encryption:
+    """What a server for localhost needs that also speaks HTTP/2."""
     with TemporaryDirectory() as folder:
         context = certificate(Path(folder), hosts=["localhost"], addresses=["127.0.0.1"]).server
     context.set_alpn_protocols(["h2", "http/1.1"])
-    return context
+    return Encryption(lambda: context)
 
 
 async def connect_by_tls(server: Serving, *protocols: str) -> trio.SSLStream[trio.SocketStream]:

@@ -104,7 +104,7 @@ CLIENTS: dict[str, tuple[Client, bool]] = {
 @pytest.mark.parametrize("name", CLIENTS)
 async def test_no_client_holds_up_the_end_of_the_server(stage: Stage, name: str) -> None:
     client, tls = CLIENTS[name]
-    async with serving(stage, GRACE, tls=tls_server() if tls else None) as server:
+    async with serving(stage, GRACE, encryption=tls_server() if tls else None) as server:
         before = descriptors()
         stream = await client(server)
         took = await server.stop()
@@ -127,7 +127,7 @@ async def test_a_client_that_keeps_its_connection_loses_it(
 ) -> None:
     client, tls = CLIENTS[name]
     monkeypatch.setattr(deadlines, deadline, 0.5)
-    async with serving(stage, tls=tls_server() if tls else None) as server:
+    async with serving(stage, encryption=tls_server() if tls else None) as server:
         stream = await client(server)
         if client is deaf:  # which would be served if it began to read
             await trio.sleep(1.0)
@@ -174,7 +174,7 @@ async def drips(stream: trio.SocketStream, beginning: bytes) -> bytes:
 
 
 async def test_fifty_clients_without_a_window_that_hang_up_leave_nothing(stage: Stage) -> None:
-    async with serving(stage, tls=tls_server()) as server:
+    async with serving(stage, encryption=tls_server()) as server:
         await ready(stage)
         before = descriptors()
         for _ in range(50):
@@ -186,7 +186,7 @@ async def test_an_http_2_client_that_takes_its_request_back_is_idle(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(deadlines, "KEEP_ALIVE", 0.3)
-    async with serving(stage, tls=tls_server()) as server:
+    async with serving(stage, encryption=tls_server()) as server:
         stream = await connect_by_tls(server, "h2")
         client = http2_client(initial_window_size=0)
         client.reset_stream(ask(client))
@@ -236,7 +236,7 @@ async def test_frames_before_the_handshake_is_accepted_are_read_after_it(stage: 
     """Those of a client that does not wait for the answer, whether or not they come in the same packet."""
     command = b'{"type":"subscribe","stream":"nonsense"}'
     frame = b"\x81%c\0\0\0\0%b" % (0x80 | len(command), command)
-    async with serving(stage, tls=tls_server() if tls else None) as server:
+    async with serving(stage, encryption=tls_server() if tls else None) as server:
         for pieces in ([frame], [frame[:1], frame[1:]], [frame[:9], frame[9:]]):
             stream = await connect_by_tls(server, "http/1.1") if tls else await server.connect()
             async with stream:
@@ -298,7 +298,7 @@ def assert_told_to_come_back(answer: bytes) -> None:
 
 async def test_so_is_one_over_tls(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(CachedAnswers, "get", never)
-    async with serving(stage, GRACE, tls=tls_server()) as server:
+    async with serving(stage, GRACE, encryption=tls_server()) as server:
         stream = await connect_by_tls(server, "http/1.1")
         await stream.send_all(ASK)
         await trio.sleep(0.2)
@@ -309,7 +309,7 @@ async def test_so_is_one_over_tls(stage: Stage, monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize("window", [0, 65535])
 async def test_so_are_all_of_an_http_2_connection(stage: Stage, window: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(CachedAnswers, "get", never)
-    async with serving(stage, GRACE, tls=tls_server()) as server:
+    async with serving(stage, GRACE, encryption=tls_server()) as server:
         stream = await connect_by_tls(server, "h2")
         client = http2_client(initial_window_size=window)
         numbers = {ask(client) for _ in range(3)}

@@ -49,7 +49,10 @@ async def test_other_versions_of_http_are_refused(site: Serving, method: bytes, 
 
 @pytest.mark.parametrize("http2", [False, True])
 async def test_a_tls_handshake_chooses_the_version(stage: Stage, http2: bool) -> None:
-    async with serving(stage, tls=tls_server()) as server, httpx.AsyncClient(http2=http2, verify=False) as client:
+    async with (
+        serving(stage, encryption=tls_server()) as server,
+        httpx.AsyncClient(http2=http2, verify=False) as client,
+    ):
         for path in ("/api/v1/instance", "/about"):
             answer = await client.get(f"https://127.0.0.1:{server.port}{path}")
             assert (answer.status_code, answer.http_version) == (200, "HTTP/2" if http2 else "HTTP/1.1")
@@ -116,7 +119,7 @@ async def test_a_handshake_that_is_not_ascii_is_refused(
 
 
 async def test_data_for_a_request_that_was_answered_harms_no_other_one(stage: Stage) -> None:
-    async with serving(stage, tls=tls_server()) as server:
+    async with serving(stage, encryption=tls_server()) as server:
         stream = await connect_by_tls(server, "h2")
         client = http2_client()
         number = client.get_next_available_stream_id()

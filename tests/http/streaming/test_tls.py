@@ -52,7 +52,7 @@ async def opened(server: Serving, token: str) -> AsyncGenerator[EncryptedSocket]
 
 
 async def test_a_websocket_is_sent_events_answers_and_the_end(stage: Stage, ada: Person) -> None:
-    async with serving(stage, tls=tls_server()) as server, opened(server, ada.token or "") as socket:
+    async with serving(stage, encryption=tls_server()) as server, opened(server, ada.token or "") as socket:
         await socket.say(TextMessage(COMMAND))
         answer = await socket.hear(TextMessage)
         assert isinstance(answer, TextMessage)
@@ -69,6 +69,6 @@ async def test_a_websocket_is_sent_events_answers_and_the_end(stage: Stage, ada:
 
 async def test_a_client_that_answers_no_ping_is_cut(stage: Stage, ada: Person, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(websocket, "READ_TIMEOUT", 0.3)
-    async with serving(stage, tls=tls_server()) as server, opened(server, ada.token or "") as socket:
+    async with serving(stage, encryption=tls_server()) as server, opened(server, ada.token or "") as socket:
         await socket.hear(Ping)
         await read_to_the_end(socket.stream)
