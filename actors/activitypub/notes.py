@@ -17,24 +17,24 @@ from typing import Literal
 from ...storage.engine.json_values import JsonObject
 from ..rules.instants import instant_of
 from ..rules.languages import language_code
-from ..rules.limits import SPOILER_CODE_POINTS, STATUS_MEDIA
+from ..rules.limits import SPOILER_CODE_POINTS, STATUS_MEDIA_ELSEWHERE
 from ..rules.markup import escape, escape_attribute, plain, sanitise, tidy, trimmed
 from ..rules.scan import tag_name
 from ..rules.visibility import Visibility
+from .links import file_of, kind_by_ending, page_of, picture_of, size_of
 from .requests import WINDOW
 from .vocabulary import (
+    CONTENT_TYPE,
     PUBLIC,
     host_of,
+    is_list,
     is_object,
-    is_uri,
-    list_of,
     object_of,
     objects_of,
     same_host,
     text_of,
     types_of,
     uri_of,
-    uris_of,
 )
 
 WRITTEN = frozenset({"Note", "Question"})
@@ -50,15 +50,18 @@ MOST_OPTIONS = 100
 LONGEST_OPTION = 500
 LONGEST_DESCRIPTION = 10_000
 LONGEST_TITLE = 1_000
-LARGEST_SIDE = 65_535  # pixels
 SHORTCODE = re.compile(r":?([a-zA-Z0-9_]{2,100}):?")
 EARLIEST = datetime(2000, 1, 1, tzinfo=UTC)  # times before are errors
 LONGEST_TIME = 64  # characters
 BASE_83 = frozenset("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz#$%*+,-.:;=?@[]^_{|}~")
 DIGITS_83 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz#$%*+,-.:;=?@[]^_{|}~"
+UNDETERMINED = "und"
+QUOTE = "https://misskey-hub.net/ns#_misskey_quote"
+OBJECT_TYPES = frozenset({CONTENT_TYPE, "application/ld+json"})  # of a link to a post
+LONGEST_LINK_TYPE = 128
 QuotePolicy = Literal["public", "followers", "nobody"]
 MediaType = Literal["image", "video", "audio", "unknown"]
-KINDS: dict[str, MediaType] = {"Image": "image", "Video": "video", "Audio": "audio"}
+KINDS: dict[str | None, MediaType] = {"Image": "image", "Video": "video", "Audio": "audio"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +117,9 @@ class ReceivedQuote:
 
 @dataclass(frozen=True, slots=True)
 class ReceivedNote:
-    """A post. `mentioned` are the actors that it names and is addressed to, `silent` those that it is addressed to
-    alone. `updated_at` is None for a post that was never edited. The policies say who may quote it at once, and who
-    may ask its author."""
+    """A post. `mentioned` are the actors that it names and is addressed to, or that it names where everybody may see
+    it. `named` are the others that it names, `silent` those that it is addressed to alone. `updated_at` is None for a
+    post that was never edited. The policies say who may quote it at once, and who may ask its author."""
 
     uri: str
     author: str
@@ -130,6 +133,7 @@ class ReceivedNote:
     updated_at: datetime | None
     in_reply_to: str | None
     mentioned: tuple[str, ...] = ()
+    named: tuple[str, ...] = ()
     silent: tuple[str, ...] = ()
     hashtags: tuple[ReceivedHashtag, ...] = ()
     emojis: tuple[ReceivedEmoji, ...] = ()
@@ -156,17 +160,15 @@ def is_post(document: JsonObject) -> bool:
 
 
 def author_of(document: JsonObject) -> str | None:
-    """Return the URI of the author of a post. Some servers name the group that it was posted in beside the author."""
-    named = list_of(document.get("attributedTo"))
-    people = [one for one in named if not is_object(one) or "Group" not in types_of(one)]
-    return uri_of(people[0] if people else named or None)
+    """Return the URI of the author of a post."""
+    return uri_of(document.get("attributedTo"))
 
 
 def read_vote(document: JsonObject) -> ReceivedVote | None:
     """Return a vote; None for a document that is none."""
     uri, author, poll = uri_of(document), author_of(document), uri_of(document.get("inReplyTo"))
     option = text_of(document.get("name"), LONGEST_OPTION)
-    has_text = bool(document.get("content")) or bool(document.get("contentMap"))
+    has_text = bool(document.get("content")) or bool(document.get("attachment"))
     if "Note" not in types_of(document) or has_text or not option or uri is None or author is None or poll is None:
         return None
     return ReceivedVote(uri, author, poll, option)
@@ -180,9 +182,11 @@ def read_note(document: JsonObject, followers: str | None, now: datetime) -> Rec
     uri, author = uri_of(document), author_of(document)
     if uri is None or host_of(uri) is None or author is None or not is_post(document):
         return None
-    addressed = uris_of([*uris_of(document.get("to")), *uris_of(document.get("cc"))])[:MOST_ADDRESSEES]
-    everybody = set(addressed)
-    mentioned = tuple(one for one in _mentioned(document) if one in everybody and one != author)[:MOST_MENTIONS]
+    visibility = visibility_of(document, followers)
+    addressed = list(dict.fromkeys((*_primary(document), *_secondary(document))))[:MOST_ADDRESSEES]
+    everybody, is_open = set(addressed), visibility in ("public", "unlisted")
+    named = [one for one in _mentioned(document) if one != author]
+    mentioned = tuple(one for one in named if is_open or one in everybody)[:MOST_MENTIONS]
     silent = tuple(one for one in addressed if one not in (*mentioned, PUBLIC, followers, author))[:MOST_MENTIONS]
     spoiler = trimmed(text_of(document.get("summary"), SPOILER_CODE_POINTS) or "") if _is_written(document) else ""
     created_at = min(max(time_of(document.get("published")) or now, EARLIEST), now)
@@ -190,7 +194,7 @@ def read_note(document: JsonObject, followers: str | None, now: datetime) -> Rec
         uri=uri,
         author=author,
         url=_page(document, uri),
-        visibility=visibility_of(document, followers),
+        visibility=visibility,
         content=_content(document),
         spoiler_text=spoiler,
         sensitive=document.get("sensitive") is True or bool(spoiler),
@@ -199,11 +203,12 @@ def read_note(document: JsonObject, followers: str | None, now: datetime) -> Rec
         updated_at=_updated(document, created_at, now),
         in_reply_to=_parent(document, uri),
         mentioned=mentioned,
+        named=tuple(one for one in named if one not in mentioned)[:MOST_MENTIONS],
         silent=silent,
         hashtags=tuple(_hashtags(document)),
         emojis=read_emojis(document),
         attachments=tuple(_attachments(document)),
-        poll=_poll(document) if "Question" in types_of(document) else None,
+        poll=_poll(document, now) if "Question" in types_of(document) else None,
         quote=_quote(document),
         quote_policy=_policy(document, "automaticApproval", followers),
         quote_manual_policy=_policy(document, "manualApproval", followers),
@@ -212,7 +217,7 @@ def read_note(document: JsonObject, followers: str | None, now: datetime) -> Rec
 
 def visibility_of(document: JsonObject, followers: str | None) -> Visibility:
     """Return who may see a post or a boost, by membership in its addresses alone: servers fill them differently."""
-    to, cc = uris_of(document.get("to")), uris_of(document.get("cc"))
+    to, cc = _primary(document), _secondary(document)
     if PUBLIC in to:
         return "public"
     if PUBLIC in cc:
@@ -220,13 +225,20 @@ def visibility_of(document: JsonObject, followers: str | None) -> Visibility:
     return "private" if followers is not None and (followers in to or followers in cc) else "direct"
 
 
+def _primary(document: JsonObject) -> list[str]:
+    return [*document.get("to", ()), *document.get("bto", ())]
+
+
+def _secondary(document: JsonObject) -> list[str]:
+    return [one for name in ("cc", "bcc", "audience") for one in document.get(name, ())]
+
+
 def read_emojis(document: JsonObject) -> tuple[ReceivedEmoji, ...]:
     """Return the emoji that a post or an actor names, each name once."""
     found: dict[str, ReceivedEmoji] = {}
     for tag in tags_of(document):
-        icon = object_of(tag.get("icon"))
         named = SHORTCODE.fullmatch(tag["name"]) if isinstance(tag.get("name"), str) else None
-        url = None if icon is None else address_of(icon.get("url"))
+        url = picture_of(tag.get("icon"))
         if "Emoji" in types_of(tag) and named is not None and url is not None:
             found.setdefault(named[1], ReceivedEmoji(named[1], url))
     return tuple(found.values())[:MOST_EMOJIS]
@@ -234,16 +246,7 @@ def read_emojis(document: JsonObject) -> tuple[ReceivedEmoji, ...]:
 
 def tags_of(document: JsonObject) -> list[JsonObject]:
     """Return the people, hashtags and emoji that a post or an actor names."""
-    return objects_of(list_of(document.get("tag"))[:MOST_TAGS])
-
-
-def address_of(value: object) -> str | None:
-    """Return the first web address in a value: a text, a link, or a list of them."""
-    for one in list_of(value):
-        found = one.get("href") if is_object(one) else one
-        if is_uri(found) and host_of(found) is not None:
-            return found
-    return None
+    return objects_of(document.get("tag", [])[:MOST_TAGS])
 
 
 def time_of(value: object) -> datetime | None:
@@ -261,38 +264,31 @@ def _is_written(document: JsonObject) -> bool:
 def _content(document: JsonObject) -> str:
     if not _is_written(document):
         return _title_and_link(document)
-    text = document.get("content")
-    if not isinstance(text, str):
-        text = next((value for _, value in _by_language(document)), "")
-    return sanitise(text)
+    return sanitise(document.get("content", ""))
 
 
 def _title_and_link(document: JsonObject) -> str:
     """Return a title and the page, for what is longer than a post or of another kind."""
     title = trimmed(text_of(document.get("name"), LONGEST_TITLE) or "")
     summary = plain(sanitise(text_of(document.get("summary"), SPOILER_CODE_POINTS) or ""))
-    url = address_of(document.get("url")) or uri_of(document) or ""
+    url = page_of(document.get("url")) or uri_of(document) or ""
     texts = [f"<p>{escape(text)}</p>" for text in (title, summary) if text]
     return sanitise("".join([*texts, f'<p><a href="{escape_attribute(url)}">{escape(url)}</a></p>']))
 
 
-def _by_language(document: JsonObject) -> Iterator[tuple[str, str]]:
-    texts = document.get("contentMap")
-    if is_object(texts):
-        yield from ((language, text) for language, text in texts.items() if isinstance(text, str))
-
-
 def _language(document: JsonObject) -> str | None:
     """Return the language whose text is the shown one, else the first one."""
-    texts = list(_by_language(document))
-    same = (language for language, text in texts if text == document.get("content"))
-    return language_code(next(same, texts[0][0] if texts else None))
+    maps = [document[name] for name in ("contentMap", "nameMap", "summaryMap") if name in document]
+    texts: dict[str, str] = maps[0] if maps else {}
+    shown = (document.get("content"), document.get("name"), document.get("summary"))
+    same = (language for language, text in texts.items() if text in shown and language != UNDETERMINED)
+    return language_code(next(same, next(iter(texts), None)))
 
 
-def _page(document: JsonObject, uri: str) -> str | None:
-    """Return the web page of a post, if it is on its own server."""
-    url = address_of(document.get("url"))
-    return url if url is not None and same_host(url, uri) else None
+def _page(document: JsonObject, uri: str) -> str:
+    """Return the web page of a post if it is on its own server, else its id, which many servers use for both."""
+    url = page_of(document.get("url"))
+    return url if url is not None and same_host(url, uri) else uri
 
 
 def _parent(document: JsonObject, uri: str) -> str | None:
@@ -332,37 +328,37 @@ def _attachments(document: JsonObject) -> Iterator[ReceivedAttachment]:
     files = (
         [of_type]
         if of_type is not None and types_of(document)[0] in KINDS
-        else objects_of(list_of(document.get("attachment"))[:MOST_FILES])
+        else objects_of(document.get("attachment", [])[:MOST_FILES])
     )
     found = (attachment for one in files if (attachment := _attachment(one)) is not None)
-    for _, attachment in zip(range(STATUS_MEDIA), found, strict=False):
-        yield attachment
+    yield from islice(found, STATUS_MEDIA_ELSEWHERE)
 
 
 def _attachment(document: JsonObject) -> ReceivedAttachment | None:
-    url = address_of(document.get("url")) or address_of(document.get("href"))
-    if url is None or "Link" in types_of(document):
+    link = file_of(document.get("url")) or file_of(document.get("href"))
+    if link is None or "Link" in types_of(document):
         return None
-    media_type = text_of(document.get("mediaType"), 128)
+    media_type = link.media_type or text_of(document.get("mediaType"), 128)
     alt = text_of(document.get("summary"), LONGEST_DESCRIPTION) or text_of(document.get("name"), LONGEST_DESCRIPTION)
-    icon = object_of(document.get("icon"))
     return ReceivedAttachment(
-        url=url,
-        type=_kind(document, media_type),
+        url=link.href,
+        type=_kind(document, media_type, link.href),
         media_type=media_type,
         description=trimmed(alt or ""),
         blurhash=blurhash_of(document.get("blurhash")),
         focus=_focus(document.get("focalPoint")),
-        size=_size(document),
-        thumbnail_url=None if icon is None else address_of(icon.get("url")),
+        size=size_of(document) or link.size,
+        thumbnail_url=picture_of(document.get("icon")),
     )
 
 
-def _kind(document: JsonObject, media_type: str | None) -> MediaType:
-    general = (media_type or "").partition("/")[0].lower()
-    if general in ("image", "video", "audio"):
-        return KINDS[general.capitalize()]
-    for kind in types_of(document):
+def _kind(document: JsonObject, media_type: str | None, url: str) -> MediaType:
+    """Return the kind of a file: by its media type, by the type of its object, or by the end of its address.
+
+    If these don't tell, it is known when the file is fetched.
+    """
+    general = (media_type or "").partition("/")[0].capitalize()
+    for kind in (general, *types_of(document), kind_by_ending(url)):
         if kind in KINDS:
             return KINDS[kind]
     return "unknown"
@@ -377,42 +373,35 @@ def blurhash_of(value: object) -> str | None:
 
 
 def _focus(value: object) -> tuple[float, float] | None:
-    point = list_of(value)
+    point = value if is_list(value) else ()
     if len(point) != 2 or not all(isinstance(one, int | float) and isfinite(one) for one in point):
         return None
     x, y = (max(-1.0, min(1.0, float(one))) for one in point)
     return x, y
 
 
-def _size(document: JsonObject) -> tuple[int, int] | None:
-    width, height = document.get("width"), document.get("height")
-    sides = [side for side in (width, height) if isinstance(side, int) and 0 < side <= LARGEST_SIDE]
-    return (sides[0], sides[1]) if len(sides) == 2 else None
-
-
-def _poll(document: JsonObject) -> ReceivedPoll | None:
+def _poll(document: JsonObject, now: datetime) -> ReceivedPoll | None:
     multiple = bool(document.get("anyOf"))
-    choices = objects_of(document.get("anyOf") or document.get("oneOf"))[:MOST_OPTIONS]
-    titles = [trimmed(text_of(choice.get("name"), LONGEST_OPTION) or "") for choice in choices]
-    if not choices or not all(titles):
+    choices = objects_of(document["anyOf"] if multiple else document.get("oneOf"))[:MOST_OPTIONS]
+    # With the spaces around them: a vote must have the same text.
+    titles = [text_of(choice.get("name"), LONGEST_OPTION) or "" for choice in choices]
+    if not choices or not all(map(str.strip, titles)):
         return None
     votes = tuple(_total(choice.get("replies")) for choice in choices)
     voters = document.get("votersCount")
-    ends = time_of(document.get("endTime"))
-    closed = document.get("closed")
+    ends, closed = time_of(document.get("endTime")), time_of(document.get("closed"))
     return ReceivedPoll(
         options=tuple(titles),
         votes=votes,
         multiple=multiple,
-        expires_at=ends or time_of(closed),
-        closed=closed is True or time_of(closed) is not None,
+        expires_at=ends or closed,
+        closed=document.get("closed") is True or (closed is not None and closed <= now),
         voters_count=_count(voters) if isinstance(voters, int) else (0 if multiple else sum(votes)),
     )
 
 
 def _total(collection: object) -> int:
-    total = object_of(collection)
-    return 0 if total is None else _count(total.get("totalItems"))
+    return _count(collection.get("totalItems") if is_object(collection) else collection)
 
 
 def _count(value: object) -> int:
@@ -422,7 +411,7 @@ def _count(value: object) -> int:
 def _policy(document: JsonObject, kind: str, followers: str | None) -> QuotePolicy:
     """Return who may quote a post in one of the two ways (FEP-044f)."""
     policy = object_of((object_of(document.get("interactionPolicy")) or {}).get("canQuote")) or {}
-    allowed = uris_of(policy.get(kind))
+    allowed = policy.get(kind, ())
     if PUBLIC in allowed:
         return "public"
     return "followers" if followers is not None and followers in allowed else "nobody"
@@ -432,7 +421,16 @@ def _quote(document: JsonObject) -> ReceivedQuote | None:
     quoted = document.get("quote")
     if uri := uri_of(quoted):
         return ReceivedQuote(uri, uri_of(document.get("quoteAuthorization")))
-    for name in ("quoteUrl", "quoteUri", "_misskey_quote"):
-        if (uri := uri_of(document.get(name))) and host_of(uri) is not None:
-            return ReceivedQuote(uri, legacy=True)
-    return None
+    named = (uri_of(document.get(name)) for name in ("quoteUrl", "quoteUri", "quoteURL", "_misskey_quote"))
+    uri = next((uri for uri in (*named, *_quote_links(document)) if uri is not None and host_of(uri) is not None), None)
+    return None if uri is None else ReceivedQuote(uri, legacy=True)
+
+
+def _quote_links(document: JsonObject) -> Iterator[str | None]:
+    """Yield the posts that a post links to as objects (FEP-e232), which is how some servers quote."""
+    for tag in tags_of(document):
+        if "Link" not in types_of(tag):
+            continue
+        kind, rel = text_of(tag.get("mediaType"), LONGEST_LINK_TYPE) or "", tag.get("rel", [])
+        if QUOTE in rel or (not rel and kind.partition(";")[0].strip().lower() in OBJECT_TYPES):
+            yield uri_of(tag.get("href"))

@@ -1,7 +1,7 @@
-"""Documents of other servers: ActivityStreams 2.0, read as plain JSON.
+"""Documents of other servers: ActivityStreams 2.0, read as plain JSON in the one form of `door.py`.
 
-JSON-LD is never expanded: properties are matched by their names, after their shapes are made equal. What could give a
-document another meaning for a reader that expands it (`@graph`, `@included`, `@reverse`) is refused.
+JSON-LD is never expanded. What could give a document another meaning for a reader that expands it (`@graph`,
+`@included`, `@reverse`) is refused.
 """
 
 from __future__ import annotations
@@ -15,12 +15,11 @@ from ...storage.engine.json_values import JsonObject
 
 CONTENT_TYPE = "application/activity+json"
 PUBLIC = "https://www.w3.org/ns/activitystreams#Public"
-PUBLIC_SPELLINGS = frozenset({PUBLIC, "as:Public", "Public"})
 LARGEST_DOCUMENT = 1024 * 1024  # bytes
 MOST_VALUES = 100_000  # of a document, as far as its punctuation tells: looking through them takes time
 MOST_CONTAINERS = 25_000  # objects and lists among them, which take longer than other values
-# Of a list in a document, as many are looked at: objects such as tags, and URIs such as addressees. No server writes
-# more, and a document could have tens of thousands, which are looked through for each kind of object.
+# Of a list in a document, as many are kept: objects such as tags, and URIs such as addressees. No server writes more,
+# and a document could have tens of thousands, which are looked through for each kind of object.
 MOST_ELEMENTS = 2_000
 DEEPEST = 32
 LONGEST_URI = 2048
@@ -32,8 +31,12 @@ class MalformedDocument(Exception):
     """Raised for a document that can't be read, or lacks what it must have."""
 
 
-def read_document(body: bytes) -> JsonObject:
-    """Return the JSON object of a body. Raise MalformedDocument if it is none, or if it reshapes JSON-LD."""
+class UnreadableJson(MalformedDocument):
+    """Raised for a body that the JSON parser refuses."""
+
+
+def json_object(body: bytes) -> JsonObject:
+    """Return the JSON object of a body. Raise MalformedDocument if it is none, or too large."""
     if len(body) > LARGEST_DOCUMENT:
         raise MalformedDocument("the document is too large")
     containers = body.count(b"[") + body.count(b"{")
@@ -42,10 +45,9 @@ def read_document(body: bytes) -> JsonObject:
     try:
         document: object = orjson.loads(body)
     except orjson.JSONDecodeError:
-        raise MalformedDocument("the document is not JSON") from None
+        raise UnreadableJson("the document is not JSON") from None
     if not is_object(document):
         raise MalformedDocument("the document is not an object")
-    _check(document)
     return document
 
 
@@ -61,21 +63,14 @@ def is_list(value: object) -> TypeGuard[list[Any]]:  # its elements are as JSON 
 
 # `Any`: elements are as JSON has them.
 def list_of(value: object) -> list[Any]:
-    """Return a value as a list: other servers write a list of one element as that element, and an empty one as null.
-
-    A longer list than any server writes is cut, because each element costs work.
-    """
+    """Return the values of a property that has one or more of them, or none."""
     if value is None:
         return []
-    if not is_list(value):
-        return [value]
-    return value if len(value) <= MOST_ELEMENTS else value[:MOST_ELEMENTS]
+    return value if is_list(value) else [value]
 
 
 def uri_of(value: object) -> str | None:
-    """Return the URI of a thing that a string names, or that is embedded as an object with an `id`, or in a list."""
-    if is_list(value):
-        return uri_of(value[0]) if len(value) == 1 else None
+    """Return the URI of a thing that a string names, or that is embedded as an object with an `id`."""
     if is_object(value):
         value = value.get("id")
     return value if is_uri(value) else None
@@ -87,26 +82,23 @@ def is_uri(value: object) -> TypeGuard[str]:
 
 
 def uris_of(value: object) -> list[str]:
-    """Return the first URIs in a value of any shape, each once. Spellings of the public audience become one."""
-    found = (uri_of(one) for one in list_of(value))
-    return list(dict.fromkeys(PUBLIC if uri in PUBLIC_SPELLINGS else uri for uri in found if uri is not None))
+    """Return the URIs of one or more things, each once."""
+    return list(dict.fromkeys(uri for one in list_of(value) if (uri := uri_of(one)) is not None))
 
 
 def object_of(value: object) -> JsonObject | None:
-    """Return an embedded object, also from a list of one; None for a string and other values."""
-    if is_list(value):
-        value = value[0] if len(value) == 1 else None
+    """Return an embedded object; None for a string and other values."""
     return value if is_object(value) else None
 
 
 def objects_of(value: object) -> list[JsonObject]:
-    """Return the embedded objects among the first elements of a value of any shape."""
+    """Return the embedded objects among one or more values."""
     return [one for one in list_of(value) if is_object(one)]
 
 
 def types_of(document: JsonObject) -> list[str]:
     """Return the types of a document. Most have one."""
-    return [one for one in list_of(document.get("type")) if isinstance(one, str)]
+    return document.get("type", [])
 
 
 def text_of(value: object, most: int) -> str | None:
@@ -140,18 +132,24 @@ def same_host(one: str, other: str) -> bool:
     return host is not None and host == host_of(other)
 
 
-def _check(document: JsonObject) -> None:
-    """Look through all objects and lists, one depth after the other, without recursion."""
-    outer: list[Any] = [document]  # objects and lists with any values in them
+def refuse_reshaping(thing: JsonObject) -> None:
+    """Raise MalformedDocument for an object that has another meaning for a reader that expands JSON-LD."""
+    if not RESHAPING.isdisjoint(thing):
+        raise MalformedDocument("the document reshapes JSON-LD")
+
+
+def check_shape(value: object) -> None:
+    """Raise MalformedDocument for a value that reshapes JSON-LD or is nested too deeply. Without recursion."""
+    outer: list[Any] = [value]  # objects and lists with any values in them
     for _ in range(DEEPEST):
         inner: list[Any] = []  # as above
         for one in outer:
-            if is_object(one) and not RESHAPING.isdisjoint(one):
-                raise MalformedDocument("the document reshapes JSON-LD")
-            # The types of JSON have no subclasses: a call of `isinstance` for each value would take twice the time.
-            inner += [value for value in (one.values() if is_object(one) else one) if type(value) in CONTAINERS]
+            if is_object(one):
+                refuse_reshaping(one)
+                inner += [value for value in one.values() if type(value) in CONTAINERS]
+            elif is_list(one):
+                inner += [value for value in one if type(value) in CONTAINERS]
         if not inner:
             return
         outer = inner
-    if any(outer):  # they may be there, but not hold anything
-        raise MalformedDocument("the document is nested too deeply")
+    raise MalformedDocument("the document is nested too deeply")

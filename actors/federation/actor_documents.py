@@ -6,15 +6,15 @@ send to, a third one. Too long texts and lists are cut; names and addresses that
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import datetime
 
 from ...storage.actor_keys import ActorKey
 from ...storage.engine.json_values import JsonObject
 from ...storage.remote_accounts import RemoteProfile
 from ..activitypub.key_documents import keys_of_actor
-from ..activitypub.notes import read_emojis
+from ..activitypub.links import page_of, picture_of
+from ..activitypub.notes import EARLIEST, read_emojis, time_of
 from ..activitypub.vocabulary import (
-    LONGEST_URI,
     host_of,
     is_object,
     list_of,
@@ -42,7 +42,6 @@ MOST_PICTURES = 100  # of a list from which one is chosen
 FIELD_CHARACTERS = 2_047
 ALIASES = 256
 DESCRIPTION_CHARACTERS = 1_500
-EARLIEST = datetime(2000, 1, 1, tzinfo=UTC)  # times before are errors
 
 
 def is_actor(document: JsonObject) -> bool:
@@ -81,7 +80,7 @@ def profile_of(document: JsonObject, handle: Handle, now: datetime) -> RemotePro
         username=handle.username,
         domain=handle.domain,
         uri=own.uri,
-        url=own.address(_page(document.get("url"))),
+        url=own.address(page_of(document.get("url"))),
         inbox_url=inbox,
         shared_inbox_url=own.address(endpoints.get("sharedInbox")),
         outbox_url=own.address(document.get("outbox")),
@@ -96,7 +95,6 @@ def profile_of(document: JsonObject, handle: Handle, now: datetime) -> RemotePro
         avatar_description=avatar[1],
         header_remote_url=header[0],
         header_description=header[1],
-        # `is True`, here and below: the value may be anything, such as the text "false".
         locked=document.get("manuallyApprovesFollowers") is True,
         bot=not BOTS.isdisjoint(types),
         is_group="Group" in types,
@@ -105,7 +103,7 @@ def profile_of(document: JsonObject, handle: Handle, now: datetime) -> RemotePro
         memorial=document.get("memorial") is True,
         suspended=document.get("suspended") is True,
         also_known_as=[uri for uri in uris_of(document.get("alsoKnownAs")) if host_of(uri) is not None][:ALIASES],
-        published_at=_moment(document.get("published"), now),
+        published_at=_moment(time_of(document.get("published")), now),
         emojis=tuple((emoji.shortcode, emoji.url) for emoji in read_emojis(document)),
     )
 
@@ -142,25 +140,14 @@ class _OwnAddresses:
         return uri if same_host(uri, self.uri) or is_within(host, self._domain) else None
 
 
-def _page(value: object) -> object:
-    """Return the first address of a `url`: a text, a link with `href`, or a list of these."""
-    for one in list_of(value):
-        if isinstance(one, str):
-            return one
-        if is_object(one) and one.get("mediaType", "text/html") == "text/html":
-            return one.get("href")
-    return None
-
-
 def _picture(value: object) -> tuple[str | None, str]:
-    """Return the address and the description of a picture: an object, a text, or a list of these."""
+    """Return the address and the description of a picture: an object, a text, or the first of a list of these."""
     for one in list_of(value)[:MOST_PICTURES]:
-        picture = one if is_object(one) else {"url": one}
-        for link in list_of(picture.get("url"))[:MOST_PICTURES]:
-            url = link.get("href") if is_object(link) else link
-            if isinstance(url, str) and len(url) <= LONGEST_URI and host_of(url) is not None and url.isprintable():
-                texts = (text_of(picture.get(name), DESCRIPTION_CHARACTERS) for name in ("summary", "name"))
-                return url, tidy(next((text for text in texts if text), ""))
+        url = picture_of(one)
+        if url is not None:
+            thing: JsonObject = one if is_object(one) else {}
+            texts = (text_of(thing.get(name), DESCRIPTION_CHARACTERS) for name in ("summary", "name"))
+            return url, tidy(next((text for text in texts if text), ""))
     return None, ""
 
 
@@ -178,13 +165,6 @@ def _fields(document: JsonObject) -> list[JsonObject]:
     return found
 
 
-def _moment(value: object, now: datetime) -> datetime | None:
+def _moment(told: datetime | None, now: datetime) -> datetime | None:
     """Return a time of the past. None for one that can't be meant."""
-    try:
-        moment = datetime.fromisoformat(value) if isinstance(value, str) else None
-    except ValueError:
-        return None
-    if moment is None:
-        return None
-    moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
-    return min(moment, now) if moment >= EARLIEST else None
+    return None if told is None or told < EARLIEST else min(told, now)

@@ -17,12 +17,12 @@ from ...storage import hosts
 from ...storage.engine.database import Database
 from ...storage.engine.json_values import JsonObject
 from ...storage.hosts import SignatureScheme
+from ..activitypub.door import read_document
 from ..activitypub.names import LocalNames
 from ..activitypub.vocabulary import (
     CONTENT_TYPE,
     LARGEST_DOCUMENT,
     MalformedDocument,
-    read_document,
     same_host,
     uri_of,
 )

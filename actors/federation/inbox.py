@@ -14,9 +14,10 @@ from ...storage import outbox, received_activities, statuses
 from ...storage.engine.database import Connection, Doubtful, Unavailable
 from ...storage.engine.json_values import JsonObject
 from ...storage.remote_statuses import KnownStatus
+from ..activitypub.door import read_document
 from ..activitypub.follower_lists import HEADER, read_header
 from ..activitypub.requests import SignatureRefused
-from ..activitypub.vocabulary import MalformedDocument, host_of, object_of, read_document, same_host, types_of, uri_of
+from ..activitypub.vocabulary import MalformedDocument, host_of, object_of, same_host, types_of, uri_of
 from ..effects.received_activities import ReceivedActivity, UnverifiedActivity, aside, put_aside
 from ..effects.registry import Attempt, Finish, GivenUp
 from ..kernel import NotAnswered, Origin

@@ -15,10 +15,11 @@ import trio
 from ...storage import outbox, received_activities, remote_statuses
 from ...storage.engine.database import Connection
 from ...storage.engine.json_values import JsonObject
+from ..activitypub.door import read_document
 from ..activitypub.follower_lists import HEADER, read_header
 from ..activitypub.requests import ReceivedRequest, SignatureRefused
 from ..activitypub.signatures import claim_of
-from ..activitypub.vocabulary import MalformedDocument, host_of, read_document, types_of, uri_of
+from ..activitypub.vocabulary import MalformedDocument, host_of, types_of, uri_of
 from ..context import ActorContext
 from ..effects.received_activities import (
     INBOX,

@@ -17,8 +17,8 @@ from ..activitypub.vocabulary import (
     LONGEST_URI,
     MalformedDocument,
     host_of,
+    json_object,
     objects_of,
-    read_document,
     text_of,
 )
 from ..rules.identity import domain_of
@@ -112,7 +112,7 @@ def origin_of(domain: str) -> str:
 def jrd_of(body: bytes) -> JsonObject:
     """Return the object of an answer, read within the bounds of a document. Raise UntrustedDocument for another one."""
     try:
-        return read_document(body)
+        return json_object(body)
     except MalformedDocument as error:
         raise UntrustedDocument(str(error)) from None
 

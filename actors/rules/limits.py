@@ -8,6 +8,7 @@ and mobile clients have them built in, so with other figures users would learn o
 STATUS_CHARACTERS = 500
 URL_WEIGHT = 23
 STATUS_MEDIA = 4
+STATUS_MEDIA_ELSEWHERE = 16  # of a post of another server, whose own limit is not known
 # A visible character can have any number of combining marks. Storage takes this many code points, well under its
 # checks.
 TEXT_CODE_POINTS = 100_000

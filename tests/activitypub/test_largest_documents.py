@@ -10,6 +10,7 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicNumbers
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from troupe.actors.activitypub import notes, vocabulary
+from troupe.actors.activitypub.door import opened, read_document
 from troupe.actors.activitypub.follower_lists import LONGEST_HEADER, PARAMETER
 from troupe.actors.activitypub.notes import read_note
 from troupe.actors.activitypub.public_keys import LARGEST_EXPONENT, public_key
@@ -20,9 +21,6 @@ from troupe.actors.activitypub.vocabulary import (
     MOST_ELEMENTS,
     PUBLIC,
     MalformedDocument,
-    objects_of,
-    read_document,
-    uris_of,
 )
 from troupe.actors.federation import actor_documents
 from troupe.actors.federation.actor_documents import FIELD_CHARACTERS, FIELDS, NOTE_CHARACTERS, profile_of
@@ -72,18 +70,18 @@ def test_no_more_of_a_list_is_looked_at_than_servers_write(monkeypatch: pytest.M
             return found
 
     many = Counted(["Person", *({"type": "Nothing", "href": 1} for _ in range(50_000))])
-    read_note({**NOTE, "type": ["Note", "Question"], member: many}, None, NOW)
-    profile_of({**ACTOR, member: many}, HANDLE, NOW)
+    read_note(opened({**NOTE, "type": ["Note", "Question"], member: many}), None, NOW)
+    profile_of(opened({**ACTOR, member: many}), HANDLE, NOW)
     assert 0 < looked_at <= 12 * MOST_ELEMENTS
 
 
 def test_what_servers_write_is_read_whole() -> None:
     addressed = [f"https://far.test/users/{number}" for number in range(MOST_ELEMENTS)]
-    assert uris_of(addressed) == addressed
+    assert opened({"to": addressed})["to"] == addressed
     empty = [dict[str, object]() for _ in range(2 * MOST_ELEMENTS)]
-    assert len(objects_of(empty)) == MOST_ELEMENTS
+    assert len(opened({"tag": empty})["tag"]) == MOST_ELEMENTS
     tags = [{"type": "Hashtag", "name": f"#tag{number}"} for number in range(8_000)]
-    note = read_note({**NOTE, "tag": tags}, None, NOW)
+    note = read_note(opened({**NOTE, "tag": tags}), None, NOW)
     assert note is not None
     assert len(note.hashtags) == notes.MOST_HASHTAGS
 
@@ -97,17 +95,17 @@ def test_fields_after_those_that_are_shown_are_not_sanitised(monkeypatch: pytest
 
     monkeypatch.setattr(actor_documents, "sanitise", count)
     field = {"type": "PropertyValue", "name": "site", "value": "<p>home</p>"}
-    assert len(profile_of({**ACTOR, "attachment": [field] * 5_000}, HANDLE, NOW).fields) == FIELDS
+    assert len(profile_of(opened({**ACTOR, "attachment": [field] * 5_000}), HANDLE, NOW).fields) == FIELDS
     assert len(seen) == FIELDS + 1  # and the description
     seen.clear()
     long = {**field, "value": "<b>" * 600}
-    profile_of({**ACTOR, "attachment": [long] * 5_000}, HANDLE, NOW)
+    profile_of(opened({**ACTOR, "attachment": [long] * 5_000}), HANDLE, NOW)
     assert len(seen) == FIELDS + 1, "and the description"
 
 
 def test_what_a_profile_stores_is_bounded_after_it_has_grown() -> None:
     field = {"type": "PropertyValue", "name": "site", "value": "&" * 2_047}
-    profile = profile_of({**ACTOR, "attachment": [field] * FIELDS, "summary": "&" * 100_000}, HANDLE, NOW)
+    profile = profile_of(opened({**ACTOR, "attachment": [field] * FIELDS, "summary": "&" * 100_000}), HANDLE, NOW)
     assert len(profile.note) <= 2 * NOTE_CHARACTERS
     assert sum(len(one["value"]) for one in profile.fields) <= FIELDS * 2 * FIELD_CHARACTERS
 

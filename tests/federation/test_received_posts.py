@@ -78,7 +78,7 @@ async def test_what_is_too_much_is_cut(stage: Stage, ada: Person, peer: ForeignS
     )  # fmt: skip
     assert len(shown["content"]) < 200_000
     assert len(shown["spoiler_text"]) == 16_384
-    assert (len(shown["media_attachments"]), len(shown["tags"]), shown["url"]) == (4, 50, None)
+    assert (len(shown["media_attachments"]), len(shown["tags"]), shown["url"]) == (9, 50, shown["uri"])
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from troupe.actors.activitypub.door import opened
 from troupe.actors.federation.subjects import subject_of
 
 EVE, ADA, POST = "https://peer.test/eve", "https://home.test/users/ada", "https://home.test/users/ada/statuses/1"
@@ -39,4 +40,5 @@ LIKE = {"id": f"{EVE}#likes/1", "type": "Like", "actor": EVE, "object": POST}
     ],
 )
 def test_the_subject_of_an_activity(type: Any, named: Any, subject: str | None) -> None:
-    assert subject_of({"id": f"{EVE}#1", "type": type, "actor": EVE, "object": named}) == subject
+    activity = opened({"id": f"{EVE}#1", "type": type, "actor": EVE, "object": named})
+    assert subject_of(activity) == subject

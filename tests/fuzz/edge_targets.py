@@ -8,9 +8,10 @@ from types import SimpleNamespace
 from typing import Any
 
 from troupe.actors.activitypub import cavage, rfc9421
+from troupe.actors.activitypub.door import read_document
 from troupe.actors.activitypub.follower_lists import LONGEST_HEADER, read_header
 from troupe.actors.activitypub.requests import ReceivedRequest, SignatureRefused
-from troupe.actors.activitypub.vocabulary import LARGEST_DOCUMENT, MalformedDocument, read_document
+from troupe.actors.activitypub.vocabulary import LARGEST_DOCUMENT, MalformedDocument
 from troupe.actors.federation.fetching import HEAD_BYTES, alternate_of, is_document
 from troupe.http.addresses import client_address
 from troupe.http.answers.errors import HttpError

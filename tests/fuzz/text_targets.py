@@ -6,6 +6,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, cast
 
+from troupe.actors.activitypub.door import opened
 from troupe.actors.activitypub.notes import read_note
 from troupe.actors.activitypub.vocabulary import PUBLIC
 from troupe.actors.federation.actor_documents import own_handle_of, profile_of
@@ -82,11 +83,12 @@ def profile_rows(text: str) -> dict[str, Any]:
 
 
 def read(document: dict[str, Any]) -> object:
-    return read_note(document, None, NOW)
+    return read_note(opened(document), None, NOW)
 
 
 def profile(document: dict[str, Any]) -> object:
-    return profile_of(document, own_handle_of(document), NOW)
+    actor = opened(document)
+    return profile_of(actor, own_handle_of(actor), NOW)
 
 
 TEXTS = (

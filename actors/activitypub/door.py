@@ -1,0 +1,385 @@
+"""The door for documents of other servers: brings each into one form, so that the code behind it reads one form only.
+
+Servers write the same things in many ways: names with prefixes, one value or a list of one, an object or its id alone,
+texts by language, numbers as texts. What is odd is read. What is forged is not decided here: the readers check who
+says what about whom.
+
+In a document that came through the door
+
+- names of properties and types are plain, without prefixes; `type` is a list;
+- null stands nowhere but in lists of unknown properties;
+- the properties of `LISTS` are lists, without lists in them, and those of `ADDRESSES` hold URIs, each once;
+- other known properties have one value, except for `object`, `url`, `href`, `icon` and `image`, which may be lists of
+  at least two;
+- an object that has nothing but an `id` is that URI;
+- texts, numbers and booleans are such, and a text that came by languages alone stands where the plain one would;
+- a post in a Create or an Update has an author, an audience and a time, if the activity has them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+from ...storage.engine.json_values import JsonObject
+from .notes import is_post
+from .terms import PROPERTIES, TYPES, Terms
+from .vocabulary import (
+    CONTAINERS,
+    DEEPEST,
+    MOST_ELEMENTS,
+    PUBLIC,
+    MalformedDocument,
+    UnreadableJson,
+    check_shape,
+    is_list,
+    is_object,
+    is_uri,
+    json_object,
+    objects_of,
+    refuse_reshaping,
+    types_of,
+    uri_of,
+)
+
+PUBLIC_SPELLINGS = frozenset({PUBLIC, "as:Public", "Public", "http://www.w3.org/ns/activitystreams#Public"})
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+MAPS = {"contentMap": "content", "nameMap": "name", "summaryMap": "summary"}
+NO_LANGUAGE = "und"
+MOST_LANGUAGES = 100  # of one text
+ACTIVITIES_OF_POSTS = frozenset({"Create", "Update"})
+AUDIENCE = ("to", "cc", "bto", "bcc", "audience")
+ADDRESSES = frozenset({*AUDIENCE, "automaticApproval", "manualApproval"})
+LISTS = frozenset(
+    {
+        "tag", "attachment", "oneOf", "anyOf", "alsoKnownAs", "items", "orderedItems", "publicKey", "assertionMethod",
+        "focalPoint", "rel",
+    }
+)  # fmt: skip
+TEXTS = frozenset({"content", "name", "summary", "value"})
+STRINGS = frozenset({"mediaType", "preferredUsername", "publicKeyPem", "publicKeyMultibase", "blurhash"})
+TIMES = frozenset({"published", "updated", "startTime", "endTime"})
+NUMBERS = frozenset({"totalItems", "votersCount", "width", "height", "size"})
+BOOLEANS = frozenset({"sensitive", "manuallyApprovesFollowers", "discoverable", "indexable", "memorial", "suspended"})
+AUTHORS = frozenset({"actor", "attributedTo"})
+REFERENCES = frozenset(
+    {
+        "id", "inReplyTo", "target", "instrument", "result", "origin", "replies", "likes", "shares", "first", "last",
+        "next", "prev", "partOf", "quote", "quoteUrl", "quoteUri", "quoteURL", "_misskey_quote", "quoteAuthorization",
+        "interactionPolicy", "canQuote", "interactingObject", "interactionTarget", "inbox", "outbox", "followers",
+        "following", "featured", "featuredTags", "endpoints", "sharedInbox", "owner", "controller", "movedTo",
+    }
+)  # fmt: skip
+ONE_OR_MORE = frozenset({"object", "url", "href", "icon", "image"})
+LATEST = 10**10  # seconds since 1970, in the year 2286; a larger number is of milliseconds
+STUB = frozenset({"id", "type"})
+LARGEST_NUMBER = 2**53
+BOOLEAN_TEXTS = {"true": True, "false": False, "1": True, "0": False}
+
+
+def read_document(body: bytes) -> JsonObject:
+    """Return the document of a body in one form. Raise MalformedDocument if it can't be read."""
+    try:
+        document = json_object(body)
+    except UnreadableJson:
+        document = json_object(_mended(body))
+    return opened(document)
+
+
+def opened(document: JsonObject) -> JsonObject:
+    """Bring a JSON object into one form, and return it. Raise MalformedDocument if it reshapes JSON-LD."""
+    terms = Terms()
+    for thing in reversed(_objects(document, terms)):  # the inner ones first
+        _shape(thing, terms)
+    _complete(document)
+    return document
+
+
+# Reading JSON ---------------------------------------------------------------------------------------------------------
+
+
+def _mended(body: bytes) -> bytes:
+    """Return a body that can't be read without a byte order mark, and without halves of emoji.
+
+    Half an emoji is half a surrogate pair, which is left over if a text is cut in the middle of one. Python's own
+    parser takes it. Raise MalformedDocument for a body that has neither.
+    """
+    rest = body.removeprefix(BYTE_ORDER_MARK)
+    if b"\\ud" not in rest and b"\\uD" not in rest:
+        if rest is body:
+            raise MalformedDocument("the document is not JSON")
+        return rest
+    try:
+        text = json.dumps(json.loads(rest), ensure_ascii=False, allow_nan=False)
+    except (ValueError, RecursionError):
+        raise MalformedDocument("the document is not JSON") from None
+    return text.encode("utf-8", "ignore")
+
+
+# Names ----------------------------------------------------------------------------------------------------------------
+
+
+def _objects(document: JsonObject, terms: Terms) -> list[JsonObject]:
+    """Return all objects of a document with plain names, each before those in it. Without recursion."""
+    found: list[JsonObject] = []
+    outer: list[Any] = [document]  # objects and lists with any values in them
+    for _ in range(DEEPEST):
+        inner: list[Any] = []  # as above
+        for one in outer:
+            # The types of JSON have no subclasses: a call of `isinstance` for each value would take twice the time.
+            if is_list(one):
+                del one[MOST_ELEMENTS:]
+                inner += [value for value in one if type(value) in CONTAINERS]
+                continue
+            found.append(one)
+            if "@context" in one:
+                _take_context(one.pop("@context"), terms)
+            if not PROPERTIES.issuperset(one):
+                _rename(one, terms)
+            if MAPS.keys().isdisjoint(one):
+                inner += [value for value in one.values() if type(value) in CONTAINERS]
+            else:  # the keys of a map are no names
+                inner += [value for key, value in one.items() if type(value) in CONTAINERS and key not in MAPS]
+        if not inner:
+            return found
+        outer = inner
+    if any(outer):  # they may be there, but not hold anything
+        raise MalformedDocument("the document is nested too deeply")
+    return found
+
+
+def _rename(thing: JsonObject, terms: Terms) -> None:
+    """Give the properties of an object their plain names. One that has two of a name keeps the plain one."""
+    refuse_reshaping(thing)
+    for name in thing.keys() - PROPERTIES:
+        plain = terms.known(name)
+        if plain != name:
+            thing.setdefault(plain, thing.pop(name))
+
+
+def _take_context(context: object, terms: Terms) -> None:
+    if not isinstance(context, str):
+        check_shape(context)
+        terms.declare(context)
+
+
+# Values ---------------------------------------------------------------------------------------------------------------
+
+
+def _shape(thing: JsonObject, terms: Terms) -> None:
+    """Give the known properties of an object their form. The objects in it have theirs."""
+    for name in tuple(thing):
+        form = FORMS.get(name)
+        if form is None:
+            continue
+        plain, read = form
+        value = thing[name]
+        if type(value) is plain:
+            continue
+        value = read(thing, name, value, terms)
+        if value is None:
+            del thing[name]
+        else:
+            thing[name] = value
+
+
+def _single(value: object) -> object:
+    """Return the value of a list of one, of a typed value and of a set, and the URI of an object with an `id` alone."""
+    for _ in range(DEEPEST):
+        if is_list(value):
+            if len(value) != 1:
+                return value
+            value = value[0]
+        elif not is_object(value):
+            return value
+        elif (inner := _inner(value)) is not value:
+            value = inner
+        else:
+            return value
+    return None
+
+
+def _inner(thing: JsonObject) -> object:
+    for name in ("@value", "@list", "@set"):
+        if name in thing:
+            return thing[name]
+    return thing["id"] if len(thing) == 1 and "id" in thing else thing
+
+
+def _elements(value: object) -> list[Any]:
+    """Return the values of a list, also of one in a list or of a single value."""
+    value = _single(value)
+    if not is_list(value):
+        return [] if value is None else [value]
+    found: list[Any] = []
+    for one in value[:MOST_ELEMENTS]:
+        one = _single(one) if type(one) in CONTAINERS else one
+        if is_list(one):
+            found += [inner for inner in one[: MOST_ELEMENTS - len(found)] if inner is not None]
+        elif one is not None:
+            found.append(one)
+    return found
+
+
+def _list(thing: JsonObject, name: str, value: object, terms: Terms) -> object:
+    return _elements(value)
+
+
+def _one_or_more(thing: JsonObject, name: str, value: object, terms: Terms) -> object:
+    found = _elements(value)
+    if name == "object":
+        found = [one["id"] if is_object(one) and STUB.issuperset(one) and "id" in one else one for one in found]
+    return found if len(found) > 1 else next(iter(found), None)
+
+
+def _reference(thing: JsonObject, name: str, value: object, terms: Terms) -> object:
+    """Return a URI or an object: the first one of a list, except for the name of a thing itself."""
+    value = _single(value)
+    if is_list(value):
+        value = None if name == "id" else next(filter(_is_reference, _elements(value)), None)
+    return value if _is_reference(value) else None
+
+
+def _is_reference(value: object) -> bool:
+    return isinstance(value, str) or is_object(value)
+
+
+def _author(thing: JsonObject, name: str, value: object, terms: Terms) -> object:
+    """Return the URI of the author, the first one of several. Some servers name the group of a post beside the author.
+
+    An activity has one actor: of two, none is believed.
+    """
+    named = _elements(value)
+    people = [one for one in named if not is_object(one) or "Group" not in types_of(one)] or named
+    return None if len(people) > 1 and name == "actor" else uri_of(next(iter(people), None))
+
+
+def _addresses(thing: JsonObject, name: str, value: object, terms: Terms) -> object:
+    uris = (one if isinstance(one, str) else uri_of(one) for one in _elements(value))
+    return list(dict.fromkeys(PUBLIC if uri in PUBLIC_SPELLINGS else uri for uri in uris if is_uri(uri)))
+
+
+def _types(thing: JsonObject, name: str, value: object, terms: Terms) -> object:
+    named = [value] if isinstance(value, str) else [one for one in _elements(value) if isinstance(one, str)]
+    return named if TYPES.issuperset(named) else [one if one in TYPES else terms.known(one) for one in named]
+
+
+def _text(thing: JsonObject, name: str, value: object, terms: Terms) -> object:
+    """Return the first text. What has a language is also put into the texts by language."""
+    texts = dict(_languages(value))
+    if not texts:
+        return _written(_single(value))
+    if texts.keys() != {NO_LANGUAGE} and f"{name}Map" in MAPS:
+        thing[f"{name}Map"] = texts | (thing.get(f"{name}Map") or {})
+    return next(iter(texts.values()))
+
+
+def _written(value: object) -> str | None:
+    """Return a text, also of a number."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return str(value)
+    return value if isinstance(value, str) else None
+
+
+def _languages(value: object) -> Iterator[tuple[str, str]]:
+    """Yield the texts by language in an object of them, or in a list of texts that name their languages."""
+    if is_list(value):
+        for one in value[:MOST_LANGUAGES]:
+            yield from _languages(one) if is_object(one) and "@value" in one else ()
+        return
+    if not is_object(value):
+        return
+    if "@value" in value:
+        language = value.get("@language")
+        pairs = [(language if isinstance(language, str) else NO_LANGUAGE, value["@value"])]
+    else:
+        pairs = list(value.items())[:MOST_LANGUAGES]
+    for language, text in pairs:
+        text = _single(text)
+        if isinstance(text, str):
+            yield NO_LANGUAGE if language == "@none" else language, text
+
+
+def _string(thing: JsonObject, name: str, value: object, terms: Terms) -> object:
+    value = _single(value)
+    return value if isinstance(value, str) else None
+
+
+def _text_map(thing: JsonObject, name: str, value: object, terms: Terms) -> object:
+    texts, plain = dict(_languages(value)), MAPS[name]
+    if texts and not thing.get(plain):
+        thing[plain] = next(iter(texts.values()))
+    return texts or None
+
+
+def _time(thing: JsonObject, name: str, value: object, terms: Terms) -> object:
+    """Return a time as a text, also of seconds or milliseconds since 1970."""
+    value = _single(value)
+    if isinstance(value, int | float) and 0 < value < LATEST * 1_000:
+        return datetime.fromtimestamp(value if value < LATEST else value / 1_000, UTC).isoformat()
+    return value if isinstance(value, str) else None
+
+
+def _closed(thing: JsonObject, name: str, value: object, terms: Terms) -> object:
+    """Return a boolean or a time: some servers say that a poll is closed, some when."""
+    value = _single(value)
+    if isinstance(value, str):
+        return BOOLEAN_TEXTS.get(value.strip().lower(), value)
+    return value if isinstance(value, bool) else _time(thing, name, value, terms)
+
+
+def _number(thing: JsonObject, name: str, value: object, terms: Terms) -> object:
+    value = _single(value)
+    if isinstance(value, str) and len(value) < 20 and value.strip().isdecimal():
+        return int(value)
+    if isinstance(value, float) and abs(value) < LARGEST_NUMBER:
+        return int(value)
+    return value if type(value) is int else None
+
+
+def _boolean(thing: JsonObject, name: str, value: object, terms: Terms) -> object:
+    value = _single(value)
+    if isinstance(value, str | int) and not isinstance(value, bool):
+        return BOOLEAN_TEXTS.get(str(value).strip().lower())
+    return value if isinstance(value, bool) else None
+
+
+Form = Callable[[JsonObject, str, object, Terms], object]
+# By the name of a property: the type of what has its form already, and what brings other values into it.
+FORMS: dict[str, tuple[type | None, Form]] = {
+    "type": (None, _types),
+    "closed": (None, _closed),
+    **dict.fromkeys(LISTS, (None, _list)),
+    **dict.fromkeys(ADDRESSES, (None, _addresses)),
+    **dict.fromkeys(TEXTS, (str, _text)),
+    **dict.fromkeys(STRINGS, (str, _string)),
+    **dict.fromkeys(MAPS, (None, _text_map)),
+    **dict.fromkeys(TIMES, (str, _time)),
+    **dict.fromkeys(NUMBERS, (int, _number)),
+    **dict.fromkeys(BOOLEANS, (bool, _boolean)),
+    **dict.fromkeys(AUTHORS, (str, _author)),
+    **dict.fromkeys(REFERENCES, (str, _reference)),
+    **dict.fromkeys(ONE_OR_MORE, (str, _one_or_more)),
+}
+
+
+# Activities -----------------------------------------------------------------------------------------------------------
+
+
+def _complete(activity: JsonObject) -> None:
+    """Give the posts in an activity what only the activity tells: the author, the audience and the time.
+
+    What a post says itself stays. That its author is the actor is checked where it is read.
+    """
+    if ACTIVITIES_OF_POSTS.isdisjoint(types_of(activity)):
+        return
+    for post in objects_of(activity.get("object")):
+        if not is_post(post):
+            continue
+        if not any(map(post.get, AUDIENCE)):
+            post.update((name, activity[name]) for name in AUDIENCE if name in activity)
+        for name, told in (("attributedTo", "actor"), ("published", "published")):
+            if name not in post and told in activity:
+                post[name] = activity[told]

@@ -1,0 +1,111 @@
+"""Choosing among the addresses of a thing: its page, or its file.
+
+A `url` is an address, a Link with a media type, or a list of these: servers of films name a page first, then a file for
+each resolution, some of them inside of a playlist.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from urllib.parse import urlsplit
+
+from ...storage.engine.json_values import JsonObject
+from ..rules.limits import VIDEO_BYTES
+from .vocabulary import host_of, is_object, is_uri, list_of, objects_of, text_of
+
+MOST_LINKS = 100  # that are looked at
+LONGEST_MEDIA_TYPE = 128
+LARGEST_SIDE = 65_535  # pixels
+PAGES = frozenset({"text/html", "application/xhtml+xml"})
+FILES = frozenset({"image", "video", "audio"})
+# What a file is by the end of its address, where nothing else tells.
+_ENDINGS = {
+    "Image": "jpg jpeg jpe jfif png gif webp avif heic heif",
+    "Video": "mp4 m4v mov webm ogv",
+    "Audio": "mp3 ogg oga opus wav flac aac m4a",
+}
+ENDINGS = {ending: kind for kind, endings in _ENDINGS.items() for ending in endings.split()}
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A web address. The media type is in lower case without parameters, `size` in pixels, `length` in bytes."""
+
+    href: str
+    media_type: str | None = None
+    size: tuple[int, int] | None = None
+    length: int | None = None
+
+    @property
+    def is_page(self) -> bool:
+        return self.media_type in PAGES
+
+    @property
+    def is_file(self) -> bool:
+        return (self.media_type or "").partition("/")[0] in FILES
+
+    @property
+    def may_be_file(self) -> bool:
+        return self.media_type in (None, "application/octet-stream")
+
+
+def page_of(value: object) -> str | None:
+    """Return the address of a page: one of HTML, else the first that has no type. None if all are files."""
+    links = _links_of(value)
+    typed = (link.href for link in links if link.is_page)
+    untyped = (link.href for link in links if link.media_type is None)
+    return next(typed, next(untyped, None))
+
+
+def file_of(value: object) -> Link | None:
+    """Return the address of a file: the first one with its type that is not too large, else one that may be a file."""
+    links = _links_of(value)
+    files = [link for link in links if link.is_file]
+    if files:
+        return next((link for link in files if link.length is None or link.length <= VIDEO_BYTES), files[-1])
+    others = [link for link in links if link.may_be_file]
+    return next((link for link in others if kind_by_ending(link.href)), next(iter(others), None))
+
+
+def picture_of(value: object) -> str | None:
+    """Return the address of a picture, of a value that is one, or has one."""
+    for one in list_of(value)[:MOST_LINKS]:
+        link = file_of(one["url"] if is_object(one) and "url" in one else one)
+        if link is not None:
+            return link.href
+    return None
+
+
+def kind_by_ending(url: str) -> str | None:
+    """Return what kind of file an address is of, by its end: the type of such an object."""
+    return ENDINGS.get(urlsplit(url).path.rpartition(".")[2].lower())
+
+
+def size_of(thing: JsonObject) -> tuple[int, int] | None:
+    """Return the width and the height that a thing tells, in pixels."""
+    sides = [side for side in (thing.get("width"), thing.get("height")) if isinstance(side, int)]
+    return (sides[0], sides[1]) if len(sides) == 2 and all(0 < side <= LARGEST_SIDE for side in sides) else None
+
+
+def _links_of(value: object) -> list[Link]:
+    return list(islice(_read(value), MOST_LINKS))
+
+
+def _read(value: object) -> Iterator[Link]:
+    """Yield the links of a value, each before those inside of it."""
+    for one in list_of(value)[:MOST_LINKS]:
+        thing: JsonObject = one if is_object(one) else {"href": one}
+        href = thing.get("href") or thing.get("url")
+        if is_uri(href) and host_of(href) is not None:
+            named = text_of(thing.get("mediaType"), LONGEST_MEDIA_TYPE) or ""
+            length = thing.get("size")
+            yield Link(
+                href,
+                named.partition(";")[0].strip().lower() or None,
+                size_of(thing),
+                length if isinstance(length, int) else None,
+            )
+        for inner in objects_of(thing.get("tag")):
+            yield from _read([inner] if "tag" not in inner else [])

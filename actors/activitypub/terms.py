@@ -1,0 +1,108 @@
+"""The names of properties and types that readers know, and the spellings of JSON-LD in which they come.
+
+JSON-LD is never expanded, and no context is fetched: a name is known by itself, with a prefix such as `as:`, by its
+full IRI, or by an alias that the document's own context declares. A plain name that is known always means itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from .vocabulary import is_object, objects_of
+
+# The namespaces of names, with the prefixes that servers use for them without declaring them.
+NAMESPACES = {
+    "as": "https://www.w3.org/ns/activitystreams#",
+    "ldp": "http://www.w3.org/ns/ldp#",
+    "sec": "https://w3id.org/security#",
+    "schema": "http://schema.org#",
+    "toot": "http://joinmastodon.org/ns#",
+    "misskey": "https://misskey-hub.net/ns#",
+    "pt": "https://joinpeertube.org/ns#",
+    "lemmy": "https://join-lemmy.org/ns#",
+    "litepub": "http://litepub.social/ns#",
+    "fedibird": "http://fedibird.com/ns#",
+    "ostatus": "http://ostatus.org#",
+    "gts": "https://gotosocial.org/ns#",
+    "mz": "https://joinmobilizon.org/ns#",
+    "wp": "https://developer.wordpress.org/ns#",
+    "pixelfed": "http://pixelfed.org/ns#",
+    "quote": "https://w3id.org/fep/044f#",
+    "webfinger": "https://purl.archive.org/socialweb/webfinger#",
+    "vcard": "http://www.w3.org/2006/vcard/ns#",
+    "sc": "http://schema.org/",  # Schema.org's names are written with both marks
+}
+_WITHOUT_SCHEME = frozenset(iri.partition("://")[2] for iri in NAMESPACES.values())
+KEYWORDS = {"@id": "id", "@type": "type"}
+# The last three lines of properties are read by nothing. They stand here because many documents have them: a name that
+# is known costs less.
+_PROPERTIES = """
+    id type @context @value @language @list @set actor object target instrument result origin to cc bto bcc audience
+    attributedTo inReplyTo content contentMap name nameMap summary summaryMap mediaType url href rel height width size
+    published updated startTime endTime closed tag attachment icon image sensitive blurhash focalPoint oneOf anyOf
+    votersCount replies totalItems first next items orderedItems quote quoteUrl quoteUri quoteURL _misskey_quote
+    quoteAuthorization interactionPolicy canQuote automaticApproval manualApproval interactingObject interactionTarget
+    preferredUsername inbox outbox followers following featured endpoints sharedInbox publicKey owner publicKeyPem
+    assertionMethod controller publicKeyMultibase manuallyApprovesFollowers discoverable indexable memorial suspended
+    movedTo alsoKnownAs value
+    source hreflang duration preview context conversation likes shares last prev partOf featuredTags attributionDomains
+    webfinger atomUri inReplyToAtomUri directMessage canLike canReply canAnnounce always approvalRequired
+    _misskey_content _misskey_summary commentsEnabled language identifier
+"""
+_TYPES = """
+    Accept Add Announce Block Create Delete Flag Follow Like Move QuoteRequest Reject Remove Undo Update
+    Note Question Article Page Image Audio Video Event Document Link Mention Hashtag Emoji PropertyValue Tombstone
+    Collection OrderedCollection CollectionPage OrderedCollectionPage
+    Person Service Group Organization Application Key Multikey QuoteAuthorization
+"""
+PROPERTIES = frozenset(_PROPERTIES.split())
+TYPES = frozenset(_TYPES.split())
+MOST_NAMES = 1_000  # of a document that are looked up: each takes time, and servers write some dozens
+MOST_DECLARED = 500  # terms of contexts that are looked at
+
+
+class Terms:
+    """The spellings of one document. `contexts` are its `@context` and those of objects in it."""
+
+    def __init__(self) -> None:
+        self._declared: dict[str, str] = {}
+        self._found: dict[str, str] = {}
+
+    def declare(self, context: object) -> None:
+        """Take up the prefixes and aliases that a context declares itself."""
+        for term, meaning in _declarations(context):
+            if len(self._declared) >= MOST_DECLARED:
+                return
+            self._declared.setdefault(term, meaning)
+
+    def known(self, name: str) -> str:
+        """Return the plain name for a spelling of a known one; any other name as it is."""
+        if name in self._found:
+            return self._found[name]
+        if len(self._found) >= MOST_NAMES:
+            return name
+        self._found[name] = found = self._known(self._declared.get(name, name)) or name
+        return found
+
+    def _known(self, name: str) -> str | None:
+        if name in KEYWORDS:
+            return KEYWORDS[name]
+        prefix, colon, rest = name.partition(":")
+        if not colon:
+            return name if name in PROPERTIES or name in TYPES else None
+        if not rest.startswith("//"):
+            name = (self._declared.get(prefix) or NAMESPACES.get(prefix, "")) + rest
+        namespace = max(name.rfind("#"), name.rfind("/")) + 1
+        plain, host_and_path = name[namespace:], name[:namespace].partition("://")[2]
+        if host_and_path not in _WITHOUT_SCHEME or not (plain in PROPERTIES or plain in TYPES):
+            return None
+        return plain
+
+
+def _declarations(context: object) -> Iterator[tuple[str, str]]:
+    """Yield the terms of a context: prefixes, and other names for known ones. Addresses are not fetched."""
+    for part in objects_of(context):
+        for term, meaning in part.items():
+            named = meaning.get("@id") if is_object(meaning) else meaning
+            if isinstance(named, str) and term not in PROPERTIES:
+                yield term, named
