@@ -272,8 +272,40 @@ def _title_and_link(document: JsonObject) -> str:
     title = trimmed(text_of(document.get("name"), LONGEST_TITLE) or "")
     summary = plain(sanitise(text_of(document.get("summary"), SPOILER_CODE_POINTS) or ""))
     url = page_of(document.get("url")) or uri_of(document) or ""
-    texts = [f"<p>{escape(text)}</p>" for text in (title, summary) if text]
+    texts = [f"<p>{escape(text)}</p>" for text in (title, _time_and_place(document), summary) if text]
     return sanitise("".join([*texts, f'<p><a href="{escape_attribute(url)}">{escape(url)}</a></p>']))
+
+
+def _time_and_place(document: JsonObject) -> str:
+    """Return when and where an event is, in its own time, as in `2026-12-05 19:00 to 21:00, St. Nikolai, Kiel`."""
+    if "Event" not in types_of(document):
+        return ""
+    begins, ends = _local_time(document.get("startTime")), _local_time(document.get("endTime"))
+    if begins is None:
+        times = ""
+    elif ends is None or ends <= begins:
+        times = f"{begins:%Y-%m-%d %H:%M}"
+    else:
+        times = f"{begins:%Y-%m-%d %H:%M} \u2013 {ends:{'%H:%M' if ends.date() == begins.date() else '%Y-%m-%d %H:%M'}}"
+    return ", ".join(part for part in (times, *_place(document.get("location"))) if part)
+
+
+def _local_time(value: object) -> datetime | None:
+    """Return a time as it was written, without its zone; None for anything that is none."""
+    try:
+        return datetime.fromisoformat(value).replace(tzinfo=None) if isinstance(value, str) else None
+    except ValueError:
+        return None
+
+
+def _place(value: object) -> list[str]:
+    """Return the name of a place, and the street and the town of its address."""
+    place = object_of(value)
+    if place is None:
+        return []
+    address = object_of(place.get("address")) or {}
+    parts = (place.get("name"), address.get("streetAddress"), address.get("addressLocality"))
+    return list(dict.fromkeys(text for part in parts if (text := trimmed(text_of(part, LONGEST_TITLE) or ""))))
 
 
 def _language(document: JsonObject) -> str | None:
@@ -282,7 +314,14 @@ def _language(document: JsonObject) -> str | None:
     texts: dict[str, str] = maps[0] if maps else {}
     shown = (document.get("content"), document.get("name"), document.get("summary"))
     same = (language for language, text in texts.items() if text in shown and language != UNDETERMINED)
-    return language_code(next(same, next(iter(texts), None)))
+    return language_code(next(same, next(iter(texts), None) or _named_language(document)))
+
+
+def _named_language(document: JsonObject) -> str | None:
+    """Return the language that a post names beside its text, by Schema.org's words: those of films and of events."""
+    named = document.get("language", document.get("inLanguage"))
+    code = named.get("identifier") if is_object(named) else named
+    return code if isinstance(code, str) else None
 
 
 def _page(document: JsonObject, uri: str) -> str:
