@@ -1,8 +1,8 @@
 """Readiness: what keeps the server from doing its work, if anything does.
 
-It is not ready while it starts and while it stops, without its database, on a full disk, and without descriptors for
-further clients. Any client may ask, as often as it likes. So the result of one check is used for all requests of a
-moment, and only one task waits for a database that does not answer.
+It is not ready while it starts and while it stops, without its database or with one that can only be read, on a full
+disk, and without descriptors for further clients. Any client may ask, as often as it likes. So the result of one check
+is used for all requests of a moment, and only one task waits for a database that does not answer.
 """
 
 from __future__ import annotations
@@ -21,13 +21,14 @@ KEPT = 1.0
 # Seconds that a request waits for the database.
 PATIENCE = 1.0
 
-Obstacle = Literal["starting", "stopping", "database", "disk", "descriptors"]
+Obstacle = Literal["starting", "stopping", "database", "read_only", "disk", "descriptors"]
 
 # What each means, for people.
 MEANINGS: dict[Obstacle, str] = {
     "starting": "the server starts",
     "stopping": "the server stops",
     "database": "the database does not answer",
+    "read_only": "the database can only be read",
     "disk": "a disk is full",
     "descriptors": "there are no file descriptors for further clients",
 }
@@ -56,20 +57,20 @@ class Readiness:
 
     async def _obstacles(self) -> tuple[Obstacle, ...]:
         found: list[Obstacle] = []
-        if not await self._database_answers():
-            found.append("database")
+        if (trouble := await self._trouble_of_database()) is not None:
+            found.append(trouble)
         if self.is_disk_full is not None and await trio.to_thread.run_sync(self.is_disk_full):
             found.append("disk")
         if descriptors.are_used_up():
             found.append("descriptors")
         return tuple(found)
 
-    async def _database_answers(self) -> bool:
+    async def _trouble_of_database(self) -> Literal["database", "read_only"] | None:
         try:
-            await self._database.read(_nothing)
+            read_only = await self._database.read(_is_read_only)
         except Exception:  # any error: the server goes on, and the storage room logs it
-            return False
-        return True
+            return "database"
+        return "read_only" if read_only else None
 
 
 def explained(obstacles: tuple[Obstacle, ...]) -> str:
@@ -77,5 +78,6 @@ def explained(obstacles: tuple[Obstacle, ...]) -> str:
     return f"Not ready: {'; '.join(MEANINGS[one] for one in obstacles)}"
 
 
-async def _nothing(db: Connection) -> None:
-    await db.fetchval("SELECT 1")
+async def _is_read_only(db: Connection) -> bool:
+    """True for a standby, such as a primary after a failover, and for a database that staff have closed to writes."""
+    return await db.fetchval("SELECT current_setting('transaction_read_only') = 'on'")

@@ -47,8 +47,11 @@ BACK_OFF = (0.05, 0.1, 0.2, 0.5, 1.0)
 # Seconds before its deadline at which it is looked up who holds the lock that a call waits for.
 LOOK_FOR_LOCK = 1.0
 
-# PostgreSQL's refusals because of a lack of disk or memory, or because its files fail.
-REFUSED = (asyncpg.InsufficientResourcesError, asyncpg.PostgresSystemError)
+# PostgreSQL's refusals because of a lack of disk or memory, because its files fail, or because it can only be read.
+REFUSED = (asyncpg.InsufficientResourcesError, asyncpg.PostgresSystemError, asyncpg.ReadOnlySQLTransactionError)
+
+# Seconds between two looks whether a database that can only be read has a primary at its address again.
+LOOK_FOR_PRIMARY = 1.0
 
 AGAIN = (asyncpg.SerializationError, asyncpg.DeadlockDetectedError, asyncpg.InvalidCachedStatementError)
 
@@ -89,6 +92,7 @@ class Worker:
     cut_because: CallTooLong | None = None  # why the connection is closed, and its call refused
     asked_for: PoolCall | None = None  # the call for which it was looked up who holds its lock
     holder: str | None = None  # of the lock that it waits for, if the call waits for one
+    outdated: bool = False  # set if its connection is to be opened anew after the call
 
 
 @dataclass(eq=False)
@@ -118,6 +122,8 @@ class ConnectionPool:
     _untold: bool = False  # set when the last connection was lost: the cause may be known only after the next attempt
     _fence: Fenced | None = None
     _closed: bool = False
+    # When a connection was last opened because PostgreSQL could only be read; None while it can be written.
+    _looked_for_primary: float | None = None
 
     async def transact(
         self, work: Callable[Concatenate[Connection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
@@ -213,11 +219,13 @@ class ConnectionPool:
         while not self._closed:
             try:
                 worker.connection = await self._connect()
+                worker.outdated = False
                 self._count(+1)
+                self._leave_standbys(worker.connection)
                 return
             except UNAVAILABLE as error:
                 self._error = error
-            except (asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+            except (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.TargetServerAttributeNotMatched) as error:
                 # A wrong password or a missing database: an operator can correct it while the pool waits.
                 self._error = error
             self._tell_lost(self._error)
@@ -240,7 +248,7 @@ class ConnectionPool:
         if worker.connection is not None:
             worker.connection.terminate()
             worker.connection = None
-            if self.on_lost is not None and not self._closed and self._fence is None:
+            if self.on_lost is not None and not self._closed and self._fence is None and not worker.outdated:
                 self.numbers.lost += 1
                 self.on_lost(self._cause)
             self._count(-1)
@@ -275,7 +283,7 @@ class ConnectionPool:
     async def _serve(self, worker: Worker) -> None:
         """Take calls until the connection is gone."""
         connection = worker.connection
-        while connection is not None and not connection.is_closed() and not self._closed:
+        while connection is not None and not (connection.is_closed() or worker.outdated or self._closed):
             if self._calls:
                 call = self._calls.popleft()
                 call.started = True
@@ -306,6 +314,8 @@ class ConnectionPool:
         except BaseException as error:
             if isinstance(error, REFUSED) and not connection.is_closed():
                 # PostgreSQL itself says that nothing was done, also after COMMIT. The connection still works.
+                if isinstance(error, asyncpg.ReadOnlySQLTransactionError):
+                    self._look_for_primary(worker)
                 return outcome.Error(self._fence or _unavailable(error))
             if not _lost(error, connection):
                 return outcome.Error(error)
@@ -314,6 +324,23 @@ class ConnectionPool:
                 self._cause = self._cause or error
             connection.terminate()
             return outcome.Error(self._fence or _meaning(call, worker.cut_because or error))
+
+    def _look_for_primary(self, worker: Worker) -> None:
+        """Have one connection at a time opened anew: after a failover, its address may lead to another server."""
+        now = trio.current_time()
+        if self._looked_for_primary is None or now - self._looked_for_primary > LOOK_FOR_PRIMARY:
+            self._looked_for_primary = now
+            worker.outdated = True
+
+    def _leave_standbys(self, connection: Asyncpg) -> None:
+        """Have all connections opened anew if one has found a server that can be written, and others had none."""
+        if self._looked_for_primary is None or _can_only_be_read(connection):
+            return
+        self._looked_for_primary = None
+        for other in self._workers:
+            if other.connection is not None and other.connection is not connection:
+                other.outdated = True
+        self._wake_all()
 
     async def _sweep(self) -> None:
         """Refuse calls that waited too long, and close connections whose call is past its deadline."""
@@ -480,6 +507,12 @@ async def _roll_back(connection: Asyncpg) -> None:
             await connection.execute("ROLLBACK")
     except Exception:
         connection.terminate()
+
+
+def _can_only_be_read(connection: Asyncpg) -> bool:
+    """True for a standby, or a database that is set so. PostgreSQL tells it without being asked."""
+    told = connection.get_settings()
+    return "on" in (getattr(told, "in_hot_standby", ""), getattr(told, "default_transaction_read_only", ""))
 
 
 def _lost(error: BaseException, connection: Asyncpg) -> bool:

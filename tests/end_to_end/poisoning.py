@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from troupe.storage.engine.connect import connect
+from troupe.storage.engine.connect import run as run_alone
 from troupe.storage.engine.database import Connection
 from troupe.storage.engine.embedded import embedded
 
@@ -21,6 +23,18 @@ REPAIR = "DROP TRIGGER refused ON outbox"
 def database(server: Server) -> str:
     with embedded(server.data) as postgres:
         return postgres.dsn
+
+
+def each_alone(dsn: str, *statements: str) -> None:
+    """Run statements on one connection, without a transaction around them."""
+
+    async def main() -> None:
+        connection = await connect(dsn, application_name="test")
+        for statement in statements:
+            await connection.execute(statement)
+        await connection.close()
+
+    run_alone(main)
 
 
 async def run(db: Connection, statements: str) -> None:

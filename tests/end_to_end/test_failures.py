@@ -11,10 +11,10 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from troupe.storage.engine.connect import connect, run
 from troupe.storage.engine.embedded import embedded
 
 from ..processes import until_gone
+from .poisoning import each_alone
 from .server import Server, free_port
 
 SECRET = "hunter2secret"
@@ -34,19 +34,9 @@ def outer() -> Iterator[str]:
     """Where an external PostgreSQL listens, which asks for passwords: the end of its URL."""
     with TemporaryDirectory(prefix="troupe-") as folder, embedded(Path(folder), durable=False) as postgres:
         (Path(folder) / "postgres" / "pg_hba.conf").write_text(AUTHENTICATION)
-        do(postgres.dsn, "SELECT pg_reload_conf()", *(line for line in MAKE.splitlines() if line.strip()))
-        do(postgres.dsn.replace("/postgres?", "/owned?"), "SET ROLE member; CREATE TABLE accounts (id int)")
+        each_alone(postgres.dsn, "SELECT pg_reload_conf()", *(line for line in MAKE.splitlines() if line.strip()))
+        each_alone(postgres.dsn.replace("/postgres?", "/owned?"), "SET ROLE member; CREATE TABLE accounts (id int)")
         yield postgres.dsn.partition("?")[2]
-
-
-def do(dsn: str, *statements: str) -> None:
-    async def main() -> None:
-        connection = await connect(dsn, application_name="test")
-        for statement in statements:
-            await connection.execute(statement)
-        await connection.close()
-
-    run(main)
 
 
 def refused(server: Server, *words: str, url: str | None = None) -> CompletedProcess[str]:

@@ -20,6 +20,7 @@ from ..small_disks import fill, resize, small_disk
 from . import crowds
 from .crowds import FEW, MOST_CLIENTS, crowd, postgres
 from .patience import eventually
+from .poisoning import database, each_alone
 from .scraping import scrape, with_metrics
 from .server import Server
 
@@ -163,3 +164,23 @@ def test_an_address_that_is_taken_ends_the_start(own_server: Server) -> None:
         done = own_server.troupe("serve", "--port", str(own_server.port))
     assert done.returncode == 70 or done.returncode == 1
     assert f"can't listen on 127.0.0.1:{port} for metrics" in done.stderr
+
+
+def test_a_database_that_can_only_be_read_makes_nothing_crash(own_server: Server) -> None:
+    own_server.start()
+    ada, dsn = own_server.people("ada")[0], database(own_server)
+    each_alone(dsn, "ALTER SYSTEM SET default_transaction_read_only = on", "SELECT pg_reload_conf()")
+    assert eventually(lambda: obstacles(own_server.url)) == ["read_only"]
+    with plain_http.client(base_url=own_server.url, headers=ada.headers, timeout=30) as client:
+        for number in range(5):
+            assert client.post("/api/v1/statuses", data={"status": f"no {number}"}).status_code == 503
+        assert client.get("/api/v1/timelines/home").status_code == 200
+        each_alone(
+            dsn, "SET default_transaction_read_only = off", "ALTER SYSTEM RESET default_transaction_read_only",
+            "SELECT pg_reload_conf()",
+        )  # fmt: skip
+        assert eventually(lambda: obstacles(own_server.url) == [])
+        assert client.post("/api/v1/statuses", data={"status": "yes"}).status_code == 200
+    assert own_server.stop() == 0
+    assert [word for word in own_server.record_words() if "crashed" in word or "lost" in word] == []
+    assert str(own_server.events("storage.refused")[0]["error"]).startswith("PostgreSQL is read-only")

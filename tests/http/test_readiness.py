@@ -9,6 +9,7 @@ import trio.testing
 from troupe.http.server import descriptors
 from troupe.http.server.readiness import KEPT, MEANINGS, PATIENCE, Obstacle, Readiness
 from troupe.storage.engine.database import Unavailable
+from troupe.storage.engine.pool import open_pool
 
 from ..clients import Stage
 
@@ -82,6 +83,14 @@ async def test_a_server_without_descriptors_for_clients_is_not_ready(
 ) -> None:
     monkeypatch.setattr(descriptors, "end_of_connections", lambda: 3)
     assert await asked.obstacles() == ("descriptors",)
+
+
+async def test_a_server_whose_database_can_only_be_read_is_not_ready(dsn: str, nursery: trio.Nursery) -> None:
+    async with open_pool(f"{dsn}{'&' if '?' in dsn else '?'}default_transaction_read_only=on", size=1) as pool:
+        readiness = Readiness(pool)
+        readiness.phase = "serving"
+        nursery.start_soon(readiness.run)
+        assert await readiness.obstacles() == ("read_only",)
 
 
 async def test_one_query_serves_all_requests_of_a_moment(autojump_clock: Clock) -> None:

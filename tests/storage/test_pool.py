@@ -16,6 +16,8 @@ from troupe.storage.engine.embedded import enter
 from troupe.storage.engine.faults import machine_fault
 from troupe.storage.engine.pool import ConnectionPool, open_pool
 
+from ..waiting import until_found
+
 KILL = "SELECT pg_terminate_backend($1)"
 PID = "SELECT pg_backend_pid()"
 
@@ -343,3 +345,60 @@ async def attempt(pool: ConnectionPool, number: int) -> str:
     except Doubtful:
         return "doubtful"
     return "done"
+
+
+async def alter(dsn: str, change: str) -> None:
+    """Change the database from outside of the pool. Only connections that are opened later see it."""
+
+    async def run() -> None:
+        connection = await asyncpg.connect(dsn)
+        try:
+            await connection.execute("SET default_transaction_read_only = off")
+            name = await connection.fetchval("SELECT current_database()")
+            await connection.execute(f"ALTER DATABASE {name} {change}")
+        finally:
+            await connection.close()
+
+    await trio.to_thread.run_sync(lambda: asyncio.run(run()))
+
+
+async def test_after_a_failover_all_connections_find_the_new_primary(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool_module, "LOOK_FOR_PRIMARY", 0.0)
+    losses: list[object] = []
+    await alter(dsn, "SET default_transaction_read_only = on")
+    async with open_pool(dsn, size=3, on_lost=losses.append) as pool:
+        while pool.connected < pool.size:
+            await trio.lowlevel.checkpoint()
+        for write_one in (pool.transact, pool.transact_alone):
+            with pytest.raises(Unavailable, match="read-only transaction") as refused:
+                await write_one(execute, "CREATE TABLE log (text text PRIMARY KEY)")
+            assert machine_fault(refused.value) == "PostgreSQL is read-only"
+        assert await value(pool, "SELECT 1") == 1
+        await alter(dsn, "RESET default_transaction_read_only")
+        with pytest.raises(Unavailable):
+            await pool.transact(execute, "CREATE TABLE log (text text PRIMARY KEY)")
+
+        async def all_can_write() -> bool:
+            return await every(pool, "SELECT current_setting('transaction_read_only')", "off")
+
+        await until_found(all_can_write)
+        await pool.transact(execute, "CREATE TABLE log (text text PRIMARY KEY)")
+    assert losses == []
+
+
+async def every(pool: ConnectionPool, query: str, wanted: object) -> bool:
+    """True if all connections answer so, each asked at the same time as the others."""
+    found: list[object] = []
+
+    async def ask(db: Connection) -> None:
+        await db.execute("SELECT pg_sleep(0.05)")
+        found.append(await db.fetchval(query))
+
+    async with trio.open_nursery() as nursery:
+        for _ in range(pool.size):
+            nursery.start_soon(pool.read, ask)
+    return found == [wanted] * pool.size
+
+
+async def execute(db: Connection, query: str) -> None:
+    await db.execute(query)
