@@ -30,6 +30,8 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 TEST_DOMAINS = {"test", "localhost", "example", "invalid"}
 # A server that listens on one of these listens on both loopback addresses: clients resolve `localhost` to either.
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}
+# As other programs do: people who write `::` mean all addresses.
+ANY = {"::": ("0.0.0.0", "::")}  # noqa: S104  # the operator has chosen it
 
 
 # `Any`, as pydantic's own Field returns: the field takes the type of its annotation.
@@ -91,7 +93,8 @@ class Settings(BaseModel):
 
     host: str = setting(
         "localhost",
-        "The address to listen on. `localhost`, `127.0.0.1` and `::1` each mean both loopback addresses.",
+        "The address to listen on. `localhost`, `127.0.0.1` and `::1` each mean both loopback addresses, and `::` all"
+        " addresses of IPv4 and IPv6.",
         "a name or an IP address of this machine, such as localhost or 0.0.0.0",
         min_length=1,
     )
@@ -555,8 +558,8 @@ class Settings(BaseModel):
 
     @property
     def listens(self) -> tuple[tuple[str, int], ...]:
-        """The addresses to bind: both loopback ones for any of their names."""
-        hosts = ("127.0.0.1", "::1") if self.host in LOOPBACK else (self.host,)
+        """The addresses to bind: both loopback ones for any of their names, and those of IPv4 too for `::`."""
+        hosts = ("127.0.0.1", "::1") if self.host in LOOPBACK else ANY.get(self.host, (self.host,))
         ports = (self.port,) if self.tls_redirect_port is None else (self.port, self.tls_redirect_port)
         return tuple((host, port) for port in ports for host in hosts)
 

@@ -188,6 +188,17 @@ def _nothing() -> object:
     return {}
 
 
+def answers(path: Path) -> bool:
+    """True if a server has this control socket."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
+        try:
+            with short_name(path) as name:
+                line.connect(name)
+        except OSError:
+            return False
+    return True
+
+
 def ask_for_sockets(path: Path) -> list[socket.socket]:
     """Return the listening sockets of the running server; none if there is no server, or an earlier version."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:

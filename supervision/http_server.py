@@ -19,8 +19,7 @@ from .actor_system import ActorSystem
 from .certificate import ServerCertificate
 from .configuration import Settings
 from .database import SupervisedDatabase
-from .failures import CannotListen
-from .listeners import Listeners
+from .listeners import Listeners, cannot_listen
 
 # Seconds in which the server that takes over has to begin. Then this one serves again.
 TAKEN_OVER_WITHIN = 60.0
@@ -116,10 +115,7 @@ class HttpServer:
                 return self._listeners.open()
             except OSError as error:
                 if error.errno != errno.EADDRINUSE or trio.current_time() >= give_up_at:
-                    raise CannotListen(
-                        f"can't listen on {self._settings.listening} ({error.strerror or error}): end the other"
-                        " program, or choose another --host, --port or --socket"
-                    ) from error
+                    raise cannot_listen(self._settings, error) from error
             await trio.sleep(0.1)
 
 

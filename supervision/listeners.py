@@ -6,17 +6,24 @@ connection is refused as long as the socket stays open, which two processes may 
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
-from collections.abc import Iterable, MutableMapping
+from collections.abc import Iterable, Mapping, MutableMapping
 from pathlib import Path
 
 from ..http.server.listener import bind, bind_path
 from .configuration import Settings
-from .control import ask_for_sockets, ask_to_drain
+from .control import answers, ask_for_sockets, ask_to_drain
 from .failures import CannotListen
 
 FIRST = 3  # the first file descriptor that systemd hands over (sd_listen_fds(3))
+ADVICE = {
+    errno.EADDRINUSE: "end the other program, or choose another --host, --port or --socket",
+    errno.EACCES: "ports below 1024 need systemd's socket unit or CAP_NET_BIND_SERVICE, and a socket a folder that this"
+    " user may write; or choose another --port or --socket",
+    errno.EADDRNOTAVAIL: "choose an address of this machine with --host, such as localhost, 0.0.0.0 or ::",
+}
 OF_SYSTEMD = ("LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES")
 
 
@@ -77,6 +84,27 @@ class Listeners:
             else:
                 one.close()
         return chosen
+
+
+def check_free(settings: Settings, environment: Mapping[str, str]) -> None:
+    """Look if the addresses are free, before a start that may take minutes. Raises CannotListen.
+
+    A server that runs on the same data has them too: what is wrong then is said when the database is asked.
+    """
+    if settings.takeover or settings.socket or environment.get("LISTEN_PID") == str(os.getpid()):
+        return
+    try:
+        for one in bind(settings.listens):
+            one.close()
+    except OSError as error:
+        if not answers(settings.control_socket):
+            raise cannot_listen(settings, error) from error
+
+
+def cannot_listen(settings: Settings, error: OSError) -> CannotListen:
+    """Return why the server can't listen, with what helps."""
+    advice = ADVICE.get(error.errno or 0, "choose another --host, --port or --socket")
+    return CannotListen(f"can't listen on {settings.listening} ({error.strerror or error}): {advice}")
 
 
 def from_systemd(environment: MutableMapping[str, str]) -> list[socket.socket]:

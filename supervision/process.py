@@ -18,6 +18,7 @@ from .configuration import Settings
 from .domain import remember
 from .failures import FAILED, explained
 from .greeting import greeting
+from .listeners import check_free
 from .log import SupervisionLog, route_libraries
 from .log_output import open_log
 from .runs import begin_run, end_run
@@ -60,6 +61,7 @@ def _run(settings: Settings, log: SupervisionLog, signals: EndSignals) -> None:
                 raise_limit()
                 refuse_unfinished(settings.data)
                 make_private(settings.data)
+                check_free(settings, os.environ)
                 troupe = _make(settings, log, stack)
                 troupe.listeners.inherit(os.environ)
                 manager = ServiceManager(os.environ)

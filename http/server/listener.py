@@ -34,6 +34,8 @@ REQUESTS_PER_CONNECTION = 1_000_000
 LARGEST_HEAD = 64 * 1024  # bytes
 LARGEST_MESSAGE = 64 * 1024  # of a WebSocket; clients only send subscriptions
 BACKLOG = 1024  # connections that wait to be accepted
+# A machine without IPv4 or without IPv6, or an address of another machine.
+NO_SUCH_ADDRESS = frozenset({errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT})
 # Clients that are refused at the same time, by descriptors of the reserve. More of them are closed without an answer.
 REFUSED_AT_ONCE = 32
 # Of a request with a path: one with a whole address is answered as one for `/`.
@@ -41,11 +43,24 @@ REQUEST_LINE = re.compile(rb"([A-Z]{1,20}) (/[!-~]{0,8000}) HTTP/1\.[01]\r\n")
 
 
 def bind(addresses: Sequence[tuple[str, int]]) -> list[socket.socket]:
-    """Return listening sockets for all addresses. Raises OSError. A host without IPv6 serves only IPv4."""
+    """Return listening sockets for all addresses. Raises OSError.
+
+    Of a port, those addresses may be missing that the machine can't have: of IPv4, or of IPv6.
+    """
     bound: list[socket.socket] = []
+    missing: dict[int, OSError] = {}
+    served: set[int] = set()
     try:
         for host, port in addresses:
-            bound += _bind_one(host, port, needed=not bound or ":" not in host)
+            try:
+                bound.append(_bind_one(host, port))
+                served.add(port)
+            except OSError as error:
+                if error.errno not in NO_SUCH_ADDRESS:
+                    raise
+                missing.setdefault(port, error)
+        for port in missing.keys() - served:
+            raise missing[port]
     except OSError:
         for one in bound:
             one.close()
@@ -53,28 +68,21 @@ def bind(addresses: Sequence[tuple[str, int]]) -> list[socket.socket]:
     return bound
 
 
-def _bind_one(host: str, port: int, *, needed: bool) -> list[socket.socket]:
+def _bind_one(host: str, port: int) -> socket.socket:
+    family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    listener = socket.socket(family, kind, protocol)
     try:
-        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        listener = socket.socket(family, kind, protocol)
-    except OSError:
-        if needed:
-            raise
-        return []
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    if family == socket.AF_INET6:
-        # IPv4 and IPv6 have separate sockets, so that an IPv6 address in the settings does not listen on IPv4 too.
-        listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            # IPv4 and IPv6 have separate sockets, so that an IPv6 address in the settings does not listen on IPv4 too.
+            listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
         listener.bind(address)
-    except OSError as error:
+        listener.listen(BACKLOG)
+    except OSError:
         listener.close()
-        if needed or error.errno != errno.EADDRNOTAVAIL:  # IPv6 is there and switched off
-            raise
-        return []
-    listener.listen(BACKLOG)
+        raise
     listener.setblocking(False)
-    return [listener]
+    return listener
 
 
 def bind_path(path: Path) -> socket.socket:

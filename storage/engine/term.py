@@ -15,6 +15,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, cast
 
 import asyncpg
@@ -22,8 +23,10 @@ import trio
 import trio_asyncio
 
 from . import lock_waits, trouble
+from .cluster import is_own
 from .connect import UNAVAILABLE, connect, run
 from .database import Connection, Fenced, lone_exception
+from .fitness import require_fit
 from .migrate import Migration, migrate, missing
 from .node import Node, parse, this_node
 from .notices import CHANNEL
@@ -35,6 +38,7 @@ TERM_NAME = "troupe/term="
 MIGRATING_NAME = "troupe/migrate"
 #: The connection of a command that copies the database to another place. No takeover ends it.
 COPYING_NAME = "troupe/copy"
+PROBE_NAME = "troupe/probe"
 TAKE_LOCK = "SELECT pg_try_advisory_lock($1)"
 READ_TERM = "SELECT term FROM node"
 HAS_TERM = "SELECT to_regclass('node') IS NOT NULL"
@@ -186,6 +190,7 @@ class _Lease:
     async def begin(self, takeover: bool) -> Term:
         """Begin a term and migrate the schema."""
         async with self._opened():
+            await self._require_fit()
             await missing(self.connection)  # refuses a newer schema before anything is changed
             if self.require is not None:
                 await self.require(self.connection)
@@ -194,9 +199,15 @@ class _Lease:
     async def begin_to_migrate(self) -> None:
         """Begin a term, migrate, and end the term, if there is something to migrate."""
         async with self._opened():
+            await self._require_fit()
             if await missing(self.connection):
                 await self._begin(False)
         await self.connection.close()
+
+    async def _require_fit(self) -> None:
+        """Raise UnfitDatabase for an external PostgreSQL that Troupe can't work with."""
+        if not is_own(self.dsn):
+            await require_fit(self.connection, partial(connect, self.dsn, application_name=PROBE_NAME))
 
     @asynccontextmanager
     async def _opened(self) -> AsyncGenerator[None]:

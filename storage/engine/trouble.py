@@ -16,6 +16,7 @@ import asyncpg  # pyright: ignore[reportMissingTypeStubs]  # it has none
 
 from .cluster import is_own
 from .database import Unavailable
+from .fitness import NO_SESSION
 
 URL = "TROUPE_DATABASE_URL"
 
@@ -24,9 +25,17 @@ UNREADABLE = (
     " / : @ # ? % is written as % and two hexadecimal digits"
 )
 
+
+class SslRefused(ConnectionError):
+    """A server without encryption, which sslmode asks for. asyncpg has no class for it."""
+
+
 # The first class that fits counts, so subclasses come before their bases.
 ADVICE: tuple[tuple[type[BaseException], str], ...] = (
     (asyncpg.InvalidAuthorizationSpecificationError, f"correct the user and the password in {URL}, or pg_hba.conf"),
+    (asyncpg.DuplicatePreparedStatementError, NO_SESSION),
+    (asyncpg.InvalidSQLStatementNameError, NO_SESSION),
+    (asyncpg.ProtocolViolationError, NO_SESSION),  # poolers refuse the settings of a connection so
     (asyncpg.InvalidCatalogNameError, f"create it with `createdb`, or correct its name in {URL}"),
     (asyncpg.InsufficientPrivilegeError, "make the user of the connection the owner of the database and its tables"),
     (asyncpg.TooManyConnectionsError, "raise PostgreSQL's max_connections, or lower TROUPE_DATABASE_CONNECTIONS"),
@@ -38,6 +47,7 @@ ADVICE: tuple[tuple[type[BaseException], str], ...] = (
     (ssl.SSLError, f"correct sslmode and the certificates in {URL}"),
     (ConnectionRefusedError, f"start PostgreSQL, or correct host and port in {URL}"),
     (FileNotFoundError, f"start PostgreSQL, or correct the paths in {URL}"),
+    (SslRefused, f"turn `ssl` on in PostgreSQL's configuration, or leave sslmode out of {URL}"),
     (TimeoutError, f"correct host and port in {URL}, or let the firewall pass the connection"),
     (OSError, f"correct host and port in {URL}, or repair the network"),
 )
@@ -91,6 +101,8 @@ def _is_whole(dsn: str) -> bool:
 def explain(error: BaseException, dsn: str = "") -> str:
     """Return the cause and the remedy, in one line."""
     table = (*OWN_ADVICE, *ADVICE) if is_own(dsn) else ADVICE
+    if isinstance(error, ConnectionError) and "rejected SSL upgrade" in str(error):
+        error = SslRefused(str(error))
     advice = next((advice for kind, advice in table if isinstance(error, kind)), None)
     return f"{_cause(error)}: {advice}" if advice else _cause(error)
 

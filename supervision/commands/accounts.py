@@ -21,6 +21,7 @@ from .options import (
     json_option,
     print_json,
     print_list,
+    read_secret,
     setting_options,
     settings_from,
     yes_option,
@@ -45,9 +46,7 @@ for command in (refresh, rotate_keys, cull):
 @accounts.command
 @account_argument
 @click.option("--email", required=True, metavar="ADDRESS", help="The address to sign in with; admin@localhost will do.")
-@click.option(
-    "--password", prompt=True, hide_input=True, confirmation_prompt=True, help="Any password; asked for when left out."
-)
+@click.option("--password", help="Any password. Left out, it is asked for, or read from standard input.")
 @click.option(
     "--role",
     type=click.Choice(ROLES),
@@ -61,7 +60,7 @@ for command in (refresh, rotate_keys, cull):
 def create(
     name: str,
     email: str,
-    password: str,
+    password: str | None,
     role: str,
     confirmed: bool,
     approved: bool,
@@ -80,6 +79,10 @@ def create(
     from .rows import transact
 
     settings = settings_from(config, data=data, domain=domain)
+    if password is None:
+        password = read_secret("Password", twice=True)
+    if not password.strip():  # such as `--password "$PW"` with a variable that is not set
+        raise WrongValue("The password is empty.")
     try:
         check_account(name, email, role)
         wanted = RequestedAccount(name, email, hashed(password), role, confirmed, approved)

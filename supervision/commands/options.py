@@ -109,10 +109,10 @@ def written_size(size: int) -> str:
     return number_of(size, "bytes")
 
 
-def read_secret(question: str) -> str:
+def read_secret(question: str, *, twice: bool = False) -> str:
     """Return a secret from standard input: a line of a file or a pipe, or what is typed unseen in a terminal."""
     if sys.stdin.isatty():
-        answer: str = click.prompt(question, hide_input=True, err=True)
+        answer: str = click.prompt(question, hide_input=True, confirmation_prompt=twice, err=True)
     else:
         answer = sys.stdin.readline()
     if not answer.strip():

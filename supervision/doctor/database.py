@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 from ...storage.engine.connect import transact_once
 from ...storage.engine.database import StorageError
+from ...storage.engine.fitness import OLDEST
 from ...storage.engine.migrate import MigrationRefused, require_current
 from ...storage.engine.server_facts import ServerFacts, server_facts
 from ..disks import size_text
 from .findings import Examination, Finding
 
 SUBJECT = "database"
-OLDEST = 15  # NULLS NOT DISTINCT of unique indexes
 # Besides the pool: the connection that holds the term and hears notices, and two commands at once.
 BESIDES = 3
 NOT_SEEN = "the room on the disk of an external PostgreSQL can't be seen from here"

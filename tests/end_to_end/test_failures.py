@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Iterator
+import subprocess
+import time
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from subprocess import CompletedProcess
 from tempfile import TemporaryDirectory
+from urllib.parse import parse_qs
 
 import pytest
 
@@ -19,6 +23,7 @@ from .server import Server, free_port
 
 SECRET = "hunter2secret"
 NOT_DONE, WRONG_SETTING, NO_DATABASE = 1, 2, 69
+PATIENCE = 20.0
 
 AUTHENTICATION = "local all postgres peer map=troupe\nlocal all all scram-sha-256\n"
 MAKE = f"""
@@ -26,7 +31,25 @@ MAKE = f"""
     CREATE ROLE shut_out LOGIN CONNECTION LIMIT 0 PASSWORD '{SECRET}';
     CREATE DATABASE plain;
     CREATE DATABASE owned OWNER member;
+    CREATE DATABASE pooled OWNER member;
+    CREATE DATABASE latin OWNER member ENCODING 'LATIN1' LOCALE 'C' LOCALE_PROVIDER libc TEMPLATE template0;
+    CREATE DATABASE standby OWNER member;
+    ALTER DATABASE standby SET default_transaction_read_only = on;
 """
+POOLER = """
+[databases]
+pooled = host={host} port={port} dbname=pooled user=member password={password}
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = {listen}
+unix_socket_dir =
+auth_type = any
+pool_mode = {mode}
+ignore_startup_parameters = {ignored}
+logfile = /dev/null
+"""
+SESSION_SETTINGS = "jit,plan_cache_mode,statement_timeout,idle_in_transaction_session_timeout,tcp_keepalives_idle,\
+tcp_keepalives_interval,tcp_keepalives_count,extra_float_digits"
 
 
 @pytest.fixture(scope="module")
@@ -47,6 +70,66 @@ def refused(server: Server, *words: str, url: str | None = None) -> CompletedPro
     assert SECRET not in done.stdout + done.stderr
     until_gone(server.data)
     return done
+
+
+@pytest.mark.parametrize("words", [("serve", "--port", "1"), ("migrate",)])
+@pytest.mark.parametrize(
+    ("name", "reason", "cure"),
+    [
+        ("latin", "its encoding is LATIN1", "createdb --encoding UTF8"),
+        ("standby", "it can only be read", "name the primary"),
+    ],
+)
+def test_an_outer_database_that_does_not_fit_is_refused_before_it_is_changed(
+    new_server: Server, outer: str, words: tuple[str, ...], name: str, reason: str, cure: str
+) -> None:
+    done = refused(new_server, *words, url=f"postgresql://member:{SECRET}@/{name}?{outer}")
+    assert done.returncode == NO_DATABASE
+    assert reason in done.stderr
+    assert cure in done.stderr
+
+
+@pytest.mark.parametrize("ignored", ["", SESSION_SETTINGS])
+def test_a_pooler_that_keeps_no_sessions_is_refused_by_name(
+    new_server: Server, outer: str, tmp_path: Path, ignored: str
+) -> None:
+    with pooled(outer, tmp_path, "transaction", ignored) as url:
+        for words in (("serve", "--port", "1"), ("migrate",), ("migrate",)):
+            done = refused(new_server, *words, url=url)
+            assert done.returncode == NO_DATABASE
+            assert "a connection pooler" in done.stderr
+            assert "pool_mode = session" in done.stderr
+
+
+def test_a_pooler_that_keeps_sessions_may_be_there(new_server: Server, outer: str, tmp_path: Path) -> None:
+    with pooled(outer, tmp_path, "session", SESSION_SETTINGS) as url:
+        done = new_server.troupe("migrate", TROUPE_DATABASE_URL=url)
+        assert done.returncode == 0, done.stderr
+
+
+@contextmanager
+def pooled(outer: str, folder: Path, mode: str, ignored: str) -> Generator[str]:
+    """The URL of a database behind PgBouncer."""
+    folder.chmod(0o755)
+    listen, query = free_port(), parse_qs(outer)
+    text = POOLER.format(
+        host=query["host"][0], port=query.get("port", ["5432"])[0], password=SECRET, listen=listen, mode=mode,
+        ignored=ignored,
+    )  # fmt: skip
+    (folder / "pgbouncer.ini").write_text(text)
+    # It refuses to run as root. The folder of the socket is closed to others than the user of PostgreSQL.
+    user = ["-u", Path(query["host"][0]).owner()] if os.geteuid() == 0 else []
+    process = subprocess.Popen(["pgbouncer", *user, str(folder / "pgbouncer.ini")], stderr=subprocess.DEVNULL)
+    try:
+        give_up_at = time.monotonic() + PATIENCE
+        while socket.socket().connect_ex(("127.0.0.1", listen)):
+            assert process.poll() is None
+            assert time.monotonic() < give_up_at
+            time.sleep(0.02)
+        yield f"postgresql://member@127.0.0.1:{listen}/pooled"
+    finally:
+        process.terminate()
+        process.wait()
 
 
 SERVE = ("serve", "--port", "1")  # none of these gets as far as the port

@@ -209,3 +209,23 @@ def test_both_loopback_addresses_are_bound_and_none_is_left_when_one_is_taken() 
     assert {listener.getsockname()[:2] for listener in listeners} >= {("127.0.0.1", port)}
     for listener in listeners:
         listener.close()
+
+
+@pytest.mark.parametrize(
+    ("addresses", "expected"),
+    [
+        ([("127.0.0.1", 0), ("2001:db8::1", 0)], 1),  # a machine without this address of IPv6
+        ([("192.0.2.1", 0), ("::1", 0)], 1),
+        ([("192.0.2.1", 0)], None),
+        ([("127.0.0.1", 0), ("192.0.2.1", 1)], None),  # the other port has none at all
+    ],
+)
+def test_a_port_needs_one_of_its_addresses(addresses: list[tuple[str, int]], expected: int | None) -> None:
+    if expected is None:
+        with pytest.raises(OSError, match="Cannot assign"):
+            bind(addresses)
+        return
+    listeners = bind(addresses)
+    assert len(listeners) == expected
+    for listener in listeners:
+        listener.close()

@@ -11,6 +11,7 @@ import trio
 import trio.testing
 
 from troupe.storage.engine import pool as pool_module
+from troupe.storage.engine.connect import transact_once
 from troupe.storage.engine.database import Connection, Doubtful, Fenced, Unavailable
 from troupe.storage.engine.embedded import enter
 from troupe.storage.engine.faults import machine_fault
@@ -350,16 +351,12 @@ async def attempt(pool: ConnectionPool, number: int) -> str:
 async def alter(dsn: str, change: str) -> None:
     """Change the database from outside of the pool. Only connections that are opened later see it."""
 
-    async def run() -> None:
-        connection = await asyncpg.connect(dsn)
-        try:
-            await connection.execute("SET default_transaction_read_only = off")
-            name = await connection.fetchval("SELECT current_database()")
-            await connection.execute(f"ALTER DATABASE {name} {change}")
-        finally:
-            await connection.close()
+    async def write(db: Connection) -> None:
+        await db.execute("SET TRANSACTION READ WRITE")
+        name = await db.fetchval("SELECT current_database()")
+        await db.execute(f"ALTER DATABASE {name} {change}")
 
-    await trio.to_thread.run_sync(lambda: asyncio.run(run()))
+    await trio.to_thread.run_sync(transact_once, dsn, write)
 
 
 async def test_after_a_failover_all_connections_find_the_new_primary(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:

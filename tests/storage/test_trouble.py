@@ -15,6 +15,7 @@ from troupe.storage.engine.trouble import connecting, explain, unavailable
         (socket.gaierror(-2, "Name or service not known"), "Name or service not known: correct the host's name in"),
         (TimeoutError(), "PostgreSQL does not answer: correct host and port"),
         (ConnectionRefusedError(111, "Connect call failed"), "Connect call failed: start PostgreSQL"),
+        (ConnectionError('PostgreSQL server at "db:5432" rejected SSL upgrade'), "upgrade: turn `ssl` on"),
         (asyncpg.InvalidPasswordError("no"), "no: correct the user and the password in TROUPE_DATABASE_URL"),
         (asyncpg.DiskFullError("could not extend file\nDETAIL: x"), "could not extend file: free space"),
         (asyncpg.UndefinedTableError("no such table"), "no such table"),

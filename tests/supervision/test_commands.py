@@ -117,6 +117,22 @@ def test_an_account_that_cannot_be_made_is_refused_with_the_reason(
     assert refused.stdout == ""
 
 
+def test_a_password_is_never_empty(data: Path, dsn: str) -> None:
+    words = ("accounts", "create", "pia", "--email", "pia@localhost", "--data", data)
+    for more, text in ((("--password", ""), None), (("--password", " "), None), ((), ""), ((), "\n")):
+        refused = run(*words, *more, text=text)
+        assert (refused.exit_code, "empty" in refused.stderr) == (2, True), refused.stderr
+    assert transact_once(dsn, users.find_user_by_login, "pia@localhost") is None
+
+
+def test_without_a_terminal_a_password_is_a_line_of_standard_input(data: Path, dsn: str) -> None:
+    made = run("accounts", "create", "tea", "--email", "tea@localhost", "--data", data, text="tea time\nmore")
+    assert (made.exit_code, made.stderr) == (0, "")
+    user = transact_once(dsn, users.find_user_by_login, "tea@localhost")
+    assert user is not None
+    assert matches(user.password_hash or "", "tea time")
+
+
 def test_a_token_stands_alone_on_standard_output_and_is_good(data: Path, dsn: str) -> None:
     create(data, "dora")
     made = run("tokens", "create", "dora", "--scopes", "read write admin:read", "--data", data)
