@@ -91,6 +91,10 @@ from .translation import translator_of
 FATAL = (Fenced, AnotherNode, OtherDomain, UnusablePushKey)
 
 
+# The settings that `troupe serve` takes from its options too.
+PLACE = {"host", "port", "domain"}
+
+
 class Troupe:
     """One server process, built and not yet running."""
 
@@ -255,11 +259,15 @@ class Troupe:
         return self.supervisor.snapshot()
 
     def self_report(self) -> dict[str, object]:
-        """Return what `troupe doctor` can't see from outside: descriptors, stalls, refused calls, a probe's token."""
+        """Return what `troupe doctor` can't see from outside: descriptors, stalls, refused calls, a probe's token.
+
+        And where it was told to listen, by options that `troupe doctor` does not have.
+        """
         limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
         return {
             "descriptors": count_open(), "descriptor_limit": limit, "probe": self.http_context.probe.issue(),
             "loop": self.stalls.last_day(), "refusing": self.database.refusing(),
+            "place": self.settings.model_dump(include=PLACE),
         }  # fmt: skip
 
     async def _prepare(self, database: Database) -> None:

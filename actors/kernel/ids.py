@@ -9,7 +9,7 @@ different lanes sort.
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 
 from .clock import Clock
 
@@ -63,3 +63,8 @@ def milliseconds(instant: datetime) -> int:
 def first_id_at(instant: datetime) -> int:
     """Return the lowest id that can be handed out at `instant`, to compare ids with times."""
     return milliseconds(instant) << BELOW_MILLISECONDS
+
+
+def instant_of(id: int) -> datetime:
+    """Return the time at which an id was handed out, by the clock that its process had."""
+    return datetime.fromtimestamp((id >> BELOW_MILLISECONDS) / 1000, UTC)

@@ -7,6 +7,7 @@ import sys
 import textwrap
 from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -85,6 +86,9 @@ def _examination(stack: ExitStack, sources: SettingsSources, online: bool, mail:
         server = ask(settings.control_socket, "doctor")
     except CommandRefused as refused:
         no_server = refused.message
+    # It may have been started with other options.
+    place = (server or {}).get("place", {})  # a server of an earlier version does not say
+    sources = replace(sources, settings=settings.model_copy(update=place))
     return Examination(sources, dsn, why_not, server, no_server, online, mail)
 
 

@@ -6,13 +6,16 @@ import subprocess
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
+from ...actors.kernel.ids import instant_of
 from ...storage.engine.connect import transact_once
 from ...storage.engine.database import StorageError
 from ...storage.engine.server_facts import server_time
+from ...storage.highest import highest_id
 from .findings import Examination, Finding
 
 SUBJECT = "clock"
 MOST = timedelta(seconds=5)
+MOST_AHEAD = timedelta(hours=1)  # of an id; a burst of posts is ahead by less
 SYNCHRONISE = "Turn on time synchronisation on both machines: timedatectl set-ntp true."
 TIMEDATECTL = ("timedatectl", "show", "--property=NTPSynchronized", "--value")
 PATIENCE = 5.0  # seconds
@@ -36,11 +39,23 @@ def evaluate(before: datetime, there: datetime, after: datetime) -> Finding:
     return Finding(SUBJECT, "good", "the database has the same time")
 
 
+def judge_ids(newest: datetime, now: datetime) -> Iterator[Finding]:
+    """Say if the newest id was made at a time that is still to come: ids never go back, so new ones are ahead too."""
+    ahead = newest - now
+    if ahead > MOST_AHEAD:
+        when = f"{ahead.days} days" if ahead.days else f"{ahead.seconds // 3600} hours"
+        yield Finding(
+            SUBJECT, "note", f"the clock was ahead once: ids go on from {newest:%Y-%m-%d}, {when} from now. They sort"
+            " rightly, and posts have their own times; clients that read times from ids show wrong ones",
+        )  # fmt: skip
+
+
 def _against_database(dsn: str) -> Iterator[Finding]:
     try:
         before = datetime.now(UTC)
         there = transact_once(dsn, server_time)
         yield evaluate(before, there, datetime.now(UTC))
+        yield from judge_ids(instant_of(transact_once(dsn, highest_id)), datetime.now(UTC))
     except StorageError:
         return  # the check of the database says so
 

@@ -17,10 +17,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from troupe.actors.kernel.ids import first_id_at, instant_of
 from troupe.storage.engine.data_folder import make_private
 from troupe.supervision.commands import troupe
 from troupe.supervision.doctor import checks, confinement, descriptors, disk, proxy
-from troupe.supervision.doctor.clock import check_clock
+from troupe.supervision.doctor.clock import check_clock, judge_ids
 from troupe.supervision.doctor.clock import evaluate as judge_clock
 from troupe.supervision.doctor.confinement import check_confinement
 from troupe.supervision.doctor.findings import Check, Examination, Finding
@@ -111,6 +112,20 @@ def test_a_clock_that_differs_from_the_databases_is_found() -> None:
     assert judge_clock(NOW, NOW - timedelta(seconds=6), NOW).state == "wrong"
     assert judge_clock(NOW, NOW + timedelta(seconds=6), NOW).text.startswith("the database's clock differs by 6 s")
     assert judge_clock(NOW, NOW + timedelta(seconds=30), later).state == "good", "asking may take long"
+
+
+@pytest.mark.parametrize(
+    ("newest", "texts"),
+    [
+        (NOW - timedelta(days=400), []),
+        (NOW + timedelta(minutes=5), []),
+        (NOW + timedelta(hours=3), ["the clock was ahead once: ids go on from 2026-11-21, 3 hours from now"]),
+        (NOW + timedelta(days=365), ["the clock was ahead once: ids go on from 2027-11-21, 365 days from now"]),
+    ],
+)
+def test_ids_of_a_clock_that_was_ahead_are_told(newest: datetime, texts: list[str]) -> None:
+    assert [one.text.partition(". ")[0] for one in judge_ids(newest, NOW)] == texts
+    assert instant_of(first_id_at(newest)) == newest
 
 
 @pytest.mark.parametrize(("says", "state"), [("no", "wrong"), ("yes", "good"), (None, "note")])
