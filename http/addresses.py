@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 # An entry of X-Forwarded-For with a port or brackets: `192.0.2.1:5678`, `[2001:db8::1]` or `[2001:db8::1]:443`.
 HOP = re.compile(r"(?P<v4>[0-9.]+):[0-9]{1,5}|\[(?P<v6>[^\]]+)\](?::[0-9]{1,5})?")
 
+FORWARDED_FOR = b"x-forwarded-for"
+
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+
+def forwarded_for(headers: Iterable[tuple[bytes, bytes]]) -> str | None:
+    """Return what proxies have written into X-Forwarded-For: its lines are one list (RFC 9110, section 5.2).
+
+    A proxy that adds a line of its own leaves the client's lines before it.
+    """
+    lines = [value.decode("latin-1") for name, value in headers if name == FORWARDED_FOR]
+    return ",".join(lines) if lines else None
 
 
 def client_address(peer: str, forwarded: str | None, trusted: Sequence[Network]) -> str:

@@ -6,13 +6,11 @@ from time import perf_counter
 
 from .access.context import HttpContext
 from .access.request_counts import NO_ROUTE
-from .addresses import client_address
+from .addresses import client_address, forwarded_for
 from .answers.errors import Forbidden
 from .asgi import Application, Receive, Scope, Send, send_answer
 from .dispatch import answer_to_error, with_headers
 from .intake.request import request_of
-
-HEADER = b"x-forwarded-for"
 
 
 class NetworkGate:
@@ -31,10 +29,8 @@ class NetworkGate:
 
     def _is_barred(self, scope: Scope) -> bool:
         peer = (scope.get("client") or ("127.0.0.1", 0))[0]
-        forwarded = next(
-            (value.decode("latin-1") for name, value in reversed(scope["headers"]) if name == HEADER), None
-        )
-        return is_barred(self._context, client_address(peer, forwarded, self._context.settings.trusted_proxies))
+        trusted = self._context.settings.trusted_proxies
+        return is_barred(self._context, client_address(peer, forwarded_for(scope["headers"]), trusted))
 
     async def _refuse(self, scope: Scope, receive: Receive, send: Send) -> None:
         websocket = scope["type"] == "websocket"

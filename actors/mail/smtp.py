@@ -1,9 +1,15 @@
-"""SMTP: one connection for each mail, in a thread, with a limit on everything."""
+"""SMTP: one connection for each mail, in a thread, with a limit on everything.
+
+Names and passwords are sent in UTF-8 (RFC 4616). `smtplib` itself can only send those of ASCII.
+"""
 
 from __future__ import annotations
 
+import base64
+import hmac
 import smtplib
 import ssl
+from collections.abc import Callable
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from typing import Literal
@@ -20,6 +26,9 @@ AT_ONCE = 4  # connections to the mail server
 STEP = 30.0  # seconds that one answer of the mail server may take
 WHOLE = 120.0  # seconds that a mail may take
 REFUSED_FOR_GOOD = 500
+# The answers of a mail server to a login (RFC 4954): it goes on, or is done (the second one: it was done before).
+MORE = 334
+LOGGED_IN = (235, 503)
 
 
 class UnusableMailServer(Exception):
@@ -106,7 +115,57 @@ class Smtp:
             client.starttls(context=ssl.create_default_context())
 
     def _log_in(self, client: smtplib.SMTP) -> None:
+        client.ehlo_or_helo_if_needed()
         if self.user is None:
-            client.ehlo_or_helo_if_needed()
-        else:
-            client.login(self.user, self.password or "")
+            return
+        offered = client.esmtp_features.get("auth", "").upper().split()
+        ways = [name for name in LOG_IN if name in offered]
+        if not ways:
+            raise smtplib.SMTPNotSupportedError(
+                f"it takes no login by {', '.join(LOG_IN)}, but by {', '.join(offered) or 'none'}"
+            )
+        code, answer = 0, b""
+        for name in ways:  # a server may offer one that it can't do
+            code, answer = LOG_IN[name](client, self.user.encode(), (self.password or "").encode())
+            if code in LOGGED_IN:
+                return
+        raise smtplib.SMTPAuthenticationError(code, answer)
+
+
+def _plain(client: smtplib.SMTP, user: bytes, password: bytes) -> tuple[int, bytes]:
+    """Log in by RFC 4616."""
+    return client.docmd("AUTH", "PLAIN " + _base64(b"\0" + user + b"\0" + password))
+
+
+def _login(client: smtplib.SMTP, user: bytes, password: bytes) -> tuple[int, bytes]:
+    """Log in by the old way that some servers offer alone: name and password, each on a line."""
+    code, answer = client.docmd("AUTH", "LOGIN")
+    for text in (user, password):
+        if code != MORE:
+            break
+        code, answer = client.docmd(_base64(text))
+    return code, answer
+
+
+def _cram_md5(client: smtplib.SMTP, user: bytes, password: bytes) -> tuple[int, bytes]:
+    """Log in by RFC 2195: the password itself is not sent."""
+    code, challenge = client.docmd("AUTH", "CRAM-MD5")
+    if code != MORE:
+        return code, challenge
+    try:
+        digest = hmac.new(password, base64.b64decode(challenge), "md5").hexdigest()
+    except ValueError:
+        return client.docmd("*")  # ends this try
+    return client.docmd(_base64(user + b" " + digest.encode()))
+
+
+def _base64(text: bytes) -> str:
+    return base64.b64encode(text).decode()
+
+
+# By the names of RFC 4954, the safest first.
+LOG_IN: dict[str, Callable[[smtplib.SMTP, bytes, bytes], tuple[int, bytes]]] = {
+    "CRAM-MD5": _cram_md5,
+    "PLAIN": _plain,
+    "LOGIN": _login,
+}

@@ -41,7 +41,7 @@ class ProxyProbe:
             return None
         return {
             "host": request.header(b"host"),
-            "forwarded_for": request.header(b"x-forwarded-for"),
+            "forwarded_for": request.forwarded_for,
             "peer": request.peer,
             "client": request.address(trusted),
         }

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Se
 import trio
 
 from ...actors.kernel.envelope import Origin
-from ..addresses import Network, client_address
+from ..addresses import FORWARDED_FOR, Network, client_address, forwarded_for
 from ..answers.errors import HttpError, Malformed, TooLarge
 from ..answers.headers import request_id
 from ..asgi import HOSTS, Scope
@@ -174,7 +174,12 @@ class Request:
 
     def address(self, trusted: Sequence[Network] = ()) -> str:
         """Return the client's address: the peer's, or the one that the trusted proxies give."""
-        return client_address(self.peer, self.header(b"x-forwarded-for"), trusted)
+        return client_address(self.peer, self.forwarded_for, trusted)
+
+    @property
+    def forwarded_for(self) -> str | None:
+        """The list of addresses that proxies have written; None if there is none."""
+        return forwarded_for(self._raw_headers) if FORWARDED_FOR in self._headers else None
 
 
 def request_of(scope: Scope, new_id: Callable[[], str], body: AsyncIterable[bytes] | None = None) -> Request:

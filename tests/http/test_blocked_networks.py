@@ -10,7 +10,7 @@ from troupe.actors.kernel import SystemClock
 
 from ..clients import PATIENCE, Person, Stage
 from .registering import ACCOUNTS, OPEN, app_client, form
-from .serving import request, rest, serving
+from .serving import request, rest, say, serving
 
 BLOCKS = "/api/v1/admin/ip_blocks"
 PATHS = (
@@ -126,6 +126,15 @@ async def test_a_client_does_not_choose_its_address(stage: Stage, adm: Person) -
     await adm.post(BLOCKS, {"ip": "192.0.2.0/24", "severity": "no_access"})
     for forwarded in ("198.51.100.1, 192.0.2.1", "127.0.0.1, 192.0.2.1", "unknown, 192.0.2.1:55"):
         assert (await stage.anybody().get("/health", **sent_by(forwarded))).status == 403, forwarded
+
+
+@pytest.mark.usefixtures("both_ways")
+async def test_all_lines_of_proxies_count_at_the_gate(stage: Stage, adm: Person) -> None:
+    await adm.post(BLOCKS, {"ip": "192.0.2.0/24", "severity": "no_access"})
+    async with serving(stage) as server:
+        for last, status in ((b"127.0.0.1", b"403"), (b"198.51.100.1", b"200")):
+            lines = b"X-Forwarded-For: 192.0.2.1", b"X-Forwarded-For: " + last
+            assert (await say(server.port, request(b"GET /health", *lines))).startswith(b"HTTP/1.1 " + status)
 
 
 async def test_a_block_ends_at_its_time(stage: Stage, adm: Person, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -155,6 +155,23 @@ def test_only_trusted_proxies_say_who_is_asking(peer: str, forwarded: bytes | No
     assert Request("GET", "/", b"", headers, peer, never()).address(LOOPBACK) == address
 
 
+@pytest.mark.parametrize(
+    ("lines", "address"),
+    [
+        ([b"203.0.113.7", b"198.51.100.1"], "203.0.113.7"),  # two proxies, each with a line of its own
+        ([b"203.0.113.7, 198.51.100.1", b"127.0.0.1"], "203.0.113.7"),
+        ([b"192.0.2.66", b"203.0.113.7", b"198.51.100.1"], "203.0.113.7"),  # the client has written one, too
+        ([b"198.51.100.1", b""], "198.51.100.1"),
+        ([b"203.0.113.7", b"unknown", b"198.51.100.1"], "198.51.100.1"),
+        ([b"203.0.113.7:4711", b"[2001:db8::7]:443", b"198.51.100.1"], "2001:db8::7"),
+    ],
+)
+def test_all_lines_of_proxies_are_one_list(lines: list[bytes], address: str) -> None:
+    headers = [(b"x-forwarded-for", line) for line in lines]
+    trusted = (*LOOPBACK, ipaddress.ip_network("198.51.100.1"))
+    assert Request("GET", "/", b"", headers, "127.0.0.1", never()).address(trusted) == address
+
+
 @pytest.mark.parametrize("gap", [b"\r\n", b""])
 async def test_a_part_without_a_body_may_leave_out_the_empty_line(gap: bytes) -> None:
     head = b'--x\r\nContent-Disposition: form-data; name="a"\r\n'

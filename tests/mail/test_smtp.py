@@ -11,7 +11,7 @@ import trio
 
 from troupe.actors.mail import smtp
 from troupe.actors.mail.sender import NotSent, Undeliverable
-from troupe.actors.mail.smtp import Smtp
+from troupe.actors.mail.smtp import Smtp, UnusableMailServer
 from troupe.actors.mail.templates import Letter, Sender
 
 from ..certificates import certificate
@@ -41,6 +41,24 @@ async def test_a_letter_arrives_as_it_was_written(server: MailServer) -> None:
     assert (mail["Subject"], mail["From"], mail["To"]) == ("Grüße", "Bühne <troupe@t.example>", "eve@example.org")
     assert (mail["Message-ID"], mail["Date"]) == ("<confirmation.1@t.example>", "Sat, 21 Nov 2026 12:00:00 +0000")
     assert arrived.body.strip() == "Ein Link"
+
+
+@pytest.mark.parametrize("offered", ["PLAIN", "LOGIN", "CRAM-MD5", "XOAUTH2 LOGIN"])
+async def test_a_login_may_have_any_letters(offered: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    user, password = "Bühne@t.example", "pässwörd 密码"
+    others = {"PLAIN", "LOGIN", "CRAM-MD5"} - set(offered.split())
+    with mail_server(credentials=(user, password), auth_exclude_mechanism=others) as server:
+        await Smtp(HOST, server.port, "none", "t.example", user, password)(LETTER)
+        assert [mail.user for mail in server.arrived] == [user]
+        with pytest.raises(NotSent, match=r"SMTPAuthenticationError \(535\)"):
+            await Smtp(HOST, server.port, "none", "t.example", user, "falsch")(LETTER)
+
+
+async def test_a_server_without_a_known_login_says_so(server: MailServer) -> None:
+    with pytest.raises(NotSent, match="SMTPNotSupportedError"):
+        await Smtp(HOST, server.port, "none", "t.example", "troupe", "secret")(LETTER)
+    with pytest.raises(UnusableMailServer, match=r"no login by CRAM-MD5, PLAIN, LOGIN, but by none"):
+        Smtp(HOST, server.port, "none", "t.example", "troupe", "secret").try_out()
 
 
 class TestEncrypted:
