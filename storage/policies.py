@@ -221,7 +221,7 @@ def _quoted(text: str) -> str:
 
 def _replace(folder: Path, name: str, content: bytes) -> None:
     """Replace a file, which also survives a power cut. It has the owner and the mode of the file or folder before."""
-    folder.mkdir(parents=True, exist_ok=True)
+    _make_folder(folder)
     target = folder / name
     like = (target if target.exists() else folder).stat()
     with tempfile.NamedTemporaryFile(dir=folder, prefix=f".{name}.", delete=False) as file:
@@ -237,6 +237,17 @@ def _replace(folder: Path, name: str, content: bytes) -> None:
             Path(file.name).unlink(missing_ok=True)
             raise
     flush(folder)
+
+
+def _make_folder(folder: Path) -> None:
+    """Make a folder with those above it. What root makes belongs to the owner of the folder above."""
+    if folder.is_dir():
+        return
+    _make_folder(folder.parent)
+    folder.mkdir(exist_ok=True)
+    if os.geteuid() == 0:
+        above = folder.parent.stat()
+        os.chown(folder, above.st_uid, above.st_gid)
 
 
 def _tables(file: Mapping[str, object]) -> Iterable[JsonObject]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from .errors import BackupDamaged, BackupFailed
@@ -14,19 +14,36 @@ from .manifest import BackedUpFile, Manifest
 def check(folder: BackupFolder, names: Sequence[str], show: ShowProgress) -> list[Manifest]:
     """Read all that some backups consist of, and return their manifests. Raises BackupDamaged with what is wrong."""
     manifests, wrong = _manifests(folder, names)
-    paths = {folder.dump(one.name): one.dump for one in manifests}
-    paths |= {folder.content(file.digest): file for one in manifests for file in one.files.values()}
-    with show("Check", sum(file.size for file in paths.values()), in_bytes=True) as update:
-        for path, file in paths.items():
-            try:
-                found = reread(path, update)
-            except OSError as error:
-                wrong.append(f"{path}: {error.strerror}")
-            else:
-                wrong += [f"{path} is damaged"] if found != (file.digest, file.size) else []
-    if wrong:
-        raise BackupDamaged("\n".join([*wrong, "Remove the damaged files and make a backup: it stores them again."]))
+    dumps = {folder.dump(one.name): one.dump for one in manifests}
+    contents = {folder.content(file.digest): file for one in manifests for file in one.files.values()}
+    with show("Check", sum(file.size for file in (dumps | contents).values()), in_bytes=True) as update:
+        damaged_dumps, damaged_contents = (_damaged(files, update) for files in (dumps, contents))
+    lost = sorted({*names} - {one.name for one in manifests} | {path.stem for path in damaged_dumps})
+    cures = [f"Nothing can be restored of the backup {name}: {folder.removal(name)}" for name in lost]
+    if damaged_contents:
+        having = [
+            one.name for one in manifests
+            if any(folder.content(file.digest) in damaged_contents for file in one.files.values())
+        ]  # fmt: skip
+        cures += [
+            "Remove the damaged files, and make a backup: it stores again what the server still has. If this command"
+            " then names them again, remove the backups that have them: " + ", ".join(map(folder.removal, having))
+        ]
+    if cures:
+        raise BackupDamaged("\n".join([*wrong, *damaged_dumps.values(), *damaged_contents.values(), *cures]))
     return manifests
+
+
+def _damaged(files: Mapping[Path, BackedUpFile], update: Callable[[int], None]) -> dict[Path, str]:
+    """Return what is wrong with the files that are not what they were."""
+    wrong: dict[Path, str] = {}
+    for path, file in files.items():
+        try:
+            if reread(path, update) != (file.digest, file.size):
+                wrong[path] = f"{path} is damaged"
+        except OSError as error:
+            wrong[path] = f"{path}: {error.strerror}"
+    return wrong
 
 
 def check_there(folder: BackupFolder, manifest: Manifest) -> None:

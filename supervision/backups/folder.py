@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import re
+import shlex
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from pathlib import Path
@@ -86,6 +87,10 @@ class BackupFolder:
     def dump(self, name: str) -> Path:
         """Return the path of a backup's dump."""
         return self.root / f"{name}{DUMP}"
+
+    def removal(self, name: str) -> str:
+        """Return the command that removes a backup; what other backups need of its files stays."""
+        return f"rm -f {shlex.quote(str(self.root / name))}.*"
 
     def content(self, digest: str) -> Path:
         """Return the path of the contents of a file."""

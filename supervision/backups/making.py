@@ -15,7 +15,7 @@ from ...storage.copies import NamedFile, named_files
 from ...storage.engine import programs
 from ...storage.engine.clients import ClientPrograms, choose
 from ...storage.engine.connect import LoneConnection
-from ...storage.engine.migrate import migrations, require_current
+from ...storage.engine.migrate import migrations, missing
 from ...storage.engine.transfer import contents, snapshot
 from ...storage.files import COMMANDS, Folder
 from ...storage.highest import highest_id
@@ -65,7 +65,7 @@ def make_backup(
     if folder.root.resolve().is_relative_to(settings.data.resolve()):
         raise BackupFailed(f"{folder.root} is in the data folder. Choose a folder elsewhere, on another disk.")
     with folder.held(), explain_full_disk(folder.root, GOING_ON), LoneConnection(dsn) as session:
-        session(require_current)
+        _require_current(session)
         clients = session(choose, dsn, own=settings.database_url is None, named=named)
         folder.clear_parts()
         copying = _Copying(folder, settings.data, media_folder(settings, COMMANDS), show)
@@ -75,6 +75,16 @@ def make_backup(
             if copying.take(session(named_files)) < FEW:
                 break
         return _made_at_snapshot(session, clients, copying)
+
+
+def _require_current(session: LoneConnection) -> None:
+    """Raise BackupFailed for an older schema: without a backup, there is no way back from an upgrade."""
+    if steps := session(missing):
+        raise BackupFailed(
+            f"The database is at schema {steps[0].number - 1}, and this version of Troupe needs {steps[-1].number}. A"
+            " backup is made by the version that the database has: install that one again, make the backup, and"
+            " upgrade then."
+        )
 
 
 def _made_at_snapshot(session: LoneConnection, clients: ClientPrograms, copying: _Copying) -> MadeBackup:
@@ -232,9 +242,19 @@ def _others(data: Path) -> Iterator[Path]:
     for entry in sorted(data.iterdir()):
         if entry.name.startswith(OTHERS):
             continue
-        for path in sorted(entry.rglob("*")) if entry.is_dir() else (entry,):
+        for path in sorted(_files_in(entry)) if entry.is_dir() else (entry,):
             if path.is_file() and not path.name.endswith(UNFINISHED):
                 yield path
+
+
+def _files_in(folder: Path) -> Iterator[Path]:
+    """Yield the files in a folder and below. Raises OSError for a folder that can't be read."""
+
+    def refuse(error: OSError) -> None:
+        raise error
+
+    for parent, _, names in os.walk(folder, onerror=refuse):
+        yield from (Path(parent, name) for name in names)
 
 
 def _new_name(folder: BackupFolder, taken_at: datetime) -> str:

@@ -107,9 +107,9 @@ def read(path: Path) -> Manifest:
     except FileNotFoundError:
         raise BackupFailed(f"There is no backup {path.stem} in {path.parent}.") from None
     except ValueError:
-        raise BackupDamaged(f"The manifest {path} is damaged.") from None
+        raise BackupDamaged(f"The manifest {path} is damaged. {_removal(path)}") from None
     if tail != {"files": len(files), "sha256": whole}:
-        raise BackupDamaged(f"The manifest {path} is damaged: it is not what was written.")
+        raise BackupDamaged(f"The manifest {path} is damaged: it is not what was written. {_removal(path)}")
     if head.get("troupe_backup") != FORMAT:
         raise BackupFailed(f"{path} is of a version of Troupe with other backups: restore it with that one.")
     return Manifest(
@@ -125,6 +125,12 @@ def read(path: Path) -> Manifest:
         dump=BackedUpFile(*head["dump"]),
         files={_inside(path, name): BackedUpFile(*of_file) for name, *of_file in files},
         missing=tuple(head["missing"]),
+    )
+
+
+def _removal(path: Path) -> str:
+    return (
+        f"Remove it: nothing can be restored of its backup. Others are named by `troupe backup --verify {path.parent}`."
     )
 
 

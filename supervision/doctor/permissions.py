@@ -10,16 +10,18 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ...storage.engine.data_folder import FOLDER, FOR_OTHERS
+from ..configuration import Settings
 from ..sources import SECRETS, SettingsSources
 from .findings import Examination, Finding
 
 SUBJECT = "permissions"
+OF_OTHERS = "postgres"  # the files of PostgreSQL, which has a user of its own where root starts it
 
 
 def check_permissions(examination: Examination) -> Iterator[Finding]:
     """Look at the data folder, what lies directly in it, the sockets, the log and the files of settings."""
     settings = examination.sources.settings
-    wrong = [*_data(settings.data), *_socket(settings.socket), *_log(settings.log_path)]
+    wrong = [*_data(settings.data), *_foreign(settings), *_socket(settings.socket), *_log(settings.log_path)]
     for path in sorted(_files_with_secrets(examination.sources)):
         wrong += _secret(path)
     if not wrong:
@@ -56,6 +58,22 @@ def _data(data: Path) -> Iterator[Finding]:
         yield Finding(SUBJECT, "wrong", f"its owner may not use all of {data}", f"chmod 700 {shlex.quote(str(data))}")
 
 
+def _foreign(settings: Settings) -> Iterator[Finding]:
+    """Find files that the server may not read, such as texts that root has written beside it."""
+    data, socket = settings.data, settings.control_socket
+    user = _owner_of(socket if socket.exists() else data) if data.is_dir() and os.access(data, os.X_OK) else 0
+    if user == 0 or (not socket.exists() and os.geteuid() == 0):  # the server is root's, or it is not known whose it is
+        return
+    found = [path for path in data.iterdir() if not path.name.startswith(OF_OTHERS)]
+    found += (data / "texts").rglob("*")
+    for path in found:
+        if (other := _owner_of(path)) != user:
+            yield Finding(
+                SUBJECT, "wrong", f"{path} belongs to {_name(other)}, and the server to {_name(user)}",
+                f"chown -R {_name(user)}: {shlex.quote(str(path))}",
+            )  # fmt: skip
+
+
 def _socket(path: Path | None) -> Iterator[Finding]:
     """The socket that the proxy connects to. The control sockets are in the data folder."""
     if path is not None and path.exists() and path.stat().st_mode & stat.S_IRWXO:
@@ -88,6 +106,10 @@ def _secret(path: Path) -> Iterator[Finding]:
             SUBJECT, "wrong", f"{path} holds a secret, and others may use it ({stat.filemode(mode)})",
             f"chmod 640 {shlex.quote(str(path))}, with the server's group, or 600.",
         )  # fmt: skip
+
+
+def _owner_of(path: Path) -> int:
+    return path.lstat().st_uid
 
 
 def _name(number: int) -> str:

@@ -1,7 +1,9 @@
 """`troupe backup` and `troupe restore`, between databases: what is in a backup, what is refused, what goes on."""
 
+import errno
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -332,10 +334,51 @@ def test_what_is_damaged_is_found_and_not_restored(
     assert table_rows(bare_dsn) == {}
     # Contents of the right size are compared when they are copied; the mark then keeps servers away.
     assert (place.parent / "new" / "restoring").exists() is (what == "content")
-    if path == content:
-        path.unlink(missing_ok=True)
+
+
+def follow(advice: str) -> None:
+    """Run the commands that a message names."""
+    for command in re.findall(r"rm -f \S+\.\*", advice):
+        subprocess.run(command.removesuffix(","), shell=True, check=True)
+
+
+@pytest.mark.parametrize("what", ["manifest", "dump", "lost dump", "content", "size", "gone"])
+@pytest.mark.parametrize("server_has_it", [True, False])
+def test_the_advice_for_what_is_damaged_cures_it(
+    rows: Rows, run: Run, place: Path, data: Path, what: str, server_has_it: bool
+) -> None:
+    ok(run("backup", place))
+    content = place / "files" / (digest := sha256(b"a" * 100).hexdigest())[:2] / digest
+    path = content if what in ("content", "size", "gone") else next(place.glob(f"*.{what.split()[-1]}"))
+    damage(path, "gone" if what == "lost dump" else what)
+    if not server_has_it:
+        (data / media("a")).unlink()
+    advice = run("backup", place, "--verify").stderr
+    if "Remove the damaged files" in advice:
+        content.unlink(missing_ok=True)
         ok(run("backup", place))
-        ok(run("backup", place, "--verify"))
+        again = run("backup", place, "--verify")
+        assert (again.exit_code == 0) is server_has_it
+        follow(again.stderr)
+    else:
+        follow(advice)
+        ok(run("backup", place))
+    ok(run("backup", place, "--verify"))
+
+
+def test_what_can_not_be_read_is_in_no_whole_backup(
+    rows: Rows, run: Run, place: Path, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def closed(path: object) -> Any:
+        if str(path).endswith("terms"):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+        return scandir(path)
+
+    scandir: Any = os.scandir
+    monkeypatch.setattr(os, "scandir", closed)
+    refused = run("backup", place)
+    assert (refused.exit_code, refused.stderr) == (1, f"Error: {data}/texts/terms: Permission denied\n")
+    assert list(place.glob("*.manifest")) == []
 
 
 def damage(path: Path, what: str) -> None:
@@ -498,6 +541,16 @@ def test_a_backup_of_a_newer_version_is_refused(
     refused = restore()
     assert (refused.exit_code, f"schema {len(migrations())}" in refused.stderr) == (1, True)
     assert not (place.parent / "new").exists()
+
+
+def test_before_an_upgrade_the_older_version_makes_the_backup(rows: Rows, run: Run, place: Path) -> None:
+    newest = len(migrations())
+    rows.run("DELETE FROM schema_migrations WHERE number = $1", newest)
+    refused = run("backup", place)
+    assert (refused.exit_code, list(place.glob("*.manifest"))) == (1, [])
+    assert f"at schema {newest - 1}, and this version of Troupe needs {newest}" in refused.stderr
+    assert "install that one again, make the backup, and upgrade then" in refused.stderr
+    assert "troupe migrate" not in refused.stderr
 
 
 def test_a_server_that_is_newer_than_the_programs_is_refused(rows: Rows, run: Run, place: Path, tmp_path: Path) -> None:

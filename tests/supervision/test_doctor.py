@@ -20,7 +20,7 @@ from click.testing import CliRunner
 from troupe.actors.kernel.ids import first_id_at, instant_of
 from troupe.storage.engine.data_folder import make_private
 from troupe.supervision.commands import troupe
-from troupe.supervision.doctor import checks, confinement, descriptors, disk, proxy
+from troupe.supervision.doctor import checks, confinement, descriptors, disk, permissions, proxy
 from troupe.supervision.doctor.clock import check_clock, judge_ids
 from troupe.supervision.doctor.clock import evaluate as judge_clock
 from troupe.supervision.doctor.confinement import check_confinement
@@ -345,3 +345,29 @@ def test_the_network_is_asked_only_when_it_is_said(examine: Examine) -> None:
     found = examine(proxy.check_proxy, server={"probe": "x"}, TROUPE_DOMAIN="social.example.org")
     assert found[-1].text == "https://social.example.org was not asked: add --online"
     assert found[-1].state == "note"
+
+
+@pytest.mark.parametrize(
+    ("owners", "found"),
+    [
+        ({"rules.toml": 0, "texts": 0}, ["texts", "rules.toml"]),
+        ({"postgres.lock": 0}, []),
+        ({"rules.toml": 0, "control-main.sock": 0}, []),  # root's own server may read all
+    ],
+)
+def test_files_of_another_user_are_found(
+    examine: Examine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, owners: dict[str, int], found: list[str]
+) -> None:
+    """Of texts that root has written beside the server of another user."""
+    make_private(data := tmp_path / "data")
+    (data / "texts").mkdir(mode=0o700)
+    for name in ("texts/rules.toml", "postgres.lock", "control-main.sock"):
+        (data / name).touch(0o600)
+
+    def owner_of(path: Path) -> int:
+        return owners.get(path.name, 4711)
+
+    monkeypatch.setattr(permissions, "_owner_of", owner_of)
+    told = [one for one in examine(check_permissions, TROUPE_DATA=str(data)) if "the server to user 4711" in one.text]
+    assert [Path(one.text.split()[0]).name for one in told] == found
+    assert all(one.cure.startswith("chown -R user 4711: ") for one in told)

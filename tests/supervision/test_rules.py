@@ -1,6 +1,7 @@
 """`troupe rules`: what it writes into the file of rules and the audit log, and what it refuses."""
 
 import json
+import os
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -169,3 +170,19 @@ async def test_a_running_server_shows_a_change_at_once(data: Path, dsn: str, mon
             notice = await receive.receive()
         apply_notice(notice, cast("ActorSystem", actors), cast("HttpContext", context), cast("LiveLogLevel", actors))
         assert [rule.original.text for rule in (await shown.current()).rules] == ["Be kind."]
+
+
+def test_what_root_makes_belongs_to_the_owner_of_the_folder_above(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[tuple[str, int]] = []
+
+    def give(what: Path | int, user: int, group: int) -> None:
+        given.append(("a file" if isinstance(what, int) else what.name, user))
+
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(os, "chown", give)
+    monkeypatch.setattr(os, "fchown", give)
+    write_rules(tmp_path / "data" / "texts", [])
+    owner = tmp_path.stat().st_uid
+    assert given == [("data", owner), ("texts", owner), ("a file", owner)]
