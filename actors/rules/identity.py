@@ -12,6 +12,11 @@ from ...storage.accounts import NewAccount
 HANDLE = re.compile(r"@?(?P<name>[A-Za-z0-9_.-]{1,2048})(?:@(?P<domain>[^\s@/]{0,259}))?")
 DOMAIN = re.compile(r"(?=.{1,253}(?::|$))[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+(:[0-9]{1,5})?")
 USERNAME = re.compile(r"[A-Za-z0-9_]{1,30}")
+# A domain, a handle or an address of a page: the part that ends with the domain is the first group.
+PASTED = re.compile(r"(?:https?://|acct:|//)?([^\s/?#\\]+)(?:[/?#\\].*)?", re.IGNORECASE | re.DOTALL)
+LONGEST_PASTED = 2048
+DOTS = ".\u3002\uff0e\uff61"  # the signs that separate labels (UTS 46)
+DEFAULT_PORTS = (":443", ":80")
 
 
 def local_account(id: int, username: str, base_url: str) -> NewAccount:
@@ -50,3 +55,24 @@ def domain_of(written: str) -> str | None:
     except idna.IDNAError:
         return None
     return encoded if DOMAIN.fullmatch(encoded) else None
+
+
+def pasted_domain(written: str) -> str | None:
+    """Return the one domain that a person means, as it is stored. None if no domain can be found.
+
+    The domain may be written as in a list of blocks (`*.example.org`, `.example.org`), as the address of a page, or as
+    the end of a handle. `*.example.org` is `example.org`: a block of a domain is one of its subdomains too.
+    """
+    found = PASTED.fullmatch(written.strip().strip("\ufeff\u200b")) if len(written) <= LONGEST_PASTED else None
+    if found is None:
+        return None
+    name, at, host = found[1].removeprefix("@").rpartition("@")
+    if at and (not name or "@" in name):
+        return None
+    if not at:
+        host = host.removeprefix("*").removeprefix(".")
+    host, colon, port = host.partition(":")
+    domain = domain_of(host.rstrip(DOTS) + colon + port)
+    if domain is None:
+        return None
+    return next((domain.removesuffix(port) for port in DEFAULT_PORTS if domain.endswith(port)), domain)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...actors.rules.identity import domain_of
+from ...actors.rules.identity import pasted_domain
 from ..answers.errors import invalid
 from .input import Input
 from .parameters import Text
@@ -17,7 +17,7 @@ class Domain(Input):
         """The domain as it is stored."""
         if not self.domain.strip():
             raise invalid("Domain can't be blank")
-        name = domain_of(self.domain)
+        name = pasted_domain(self.domain)
         if name is None:
             raise invalid("Domain is not a valid domain name")
         return name

@@ -112,6 +112,7 @@ TEXTS = (
     Target("tag name", TEXT_CODE_POINTS, scan.tag_name),
     Target("handle", TEXT_CODE_POINTS, lambda text: identity.handle_of(text, "troupe.test")),
     Target("domain", TEXT_CODE_POINTS, identity.domain_of),
+    Target("pasted domain", TEXT_CODE_POINTS, identity.pasted_domain),
     Target("shortcodes", TEXT_CODE_POINTS, lambda text: list(emojis.shortcodes_in([text]))),
     Target("Unicode emoji", TEXT_CODE_POINTS, emojis.is_unicode_emoji),
     Target("filters' text", filters.TEXT_CHARACTERS, lambda text: filters.mark(filters.folded(text))),
