@@ -9,7 +9,8 @@ import trio
 from ...actors.commands.imports import StartImport
 from ...actors.kernel import Refused
 from ...actors.rules import imports as rules
-from ...actors.rules.imports import ImportedLine, UnreadableFile, lines_of
+from ...actors.rules.csv_files import UnreadableFile
+from ...actors.rules.imports import ImportedLine, lines_of
 from ...storage import imports
 from ...storage.imports import ImportLine
 from ..access import rates
@@ -86,7 +87,7 @@ def _read(file: Upload, kind: str, local_domain: str) -> list[ImportedLine]:
         content = file.file.read(rules.LARGEST_FILE + 1)
     if len(content) > rules.LARGEST_FILE:
         raise UnreadableFile("The file is too large.")
-    return lines_of(kind, content, local_domain)
+    return lines_of(kind, content, local_domain, file.filename)
 
 
 async def _page(me: SignedIn, problem: str | None = None) -> Answer:
