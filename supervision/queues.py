@@ -15,6 +15,7 @@ from ..actors.deliveries.followers import FollowerDigests
 from ..actors.deliveries.hosts import Chance
 from ..actors.deliveries.sender import DeliveryContext, DeliverySender, OnGone, Post
 from ..actors.effects.deliveries import DELIVERIES
+from ..actors.effects.imports import LOOKUPS, LookupContext
 from ..actors.effects.mail import MAIL
 from ..actors.effects.previews import PREVIEWS, PreviewContext, ReadPage
 from ..actors.effects.push import PUSH
@@ -23,6 +24,7 @@ from ..actors.effects.refreshes import REFRESHES, AccountRefresher
 from ..actors.effects.registry import QueueWithContext
 from ..actors.facts import RotatedKey
 from ..actors.federation.federation import Federation
+from ..actors.federation.import_finder import Finder
 from ..actors.federation.inbox import Inbox
 from ..actors.federation.receiving import InboxContext
 from ..actors.federation.refresher import Refresher
@@ -95,6 +97,13 @@ def inbox_queue(actors: ActorSystem, federation: Federation) -> QueueWithContext
 def refresh_queue(actors: ActorSystem, federation: Federation) -> QueueWithContext[AccountRefresher]:
     """The accounts of other servers that an operator has asked to be fetched again."""
     return QueueWithContext(REFRESHES, Refresher(actors.actor_context.database, federation.resolver))
+
+
+def lookup_queue(actors: ActorSystem, federation: Federation) -> QueueWithContext[LookupContext]:
+    """The accounts and posts of other servers that imported files name."""
+    shared = actors.actor_context
+    finder = Finder(federation.resolver, shared.clock)
+    return QueueWithContext(LOOKUPS, LookupContext(shared.database, shared.clock, shared.outbox, finder))
 
 
 def _mail_sender(settings: Settings, database: Database, clock: Clock) -> MailSender | None:

@@ -80,7 +80,7 @@ from .memory import MemoryReturn
 from .notices import apply_notice
 from .parking import Parking
 from .pauses import CollectorPauses
-from .queues import delivery_queue, inbox_queue, mail_queue, preview_queue, push_queue, refresh_queue
+from .queues import delivery_queue, inbox_queue, lookup_queue, mail_queue, preview_queue, push_queue, refresh_queue
 from .recent import Operations
 from .stalls import StallWatch
 from .supervisor import Child, Supervisor
@@ -184,6 +184,7 @@ class Troupe:
             add(preview_queue(self.actors, PageReader(self.outgoing, self.media, clock)))
         add(inbox_queue(self.actors, self.federation))
         add(refresh_queue(self.actors, self.federation))
+        add(lookup_queue(self.actors, self.federation))
 
     def _children(self) -> list[Child]:
         """All parts in the order in which they start. Each may depend on those before it."""

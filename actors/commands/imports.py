@@ -1,12 +1,17 @@
 """Imports: stored line by line, then carried out by the commands that people send.
 
 A repeat of each command changes nothing, and the outcome of a line is stored after it. So a crash between the two
-repeats one line, and nothing is done twice.
+repeats one line, and nothing is done twice. Lines with accounts or posts that are not known here wait until these were
+looked up at their servers (`effects/imports.py`).
+
+An import that overwrites removes what the file does not have when each line was tried once, and only if one had an
+effect. A file whose lines all fail removes nothing. What a server that does not answer has is not known here, so that
+nothing of it is removed while its lines wait.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -15,11 +20,13 @@ from ...storage.engine.database import Connection
 from ...storage.imports import Import, ImportLine
 from ...storage.lists import List
 from ..account import AccountActor
-from ..effects.imports import ImportSome, import_waits
+from ..effects.imports import LOOKUPS, ImportSome, import_waits, lookups_of
 from ..effects.lists import list_changed
 from ..facts import ChangedList
 from ..kernel import Answer, Message, Origin, Refused, finished, turn
+from ..refusals import NOT_FOUND
 from ..rules.identity import domain_of
+from ..rules.imports import is_account, is_address
 from ..rules.limits import LISTS
 from .bookmarks import Bookmark, Unbookmark, bookmark, unbookmark
 from .domain_blocks import BlockDomain, UnblockDomain, block_domain, unblock_domain
@@ -28,9 +35,15 @@ from .relations import Block, Follow, Mute, Unblock, Unfollow, Unmute, block, fo
 # A batch is one turn, for which the account's other requests wait.
 BATCH = 20
 
-RUNNING = Refused(422, "Another import is not finished yet")
-UNKNOWN = "This account is not known here."
-ELSEWHERE = "This account is on another server and is not known here."
+RUNNING = Refused(422, "Another import of this kind is not finished yet")
+UNKNOWN = "There is no such account on this server."
+NO_ACCOUNT = "This is not the address of an account."
+NO_POST = "This post is not known here, or not visible to you."
+STOPPED = "You have stopped this import."
+
+
+class NotHere(Exception):
+    """Raised for a line whose account or post is not known here, and must be looked up at its server."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,49 +67,117 @@ async def start(account: AccountActor, message: StartImport) -> Refused | None:
 async def _start(
     db: Connection, account: AccountActor, id: int, message: StartImport, now: datetime, origin: Origin
 ) -> bool:
-    if await imports.is_running(db, account.id):
+    if await imports.is_running(db, account.id, message.kind):
         return False
     await imports.insert(db, id, account.id, message.kind, message.overwrite, message.lines, now)
     await account.context.outbox.promise(db, [import_waits(id, account.id)], origin)
     return True
 
 
+@dataclass(frozen=True, slots=True)
+class RetryImport(Message[None]):
+    """Command: carry out the lines of an import again that had no effect."""
+
+    id: int
+
+
+@turn(AccountActor, RetryImport)
+async def retry(account: AccountActor, message: RetryImport) -> Refused | None:
+    if not await account.transact(_retry, account, message.id, account.origin):
+        return RUNNING
+    account.context.outbox.wake()
+    return None
+
+
+async def _retry(db: Connection, account: AccountActor, id: int, origin: Origin) -> bool:
+    if not await imports.try_again(db, id, account.id):
+        return False
+    await account.context.outbox.promise(db, [import_waits(id, account.id)], origin)
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class StopImport(Message[None]):
+    """Command: end an import. Lines that were not carried out by then count as failed. Nothing more is removed."""
+
+    id: int
+
+
+@turn(AccountActor, StopImport)
+async def stop(account: AccountActor, message: StopImport) -> None:
+    await account.transact(imports.stop, message.id, account.id, account.now, STOPPED)
+
+
 @turn(AccountActor, ImportSome)
 async def import_some(account: AccountActor, message: ImportSome) -> bool:
-    """First remove what is not in the file, if the import overwrites, then carry out the lines.
+    """Carry out the lines that wait for nothing, then remove what is not in the file, if the import overwrites.
 
     A deleted account carries nothing out: other accounts would be told of what is erased at once.
     """
-    found = await account.context.database.read(imports.find, message.id)
+    database = account.context.database
+    found = await database.read(imports.find, message.id)
     if found is None or found.finished_at is not None or account.user is None:
         return False
-    if found.overwrite and found.cleared_at is None:
+    lines = await database.read(imports.ready, found.id, BATCH)
+    if lines:
+        await _carry_out(account, found, lines)
+        return True
+    standing = await database.read(imports.standing, found.id)
+    if found.overwrite and found.cleared_at is None and standing.effective and not standing.untried:
         if not await CLEARING[found.kind](account, found):
             await account.transact(imports.mark_cleared, found.id, account.now)
         return True
-    lines = await account.context.database.read(imports.waiting, found.id, BATCH)
-    for line in lines:
-        error = await CARRYING_OUT[found.kind](account, line)
-        await account.transact(imports.mark_done, found.id, line.number, error)
-    if not lines:
+    if not standing.open:
         await account.transact(imports.finish, found.id, account.now)
-    return bool(lines)
+    return False
+
+
+async def _carry_out(account: AccountActor, found: Import, lines: Sequence[ImportLine]) -> None:
+    missing: list[ImportLine] = []
+    for line in lines:
+        try:
+            error = await CARRYING_OUT[found.kind](account, line)
+        except NotHere:
+            missing.append(line)
+        else:
+            await account.transact(imports.mark_done, found.id, line.number, error)
+    if missing:
+        await account.transact(_look_up, account, found.id, missing, account.origin)
+        account.context.outbox.wake(LOOKUPS)
+
+
+async def _look_up(db: Connection, account: AccountActor, id: int, lines: Sequence[ImportLine], origin: Origin) -> None:
+    await imports.wait(db, id, [line.number for line in lines])
+    promises = lookups_of(id, account.id, [line.target for line in lines])
+    await account.context.outbox.promise(db, promises, origin)
 
 
 # Lines ----------------------------------------------------------------------------------------------------------------
 
 
 async def _account(account: AccountActor, line: ImportLine) -> int | str:
-    """Return the id of the line's account, or why there is none."""
+    """Return the id of the line's account, or why there is none. Raises NotHere."""
+    if line.found_id is not None:
+        return line.found_id
+    if not is_account(line.target):
+        return NO_ACCOUNT
+    if "://" in line.target:
+        raise NotHere
     name, _, domain = line.target.partition("@")
     found = await account.context.database.read(accounts.find_by_acct, name, domain or None)
-    if found is None or found.deleted_at is not None or found.pending:
-        return ELSEWHERE if domain else UNKNOWN
-    return found.id
+    if found is not None and found.deleted_at is None and not found.pending:
+        return found.id
+    if domain:
+        raise NotHere
+    return UNKNOWN
 
 
 def _reason(refusal: Refused | None) -> str | None:
-    return None if refusal is None else refusal.text.removeprefix("Validation failed: ")
+    if refusal is None:
+        return None
+    if refusal == NOT_FOUND:
+        return "This account is gone or suspended."
+    return refusal.text.removeprefix("Validation failed: ")
 
 
 async def _follow(account: AccountActor, line: ImportLine) -> str | None:
@@ -124,10 +205,13 @@ async def _mute(account: AccountActor, line: ImportLine) -> str | None:
 
 
 async def _bookmark(account: AccountActor, line: ImportLine) -> str | None:
-    status_id = await account.context.database.read(imports.status_of, line.target)
-    if status_id is None or await finished(bookmark(account, Bookmark(status_id))) is not None:
-        return "This post is not known here, or not visible to you."
-    return None
+    """Bookmark the post at an address. Addresses of this server were replaced by URIs, and need no look-up."""
+    status_id = line.found_id or await account.context.database.read(imports.status_of, line.target)
+    if status_id is None:
+        if account.context.names.is_local(line.target) or not is_address(line.target):
+            return NO_POST
+        raise NotHere
+    return NO_POST if await finished(bookmark(account, Bookmark(status_id))) is not None else None
 
 
 async def _block_domain(account: AccountActor, line: ImportLine) -> str | None:
@@ -138,9 +222,17 @@ async def _block_domain(account: AccountActor, line: ImportLine) -> str | None:
 
 
 async def _add_to_list(account: AccountActor, line: ImportLine) -> str | None:
+    """Add an account to a list. One that is not followed yet is followed: its members are accounts that one follows.
+
+    A request is enough. The account is on the list from then on, and its posts come when it has accepted.
+    """
     target = await _account(account, line)
     if isinstance(target, str):
         return target
+    if not await account.transact(lists.known_to, account.id, [target]):
+        refusal = await finished(follow(account, Follow(target)))
+        if refusal is not None:
+            return _reason(refusal)
     added = await account.transact(_add, account, line.options["title"], target, account.now, account.origin)
     if isinstance(added, str):
         return added
@@ -154,7 +246,7 @@ async def _add(
     """Add a followed account to the list with a title, which is made if there is none. Return its id and promises."""
     ids = account.context.ids
     if not await lists.known_to(db, account.id, [member]):
-        return "You do not follow this account."
+        return "You do not follow this account."  # it has removed this follower in between
     list_id = await imports.list_of(db, account.id, title)
     if list_id is None:
         list_id = ids.next()

@@ -1,24 +1,80 @@
-"""Carrying out imports, a few lines at a time, each batch in a turn of the account that has uploaded the file."""
+"""Carrying out imports, a few lines at a time, each batch in a turn of the account that has uploaded the file.
+
+Accounts and posts of other servers that are not known here are looked up before: by a queue of its own, because servers
+may be slow or away. Its effects say which lines wait for which account or post, so that a crash loses none.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from hashlib import sha256
+from typing import Protocol
 
-from ...storage.engine.database import Connection
+from ...storage import imports
+from ...storage.engine.database import Connection, Database, StorageError
+from ..activitypub.vocabulary import host_of
 from ..broadcast import account_address
-from ..kernel import Message, Refused
-from .registry import ANNOUNCEMENTS, Attempt, Effect, EffectContext, Finish, Later, Promise, carries_out
+from ..kernel import Clock, Message, Refused
+from .registry import (
+    ANNOUNCEMENTS,
+    Attempt,
+    Effect,
+    EffectContext,
+    EffectQueue,
+    Finish,
+    Later,
+    NotTried,
+    Promise,
+    Promises,
+    carries_out,
+)
 
 # After so many batches the next ones are promised anew, so that a long import keeps no lane for itself.
 BATCHES = 10
 # Until then an import waits whose user may not sign in.
 LOOK_AGAIN = timedelta(hours=1)
 
+MOST_TRIES = 4  # of a server that does not answer: the first one, and one after each pause of the queue
+LONGEST_GROUP = 240  # characters
+UNREADABLE = "The answer of its server can't be used."
+
+
+class NotReached(Exception):
+    """Raised when another try may find an account or a post. The text says why as a sentence."""
+
+
+class ImportFinder(Protocol):
+    """The object that looks accounts and posts up at their servers (`federation/import_finder.py`)."""
+
+    async def find(self, kind: str, target: str) -> int | str:
+        """Return the id of an account or, for bookmarks, of a post, or the reason why there is none as a sentence.
+
+        Raises NotReached, and NotTried if its server is left alone until a time.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class LookupContext:
+    """The context of look-ups."""
+
+    database: Database
+    clock: Clock
+    outbox: Promises
+    finder: ImportFinder
+
+
+# A group is the host that is asked.
+LOOKUPS: EffectQueue[LookupContext] = EffectQueue(
+    "lookups", lanes=16, lanes_of_a_group=2, claimed_at_once=4, retry_after=(60, 600, 3600)
+)
+
 
 @dataclass(frozen=True, slots=True)
 class ImportSome(Message[bool]):
-    """To an account: carry out the next lines of an import. False if none is left."""
+    """To an account: carry out the next lines of an import. False if none can be carried out now."""
 
     id: int
 
@@ -31,9 +87,34 @@ class RunImport(Effect):
     account: int
 
 
+@dataclass(frozen=True, slots=True)
+class LookUp(Effect):
+    """Look up the account or post that lines of an import of `account` name."""
+
+    id: int
+    account: int
+    target: str
+
+
 def import_waits(id: int, account_id: int) -> Promise:
     """Promise to carry out an import. The rows say which lines are left, so that a crash loses none."""
-    return Promise(RunImport(id, account_id), f"import/{account_id}", account=account_id)
+    return Promise(RunImport(id, account_id), f"import/{id}", account=account_id)
+
+
+def lookups_of(id: int, account_id: int, targets: Sequence[str]) -> list[Promise]:
+    """Promise to look up what lines of an import name. A target is looked up once at a time."""
+    return [
+        Promise(
+            LookUp(id, account_id, target), f"lookup/{id}/{sha256(target.encode()).hexdigest()}",
+            account=account_id, group=host_asked(target)[:LONGEST_GROUP],
+        )
+        for target in dict.fromkeys(targets)
+    ]  # fmt: skip
+
+
+def host_asked(target: str) -> str:
+    """Return the host that is asked for a target: the one in a web address, or else the domain of a handle."""
+    return host_of(target) or target.rpartition("@")[2]
 
 
 @carries_out("import", RunImport, ANNOUNCEMENTS)
@@ -50,3 +131,33 @@ async def run_import(context: EffectContext, effect: RunImport, attempt: Attempt
         await context.outbox.promise(db, [import_waits(effect.id, effect.account)], attempt.origin)
 
     return promise_more
+
+
+@carries_out("lookup", LookUp, LOOKUPS)
+async def look_up(context: LookupContext, effect: LookUp, attempt: Attempt) -> Finish | None:
+    """Look up a target, and have the lines that wait for it carried out or fail."""
+    found = await context.database.read(imports.find, effect.id)
+    if found is None or not await context.database.read(imports.is_waited_for, effect.id, effect.target):
+        return None
+    try:
+        outcome = await context.finder.find(found.kind, effect.target)
+    except (StorageError, NotTried):
+        raise
+    except Exception as error:
+        # Also a document of an unforeseen shape must not keep the import from its end.
+        outcome = str(error) if isinstance(error, NotReached) else UNREADABLE
+        if attempt.number < MOST_TRIES:
+            await context.database.transact(_note_try, context, effect, outcome, attempt)
+            raise
+
+    async def finish(db: Connection) -> None:
+        await imports.set_found(db, effect.id, effect.target, outcome)
+        await context.outbox.promise(db, [import_waits(effect.id, effect.account)], attempt.origin)
+
+    return finish
+
+
+async def _note_try(db: Connection, context: LookupContext, effect: LookUp, reason: str, attempt: Attempt) -> None:
+    """Note a try that has failed: an import that overwrites may wait for nothing else."""
+    await imports.note_try(db, effect.id, effect.target, reason)
+    await context.outbox.promise(db, [import_waits(effect.id, effect.account)], attempt.origin)

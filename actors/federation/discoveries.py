@@ -9,7 +9,7 @@ from cachetools import TTLCache
 
 from ..daily_quotas import DailyQuotas
 from ..rules.domains import registrable
-from .errors import DocumentMissing
+from .errors import TooManyDiscoveries
 
 WINDOW = 300.0  # seconds
 ACCOUNTS = 400  # in a window, of one registrable domain
@@ -33,12 +33,12 @@ class Discoveries:
         self._windows: TTLCache[str, _DomainTally] = TTLCache(DOMAINS, WINDOW, timer=trio.current_time)
 
     def admit(self, host: str) -> None:
-        """Count a new account of a host. Raise DocumentMissing if there were too many of its domain lately."""
+        """Count a new account of a host. Raise TooManyDiscoveries if there were too many of its domain lately."""
         window = self._windows.setdefault(registrable(host), _DomainTally())
         is_new = host not in window.hosts
         if window.accounts >= ACCOUNTS or (is_new and len(window.hosts) >= HOSTS):
-            raise DocumentMissing("too many new accounts or servers of one domain")
+            raise TooManyDiscoveries("too many new accounts or servers of one domain")
         if not self._quotas.take("accounts", host):
-            raise DocumentMissing("too many new accounts of one domain today")
+            raise TooManyDiscoveries("too many new accounts of one domain today")
         window.accounts += 1
         window.hosts.add(host)

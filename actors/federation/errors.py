@@ -2,10 +2,13 @@
 
 FetchFailed
 ├── DocumentMissing          its server refuses it, or its host must not be asked
+│   ├── HostNotAllowed       its host is blocked, inside a network, or this server's own
+│   ├── TooManyDiscoveries   too many new accounts of its domain came lately
 │   ├── DocumentUnknown      its server answers 404
 │   └── DocumentGone         its server answers 410: it was deleted
 ├── UntrustedDocument        it proves nothing: of another host, another kind, or malformed
-└── DocumentUnavailable      its server can't be asked just now: unreachable, slow, 5xx, 429
+└── DocumentUnavailable      its server can't be asked just now: 5xx, 429
+    └── ServerUnreachable    its server can't be reached, or is too slow
 """
 
 
@@ -15,6 +18,14 @@ class FetchFailed(Exception):
 
 class DocumentMissing(FetchFailed):
     """Raised if there is no such document, as far as its server says, or if its host is blocked."""
+
+
+class HostNotAllowed(DocumentMissing):
+    """Raised if the host of a document must not be asked."""
+
+
+class TooManyDiscoveries(DocumentMissing):
+    """Raised if an account is not stored because there were too many new ones of its domain."""
 
 
 class DocumentUnknown(DocumentMissing):
@@ -31,6 +42,10 @@ class UntrustedDocument(FetchFailed):
 
 class DocumentUnavailable(FetchFailed):
     """Raised if the server of a document can't be asked now. Another try may find it."""
+
+
+class ServerUnreachable(DocumentUnavailable):
+    """Raised if a server can't be reached, so that its other documents can't be fetched either."""
 
 
 class CopiedAlready(Exception):

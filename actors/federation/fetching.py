@@ -35,7 +35,15 @@ from ..own_addresses import OwnAddressReader
 from ..rules.domains import DomainRules
 from .budgets import spend
 from .domain_limits import DomainLimiter
-from .errors import DocumentGone, DocumentMissing, DocumentUnavailable, DocumentUnknown, UntrustedDocument
+from .errors import (
+    DocumentGone,
+    DocumentMissing,
+    DocumentUnavailable,
+    DocumentUnknown,
+    HostNotAllowed,
+    ServerUnreachable,
+    UntrustedDocument,
+)
 
 SECONDS = 30.0  # for a document with its redirects
 HOPS = 3
@@ -150,12 +158,12 @@ class DocumentFetcher:
                 async with self._limiter.at(_host(url)):
                     return await self._follow(url, accept, scheme)
         except ForbiddenTarget as error:
-            raise DocumentMissing(str(error)) from error
+            raise HostNotAllowed(str(error)) from error
         except (AnswerTooLarge, BadAnswer) as error:
             raise UntrustedDocument(str(error)) from error
         except OutgoingFailure as error:
-            raise DocumentUnavailable(str(error)) from error
-        raise DocumentUnavailable("no answer in time")
+            raise ServerUnreachable(str(error)) from error
+        raise ServerUnreachable("no answer in time")
 
     async def _follow(self, url: str, accept: str, scheme: SignatureScheme | None) -> OutgoingAnswer:
         """Ask, and follow redirects. A request to another host than the first is not signed."""
@@ -220,7 +228,7 @@ def _host(url: str) -> str:
     try:
         return written_target(url).authority
     except ForbiddenTarget as error:
-        raise DocumentMissing(str(error)) from error
+        raise HostNotAllowed(str(error)) from error
 
 
 def _checked(answer: OutgoingAnswer) -> OutgoingAnswer:

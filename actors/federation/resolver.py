@@ -32,7 +32,7 @@ from ..own_addresses import OwnAddressReader
 from .actor_documents import actor_uri_of, is_actor, keys_of, moved_to, own_handle_of, profile_of
 from .details import AccountDetails
 from .discoveries import Discoveries
-from .errors import DocumentGone, DocumentMissing, FetchFailed, UntrustedDocument
+from .errors import DocumentGone, DocumentMissing, DocumentUnknown, FetchFailed, HostNotAllowed, UntrustedDocument
 from .fetching import DocumentFetcher
 from .flights import Flights
 from .later_jobs import Job, LaterJobs
@@ -104,34 +104,47 @@ class Resolver:
 
     async def account_by_handle(self, username: str, domain: str) -> Account | None:
         """Return the account with a handle: of this server, stored, or found by WebFinger."""
+        try:
+            return await self.require_account(username, domain)
+        except (DocumentMissing, UntrustedDocument):
+            return None
+
+    async def require_account(self, username: str, domain: str) -> Account:
+        """Return the account with a handle. Raise the FetchFailed that says why there is none."""
         handle = handle_from(username, domain)
         if self._context.local_domain in (domain.lower(), handle and handle.domain):
-            return await self._stored(username, None)
-        if handle is None or self._context.blocks.domains.standing_of(handle.domain).suspended:
-            return None
+            return _required(await self._stored(username, None))
+        if handle is None:
+            raise DocumentUnknown("there can be no such handle")
+        if self._context.blocks.domains.standing_of(handle.domain).suspended:
+            raise HostNotAllowed("the domain is suspended")
         known = await self._stored(handle.username, handle.domain)
         if known is not None and known.protocol == "activitypub":
             return known
         key = f"acct:{handle.username.lower()}@{handle.domain}"
-        return await self._discover(key, partial(self._find, handle))
+        return _required(await self._flights.join(key, partial(self._find, handle)))
 
     async def resource_at(self, url: str) -> Account | int | None:
         """Return the account, or the id of the status, that a web address leads to: its id, or its page."""
-        if self._names.is_local(url):
-            return await self._own.find(url)
-        account = await self._context.database.read(remote_accounts.find, url)
-        if account is not None:
-            return None if account.deleted_at is not None else account
-        status = await self._context.database.read(remote_statuses.find, url)
-        if status is not None:
-            return None if status.deleted else status.id
         try:
-            document = await self._fetcher.fetch_resource(url)
-            if is_actor(document):
-                return await self.account_of(document)
-            return await self.status_of(document)
+            return await self.require_resource(url)
         except (DocumentMissing, UntrustedDocument):
             return None
+
+    async def require_resource(self, url: str) -> Account | int:
+        """Return what a web address leads to. Raise the FetchFailed that says why there is nothing."""
+        if self._names.is_local(url):
+            return _required(await self._own.find(url))
+        account = await self._context.database.read(remote_accounts.find, url)
+        if account is not None:
+            return _required(None if account.deleted_at is not None else account)
+        status = await self._context.database.read(remote_statuses.find, url)
+        if status is not None:
+            return _required(None if status.deleted else status.id)
+        document = await self._fetcher.fetch_resource(url)
+        if is_actor(document):
+            return _required(await self.account_of(document))
+        return _required(await self.status_of(document))
 
     async def status(self, uri: str) -> int | None:
         """Return the status with a URI: stored, or fetched with its author."""
@@ -305,7 +318,7 @@ class Resolver:
         if proof.actor_uri != uri:
             raise UntrustedDocument("the handle is of another actor")
         if self._context.blocks.domains.standing_of(proof.handle.domain).suspended:
-            raise DocumentMissing("the domain of the handle is suspended")
+            raise HostNotAllowed("the domain of the handle is suspended")
         if await self._context.database.read(remote_accounts.find, uri) is None:
             self._discoveries.admit(host_of(uri) or "")
         return await self._store_profile(document, proof.handle, follows_moves=follows_moves)
@@ -351,3 +364,10 @@ class Resolver:
         """Return the account that another one says to have moved to. Its own moves are not followed."""
         known = await self._context.database.read(remote_accounts.find, uri)
         return known or await self._discover(uri, partial(self._fetch, uri, follows_moves=False))
+
+
+def _required(found: Found | None) -> Found:
+    """Return what was found. Raise DocumentUnknown for nothing."""
+    if found is None:
+        raise DocumentUnknown("nothing usable was found")
+    return found

@@ -119,9 +119,10 @@ def account_target(written: str, local_domain: str) -> str:
     text = written.strip()
     if (web := WEB.fullmatch(text)) is not None:
         page = NAMED_PAGE.fullmatch(web["path"] or "")
-        if page is None:
+        domain = None if page is None else page["domain"] or pasted_domain(text)
+        if page is None or domain is None:
             return text
-        text = f"{page['name']}@{page['domain'] or pasted_domain(text) or ''}"
+        text = f"{page['name']}@{domain}"
     if text[:5].lower() == "acct:":
         text = text[5:]
     name, at, written_domain = text.removeprefix("@").partition("@")

@@ -64,17 +64,18 @@ async def download(context: HttpContext, request: Request, name: str) -> Answer:
 
 async def _lines(context: HttpContext, file: ExportedFile, account_id: int) -> AsyncIterator[bytes]:
     if file.heading:
-        yield _csv([file.heading])
+        yield as_csv([file.heading])
     after: int | None = 0
     while after is not None:
         part = await context.database.read(
             exports.part, file.kind, account_id, after, ROWS_AT_ONCE, context.settings.local_domain
         )  # fmt: skip
         after = part.cursor
-        yield _csv(part.rows)
+        yield as_csv(part.rows)
 
 
-def _csv(rows: Sequence[Sequence[str]]) -> bytes:
+def as_csv(rows: Sequence[Sequence[str]]) -> bytes:
+    """Return rows of a file."""
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(rows)
     return text.getvalue().encode()

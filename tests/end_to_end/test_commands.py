@@ -163,6 +163,7 @@ def test_the_tree_is_that_of_the_running_server(server: Server) -> None:
             "deliveries",
             "inbox",
             "refreshes",
+            "lookups",
             "media",
             "films",
             "expiry",

@@ -33,7 +33,7 @@ from troupe.storage.engine.pool import open_pool
 from troupe.supervision.actor_system import ActorSystem
 from troupe.supervision.configuration import Settings
 from troupe.supervision.media_folders import media_folder
-from troupe.supervision.queues import inbox_queue, preview_queue, push_queue, refresh_queue
+from troupe.supervision.queues import inbox_queue, lookup_queue, preview_queue, push_queue, refresh_queue
 from troupe.supervision.translation import translator_of
 
 from ..buckets import new_bucket
@@ -177,6 +177,7 @@ async def stage(
         federation = Federation(acting.actor_context, runtime, outgoing, record, a_key)
         acting.outbox.add(inbox_queue(acting, federation))
         acting.outbox.add(refresh_queue(acting, federation))
+        acting.outbox.add(lookup_queue(acting, federation))
         for child in (*acting.children(), *acting.relays()):
             await nursery.start(child.run, stopping)
         await nursery.start(media.run, stopping)

@@ -120,16 +120,16 @@ async def test_a_file_is_read_beside_the_loop(stage: Stage, ada: Person, monkeyp
 async def test_lines_that_fail_are_reported(stage: Stage, ada: Person, bob: Person) -> None:
     browser = await signed_in(stage)
     page = await imported(
-        stage, browser, "following", f"{HEADING}nobody@localhost:3000\nEve@elsewhere.example,true\nBOB\nada\n<b>\n"
+        stage, browser, "following", f"{HEADING}nobody@localhost:3000\nBOB,true\n{BASE}/@nobody/\nada\n<b>\n"
     )
     for text in (
-        "Line 2, <strong>nobody</strong>: This account is not known here.",
-        "Line 3, <strong>eve@elsewhere.example</strong>: This account is on another server and is not known here.",
+        "Line 2, <strong>nobody</strong>: There is no such account on this server.",
+        "Line 4, <strong>nobody</strong>: There is no such account on this server.",
         "Line 5, <strong>ada</strong>: Following your own account is not allowed",
-        "Line 6, <strong>&lt;b&gt;</strong>: This account is not known here.",
+        "Line 6, <strong>&lt;b&gt;</strong>: This is not the address of an account.",
     ):
         assert text in page
-    assert "Line 4" not in page
+    assert "Line 3" not in page
     assert await following(ada, ada.id) == ["bob"]
     assert "5 of 5 lines, finished" in (await browser.get(PAGE)).text
     assert "4 failed" in (await browser.get(PAGE)).text
@@ -156,11 +156,149 @@ async def test_overwriting_removes_of_each_kind(stage: Stage, ada: Person, bob: 
     await ada.post(f"/api/v1/accounts/{bob.id}/mute")
     if kind == "blocks":
         await ada.post(f"/api/v1/accounts/{bob.id}/block")
+    carl = await stage.person("carl")
+    column, other = {
+        "blocks": ("target_account_id", int(carl.id)),
+        "mutes": ("target_account_id", int(carl.id)),
+        "lists": ("title", "other"),
+        "bookmarks": ("status_id", int((await carl.publish("hello"))["id"])),
+        "domain_blocks": ("domain", "x.example"),
+    }[kind]
+    line = {"lists": "other,carl\n", "bookmarks": f"{BASE}/@carl/{other}\n", "domain_blocks": "x.example\n"}
+    await imported(stage, await signed_in(stage), kind, line.get(kind, "carl\n"), overwrite="1")
     table = {"domain_blocks": "account_domain_blocks"}.get(kind, kind)
-    line = {"lists": "other,nobody\n", "bookmarks": "https://x.example/1\n", "domain_blocks": "x.example\n"}
-    await imported(stage, await signed_in(stage), kind, line.get(kind, "nobody\n"), overwrite="1")
-    left = await stage.rows(f"SELECT count(*) FROM {table} WHERE account_id = $1", ada.account.id)
-    assert left == [[1 if kind == "domain_blocks" else 0]]
+    left = await stage.rows(f"SELECT {column} FROM {table} WHERE account_id = $1", ada.account.id)
+    assert left == [[other]]
+
+
+@pytest.mark.parametrize(
+    ("kind", "file"),
+    [
+        ("following", "nobody\n<b>\n"),
+        ("following", "<!DOCTYPE html><title>Sign in</title>"),
+        ("following", "Hide notifications;Account address\nfalse;carl@localhost:3000\n"),
+        ("following", "Account address\n\n"),
+        ("lists", "Friends,nobody\n"),
+        ("bookmarks", f"{BASE}/@bob/1\n"),
+        ("domain_blocks", "localhost:3000\nbob@home.example\n"),
+    ],
+)
+async def test_overwriting_removes_nothing_if_no_line_has_an_effect(
+    stage: Stage, ada: Person, bob: Person, kind: str, file: str
+) -> None:
+    await stage.person("carl")
+    await ada.post(f"/api/v1/accounts/{bob.id}/follow")
+    made = (await ada.post("/api/v1/lists", {"title": "mine"})).json["id"]
+    await ada.post(f"/api/v1/lists/{made}/accounts", {"account_ids[]": bob.id})
+    await ada.post(f"/api/v1/statuses/{(await bob.publish('hello'))['id']}/bookmark")
+    await ada.post("/api/v1/domain_blocks", {"domain": "bad.example"})
+    browser = await signed_in(stage)
+    await upload(browser, kind, file, overwrite="1")
+    await stage.until_gone("SELECT FROM imports WHERE finished_at IS NULL")
+    files = {name: (await browser.get(f"/settings/exports/{name}")).text for name in exports.FILES}
+    assert files["following_accounts.csv"].count("bob@") == 1
+    assert files["lists.csv"] == "mine,bob@localhost:3000\n"
+    assert files["bookmarks.csv"].count("/bob/") == 1
+    assert files["blocked_domains.csv"] == "bad.example\n"
+
+
+async def test_follows_that_are_uploaded_as_blocks_block_nobody(stage: Stage, ada: Person, bob: Person) -> None:
+    await ada.post(f"/api/v1/accounts/{bob.id}/follow")
+    browser = await signed_in(stage)
+    file = (await browser.get(FOLLOWING)).text
+    answer = await upload(browser, "blocks", file)
+    assert (answer.status, "This is a file of follows, and you chose blocked accounts." in answer.text) == (422, True)
+    assert await following(ada, ada.id) == ["bob"]
+
+
+async def test_the_members_of_lists_are_followed(stage: Stage, ada: Person, bob: Person) -> None:
+    carl = await stage.person("carl")
+    await carl.change_profile(locked=True)
+    browser = await signed_in(stage)
+    assert "No line" in await imported(stage, browser, "lists", "Tea,bob\nTea,carl@localhost:3000\nTea,ada\n")
+    assert await following(ada, ada.id) == ["bob"]
+    assert [one["username"] for one in (await carl.get("/api/v1/follow_requests")).json] == ["ada"]
+    await carl.post(f"/api/v1/follow_requests/{ada.id}/authorize")
+    file = (await browser.get("/settings/exports/lists.csv")).text
+    assert sorted(file.splitlines()) == [f"Tea,{name}@localhost:3000" for name in ("ada", "bob", "carl")]
+
+
+async def test_files_of_two_kinds_are_imported_side_by_side(
+    stage: Stage, ada: Person, bob: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    browser, gate = await signed_in(stage), trio.Event()
+    carry_out = commands.CARRYING_OUT["blocks"]
+
+    async def wait(*given: Any) -> Any:
+        await gate.wait()
+        return await carry_out(*given)
+
+    monkeypatch.setitem(commands.CARRYING_OUT, "blocks", wait)
+    assert (await upload(browser, "blocks", "bob\n")).status == 302
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(_open_soon, gate)
+        assert (await upload(browser, "domain_blocks", "bad.example\n")).status == 302
+    await stage.until_gone("SELECT FROM imports WHERE finished_at IS NULL")
+    assert (await ada.get("/api/v1/domain_blocks")).json == ["bad.example"]
+    assert [one["username"] for one in (await ada.get("/api/v1/blocks")).json] == ["bob"]
+
+
+async def test_what_failed_is_tried_again(stage: Stage, ada: Person, bob: Person) -> None:
+    browser = await signed_in(stage)
+    page = await imported(stage, browser, "following", f"{HEADING}carl,false\nbob\ndora\n")
+    assert "Line 2, <strong>carl</strong>" in page
+    await stage.person("carl")
+    ((id,),) = await stage.rows("SELECT id FROM imports")
+    token = form_token(await browser.get(PAGE))
+    assert (await browser.post(f"/settings/imports/{id}/retry", {"form_token": token})).status == 302
+    await stage.until_gone("SELECT FROM imports WHERE finished_at IS NULL")
+    assert await following(ada, ada.id) == ["bob", "carl"]
+    assert "1 failed" in (await browser.get(PAGE)).text
+
+
+LOST = {
+    "following": (
+        'Account address,Show boosts,Notify on new posts,Languages\n"nobody","no","yes","de, en"\n',
+        'Account address,Show boosts,Notify on new posts,Languages,Reason\nnobody@localhost:3000,false,true,"de, en",',
+    ),
+    "lists": ('"a, ""b""",nobody\n', 'List name,Account address,Reason\n"a, ""b""",nobody@localhost:3000,'),
+    "blocks": ("nobody\n", "Account address,Reason\nnobody@localhost:3000,"),
+    "mutes": ("nobody,0\n", "Account address,Hide notifications,Reason\nnobody@localhost:3000,false,"),
+    "bookmarks": (f"{BASE}/@nobody/1\n", f"#uri,Reason\n{BASE}/@nobody/1,"),
+}
+
+
+@pytest.mark.parametrize("kind", LOST)
+async def test_what_failed_can_be_taken_along_and_imported_again(stage: Stage, ada: Person, kind: str) -> None:
+    written, lost = LOST[kind]
+    browser = await signed_in(stage)
+    await imported(stage, browser, kind, written)
+    ((id,),) = await stage.rows("SELECT id FROM imports")
+    file = await browser.get(f"/settings/imports/{id}/failures.csv")
+    assert file.text.startswith(lost)
+    assert file.headers["Content-Disposition"] == f'attachment; filename="{kind}_not_imported.csv"'
+    await imported(stage, browser, kind, file.text)
+    lines = "SELECT target, options FROM import_lines WHERE error IS NOT NULL AND import_id {} $1"
+    again = await stage.rows(lines.format("<>"), id)
+    assert again == await stage.rows(lines.format("="), id)
+    assert again
+
+
+async def test_only_the_user_who_has_uploaded_a_file_can_act_on_its_import(
+    stage: Stage, ada: Person, bob: Person
+) -> None:
+    browser = await signed_in(stage)
+    await imported(stage, browser, "blocks", "nobody\n")
+    ((id,),) = await stage.rows("SELECT id FROM imports")
+    other = await signed_in(stage, "bob")
+    token = form_token(await other.get(PAGE))
+    assert (await other.get(f"/settings/imports/{id}/failures.csv")).status == 404
+    await other.post(f"/settings/imports/{id}/retry", {"form_token": token})
+    await other.post(f"/settings/imports/{id}/stop", {"form_token": token})
+    foreign = form_token(await Browser(stage).get(SIGN_IN))
+    for act in ("retry", "stop"):
+        assert (await browser.post(f"/settings/imports/{id}/{act}", {"form_token": foreign})).status == 403
+    assert await stage.rows("SELECT error FROM import_lines") == [["There is no such account on this server."]]
 
 
 async def test_a_second_import_waits_until_the_first_is_done(
@@ -177,7 +315,10 @@ async def test_a_second_import_waits_until_the_first_is_done(
         assert (await upload(browser, "blocks", "bob\n")).status == 302
         nursery.start_soon(_open_soon, gate)
         answer = await upload(browser, "blocks", "bob\n")
-        assert (answer.status, "Another import is not finished yet" in answer.text) in ((422, True), (302, False))
+        assert (answer.status, "Another import of this kind is not finished yet" in answer.text) in (
+            (422, True),
+            (302, False),
+        )
 
 
 async def _open_soon(gate: trio.Event) -> None:

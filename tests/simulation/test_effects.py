@@ -14,7 +14,7 @@ from troupe.actors.effects.blocked_domains import TellDomain
 from troupe.actors.effects.conversations import StreamConversation
 from troupe.actors.effects.deliveries import DeliverActivity
 from troupe.actors.effects.files import PlaceFiles, RemoveFiles, files_unused
-from troupe.actors.effects.imports import RunImport
+from troupe.actors.effects.imports import LookUp, RunImport
 from troupe.actors.effects.lists import RereadList
 from troupe.actors.effects.mail import SendMail, SendNotice
 from troupe.actors.effects.moderation import EraseSuspended, TellModeration
@@ -85,6 +85,7 @@ ROWS: list[tuple[str, dict[str, Any], Effect]] = [
     ("tallies", {"status_id": 7, "account": 3}, SendTallies(7, 3)),
     ("mail", {"letter": "confirmation", "account": 3}, SendMail("confirmation", 3)),
     ("import", {"id": 7, "account": 3}, RunImport(7, 3)),
+    ("lookup", {"id": 7, "account": 3, "target": "eve@b.example"}, LookUp(7, 3, "eve@b.example")),
     ("access", {"account": 3}, EndAccess(3)),
     ("moderation", {"account": 3}, TellModeration(3)),
     ("moderated_domain", {"domain": "b.example"}, TellDomain("b.example")),

@@ -35,7 +35,7 @@ from ....storage.preview_cards import CardFacts
 from ....storage.push_subscriptions import PushSubscription
 from ...actor_system import ActorSystem
 from ...parking import Parking
-from ...queues import delivery_queue, inbox_queue, preview_queue, push_queue
+from ...queues import delivery_queue, inbox_queue, lookup_queue, preview_queue, push_queue
 from ...supervisor import Child, Supervisor
 from ..faults import Fault
 from ..lockstep import LockstepDatabase
@@ -165,6 +165,7 @@ class SimulatedServer:
         if network is not None:
             self._add_deliveries(ClientPost(self.outgoing), self.federation.check_inbox)
             add(inbox_queue(self.actors, self.federation))
+            add(lookup_queue(self.actors, self.federation))
             helpers.append(Child("federation", self.federation.resolver.run))
         self._api: SimulatedApi | None = None
         self._received = 0

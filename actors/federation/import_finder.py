@@ -1,0 +1,98 @@
+"""Looks up the accounts and posts that imported files name, and says why one was not found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+import trio
+from cachetools import TTLCache
+
+from ...storage.accounts import Account
+from ..effects.imports import NotReached, host_asked
+from ..effects.registry import NotTried
+from ..kernel import Clock
+from ..rules.domains import registrable
+from .budgets import DEEPEST, Cause, FetchBudget, caused_by
+from .discoveries import WINDOW
+from .errors import (
+    DocumentGone,
+    DocumentMissing,
+    DocumentUnavailable,
+    DocumentUnknown,
+    HostNotAllowed,
+    ServerUnreachable,
+    TooManyDiscoveries,
+    UntrustedDocument,
+)
+from .resolver import Resolver
+
+# Of one registered domain. A look-up is two or three requests, so that this is less than one request a second.
+MOST_IN_AN_HOUR = 1000
+HOUR = 3600.0  # seconds
+COUNTED = 20_000  # domains
+REQUESTS = 20  # of one look-up, with redirects
+SILENT_FOR = 60.0  # seconds in which a server that was not reached is not asked for another account
+SECONDS = 90.0  # for one look-up
+
+
+@dataclass(slots=True)
+class _HourlyTally:
+    """The look-ups at one domain since the hour began."""
+
+    began: float
+    count: int = 0
+
+
+class Finder:
+    """One for each process: the counts of an hour are in memory, and begin anew with the process."""
+
+    def __init__(self, resolver: Resolver, clock: Clock) -> None:
+        self._resolver = resolver
+        self._clock = clock
+        self._tallies: TTLCache[str, _HourlyTally] = TTLCache(COUNTED, HOUR, timer=trio.current_time)
+        self._silent: TTLCache[str, str] = TTLCache(COUNTED, SILENT_FOR, timer=trio.current_time)
+
+    async def find(self, kind: str, target: str) -> int | str:
+        """Return the id of what a line names, or why there is none. Raises NotReached or NotTried."""
+        host = host_asked(target)
+        if (reason := self._silent.get(host)) is not None:
+            raise NotReached(reason)
+        self._count(host)
+        thing = "post" if kind == "bookmarks" else "account"
+        try:
+            with trio.fail_after(SECONDS), caused_by(Cause(FetchBudget(REQUESTS), DEEPEST - 1)):
+                found = await self._find(target)
+        except TooManyDiscoveries:
+            raise NotTried(self._clock.now() + timedelta(seconds=WINDOW), "many new accounts of its domain") from None
+        except HostNotAllowed:
+            return "This server exchanges nothing with that server."
+        except ServerUnreachable:
+            self._silent[host] = "Its server can't be reached."
+            raise NotReached(self._silent[host]) from None
+        except (DocumentUnavailable, trio.TooSlowError):
+            raise NotReached("Its server did not answer.") from None
+        except DocumentGone:
+            return f"Its server says that this {thing} was deleted."
+        except DocumentUnknown:
+            return f"Its server does not know this {thing}{', or does not show it' if thing == 'post' else ''}."
+        except DocumentMissing:
+            return f"Its server does not show this {thing}."
+        except UntrustedDocument:
+            return "The answer of its server can't be used."
+        if isinstance(found, Account) != (thing == "account"):
+            return "This address is not one of a post." if thing == "post" else "This address is not one of an account."
+        return found.id if isinstance(found, Account) else found
+
+    async def _find(self, target: str) -> Account | int:
+        if "://" in target:
+            return await self._resolver.require_resource(target)
+        name, _, domain = target.partition("@")
+        return await self._resolver.require_account(name, domain)
+
+    def _count(self, host: str) -> None:
+        tally = self._tallies.setdefault(registrable(host), _HourlyTally(trio.current_time()))
+        if tally.count >= MOST_IN_AN_HOUR:
+            left = tally.began + HOUR - trio.current_time()
+            raise NotTried(self._clock.now() + timedelta(seconds=max(left, 1.0)), "many look-ups at its domain")
+        tally.count += 1
