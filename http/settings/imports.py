@@ -76,9 +76,9 @@ async def start(context: HttpContext, request: Request, posted: ImportForm) -> A
         lines = await _lines(context, posted.file, posted.kind)
         await me.ask(StartImport(posted.kind, posted.overwrite, lines))
     except UnreadableFile as error:
-        return await _page(me, str(error))
+        return await _page(me, str(error), posted.kind)
     except Refused as refusal:
-        return await _page(me, f"{refusal.text}.")
+        return await _page(me, f"{refusal.text}.", posted.kind)
     return redirect("/settings/import")
 
 
@@ -179,13 +179,14 @@ def _read(file: Upload, kind: str, local_domain: str) -> list[ImportedLine]:
     return lines_of(kind, content, local_domain, file.filename)
 
 
-async def _page(me: SignedIn, problem: str | None = None) -> Answer:
+async def _page(me: SignedIn, problem: str | None = None, chosen: Kind | None = None) -> Answer:
     rows = await me.context.database.read(imports.latest, me.user.account_id, SHOWN_IMPORTS)
     return me.page(
         "import.html",
         status=422 if problem else 200,
         problem=problem,
         kinds=KINDS,
+        chosen=chosen,
         lines=rules.MOST_LINES,
         imports=rows,
     )
