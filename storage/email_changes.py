@@ -16,7 +16,7 @@ FIND = """
 
 # One statement: of two requests with one link, the second finds no new address.
 CONFIRM = """
-    UPDATE users u SET email = u.new_email, new_email = NULL, shares_email = false FROM confirmations c
+    UPDATE users u SET email = u.new_email, new_email = NULL FROM confirmations c
     WHERE u.account_id = $1 AND c.account_id = u.account_id AND c.token_hash = $2 AND c.expires_at > $3
     AND c.email = u.new_email
     RETURNING u.account_id

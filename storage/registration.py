@@ -26,7 +26,7 @@ CONFIRM = "UPDATE users SET confirmed_at = $2 WHERE account_id = $1 AND confirme
 # A confirmation of the address waits for the end of the transaction, and then finds what it changed.
 LOCK_USER = "SELECT confirmed_at FROM users WHERE account_id = $1 FOR UPDATE"
 
-CHANGE_EMAIL = "UPDATE users SET email = $2, new_email = NULL, shares_email = false WHERE account_id = $1"
+CHANGE_EMAIL = "UPDATE users SET email = $2, new_email = NULL WHERE account_id = $1"
 
 APPROVE = "UPDATE users SET approved_at = $2 WHERE account_id = $1 AND approved_at IS NULL RETURNING account_id"
 
@@ -41,7 +41,6 @@ UNIQUE: Mapping[str, Attribute] = {
     "accounts_handle": "username",
     "accounts_uri": "username",
     "users_email": "email",
-    "users_email_spelling": "email",
 }
 
 
@@ -78,15 +77,12 @@ async def create(db: Connection, account: NewAccount, user: NewUser, token: NewT
         await oauth.insert_token(db, token, now)
 
 
-async def taken(db: Connection, username: str, canonical: str) -> list[Attribute]:
-    """Return which of name and address are taken. The result holds only for this moment.
-
-    The address is in its canonical form: another spelling of a user's address is taken too.
-    """
+async def taken(db: Connection, username: str, email: str) -> list[Attribute]:
+    """Return which of name and address are taken. The result holds only for this moment."""
     found: list[Attribute] = []
     if await accounts.find_local_many(db, [username]):
         found.append("username")
-    if await users.taken_spellings(db, [canonical]):
+    if await users.taken_emails(db, [email]):
         found.append("email")
     return found
 

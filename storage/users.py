@@ -24,12 +24,7 @@ FIND_BY_NAME = f"""
     WHERE lower(a.username) = lower($1) AND lower(coalesce(a.domain, '')) = ''
 """
 
-# The canonical form of an address (`rules/mailboxes.py`), as the expression of its indexes.
-CANONICAL_EMAIL = """
-    replace(split_part(split_part(lower(email), '@', 1), '+', 1), '.', '') || '@' || split_part(lower(email), '@', 2)
-"""
-
-TAKEN_SPELLINGS = f"SELECT {CANONICAL_EMAIL} AS canonical FROM users WHERE {CANONICAL_EMAIL} = ANY($1::text[])"
+TAKEN_EMAILS = "SELECT lower(email) AS email FROM users WHERE lower(email) = ANY($1::text[])"
 
 NEW_COLUMNS = {
     "account_id": "bigint",
@@ -129,9 +124,9 @@ async def find_user_by_login(db: Connection, name_or_email: str) -> User | None:
     return _user(await db.fetchrow(query, name_or_email.strip().lstrip("@")))
 
 
-async def taken_spellings(db: Connection, canonical: Sequence[str]) -> set[str]:
-    """Return those of these e-mail addresses, in their canonical form, of which a user has a spelling."""
-    return {row["canonical"] for row in await db.fetch(TAKEN_SPELLINGS, [one.lower() for one in canonical])}
+async def taken_emails(db: Connection, emails: Sequence[str]) -> set[str]:
+    """Return those of these e-mail addresses that users have, in lower case."""
+    return {row["email"] for row in await db.fetch(TAKEN_EMAILS, [email.lower() for email in emails])}
 
 
 async def with_roles(db: Connection, roles: Sequence[str]) -> list[int]:

@@ -33,19 +33,21 @@ def mailbox_of(written: str, local_domain: str) -> str | None:
     return None if domain is None else f"{local}@{domain}"
 
 
-def canonical(mailbox: str) -> str:
-    """Return the form that all spellings of an address share: in lower case, without its tag, dots and blanks.
-
-    Many providers deliver `e.v.e+news@example.org` to `eve@example.org`. Blocks and sign-ups compare this form, so that
-    no further spelling of an address is another address.
-    """
-    local, _, host = mailbox.strip().lower().rpartition("@")
-    return f"{local.partition('+')[0].replace('.', '')}@{host}"
+def spelled(written: str) -> str:
+    """Return an address as it is stored: without blanks around it, its domain in lower-case ASCII. Others stay."""
+    local, at, host = written.strip().rpartition("@")
+    return f"{local}{at}{domain_of(host) or host.lower()}" if at else host
 
 
 def canonical_hash(mailbox: str) -> bytes:
-    """Return the SHA-256 of the canonical form."""
-    return hashlib.sha256(canonical(mailbox).encode()).digest()
+    """Return the SHA-256 of the form by which blocked addresses are compared: in lower case, without tag and dots.
+
+    Many providers deliver `e.v.e+news@example.org` to `eve@example.org`. Two users may have such addresses, because
+    other providers give them to two people. But who is blocked must not sign up again by another spelling.
+    """
+    local, _, host = spelled(mailbox).lower().rpartition("@")
+    canonical = f"{local.partition('+')[0].replace('.', '')}@{host}"
+    return hashlib.sha256(canonical.encode()).digest()
 
 
 def is_inside(local_domain: str) -> bool:

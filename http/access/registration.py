@@ -13,7 +13,7 @@ from ...actors.kernel import Address
 from ...actors.rules import passwords
 from ...actors.rules.complaints import Complaint
 from ...actors.rules.languages import language_code
-from ...actors.rules.mailboxes import canonical, mailbox_of
+from ...actors.rules.mailboxes import mailbox_of
 from ...actors.rules.registration import SignUpData, complaints, taken
 from ...storage import invites, registration
 from ...storage.oauth import NewToken
@@ -83,7 +83,7 @@ async def _complaints_about(context: HttpContext, form: SignUpData, invite: str 
     )
     mailbox = mailbox_of(form.email, settings.local_domain)
     wrong = {complaint.attribute for complaint in found}
-    has = await context.database.read(registration.taken, form.username, canonical(mailbox or ""))
+    has = await context.database.read(registration.taken, form.username, mailbox or "")
     return [*found, *(taken(attribute) for attribute in has if attribute not in wrong)]
 
 

@@ -10,7 +10,7 @@ from contextlib import suppress
 
 from ...actors.commands.registration import ConfirmEmail, ResendConfirmation
 from ...actors.kernel import Address, Refused
-from ...actors.rules.mailboxes import is_mailbox
+from ...actors.rules.mailboxes import is_mailbox, spelled
 from ...storage import oauth, registration, users
 from ...storage.oauth import Application
 from ...storage.secrets import hash_of
@@ -26,6 +26,7 @@ from ..router import api
 from . import sessions
 from .page_frames import form_page, framed_page
 from .redirects import OUT_OF_BAND, complaint
+from .users import user_by_login
 
 OUTDATED = "This page was open for too long. Please send it again."
 
@@ -71,10 +72,10 @@ async def resend(context: HttpContext, request: Request, wanted: ResendForm) -> 
     """Send another mail if a user with this address waits for one. The answer does not show whether."""
     if not sessions.is_own_form(sessions.secret_of(request), wanted.form_token):
         return await _form(context, request, OUTDATED, wanted.email)
-    email = wanted.email.strip()
+    email = spelled(wanted.email)
     if is_mailbox(email):
         count_mail(context, email)
-        user = await context.database.read(users.find_user_by_login, email)
+        user = await user_by_login(context, email)
         if user is not None and user.confirmed_at is None:
             await _resend(context, request, user)
     return redirect("/auth/confirmation/sent")

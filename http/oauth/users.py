@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...actors.rules.limits import EMAIL_CHARACTERS
+from ...actors.rules.mailboxes import spelled
 from ...storage import users
 from ...storage.users import User
 from ..access import rates
@@ -24,7 +25,7 @@ from . import passwords
 async def user_with(context: HttpContext, request: Request, login: str, password: str) -> User | None:
     """Return the user with this login and password, who may still be barred; None if there is none."""
     possible = 0 < len(login) <= EMAIL_CHARACTERS
-    user = await context.database.read(users.find_user_by_login, login) if possible else None
+    user = await user_by_login(context, login) if possible else None
     attempt = _SignInAttempt(context, request, _subject(user, login if possible else ""))
     stored = None if user is None else user.password_hash
     if not await passwords.matches(stored, password, context.passwords) or user is None:
@@ -33,6 +34,17 @@ async def user_with(context: HttpContext, request: Request, login: str, password
     if barred(user) is not None:
         return user
     return replace(user, password_hash=await passwords.renew(context, user.account_id, stored, password))
+
+
+async def user_by_login(context: HttpContext, login: str) -> User | None:
+    """Return the user with a name or an e-mail address.
+
+    The domain of an address may be written in other letters. Addresses that operators gave may be stored so too.
+    """
+    for written in dict.fromkeys((spelled(login), login.strip())):
+        if (user := await context.database.read(users.find_user_by_login, written)) is not None:
+            return user
+    return None
 
 
 def barred(user: User) -> str | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from ...actors.commands.passwords import ChangePassword, ResetPassword, SendPasswordReset
 from ...actors.kernel import Address, Refused
 from ...actors.rules import registration as rules
-from ...actors.rules.mailboxes import is_mailbox
+from ...actors.rules.mailboxes import is_mailbox, spelled
 from ...storage import passwords, users
 from ...storage.secrets import hash_of
 from ..access import rates
@@ -22,6 +22,7 @@ from ..intake.request import Request
 from ..oauth import passwords as hashing
 from ..oauth import sessions
 from ..oauth.page_frames import form_page, framed_page
+from ..oauth.users import user_by_login
 from ..router import api
 from .signed_in import OUTDATED, WRONG_PASSWORD, SettingsForm, SignedIn, sender_of, signed_in
 
@@ -106,10 +107,10 @@ async def send_link(context: HttpContext, request: Request, wanted: ForgottenFor
     """Send a link to the user with this address, if there is one."""
     if not sessions.is_own_form(sessions.secret_of(request), wanted.form_token):
         return await _request_page(context, request, OUTDATED, wanted.email)
-    email = wanted.email.strip()
+    email = spelled(wanted.email)
     if is_mailbox(email):
         count_mail(context, email)
-        user = await context.database.read(users.find_user_by_login, email)
+        user = await user_by_login(context, email)
         if user is not None:
             address = Address("account", str(user.account_id))
             context.runtime.tell(address, SendPasswordReset(), origin=request.origin)

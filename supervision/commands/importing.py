@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import cast
 
-from ...actors.rules.mailboxes import canonical
+from ...actors.rules.mailboxes import spelled
 from ...actors.rules.passwords import hashed_quickly
 from ...storage.engine.json_values import JsonObject
 from .finding import InvalidAccount
@@ -52,7 +52,7 @@ def _check(entry: JsonObject) -> None:
 def _refuse_repeats(entries: Sequence[tuple[int, JsonObject]]) -> None:
     first: dict[tuple[str, str], int] = {}
     for number, entry in entries:
-        for field, value in (("username", entry["username"].lower()), ("email", canonical(entry["email"]))):
+        for field, value in (("username", entry["username"].lower()), ("email", spelled(entry["email"]).lower())):
             earlier = first.setdefault((field, value), number)
             if earlier != number:
                 raise InvalidAccount(f"line {number}: the {field} {entry[field]} stands in line {earlier} too")

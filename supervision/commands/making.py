@@ -12,7 +12,7 @@ from ...actors.kernel.ids import Ids
 from ...actors.mail.templates import CONFIRMATION
 from ...actors.outbox import new_effect
 from ...actors.rules.identity import USERNAME, local_account
-from ...actors.rules.mailboxes import canonical
+from ...actors.rules.mailboxes import spelled
 from ...http.access import scopes as scope_tree
 from ...storage import accounts, oauth, outbox, users
 from ...storage.accounts import Account
@@ -115,18 +115,18 @@ async def _local(db: Connection, username: str) -> Account:
 
 async def _refuse_taken(db: Connection, wanted: Sequence[RequestedAccount]) -> None:
     names = await accounts.find_local_many(db, [one.username for one in wanted])
-    emails = await users.taken_spellings(db, [canonical(one.email) for one in wanted])
+    emails = await users.taken_emails(db, [spelled(one.email) for one in wanted])
     for one in wanted:
         if one.username.lower() in names:
             raise InvalidAccount(f"{one.where}the name {one.username} is taken")
-        if canonical(one.email) in emails:
+        if spelled(one.email).lower() in emails:
             raise InvalidAccount(f"{one.where}the e-mail address {one.email} is taken")
 
 
 def _user(account_id: int, wanted: RequestedAccount, now: datetime) -> NewUser:
     return NewUser(
         account_id=account_id,
-        email=wanted.email,
+        email=spelled(wanted.email),
         password_hash=wanted.password_hash,
         role=wanted.role,
         confirmed_at=now if wanted.confirmed else None,

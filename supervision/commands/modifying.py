@@ -14,6 +14,7 @@ from ...actors.effects.moderation import account_moderated
 from ...actors.effects.registry import Promise
 from ...actors.kernel.ids import Ids
 from ...actors.mail.templates import EMAIL_CHANGED, PASSWORD_CHANGED, TWO_FACTOR_OFF
+from ...actors.rules.mailboxes import spelled
 from ...actors.staff import StaffAct, act_at_command_line
 from ...storage import moderation, oauth, passwords, registration, sessions, two_factor, users
 from ...storage.accounts import Account
@@ -138,7 +139,7 @@ async def _change_email(db: Connection, act: StaffAct, target: ModeratedRow, ema
     check_account(target.username, email)
     before = await _user(db, target.id)
     try:
-        await registration.change_email(db, target.id, email)
+        await registration.change_email(db, target.id, spelled(email))
     except registration.Taken:
         raise InvalidAccount(f"the e-mail address {email} is taken") from None
     await act.log(db, "change_email", named(target))

@@ -7,7 +7,8 @@ import pytest
 from troupe.http.access.rates import CONFIRMATIONS_OF_USER
 
 from ..clients import Person, Stage
-from .registering import OPEN, codes, link_in, newest_link, registered
+from .registering import OPEN, app_client, codes, link_in, newest_link, registered
+from .settling import Browser, signed_in
 
 RESEND = "/api/v1/emails/confirmations"
 CHECK = "/api/v1/emails/check_confirmation"
@@ -46,7 +47,7 @@ async def test_another_address_makes_the_links_to_the_old_one_worthless(stage: S
     ("email", "code"),
     [
         ("ADA@example.org", "ERR_TAKEN"),
-        ("a.da+2@example.org", "ERR_TAKEN"),
+        ("Ada@EXAMPLE.org ", "ERR_TAKEN"),
         ("none", "ERR_INVALID"),
         ("a@" + "b" * 320, "ERR_TOO_LONG"),
     ],
@@ -106,3 +107,37 @@ class TestLimited:
             stage.http_context.rates.count(CONFIRMATIONS_OF_USER, "victim@example.org", stage.http_context.clock.now())
         assert (await eve.post(RESEND, {"email": "Victim@example.org"})).status == 429
         assert (await eve.post(RESEND)).status == 200
+
+
+LOGINS = {
+    "sam.lee@example.org": ("sam.lee@example.org", " SAM.Lee@Example.ORG "),
+    "sam.lee+art@example.org": ("sam.lee+art@example.org", "Sam.Lee+Art@example.org."),
+    "annbell@uni.example": ("annbell@uni.example", "AnnBell@uni.example"),
+    "ann.bell@uni.example": ("ann.bell@uni.example",),
+    "eve@xn--bcher-kva.example": ("eve@bücher.example", "EVE@BÜCHER.example", "eve@XN--BCHER-KVA.example"),
+}
+
+
+async def test_each_address_signs_in_and_resets_its_own_account(stage: Stage) -> None:
+    """A dot and a tag make another address; case, blanks around it and the letters of its domain do not."""
+    app = await app_client(stage)
+    for number, logins in enumerate(LOGINS.values()):
+        await registered(stage, f"user{number}", app, email=logins[0], password=f"password {number}")
+    await stage.letterbox.receive(len(LOGINS))
+    await stage.sql("UPDATE users SET confirmed_at = now(), approved_at = now()")
+    assert await stage.rows("SELECT email FROM users ORDER BY account_id") == [[email] for email in LOGINS]
+    for number, (email, logins) in enumerate(LOGINS.items()):
+        for login in logins:
+            await signed_in(stage, login, f"password {number}")
+            before = len(stage.letterbox.letters)
+            await Browser(stage).send("/auth/password/new", email=login)
+            letter = (await stage.letterbox.receive(before + 1))[-1]
+            assert (letter.to, f"@user{number}" in letter.body) == (email, True), login
+
+
+@pytest.mark.parametrize("login", ["jörg@example.org", "Ⓐ@example.org", "a\u00a0b@example.org", "@", "a@", "@@example"])
+async def test_logins_that_nobody_has_are_refused_as_others(stage: Stage, login: str) -> None:
+    answer = await Browser(stage).sign_in(login, "password")
+    assert (answer.status, "Location" in answer.headers) == (200, False)
+    assert (await Browser(stage).send("/auth/password/new", email=login)).status == 302
+    assert stage.letterbox.letters == []

@@ -540,7 +540,7 @@ QUERIES = [
     ("blocks among e-mail domains", blocked_email_domains.FIND_AMONG, (["d1.test", "d2.test"],)),
     ("attempts to sign up", blocked_email_domains.HISTORY, ([1, 2], NOW.date())),
     ("attempt to sign up", blocked_email_domains.COUNT, ([1, 2], NOW.date(), "192.0.2.7")),
-    ("another spelling of an address", users.TAKEN_SPELLINGS, (["u7@x.test"],)),
+    ("addresses that users have", users.TAKEN_EMAILS, (["u7@x.test"],)),
     ("blocks of networks that are over", expiry.DELETE_NETWORK_BLOCKS, (NOW, 500)),
     ("old attempts to sign up", expiry.DELETE_EMAIL_ATTEMPTS, (NOW.date(), 500)),
     ("old visits", expiry.DELETE_VISITS, (NOW.date(), 500)),
