@@ -24,8 +24,10 @@ MOST_EMPTY = 5 * MOST_LINES  # also lines that are empty
 SAMPLE = 200  # rows by which the separator is found
 QUOTED = 60  # characters of a cell that a refusal repeats
 
-FALSE = frozenset({"false", "f", "0", "no", "n", "off"})
-SWITCHES = FALSE | {"true", "t", "1", "yes", "y", "on", ""}
+# Also as spreadsheets write them in other languages.
+_YES = "true t 1 yes y on wahr vrai verdadero verdadeiro vero waar prawda sant sand sann tosi pravda igaz doğru истина"
+_NO = "false f 0 no n off falsch faux falso onwaar fałsz falskt falsk usann epätosi nepravda hamis yanliş ложь"
+SWITCHES = {**dict.fromkeys(_YES.split(), True), **dict.fromkeys(_NO.split(), False)}
 
 KINDS: Mapping[str, str] = {
     "following": "follows",
@@ -238,7 +240,7 @@ def _check_first_row(rows: Sequence[tuple[int, Sequence[str]]]) -> None:
     first = rows[0][1]
     if len(rows) < 2 or _has_address(first):
         return
-    words = [cell for cell in first if cell.lower() not in SWITCHES]
+    words = [cell for cell in first if cell and cell.lower() not in SWITCHES]
     is_above_addresses = all(_has_address(cells) for _, cells in rows[1:4])
     if is_above_addresses and (len(words) > 1 or " " in first[0]):
         names = '"Account address", "List name", "#domain" or "#uri"'
@@ -301,10 +303,9 @@ def _line(kind: str, number: int, row: Row, local_domain: str) -> ImportedLine:
 
 def _following(row: Row, local_domain: str) -> ImportedLine:
     options: JsonObject = {}
-    if boosts := row.get("boosts"):
-        options["reblogs"] = boosts.lower() not in FALSE
-    if notify := row.get("notify"):
-        options["notify"] = notify.lower() not in FALSE
+    for name, column in (("reblogs", "boosts"), ("notify", "notify")):
+        if (switch := SWITCHES.get(row.get(column, "").lower())) is not None:
+            options[name] = switch
     if languages := row.get("languages"):
         known = (language_code(one.strip()) for one in re.split(r"[,;\s]+", languages)[:200])
         options["languages"] = list(dict.fromkeys(one for one in known if one is not None))
@@ -316,8 +317,7 @@ def _block(row: Row, local_domain: str) -> ImportedLine:
 
 
 def _mute(row: Row, local_domain: str) -> ImportedLine:
-    hide = row.get("hide") or "true"
-    options: JsonObject = {"notifications": hide.lower() not in FALSE}
+    options: JsonObject = {"notifications": SWITCHES.get(row.get("hide", "").lower(), True)}
     return ImportedLine(0, account_target(row.get("account", ""), local_domain), options)
 
 

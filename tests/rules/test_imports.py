@@ -73,6 +73,13 @@ def test_columns_may_stand_in_any_order_among_others() -> None:
     ]
 
 
+def test_what_is_no_switch_leaves_the_follow_as_it_is() -> None:
+    lines = lines_of("following", b"eve@one.example,withReplies=true\n", HOME)
+    assert [line.options for line in lines] == [{}]
+    lines = lines_of("following", b"eve@one.example;VRAI;FAUX\n", HOME)
+    assert [line.options for line in lines] == [{"reblogs": True, "notify": False}]
+
+
 def test_columns_without_a_heading_have_their_places() -> None:
     lines = lines_of("following", b"eve@one.example;false;true;\n", HOME)
     assert lines == [ImportedLine(1, "eve@one.example", {"reblogs": False, "notify": True})]
@@ -88,13 +95,13 @@ def test_names_of_lists_keep_their_signs_in_every_encoding() -> None:
     assert [line.options["title"] for line in lines] == ["[VIP] <3"]
 
 
-@pytest.mark.parametrize("value", ["true", "TRUE", "1", "yes", ""])
+@pytest.mark.parametrize("value", ["true", "TRUE", "1", "yes", "", "WAHR", "?"])
 def test_notifications_of_a_muted_account_are_hidden(value: str) -> None:
     lines = lines_of("mutes", f"Account address,Hide notifications\neve@one.example,{value}\n".encode(), HOME)
     assert lines[0].options == {"notifications": True}
 
 
-@pytest.mark.parametrize("value", ["false", "FALSE", "0", "no"])
+@pytest.mark.parametrize("value", ["false", "FALSE", "0", "no", "FALSCH", "ЛОЖЬ"])
 def test_notifications_of_a_muted_account_are_shown(value: str) -> None:
     lines = lines_of("mutes", f"Hide notifications;Account address\n{value};eve@one.example\n".encode(), HOME)
     assert lines[0].options == {"notifications": False}
