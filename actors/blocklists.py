@@ -1,40 +1,106 @@
-"""Lists of blocked domains as CSV files, in the form that Mastodon's pages of staff read and write."""
+"""Lists of blocked domains as files: read in the forms that servers and people publish, written as CSV for Mastodon.
+
+Read are CSV files with the columns of Mastodon in any order (also with semicolons or tabs), bare domains one a line,
+and JSON: lists of objects as GoToSocial exports them, and the rules of Akkoma and Pleroma (`mrf_simple`).
+"""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Mapping
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import cast
 
 from ..storage.blocked_domains import BlockedDomain, Severity
+from ..storage.engine.json_values import JsonObject
 from .commands.blocked_domains import DomainTerms, ListedBlock
-from .rules.identity import domain_of
+from .rules.domains import is_within
+from .rules.identity import pasted_domain
 from .rules.limits import BLOCK_COMMENT_CHARACTERS
 
 # The columns of the reference server's files. Those of other versions may be missing.
 CSV = ("#domain", "#severity", "#reject_media", "#reject_reports", "#public_comment", "#obfuscate")
-SEVERITIES: Mapping[str, Severity] = {"noop": "noop", "silence": "silence", "suspend": "suspend"}
+# Other names of columns. A comment that is not known to be public is one for staff.
+ALIASES = {
+    "domain_name": "domain", "instance": "domain", "host": "domain", "hostname": "domain", "level": "severity",
+    "comment": "public_comment", "reason": "private_comment",
+}  # fmt: skip
+SEVERITIES: Mapping[str, Severity] = {
+    "noop": "noop", "none": "noop", "silence": "silence", "silenced": "silence", "limit": "silence",
+    "limited": "silence", "suspend": "suspend", "suspended": "suspend", "block": "suspend", "blocked": "suspend",
+    "reject": "suspend",
+}  # fmt: skip
+FLAGS = {
+    **dict.fromkeys(("true", "t", "yes", "y", "1", "on"), True),
+    **dict.fromkeys(("false", "f", "no", "n", "0", "off", "none", "null", ""), False),
+}
+# The rules of Akkoma and Pleroma that have a counterpart. A domain may stand in several.
+MRF_SIMPLE: Mapping[str, Mapping[str, str]] = {
+    "reject": {"severity": "suspend"},
+    "federated_timeline_removal": {"severity": "silence"},
+    "followers_only": {"severity": "silence"},
+    "media_removal": {"reject_media": "true"},
+    "report_removal": {"reject_reports": "true"},
+}
+BYTE_ORDER_MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
+DELIMITERS = ",;\t"
 # More lines than any list of blocks that is in use, and few enough for one transaction.
 MOST_LINES = 50_000
+LARGEST_LIST = 32 * 1024 * 1024  # bytes of a file at the command line
+SHOWN_PROBLEMS = 20
 QUOTED = 100  # characters of a cell that a refusal repeats
+NOTHING_DONE = "No domain was blocked."
 
 
 class UnreadableList(Exception):
     """Raised for a file that is no list of blocks. The text says what is wrong."""
 
 
-def read_csv(file: Iterable[str]) -> list[ListedBlock]:
-    """Return the blocks of a CSV file. Without a heading, each line begins with a domain. Raises UnreadableList."""
+class _WrongEntry(Exception):
+    """Raised for one entry that can't be used."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """One line of a file, or one object: its cells by the names of their columns."""
+
+    where: str
+    cells: Mapping[str, str]
+
+
+def decode(content: bytes) -> str:
+    """Return the text of a file, in UTF-8 or with a byte order mark in UTF-16. Raises UnreadableList."""
+    encoding = next((name for mark, name in BYTE_ORDER_MARKS.items() if content.startswith(mark)), "utf-8")
     try:
-        rows = [row for row in csv.reader(file) if row and row[0].strip()]
-    except (csv.Error, UnicodeDecodeError) as error:
-        raise UnreadableList(f"The file is not a CSV file: {error}.") from None
-    if len(rows) > MOST_LINES:
-        raise UnreadableList(f"The file has more than {MOST_LINES} lines.")
-    names = [name.strip().removeprefix("#") for name in rows[0]] if rows else []
-    if "domain" not in names:
-        return [_line(number, {"domain": row[0]}) for number, row in enumerate(rows, 1)]
-    return [_line(number, dict(zip(names, row, strict=False))) for number, row in enumerate(rows[1:], 2)]
+        return content.decode(encoding)
+    except UnicodeDecodeError:
+        raise UnreadableList("The file is not text in UTF-8.") from None
+
+
+def read_list(text: str) -> list[ListedBlock]:
+    """Return the blocks of a list. Raises UnreadableList, with the reasons of all entries that can't be used."""
+    start = text.lstrip("\ufeff \t\r\n")
+    if start.startswith("<"):
+        raise UnreadableList(f"The file is a web page, not a list of domains. {NOTHING_DONE}")
+    entries = _of_json(start) if start[:1] in ("[", "{") else _of_csv(text.removeprefix("\ufeff"))
+    blocks, problems = list[ListedBlock](), list[str]()
+    for entry in entries:
+        try:
+            blocks.append(_block(entry.cells))
+        except _WrongEntry as wrong:
+            problems.append(f"{entry.where}: {wrong}")
+    if problems:
+        more = len(problems) - SHOWN_PROBLEMS
+        rest = [f"{more} more can't be used either."] if more > 0 else []
+        raise UnreadableList("\n".join([*problems[:SHOWN_PROBLEMS], *rest, NOTHING_DONE]))
+    return blocks
+
+
+def own_lines(lines: Iterable[ListedBlock], here: str) -> list[str]:
+    """Return the domains of a list that are left out, because they are that of this server or one it is a part of."""
+    return [domain for domain in dict.fromkeys(line.domain for line in lines) if is_within(here, domain)]
 
 
 def as_csv(blocks: Iterable[BlockedDomain]) -> str:
@@ -48,23 +114,142 @@ def as_csv(blocks: Iterable[BlockedDomain]) -> str:
     return text.getvalue()
 
 
-def _line(number: int, row: Mapping[str, str]) -> ListedBlock:
-    written = row.get("domain", "")  # a short line may have no such column
-    domain = domain_of(written)
-    if domain is None:
-        raise UnreadableList(f"Line {number}: {written[:QUOTED]!r} is not a domain. No domain was blocked.")
-    severity = SEVERITIES.get(row.get("severity", "").strip().lower() or "suspend")
+def _of_csv(text: str) -> Iterator[_Entry]:
+    """Yield the lines of a CSV file that are neither empty nor comments.
+
+    Without a heading, each line begins with a domain. A comment begins with `#`. So does the first column of Mastodon's
+    headings: a heading has a column `domain`.
+    """
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text), skipinitialspace=True)
+    columns, first, number, count = ["domain"], True, 1, 0
+    try:
+        for row in reader:
+            start, number = number, reader.line_num + 1
+            if not any(cell.strip() for cell in row):
+                continue
+            names = [_column(cell) for cell in row]
+            if first and "domain" in names:
+                columns, first = names, False
+                continue
+            if row[0].lstrip().startswith("#"):
+                continue
+            first = False
+            if (count := count + 1) > MOST_LINES:
+                raise UnreadableList(f"The file has more than {MOST_LINES} lines. {NOTHING_DONE}")
+            yield _Entry(f"Line {start}", dict(zip(columns, row, strict=False)))
+    except csv.Error as error:
+        raise UnreadableList(f"The file is not a CSV file: {error}. {NOTHING_DONE}") from None
+
+
+def _delimiter(text: str) -> str:
+    """Return the sign between the columns: the most frequent one in the heading, or in the first line that is none."""
+    lines = (line for line in text.split("\n", 1000) if line.strip())
+    first = next((line for line in lines if not line.lstrip().startswith("#") or _is_heading(line)), "")
+    return max(DELIMITERS, key=first.count)
+
+
+def _is_heading(line: str) -> bool:
+    return any("domain" in map(_column, line.split(sign)) for sign in DELIMITERS)
+
+
+def _column(written: str) -> str:
+    name = written.strip().strip('#"').strip().lower().replace(" ", "_").replace("-", "_")
+    return ALIASES.get(name, name)
+
+
+def _of_json(text: str) -> Iterator[_Entry]:
+    """Yield the entries of a JSON list of objects or names, or of the rules of Akkoma."""
+    try:
+        document: object = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise UnreadableList(f"The file is not JSON: {str(error)[:QUOTED]}. {NOTHING_DONE}") from None
+    rules = _object(document)
+    entries = _of_rules(rules) if rules else _list(document)
+    if len(entries) > MOST_LINES:
+        raise UnreadableList(f"The file has more than {MOST_LINES} entries. {NOTHING_DONE}")
+    for number, entry in enumerate(entries, 1):
+        cells = _object(entry) or {"domain": entry}
+        yield _Entry(f"Entry {number}", {_column(name): _cell(value) for name, value in cells.items()})
+
+
+def _of_rules(document: JsonObject) -> list[object]:
+    """Return the entries of `mrf_simple`: the rules alone, or where a server's NodeInfo has them."""
+    rules = document
+    for name in ("metadata", "federation", "mrf_simple"):
+        rules = _object(rules.get(name)) or rules
+    if MRF_SIMPLE.keys().isdisjoint(rules):
+        raise UnreadableList(f"The file is JSON, and not a list of domains. {NOTHING_DONE}")
+    found = dict[str, dict[str, object]]()
+    for rule, terms in MRF_SIMPLE.items():
+        for target in _list(rules.get(rule)):
+            domain, reason = _target(target)
+            entry = found.setdefault(domain, {"domain": domain, "severity": "noop"})
+            if entry["severity"] != "suspend":
+                entry.update(terms)
+            if reason:
+                entry["private_comment"] = reason
+    return [*found.values()]
+
+
+def _target(written: object) -> tuple[str, str]:
+    """Return the domain and the reason of one target of a rule: a text, a pair, or an object with a pair."""
+    pair = _list(_object(written).get("tuple", written)) or [written]
+    domain, reason = ([_cell(part) for part in pair] + [""])[:2]
+    return domain, reason
+
+
+def _cell(value: object) -> str:
+    return "" if value is None else value if isinstance(value, str) else json.dumps(value)
+
+
+def _object(value: object) -> JsonObject:
+    # Keys of JSON are texts.
+    return cast("JsonObject", value) if isinstance(value, dict) else {}
+
+
+def _list(value: object) -> list[object]:
+    # pyright knows no types of its items.
+    return cast("list[object]", value) if isinstance(value, list) else []
+
+
+def _block(cells: Mapping[str, str]) -> ListedBlock:
+    """Raises _WrongEntry."""
+    severity_text = cells.get("severity", "").strip()
+    severity = SEVERITIES.get(severity_text.lower() or "suspend")
+    domain = _domain(cells.get("domain", ""))
     if severity is None:
-        raise UnreadableList(f"Line {number}: {row['severity'][:QUOTED]!r} is not a severity. No domain was blocked.")
-    comment = (row.get("public_comment") or "")[:BLOCK_COMMENT_CHARACTERS] or None
-    if comment and "\0" in comment:  # PostgreSQL can't store it
-        raise UnreadableList(f"Line {number}: the comment has a NUL character. No domain was blocked.")
-    media, reports, obfuscate = (_is_set(row.get(name)) for name in ("reject_media", "reject_reports", "obfuscate"))
-    return ListedBlock(domain, DomainTerms(severity, media, reports, None, comment, obfuscate))
+        raise _WrongEntry(f"{severity_text[:QUOTED]!r} is not a severity.")
+    media, reports, obfuscate = (
+        _is_set(name, cells.get(name, "")) for name in ("reject_media", "reject_reports", "obfuscate")
+    )
+    private, public = (_comment(cells.get(name, "")) for name in ("private_comment", "public_comment"))
+    return ListedBlock(domain, DomainTerms(severity, media, reports, private, public, obfuscate))
 
 
-def _is_set(value: str | None) -> bool:
-    return (value or "").strip().lower() in ("true", "1", "t", "yes")
+def _domain(written: str) -> str:
+    """Return a domain as it is stored. One account or page of a server does not name the whole server."""
+    name = written.partition(" #")[0].strip()
+    host, slash, path = name.partition("://")[2].partition("/") if "://" in name else name.partition("/")
+    if "@" in host.removeprefix("@") or (slash and path.strip("*/")):
+        raise _WrongEntry(f"{name[:QUOTED]!r} is one account or page, not a domain.")
+    domain = pasted_domain(name)
+    if domain is None:
+        hidden = " Its letters are hidden by stars." if "*" in name.removeprefix("*.") and "." in name else ""
+        raise _WrongEntry(f"{written.strip()[:QUOTED]!r} is not a domain.{hidden}")
+    return domain
+
+
+def _comment(written: str) -> str | None:
+    if "\0" in written:  # PostgreSQL can't store it
+        raise _WrongEntry("the comment has a NUL character.")
+    return written.strip()[:BLOCK_COMMENT_CHARACTERS] or None
+
+
+def _is_set(name: str, written: str) -> bool:
+    value = FLAGS.get(written.strip().lower())
+    if value is None:
+        raise _WrongEntry(f"{written.strip()[:QUOTED]!r} is neither true nor false, in {name}.")
+    return value
 
 
 def _flag(value: bool) -> str:

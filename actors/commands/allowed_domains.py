@@ -16,7 +16,7 @@ from ..account import AccountActor
 from ..effects.blocked_domains import domain_moderated
 from ..facts import ModeratedDomain
 from ..kernel import Message, Refused, turn
-from ..refusals import NOT_FOUND
+from ..refusals import NOT_FOUND, OWN_DOMAIN
 from ..rules.domains import DomainRules
 from ..rules.roles import Permission
 from ..server_blocks import announce_change
@@ -49,9 +49,11 @@ async def allow_domain(account: AccountActor, message: AllowDomain) -> AllowedDo
     blocks = account.context.blocks
     async with blocks.changing():
         allowed = await account.transact(
-            allow, act_in_turn(account, message.staff), message.domain, limited=blocks.limited
-        )
-    await _publish(account, message.domain)
+            allow, act_in_turn(account, message.staff), message.domain,
+            limited=blocks.limited, here=account.context.local_domain,
+        )  # fmt: skip
+    if isinstance(allowed, AllowedDomain):
+        await _publish(account, message.domain)
     return allowed
 
 
@@ -72,8 +74,13 @@ async def _publish(account: AccountActor, domain: str) -> None:
 
 
 @needs(Permission.MANAGE_FEDERATION)
-async def allow(db: Connection, act: StaffAct, domain: str, *, limited: bool) -> AllowedDomain | Refused:
-    """Allow a domain, in a transaction. `limited` says if the server has limited federation."""
+async def allow(db: Connection, act: StaffAct, domain: str, *, limited: bool, here: str) -> AllowedDomain | Refused:
+    """Allow a domain, in a transaction. `limited` says if the server has limited federation.
+
+    The domain of this server, `here`, is refused: it needs no permission. A domain that it is a part of can be allowed.
+    """
+    if domain == here:
+        return OWN_DOMAIN
     allowed = AllowedDomain(act.next_id(), domain, act.now)
     if not await allowed_domains.insert(db, allowed):
         return await allowed_domains.find_by_domain(db, domain) or NOT_FOUND

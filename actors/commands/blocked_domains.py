@@ -13,8 +13,8 @@ from ..account import AccountActor
 from ..effects.blocked_domains import domain_moderated
 from ..facts import ModeratedDomain
 from ..kernel import Message, Refused, turn
-from ..refusals import NOT_FOUND
-from ..rules.domains import DomainRules, is_stricter, with_parents
+from ..refusals import NOT_FOUND, OWN_DOMAIN
+from ..rules.domains import RANKS, DomainRules, is_stricter, is_within, with_parents
 from ..rules.roles import Permission
 from ..server_blocks import announce_change
 from ..staff import Staff, StaffAct, Target, act_in_turn, needs
@@ -98,8 +98,9 @@ class LiftDomainBlock(Message[None]):
 async def impose_domain_block(account: AccountActor, message: ImposeDomainBlock) -> ImposedBlock | Refused:
     act = act_in_turn(account, message.staff)
     async with account.context.blocks.changing():
-        imposed = await account.transact(impose, act, message.domain, message.terms)
-    await _publish(account, message.domain)
+        imposed = await account.transact(impose, act, message.domain, message.terms, here=account.context.local_domain)
+    if isinstance(imposed, ImposedBlock):
+        await _publish(account, message.domain)
     return imposed
 
 
@@ -107,7 +108,7 @@ async def impose_domain_block(account: AccountActor, message: ImposeDomainBlock)
 async def impose_listed_blocks(account: AccountActor, message: ImposeListedBlocks) -> tuple[str, ...] | Refused:
     act = act_in_turn(account, message.staff)
     async with account.context.blocks.changing():
-        imposed = await account.transact(impose_listed, act, message.lines)
+        imposed = await account.transact(impose_listed, act, message.lines, here=account.context.local_domain)
     if imposed and not isinstance(imposed, Refused):
         await _publish(account, imposed[0])  # one tells of all: timelines read the states of every account again
     return imposed
@@ -115,8 +116,9 @@ async def impose_listed_blocks(account: AccountActor, message: ImposeListedBlock
 
 @turn(AccountActor, ChangeDomainBlock)
 async def change_domain_block(account: AccountActor, message: ChangeDomainBlock) -> BlockedDomain | Refused:
+    act = act_in_turn(account, message.staff)
     async with account.context.blocks.changing():
-        changed = await account.transact(change, act_in_turn(account, message.staff), message.id, message.terms)
+        changed = await account.transact(change, act, message.id, message.terms, here=account.context.local_domain)
     if isinstance(changed, BlockedDomain):
         await _publish(account, changed.domain)
     return changed
@@ -139,8 +141,15 @@ async def _publish(account: AccountActor, domain: str) -> None:
 
 
 @needs(Permission.MANAGE_FEDERATION)
-async def impose(db: Connection, act: StaffAct, domain: str, terms: DomainTerms) -> ImposedBlock | Refused:
-    """Block a domain, in a transaction. A block that is there and forbids more stays as it is."""
+async def impose(
+    db: Connection, act: StaffAct, domain: str, terms: DomainTerms, *, here: str
+) -> ImposedBlock | Refused:
+    """Block a domain, in a transaction. A block that is there and forbids more stays as it is.
+
+    `here` is the domain of this server. It can't be blocked, and neither can a domain that it is a part of.
+    """
+    if is_within(here, domain):
+        return OWN_DOMAIN
     before = await blocked_domains.lock(db)
     block = _new(act, domain, terms)
     existing = DomainRules(before).block_of(domain)
@@ -153,16 +162,21 @@ async def impose(db: Connection, act: StaffAct, domain: str, terms: DomainTerms)
 
 
 @needs(Permission.MANAGE_FEDERATION)
-async def impose_listed(db: Connection, act: StaffAct, lines: Sequence[ListedBlock]) -> tuple[str, ...] | Refused:
+async def impose_listed(
+    db: Connection, act: StaffAct, lines: Sequence[ListedBlock], *, here: str
+) -> tuple[str, ...] | Refused:
     """Block the domains of a list, in a transaction, and return those that were not blocked as strictly before.
 
-    Of several lines with one domain the last counts. The servers that are known are looked at once for all lines.
+    The order of the lines does not matter: of several lines with one domain a strictest counts, and a subdomain is not
+    blocked less strictly than a domain that it is a part of. Lines that would block the domain of this server, `here`,
+    are left out. The servers that are known are looked at once for all lines.
     """
     before = await blocked_domains.lock(db)
     known, made = {one.domain: one for one in before}, list[BlockedDomain]()
-    for line in {one.domain: one for one in lines}.values():
+    for line in strictest(lines):
         block = _new(act, line.domain, line.terms)
-        if not _keeps(next((known[name] for name in with_parents(line.domain) if name in known), None), block):
+        existing = next((known[name] for name in with_parents(line.domain) if name in known), None)
+        if not is_within(here, line.domain) and not _keeps(existing, block):
             known[block.domain] = block
             made.append(block)
     for block in made:
@@ -174,12 +188,14 @@ async def impose_listed(db: Connection, act: StaffAct, lines: Sequence[ListedBlo
 
 
 @needs(Permission.MANAGE_FEDERATION)
-async def change(db: Connection, act: StaffAct, id: int, terms: DomainTerms) -> BlockedDomain | Refused:
-    """Change a block, in a transaction."""
+async def change(db: Connection, act: StaffAct, id: int, terms: DomainTerms, *, here: str) -> BlockedDomain | Refused:
+    """Change a block, in a transaction. `here` is the domain of this server, whose block can only be ended."""
     before = await blocked_domains.lock(db)
     block = next((one for one in before if one.id == id), None)
     if block is None:
         return NOT_FOUND
+    if is_within(here, block.domain):
+        return OWN_DOMAIN
     changed = terms.of(block)
     await blocked_domains.update(db, changed)
     await _mark(db, act, [changed], before)
@@ -198,6 +214,20 @@ async def lift(db: Connection, act: StaffAct, id: int) -> BlockedDomain | Refuse
     await _mark(db, act, [block], before)
     await _record(db, act, "unblock_domain", block)
     return block
+
+
+def strictest(lines: Sequence[ListedBlock]) -> list[ListedBlock]:
+    """Return one line for each domain, domains before their subdomains."""
+    by_domain: dict[str, ListedBlock] = {}
+    for line in lines:
+        earlier = by_domain.get(line.domain)
+        if earlier is None or RANKS[_severity(line)] > RANKS[_severity(earlier)]:
+            by_domain[line.domain] = line
+    return sorted(by_domain.values(), key=lambda line: line.domain.count("."))
+
+
+def _severity(line: ListedBlock) -> Severity:
+    return line.terms.severity or "silence"
 
 
 def _new(act: StaffAct, domain: str, terms: DomainTerms) -> BlockedDomain:

@@ -12,12 +12,27 @@ from ...storage.engine.database import Connection
 from ..account import AccountActor
 from ..kernel import Message, Refused, turn
 from ..refusals import NOT_FOUND
+from ..rules.networks import covers, is_of_this_machine
 from ..rules.roles import Permission
 from ..server_blocks import announce_change
 from ..staff import Staff, StaffAct, Target, act_in_turn, needs
 
 TAKEN = Refused(422, "Validation failed: Ip has already been taken")
 NO_SEVERITY = Refused(422, "Validation failed: Severity can't be blank")
+THIS_MACHINE = Refused(422, "Validation failed: Ip is of this machine, which is never blocked")
+OWN_ADDRESS = Refused(422, "Validation failed: Ip is your own")
+OWN_PROXY = Refused(422, "Validation failed: Ip is that of a trusted proxy of this server")
+
+
+@dataclass(frozen=True, slots=True)
+class KeptAddresses:
+    """The addresses that keep their access: that of the person who blocks, if it is known, and the trusted proxies."""
+
+    own: str | None = None
+    proxies: tuple[str, ...] = ()
+
+
+NONE_KEPT = KeptAddresses()
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +62,7 @@ class BlockNetwork(Message[BlockedNetwork]):
     staff: Staff
     network: str
     terms: NetworkTerms
+    kept: KeptAddresses = NONE_KEPT
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +72,7 @@ class ChangeNetworkBlock(Message[BlockedNetwork]):
     staff: Staff
     id: int
     terms: NetworkTerms
+    kept: KeptAddresses = NONE_KEPT
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +86,13 @@ class UnblockNetwork(Message[None]):
 @turn(AccountActor, BlockNetwork)
 async def block_network(account: AccountActor, message: BlockNetwork) -> BlockedNetwork | Refused:
     act = act_in_turn(account, message.staff)
-    return await _done(account, block, act, message.network, message.terms)
+    return await _done(account, block, act, message.network, message.terms, message.kept)
 
 
 @turn(AccountActor, ChangeNetworkBlock)
 async def change_network_block(account: AccountActor, message: ChangeNetworkBlock) -> BlockedNetwork | Refused:
-    return await _done(account, change, act_in_turn(account, message.staff), message.id, message.terms)
+    act = act_in_turn(account, message.staff)
+    return await _done(account, change, act, message.id, message.terms, message.kept)
 
 
 @turn(AccountActor, UnblockNetwork)
@@ -95,23 +113,31 @@ async def _done(
 
 
 @needs(Permission.MANAGE_BLOCKS)
-async def block(db: Connection, act: StaffAct, network: str, terms: NetworkTerms) -> BlockedNetwork | Refused:
+async def block(
+    db: Connection, act: StaffAct, network: str, terms: NetworkTerms, kept: KeptAddresses
+) -> BlockedNetwork | Refused:
     """Block a network, in a transaction. Raises NetworkTaken."""
     if terms.severity is None:
         return NO_SEVERITY
     made = terms.of(BlockedNetwork(act.next_id(), network, terms.severity, "", act.now, None), act.now)
+    if (refused := _refusal(made, kept)) is not None:
+        return refused
     await blocked_networks.insert(db, made)
     await _record(db, act, "block_network", made)
     return made
 
 
 @needs(Permission.MANAGE_BLOCKS)
-async def change(db: Connection, act: StaffAct, id: int, terms: NetworkTerms) -> BlockedNetwork | Refused:
+async def change(
+    db: Connection, act: StaffAct, id: int, terms: NetworkTerms, kept: KeptAddresses
+) -> BlockedNetwork | Refused:
     """Change a block, in a transaction. Raises NetworkTaken."""
     found = await blocked_networks.lock(db, id)
     if found is None:
         return NOT_FOUND
     changed = terms.of(found, act.now)
+    if (refused := _refusal(changed, kept)) is not None:
+        return refused
     await blocked_networks.update(db, changed)
     await _record(db, act, "change_network_block", changed)
     return changed
@@ -126,6 +152,17 @@ async def unblock(db: Connection, act: StaffAct, id: int) -> BlockedNetwork | Re
     await blocked_networks.delete(db, id)
     await _record(db, act, "unblock_network", found)
     return found
+
+
+def _refusal(block: BlockedNetwork, kept: KeptAddresses) -> Refused | None:
+    """Return the refusal of a block that would have no effect, or shut out who could end it."""
+    if is_of_this_machine(block.network):
+        return THIS_MACHINE
+    if block.severity != "no_access":
+        return None
+    if kept.own is not None and covers(block.network, kept.own):
+        return OWN_ADDRESS
+    return OWN_PROXY if any(covers(block.network, proxy) for proxy in kept.proxies) else None
 
 
 async def _record(db: Connection, act: StaffAct, action: str, block: BlockedNetwork) -> None:

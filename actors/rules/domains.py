@@ -14,6 +14,7 @@ from functools import lru_cache
 from publicsuffixlist import PublicSuffixList
 
 from ...storage.blocked_domains import BlockedDomain, Severity
+from .identity import pasted_domain
 
 RANKS: dict[Severity, int] = {"noop": 0, "silence": 1, "suspend": 2}
 
@@ -79,6 +80,12 @@ def with_parents(domain: str) -> Iterator[str]:
 def is_within(domain: str, other: str) -> bool:
     """True for a domain and its subdomains."""
     return domain == other or domain.partition(":")[0] == other or domain.partition(":")[0].endswith(f".{other}")
+
+
+def mail_domain(written: str) -> str | None:
+    """Return the domain of e-mail addresses that staff mean. None for a whole address, and for a domain with a port."""
+    domain = None if "@" in written.strip().removeprefix("@") else pasted_domain(written)
+    return None if domain is None or ":" in domain else domain
 
 
 def is_stricter(block: BlockedDomain, other: BlockedDomain) -> bool:

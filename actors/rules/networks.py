@@ -72,6 +72,21 @@ def address_of(written: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | 
     return mapped or address
 
 
+def is_of_this_machine(network: str) -> bool:
+    """True for loopback addresses: `NetworkRules` never blocks them."""
+    return ipaddress.ip_network(network).is_loopback
+
+
+def covers(network: str, address: str) -> bool:
+    """True if a network has an address or all of a smaller network in it. False for addresses of this machine."""
+    inner = network_of(address)
+    outer = ipaddress.ip_network(network)
+    if inner is None or inner.is_loopback or inner.version != outer.version:
+        return False
+    first, last = inner.network_address, inner.broadcast_address
+    return first in outer and last in outer
+
+
 def network_of(written: str) -> Network | None:
     """Return a network, or a single address as one. None for other texts. Bits beyond the prefix are cleared."""
     try:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Annotated
 
 from ...actors.commands.blocked_domains import ChangeDomainBlock, DomainTerms, ImposeDomainBlock, LiftDomainBlock
-from ...actors.rules.domains import is_within
 from ...actors.rules.limits import BLOCK_COMMENT_CHARACTERS
 from ...actors.rules.roles import Permission
 from ...storage import blocked_domains
@@ -71,10 +70,8 @@ async def show(context: HttpContext, id: int) -> Answer:
 @api.post("/api/v1/admin/domain_blocks", auth="user", scopes=WRITE, permission=PERMISSION)
 async def block(context: HttpContext, viewer: Viewer, wanted: NewDomainBlock) -> Answer:
     """Block a domain. Where a block that forbids more rules it already, that one is answered with the error."""
-    domain = wanted.name()
-    if is_within(context.settings.local_domain, domain):
-        raise invalid("Domain is that of this server")
-    imposed = await viewer.ask(ImposeDomainBlock(await staff_of(context, viewer), domain, wanted.terms()))
+    message = ImposeDomainBlock(await staff_of(context, viewer), wanted.name(), wanted.terms())
+    imposed = await viewer.ask(message)
     return json(blocked_domain_fields(imposed.block)) if imposed.is_new else _stricter(imposed.block)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import UTC, timedelta
 
 from ...actors.commands.blocked_email_domains import BlockEmailDomain, UnblockEmailDomain
-from ...actors.rules.identity import domain_of
+from ...actors.rules.domains import mail_domain
 from ...actors.rules.roles import Permission
 from ...storage import blocked_email_domains
 from ...storage.blocked_email_domains import BlockedEmailDomain
@@ -36,8 +36,8 @@ class EmailDomain(Input):
         """The domain as it is stored."""
         if not self.domain.strip():
             raise invalid("Domain can't be blank")
-        name = domain_of(self.domain)
-        if name is None or ":" in name:
+        name = mail_domain(self.domain)
+        if name is None:
             raise invalid("Domain is invalid", "Domain is not a valid domain name")
         return name
 

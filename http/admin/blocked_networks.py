@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from ipaddress import ip_network
 from typing import Annotated
 
-from ...actors.commands.blocked_networks import BlockNetwork, ChangeNetworkBlock, NetworkTerms, UnblockNetwork
+from ...actors.commands.blocked_networks import (
+    BlockNetwork,
+    ChangeNetworkBlock,
+    KeptAddresses,
+    NetworkTerms,
+    UnblockNetwork,
+)
 from ...actors.rules.limits import BLOCK_COMMENT_CHARACTERS
-from ...actors.rules.networks import address_of, network_of
+from ...actors.rules.networks import network_of
 from ...actors.rules.roles import Permission
 from ...storage import blocked_networks
 from ...storage.blocked_networks import NetworkSeverity
@@ -74,8 +79,7 @@ async def show(context: HttpContext, id: int) -> Answer:
 async def block(context: HttpContext, request: Request, viewer: Viewer, wanted: NetworkBlockParameters) -> Answer:
     terms = wanted.terms()
     network = terms.network or NOTHING
-    check_access(context, request, network, terms.severity)
-    message = BlockNetwork(await staff_of(context, viewer), network, terms)
+    message = BlockNetwork(await staff_of(context, viewer), network, terms, kept_addresses(context, request))
     return json(blocked_network_fields(await viewer.ask(message)))
 
 
@@ -83,9 +87,8 @@ async def block(context: HttpContext, request: Request, viewer: Viewer, wanted: 
 async def change(
     context: HttpContext, request: Request, viewer: Viewer, id: int, wanted: NetworkBlockParameters
 ) -> Answer:
-    terms, found = wanted.terms(), await find_row(context, blocked_networks.find, id)
-    check_access(context, request, terms.network or found.network, terms.severity or found.severity)
-    message = ChangeNetworkBlock(await staff_of(context, viewer), id, terms)
+    kept = kept_addresses(context, request)
+    message = ChangeNetworkBlock(await staff_of(context, viewer), id, wanted.terms(), kept)
     return json(blocked_network_fields(await viewer.ask(message)))
 
 
@@ -95,8 +98,7 @@ async def unblock(context: HttpContext, viewer: Viewer, id: int) -> Answer:
     return EMPTY
 
 
-def check_access(context: HttpContext, request: Request, network: str, severity: NetworkSeverity | None) -> None:
-    """Refuse a block that takes the access from the network of the request: it would shut out who could end it."""
-    own = address_of(request.address(context.settings.trusted_proxies))
-    if severity == "no_access" and own is not None and not own.is_loopback and own in ip_network(network):
-        raise invalid("Ip is your own")
+def kept_addresses(context: HttpContext, request: Request) -> KeptAddresses:
+    """Return the addresses that a block by this request must not shut out."""
+    proxies = context.settings.trusted_proxies
+    return KeptAddresses(request.address(proxies), tuple(str(network) for network in proxies))

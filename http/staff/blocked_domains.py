@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import trio
 
-from ...actors.blocklists import UnreadableList, as_csv, read_csv
+from ...actors.blocklists import UnreadableList, as_csv, decode, own_lines, read_list
 from ...actors.commands.blocked_domains import (
     ChangeDomainBlock,
     DomainTerms,
@@ -17,10 +16,10 @@ from ...actors.commands.blocked_domains import (
     ImposeListedBlocks,
     LiftDomainBlock,
     ListedBlock,
+    strictest,
 )
 from ...actors.kernel import Refused
-from ...actors.rules.domains import is_within
-from ...actors.rules.identity import domain_of
+from ...actors.rules.identity import pasted_domain
 from ...actors.rules.limits import BLOCK_COMMENT_CHARACTERS
 from ...actors.rules.roles import Permission
 from ...actors.rules.wording import number_of
@@ -104,8 +103,8 @@ async def export(context: HttpContext, request: Request) -> Answer:
 async def block(context: HttpContext, request: Request, posted: BlockForm) -> Answer:
     """Block a domain."""
     me = await staff_sender(context, request, posted, PERMISSION)
-    domain = domain_of(posted.domain)
-    if domain is None or is_within(context.settings.local_domain, domain):
+    domain = pasted_domain(posted.domain)
+    if domain is None:
         return await _page(me, problem="Name the domain of another server.", typed=posted)
     if (asking := await _asked(me, posted, f"Suspend {domain}")) is not None:
         return asking
@@ -151,7 +150,7 @@ async def import_list(context: HttpContext, request: Request, posted: ListForm) 
     me = await staff_sender(context, request, posted, PERMISSION)
     try:
         text = posted.csv or _text(posted.file)
-        lines = await trio.to_thread.run_sync(read_csv, io.StringIO(text))  # a second for the longest list
+        lines = await trio.to_thread.run_sync(read_list, text)  # a second for the longest list
         new = await _new(me, lines)
     except UnreadableList as error:
         return await _page(me, problem=str(error))
@@ -159,7 +158,12 @@ async def import_list(context: HttpContext, request: Request, posted: ListForm) 
         return await _page(me, problem="The list has no domain that is not blocked already.")
     names = [f"{one.domain} ({one.terms.severity})" for one in new[:SHOWN_LINES]]
     more = f" and {len(new) - SHOWN_LINES} more" if len(new) > SHOWN_LINES else ""
-    question = Question(f"Block {number_of(len(new), 'domains')}", f"{', '.join(names)}{more}.", "Block them", PATH)
+    left_out = [
+        f" {name} is left out: it is the domain of this server."
+        for name in own_lines(lines, context.settings.local_domain)
+    ]
+    warning = f"{', '.join(names)}{more}.{''.join(left_out)}"
+    question = Question(f"Block {number_of(len(new), 'domains')}", warning, "Block them", PATH)
     if (asking := await me.confirmed(posted, question, [("csv", text)])) is not None:
         return asking
     problem = await me.attempt(ImposeListedBlocks(me.staff, tuple(new)))
@@ -169,8 +173,8 @@ async def import_list(context: HttpContext, request: Request, posted: ListForm) 
 async def _new(me: StaffMember, lines: Sequence[ListedBlock]) -> list[ListedBlock]:
     """Return the lines whose domains are not blocked, each once. Raises UnreadableList for too many."""
     known = {one.domain for one in await me.context.database.read(blocked_domains.find_all)}
-    here = me.context.settings.local_domain
-    new = {line.domain: line for line in lines if line.domain not in known and not is_within(here, line.domain)}
+    known.update(own_lines(lines, me.context.settings.local_domain))
+    new = {line.domain: line for line in strictest(lines) if line.domain not in known}
     if len(new) > MOST_AT_ONCE:
         raise UnreadableList(f"More than {MOST_AT_ONCE} domains are new. `troupe domains import` takes any number.")
     return list(new.values())
@@ -201,10 +205,7 @@ def _text(file: Upload | None) -> str:
         content = file.file.read(LARGEST_FILE + 1)
     if len(content) > LARGEST_FILE:
         raise UnreadableList(f"The file is larger than {LARGEST_FILE // 1024} KB. `troupe domains import` takes it.")
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise UnreadableList("The file is not text in UTF-8.") from None
+    return decode(content)
 
 
 async def _page_of(me: StaffMember, id: int, problem: str | None = None) -> Answer:

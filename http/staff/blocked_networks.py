@@ -12,7 +12,7 @@ from ...actors.rules.roles import Permission
 from ...storage import blocked_networks
 from ..access.context import HttpContext
 from ..access.rows import find_row
-from ..admin.blocked_networks import NetworkBlockParameters, check_access
+from ..admin.blocked_networks import NetworkBlockParameters, kept_addresses
 from ..answers.answer import Answer, redirect
 from ..answers.errors import HttpError
 from ..intake.paging import Paged
@@ -75,8 +75,7 @@ async def block(context: HttpContext, request: Request, posted: NetworkForm) -> 
         terms = posted.wanted()
         if terms.network is None:
             return await _page(me, problem="Name an address or a network.", typed=posted)
-        check_access(context, request, terms.network, terms.severity)
-        await me.ask(BlockNetwork(me.staff, terms.network, terms))
+        await me.ask(BlockNetwork(me.staff, terms.network, terms, kept_addresses(context, request)))
     except (HttpError, Refused) as error:
         return await _page(me, problem=_sentence(error), typed=posted)
     return redirect(with_done(PATH, "blocked"))
@@ -92,11 +91,8 @@ async def show_one(context: HttpContext, request: Request, id: int) -> Answer:
 async def change(context: HttpContext, request: Request, id: int, posted: NetworkForm) -> Answer:
     """Change a block."""
     me = await staff_sender(context, request, posted, PERMISSION)
-    found = await find_row(context, blocked_networks.find, id)
     try:
-        terms = posted.wanted()
-        check_access(context, request, terms.network or found.network, terms.severity or found.severity)
-        await me.ask(ChangeNetworkBlock(me.staff, id, terms))
+        await me.ask(ChangeNetworkBlock(me.staff, id, posted.wanted(), kept_addresses(context, request)))
     except (HttpError, Refused) as error:
         return await _page_of(me, id, _sentence(error))
     return redirect(with_done(PATH, "changed"))

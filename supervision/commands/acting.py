@@ -8,6 +8,7 @@ from typing import TypeVar
 from urllib.parse import urlsplit
 
 from ...actors.kernel.errors import Refused
+from ..configuration import Settings
 from .options import CommandRefused, settings_from
 
 T = TypeVar("T")
@@ -26,8 +27,15 @@ class WrongValue(NotDone):
 def allowed(outcome: T | Refused) -> T:
     """Return the outcome of an act. Raises NotDone for a refusal."""
     if isinstance(outcome, Refused):
-        raise NotDone(outcome.text)
+        raise NotDone(f"{outcome.text.removeprefix('Validation failed: ').rstrip('.')}.")
     return outcome
+
+
+def local_domain_of(settings: Settings) -> str:
+    """Return the domain of the server whose data the settings name."""
+    from ..domain import base_url
+
+    return urlsplit(base_url(settings)).netloc
 
 
 def act(
@@ -51,13 +59,12 @@ def on_account(
     **chosen: object,
 ) -> T:
     """Run `work(connection, handle, local_domain, *args, ids, now)` in one transaction, as `act` does."""
-    from ..domain import base_url
     from .finding import InvalidAccount, WrongAccount
     from .rows import transact
 
     settings = settings_from(config, **chosen)
     try:
-        return transact(settings, work, handle, urlsplit(base_url(settings)).netloc, *args, dry_run=dry_run)
+        return transact(settings, work, handle, local_domain_of(settings), *args, dry_run=dry_run)
     except WrongAccount as wrong:
         raise WrongValue(f"{wrong}.") from None
     except InvalidAccount as unfit:

@@ -7,7 +7,7 @@ from datetime import datetime
 from ...actors.commands import blocked_email_domains as domain_acts
 from ...actors.commands import blocked_emails as email_acts
 from ...actors.kernel.ids import Ids
-from ...actors.rules.identity import domain_of
+from ...actors.rules.domains import mail_domain
 from ...actors.rules.limits import EMAIL_CHARACTERS
 from ...actors.rules.mailboxes import canonical_hash
 from ...actors.staff import act_at_command_line
@@ -61,8 +61,8 @@ async def is_blocked(db: Connection, address: str, ids: Ids, now: datetime) -> b
 
 
 def _domain(written: str) -> str:
-    domain = domain_of(written)
-    if domain is None or ":" in domain:
+    domain = mail_domain(written)
+    if domain is None:
         raise WrongValue(f"{written!r} is not a domain.")
     return domain
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime
 
-from ...actors.commands.blocked_networks import NetworkTerms, change
+from ...actors.commands.blocked_networks import KeptAddresses, NetworkTerms, change
 from ...actors.commands.blocked_networks import block as insert
 from ...actors.commands.blocked_networks import unblock as end
 from ...actors.kernel.ids import Ids
@@ -24,17 +24,19 @@ async def listed(db: Connection, ids: Ids, now: datetime) -> list[dict[str, obje
     return [blocked_network_fields(one) for one in await blocked_networks.find_all(db)]
 
 
-async def block(db: Connection, written: str, terms: NetworkTerms, ids: Ids, now: datetime) -> str:
-    """Block a network, or change its block. Return it as it is stored."""
+async def block(
+    db: Connection, written: str, terms: NetworkTerms, proxies: tuple[str, ...], ids: Ids, now: datetime
+) -> str:
+    """Block a network, or change its block. Return it as it is stored. `proxies` keep their access."""
     network = _checked(written)
     if len(terms.comment or "") > BLOCK_COMMENT_CHARACTERS:
         raise WrongValue(f"The comment has more than {BLOCK_COMMENT_CHARACTERS} characters.")
-    act, existing = act_at_command_line(ids, now), await _find(db, network)
+    act, existing, kept = act_at_command_line(ids, now), await _find(db, network), KeptAddresses(None, proxies)
     if existing is not None:
-        allowed(await change(db, act, existing.id, terms))
+        allowed(await change(db, act, existing.id, terms, kept))
     else:
         severity = terms.severity or "no_access"
-        allowed(await insert(db, act, network, replace(terms, severity=severity)))
+        allowed(await insert(db, act, network, replace(terms, severity=severity), kept))
     return network
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal, TextIO
+from typing import BinaryIO, Literal
 
 import click
 
 from ...actors.rules.wording import number_of
 from ...storage.engine.json_values import JsonObject
-from .acting import act
+from .acting import act, local_domain_of
 from .options import (
     ask_first,
     dry_run_option,
@@ -67,7 +67,8 @@ def block(
     from .blocking_domains import block as block_domain
 
     terms = DomainTerms(severity, reject_media, reject_reports, private_comment, public_comment, obfuscate)
-    click.echo(f"Blocked {act(config, block_domain, domain, terms, data=data)}")
+    here = local_domain_of(settings_from(config, data=data))
+    click.echo(f"Blocked {act(config, block_domain, domain, terms, here, data=data)}")
 
 
 @domains.command
@@ -87,8 +88,9 @@ def allow(domain: str, data: str | None, config: Path | None) -> None:
     """Allow DOMAIN and its subdomains, for a server with `limited_federation`. Their accounts come back."""
     from .blocking_domains import allow as allow_domain
 
-    limited = settings_from(config, data=data).limited_federation
-    click.echo(f"Allowed {act(config, allow_domain, domain, limited, data=data)}")
+    settings = settings_from(config, data=data)
+    here = local_domain_of(settings)
+    click.echo(f"Allowed {act(config, allow_domain, domain, settings.limited_federation, here, data=data)}")
 
 
 @domains.command
@@ -122,19 +124,25 @@ def export(data: str | None, config: Path | None) -> None:
 
 
 @domains.command("import")
-@click.argument("file", type=click.File("r", encoding="utf-8-sig"))
+@click.argument("file", type=click.File("rb"))
 @dry_run_option
 @setting_options("data")
-def import_(file: TextIO, dry_run: bool, data: str | None, config: Path | None) -> None:
-    """Block the domains of FILE, a CSV file as `export` prints it; `-` reads standard input.
+def import_(file: BinaryIO, dry_run: bool, data: str | None, config: Path | None) -> None:
+    """Block the domains of FILE; `-` reads standard input.
 
-    Domains that are blocked already stay as they are. All lines are imported, or none.
+    FILE is a CSV file as `export` prints it or as others publish it, a list of domains, one a line, or a JSON file of
+    GoToSocial or Akkoma. Lines that begin with `#` are comments. Domains that are blocked already stay as they are. All
+    lines are imported, or none.
     """
-    from .blocking_domains import imported, read_list
+    from .blocking_domains import imported, read_file
 
-    lines = read_list(file)
-    for domain in act(config, imported, lines, dry_run=dry_run, data=data):
+    settings = settings_from(config, data=data)
+    lines = read_file(file)
+    done, notes = act(config, imported, lines, local_domain_of(settings), dry_run=dry_run, data=data)
+    for domain in done:
         click.echo(f"{'Would block' if dry_run else 'Blocked'} {domain}")
+    for note in notes:
+        click.echo(note, err=True)
 
 
 @domains.command
@@ -157,16 +165,13 @@ def purge(
     The accounts are hidden at once. The running server erases what they have left; if none runs, the next one does as
     soon as it starts. Without a block of DOMAIN, its accounts may come again.
     """
-    from urllib.parse import urlsplit
-
-    from ..domain import base_url
     from .progress import progress
     from .purging import check_foreign, counted, survey
     from .purging import purge as purge_domain
     from .rows import transact, transactions
 
     settings = settings_from(config, data=data, domain=domain)
-    name = check_foreign(foreign, urlsplit(base_url(settings)).netloc)
+    name = check_foreign(foreign, local_domain_of(settings))
     if not dry_run:
         ask_first(lambda: f"Delete {_purged(counted(transact(settings, survey, name)))} of {name} for ever?", yes=yes)
     with transactions(settings) as run:

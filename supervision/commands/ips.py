@@ -9,7 +9,7 @@ import click
 
 from ...storage.engine.json_values import JsonObject
 from .acting import act
-from .options import json_option, print_list, setting_options
+from .options import json_option, print_list, setting_options, settings_from
 
 DAY = 86_400  # seconds
 
@@ -53,7 +53,8 @@ def block(
     from .blocking_networks import block as block_network
 
     terms = NetworkTerms(None, severity, comment, None if days is None else days * DAY)
-    click.echo(f"Blocked {act(config, block_network, network, terms, data=data)}")
+    proxies = tuple(str(proxy) for proxy in settings_from(config, data=data).trusted_proxies)
+    click.echo(f"Blocked {act(config, block_network, network, terms, proxies, data=data)}")
 
 
 @ips.command

@@ -62,7 +62,9 @@ class TestOwnDomain:
     def options(self) -> dict[str, Any]:
         return {"rate_limits": False, "domain": "social.example"}
 
-    @pytest.mark.parametrize("domain", ["social.example", "example.", "SOCIAL.example"])
+    @pytest.mark.parametrize(
+        "domain", ["social.example", "example.", "SOCIAL.example", "*.social.example", "https://social.example/"]
+    )
     async def test_a_server_does_not_block_itself(self, adm: Person, domain: str) -> None:
         assert (await adm.post(BLOCKS, {"domain": domain})).status == 422
 

@@ -89,6 +89,14 @@ async def test_staff_do_not_shut_themselves_out_by_a_change(adm: Person) -> None
     assert (await adm.get(BLOCKS)).json == [strict, mild]
 
 
+async def test_this_machine_is_not_blocked(adm: Person) -> None:
+    for ip in ("127.0.0.1", "127.8.0.0/16", "::1"):
+        for severity in ("no_access", "sign_up_block"):
+            answer = await adm.post(BLOCKS, {"ip": ip, "severity": severity}, **sent_by("198.51.100.9"))
+            error = "Validation failed: Ip is of this machine, which is never blocked"
+            assert (answer.status, answer.json) == (422, {"error": error})
+
+
 @pytest.mark.parametrize(
     ("network", "inside", "outside"),
     [

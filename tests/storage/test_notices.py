@@ -11,7 +11,7 @@ from troupe.actors.commands import blocked_domains as domains
 from troupe.actors.commands import blocked_networks as networks
 from troupe.actors.commands import custom_emojis as emojis
 from troupe.actors.commands.blocked_domains import DomainTerms
-from troupe.actors.commands.blocked_networks import NetworkTerms
+from troupe.actors.commands.blocked_networks import NONE_KEPT, NetworkTerms
 from troupe.actors.commands.custom_emojis import EmojiChanges, EmojiFiles, NewEmoji
 from troupe.actors.custom_emojis import NOTICE as EMOJIS
 from troupe.actors.kernel import Refused
@@ -31,19 +31,19 @@ class _Ids:
 
 
 async def _block_domain(db: Connection, act: StaffAct) -> int:
-    imposed = await domains.impose(db, act, "bad.example", DomainTerms("silence"))
+    imposed = await domains.impose(db, act, "bad.example", DomainTerms("silence"), here="troupe.test")
     assert isinstance(imposed, domains.ImposedBlock)
     return imposed.block.id
 
 
 async def _block_network(db: Connection, act: StaffAct) -> int:
-    made = await networks.block(db, act, "192.0.2.0/24", NetworkTerms(severity="no_access"))
+    made = await networks.block(db, act, "192.0.2.0/24", NetworkTerms(severity="no_access"), NONE_KEPT)
     assert isinstance(made, networks.BlockedNetwork)
     return made.id
 
 
 async def _allow_domain(db: Connection, act: StaffAct) -> int:
-    made = await allowances.allow(db, act, "good.example", limited=True)
+    made = await allowances.allow(db, act, "good.example", limited=True, here="troupe.test")
     assert isinstance(made, allowances.AllowedDomain)
     return made.id
 
@@ -59,11 +59,11 @@ async def _choose_sign_ups(db: Connection, act: StaffAct) -> None:
 
 
 async def _suspend_domain(db: Connection, act: StaffAct, id: int) -> None:
-    await domains.change(db, act, id, DomainTerms("suspend"))
+    await domains.change(db, act, id, DomainTerms("suspend"), here="troupe.test")
 
 
 async def _open_network(db: Connection, act: StaffAct, id: int) -> None:
-    await networks.change(db, act, id, NetworkTerms(severity="sign_up_block"))
+    await networks.change(db, act, id, NetworkTerms(severity="sign_up_block"), NONE_KEPT)
 
 
 async def _disallow_domain(db: Connection, act: StaffAct, id: int) -> None:

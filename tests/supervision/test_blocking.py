@@ -48,6 +48,16 @@ def test_a_network_is_blocked_changed_and_unblocked(folder: tuple[Path, str], da
     assert transact_once(folder[1], logged) == [("command line", action) for action in actions]
 
 
+@pytest.mark.parametrize("written", ["192.0.2.7", "192.0.2.0/24", "0.0.0.0/0", "::ffff:192.0.2.7", "2001:db8::/32"])
+def test_the_own_proxies_keep_their_access(data: Path, monkeypatch: pytest.MonkeyPatch, written: str) -> None:
+    monkeypatch.setenv("TROUPE_TRUSTED_PROXIES", "127.0.0.1, 192.0.2.7, 2001:db8::7")
+    refused = run(data, "ips", "block", written)
+    assert (refused.exit_code, refused.stderr) == (1, "Error: Ip is that of a trusted proxy of this server.\n")
+    assert run(data, "ips", "block", written, "--severity", "sign_up_block").exit_code == 0
+    assert run(data, "ips", "block", written, "--severity", "no_access").exit_code == 1
+    assert run(data, "ips", "block", "192.0.2.8").exit_code == 0
+
+
 def test_an_address_is_blocked_in_all_spellings(data: Path) -> None:
     assert run(data, "emails", "test", "eve@example.org").stdout == "not blocked\n"
     assert run(data, "emails", "block", "E.ve+x@Example.org").exit_code == 0
@@ -63,6 +73,11 @@ def test_an_email_domain_is_blocked(data: Path) -> None:
     assert run(data, "email-domains", "unblock", "bad.example").exit_code == 0
     found = json.loads(run(data, "email-domains", "list", "--json").stdout)
     assert [one["domain"] for one in found] == ["odd.example"]
+
+
+@pytest.mark.parametrize("written", ["*.bad.example", "@bad.example", "https://bad.example/", "BAD.example."])
+def test_an_email_domain_is_read_as_people_paste_it(data: Path, written: str) -> None:
+    assert run(data, "email-domains", "block", written).stdout == "Blocked bad.example\n"
 
 
 def test_an_invite_is_made_listed_and_ended(folder: tuple[Path, str], data: Path) -> None:
@@ -97,9 +112,15 @@ def test_an_invite_is_made_in_the_name_of_an_account(folder: tuple[Path, str], d
     [
         (("ips", "block", "192.0.2.300"), "Error: '192.0.2.300' is not an address or a network.\n"),
         (("ips", "unblock", "192.0.2.3"), "Error: 192.0.2.3/32 is not blocked.\n"),
+        (("ips", "block", "127.0.0.1"), "Error: Ip is of this machine, which is never blocked.\n"),
+        (
+            ("ips", "block", "::1", "--severity", "sign_up_block"),
+            "Error: Ip is of this machine, which is never blocked.\n",
+        ),
         (("emails", "block", "eve"), "Error: 'eve' is not an e-mail address.\n"),
         (("emails", "unblock", "eve@x.org"), "Error: eve@x.org is not blocked.\n"),
         (("email-domains", "block", "a b"), "Error: 'a b' is not a domain.\n"),
+        (("email-domains", "block", "eve@big.example"), "Error: 'eve@big.example' is not a domain.\n"),
         (("email-domains", "unblock", "good.example"), "Error: good.example is not blocked.\n"),
     ],
 )

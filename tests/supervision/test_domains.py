@@ -116,13 +116,14 @@ def test_blocks_are_exported_and_imported(data: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "error"),
     [
-        (f"{HEAD}good.example,silence,,,,\nno domain,suspend,,,,\n", "Line 3: 'no domain' is not a domain."),
+        (f"{HEAD}good.example,silence,,,,\n\nno domain,suspend,,,,\n", "Line 4: 'no domain' is not a domain."),
         (f"{HEAD}good.example,kill,,,,\n", "Line 2: 'kill' is not a severity."),
+        ("# spam\na.example\nb\nc,d\n", "Line 3: 'b' is not a domain.\nLine 4: 'c' is not a domain."),
     ],
 )
 def test_a_file_with_a_wrong_line_blocks_nothing(data: Path, text: str, error: str) -> None:
     refused = run(data, "import", "-", text=text)
-    assert (refused.exit_code, refused.stderr) == (1, f"Error: {error} No domain was blocked.\n")
+    assert (refused.exit_code, refused.stderr) == (1, f"Error: {error}\nNo domain was blocked.\n")
     assert blocks(data) == []
 
 
@@ -131,6 +132,56 @@ def test_a_list_of_bare_domains_is_imported_as_suspensions(data: Path) -> None:
     assert [(one["domain"], one["severity"]) for one in blocks(data)] == [
         ("a.example", "suspend"), ("b.example", "suspend"),
     ]  # fmt: skip
+
+
+OWN = [
+    "social.example.com",
+    "SOCIAL.Example.com.",
+    "*.social.example.com",
+    "https://social.example.com/",
+    "example.com",
+]
+
+
+@pytest.mark.parametrize("written", OWN)
+def test_a_server_does_not_block_itself(data: Path, monkeypatch: pytest.MonkeyPatch, written: str) -> None:
+    monkeypatch.setenv("TROUPE_DOMAIN", "social.example.com")
+    refused = run(data, "block", written, "--severity", "suspend")
+    assert (refused.exit_code, refused.stderr) == (1, "Error: Domain is that of this server.\n")
+    assert blocks(data) == []
+
+
+def test_a_server_with_an_international_name_does_not_block_itself(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TROUPE_DOMAIN", "b\u00fccher.example.com")
+    for written in ("B\u00dcCHER.example.com", "xn--bcher-kva.example.com"):
+        assert run(data, "block", written).stderr == "Error: Domain is that of this server.\n"
+        assert run(data, "allow", written).stderr == "Error: Domain is that of this server.\n"
+    assert run(data, "block", "sub.b\u00fccher.example.com").exit_code == 0  # another server may be there
+
+
+def test_a_list_leaves_out_the_domain_of_this_server(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TROUPE_DOMAIN", "social.example.com")
+    done = run(data, "import", "-", text="bad.example\nsocial.example.com\nexample.com\n")
+    assert (done.exit_code, done.stdout) == (0, "Blocked bad.example\n")
+    assert done.stderr == (
+        "social.example.com is left out: it is the domain of this server.\n"
+        "example.com is left out: it is the domain of this server.\n"
+    )
+
+
+def test_a_list_does_not_weaken_blocks_and_says_which_it_would_make_stricter(data: Path) -> None:
+    run(data, "block", "strict.example", "--severity", "suspend")
+    run(data, "block", "mild.example")
+    text = (
+        "domain,severity\nsub.strict.example,silence\nstrict.example,noop\nmild.example,suspend\n"
+        "sub.new.example,noop\nnew.example,suspend\nnew.example,silence\n"
+    )
+    done = run(data, "import", "-", text=text)
+    assert done.stdout == "Blocked new.example\n"
+    assert done.stderr == "mild.example stays as it is: its severity is silence, and suspend in the file.\n"
+    assert {one["domain"]: one["severity"] for one in blocks(data)} == {
+        "strict.example": "suspend", "mild.example": "silence", "new.example": "suspend",
+    }  # fmt: skip
 
 
 def test_acts_at_the_command_line_are_in_the_audit_log(folder: tuple[Path, str], data: Path) -> None:

@@ -2,14 +2,14 @@
 
 import io
 import re
-from collections.abc import Iterable
 from html import unescape
+from typing import Any
 
 import pytest
 import trio
 from quart.datastructures import FileStorage
 
-from troupe.actors.blocklists import read_csv
+from troupe.actors.blocklists import read_list
 from troupe.actors.commands.blocked_domains import ListedBlock
 from troupe.http.staff import blocked_domains as page
 from troupe.storage import blocked_domains
@@ -108,10 +108,11 @@ async def test_a_list_comes_in_after_it_was_shown_and_goes_out(stage: Stage) -> 
     ("text", "problem"),
     [
         ("", "Choose a file."),
-        ("#domain,#severity\nx.example,loud\n", "is not a severity. No domain was blocked."),
-        ("#severity,#domain\nsilence\n", "Line 2: &#39;&#39; is not a domain. No domain was blocked."),
+        ("#domain,#severity\nx.example,loud\n", "Line 2: &#39;loud&#39; is not a severity."),
+        ("#severity,#domain\nsilence\n", "Line 2: &#39;&#39; is not a domain.\nNo domain was blocked."),
         ("#domain,#public_comment\nx.example,a\0b\n", "Line 2: the comment has a NUL character."),
-        ("not a domain\n", "is not a domain. No domain was blocked."),
+        ("not a domain\n", "Line 1: &#39;not a domain&#39; is not a domain.\nNo domain was blocked."),
+        ("<!DOCTYPE html><p>x.example", "The file is a web page, not a list of domains. No domain was blocked."),
         ("x" * 100_000, f"Line 1: &#39;{'x' * 100}&#39; is not a domain."),
         ("".join(f"d{number}.example\n" for number in range(501)), "More than 500 domains are new."),
     ],
@@ -119,14 +120,34 @@ async def test_a_list_comes_in_after_it_was_shown_and_goes_out(stage: Stage) -> 
 async def test_a_list_that_can_not_be_used_is_refused(
     stage: Stage, text: str, problem: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def apart(file: Iterable[str]) -> list[ListedBlock]:
+    def apart(text: str) -> list[ListedBlock]:
         assert not trio.lowlevel.in_trio_task()  # all other requests would wait for a long list
-        return read_csv(file)
+        return read_list(text)
 
-    monkeypatch.setattr(page, "read_csv", apart)
+    monkeypatch.setattr(page, "read_list", apart)
     admin = await member(stage, "admin")
     assert problem in await send_list(admin, text)
     assert await domains(stage) == []
+
+
+class TestOwnDomain:
+    @pytest.fixture
+    def options(self) -> dict[str, Any]:
+        return {"rate_limits": False, "domain": "social.example"}
+
+    async def test_a_list_with_the_domain_of_this_server_blocks_the_others(self, stage: Stage) -> None:
+        admin = await member(stage, "admin")
+        asked = await send_list(admin, "https://Social.example/\nbad.example\n")
+        assert "bad.example (suspend). social.example is left out: it is the domain of this server." in asked
+        await confirm(admin, asked)
+        assert await domains(stage) == [["bad.example", "suspend"]]
+
+    async def test_a_server_does_not_block_itself(self, stage: Stage) -> None:
+        admin = await member(stage, "admin")
+        for path in (PATH, "/admin/allowed_domains"):
+            page = await admin.send(path, domain="*.SOCIAL.example")
+            assert (page.status, "Domain is that of this server." in page.text) == (422, True)
+        assert await domains(stage) == []
 
 
 async def test_emoji_are_uploaded_disabled_and_removed(stage: Stage) -> None:
