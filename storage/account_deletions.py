@@ -1,4 +1,7 @@
-"""The deletion of an account. Its row stays, so that the name stays taken; everything else goes, in batches."""
+"""The deletion of an account. Its row stays, so that the name stays taken; everything else goes, in batches.
+
+The row of a sign-up that was never both confirmed and approved goes too: no other server has ever seen the account.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,6 +15,15 @@ from .media import REPORTED, Media, delete_many
 LOCK = """
     SELECT ARRAY_REMOVE(ARRAY[avatar_file, header_file], NULL) AS files FROM accounts
     WHERE id = $1 AND deleted_at IS NULL FOR UPDATE
+"""
+
+# Until a user is confirmed and approved, the account can't post, follow or be seen. Posts and follows are looked for
+# all the same: a name that another server has seen must never become another person's.
+WAS_NEVER_ACTIVE = """
+    SELECT EXISTS (
+        SELECT FROM users WHERE account_id = $1 AND (confirmed_at IS NULL OR approved_at IS NULL) FOR UPDATE
+    ) AND NOT EXISTS (SELECT FROM statuses WHERE account_id = $1)
+    AND NOT EXISTS (SELECT FROM follows WHERE account_id = $1 OR target_account_id = $1)
 """
 
 MARK = """
@@ -94,23 +106,33 @@ PLAIN = (
 
 @dataclass(frozen=True, slots=True)
 class DeletedAccount:
-    """The outcome of a deletion: the files of the profile, and the hashes of the tokens that were revoked."""
+    """The outcome of a deletion: the files of the profile, and the hashes of the tokens that were revoked.
+
+    `gone` says that the account was never active: its row is deleted, and its name is free.
+    """
 
     files: list[str]
     revoked: list[bytes]
+    gone: bool
 
 
 async def mark(db: Connection, account_id: int, now: datetime) -> DeletedAccount | None:
-    """Delete the user and all access, and empty the profile. None if the account was deleted."""
+    """Delete the user and all access, and empty the profile. None if the account was deleted.
+
+    If it was never active, its row is deleted as well.
+    """
     row = await db.fetchrow(LOCK, account_id)
     if row is None:
         return None
+    gone = bool(await db.fetchval(WAS_NEVER_ACTIVE, account_id))
     await db.execute(MARK, account_id, now)
     await sessions.delete_others(db, account_id, b"")
     revoked = await sessions.revoke_tokens(db, account_id, now)
     for table in PRIVATE:
         await db.execute(f"DELETE FROM {table} WHERE account_id = $1", account_id)
-    return DeletedAccount(row["files"], revoked)
+    if gone:
+        await delete_row(db, account_id)
+    return DeletedAccount(row["files"], revoked, gone)
 
 
 async def left(db: Connection, kind: Kind, account_id: int, limit: int) -> list[int]:

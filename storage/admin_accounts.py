@@ -39,6 +39,9 @@ FROM_NETWORK = """
 
 USERS = "JOIN users u ON u.account_id = a.id"
 
+# The expression of its index.
+EMAIL_DOMAIN = "split_part(lower(u.email), '@', 2)"
+
 STATUSES: dict[Status, str] = {
     "active": """
         a.suspended_at IS NULL AND NOT coalesce((
@@ -64,6 +67,7 @@ class AccountFilter:
     username: str | None = None  # the beginning of it, as of the next two
     display_name: str | None = None
     email: str | None = None
+    email_domain: str | None = None  # the whole of it
     domain: str | None = None
     invited_by: int | None = None  # an account that made an invite
     network: str | None = None  # an address of a local account is in it
@@ -140,8 +144,16 @@ def _with_values(wanted: AccountFilter) -> list[tuple[str, object]]:
         ("u.role = ANY($::text[])", None if wanted.roles is None else sorted(wanted.roles)),
         (begins("lower(a.username)", "lower($::text)"), wanted.username),
         (begins("lower(a.display_name)", "lower($::text)"), wanted.display_name),
-        (begins("lower(u.email)", "lower($::text)"), wanted.email),
+        *_email_conditions(wanted),
         ("a.domain = lower($::text)", wanted.domain),
         ("u.invite_id IN (SELECT i.id FROM invites i WHERE i.account_id = $)", wanted.invited_by),
         (FROM_NETWORK, wanted.network),
     ]
+
+
+def _email_conditions(wanted: AccountFilter) -> list[tuple[str, object]]:
+    """Return the conditions for addresses. A text that may be a beginning or a domain finds the addresses of both."""
+    beginning, domain = begins("lower(u.email)", "lower($::text)"), f"{EMAIL_DOMAIN} = lower($::text)"
+    if wanted.email is not None and wanted.email == wanted.email_domain:
+        return [(f"({beginning}) OR {domain}", wanted.email)]
+    return [(beginning, wanted.email), (domain, wanted.email_domain)]

@@ -104,7 +104,9 @@ async def mark_deleted(
     deleted = await account_deletions.mark(db, account_id, now)
     if deleted is None:
         return None
-    promises = [access_ended(account_id), account_deleted(account_id), account_changed(account_id)]
+    promises = [access_ended(account_id)]
+    if not deleted.gone:
+        promises += [account_deleted(account_id), account_changed(account_id)]
     if user is not None:
         promises.append(notice(ACCOUNT_DELETED, user))
     if deleted.files:

@@ -14,7 +14,7 @@ from functools import lru_cache
 from publicsuffixlist import PublicSuffixList
 
 from ...storage.blocked_domains import BlockedDomain, Severity
-from .identity import pasted_domain
+from .identity import domain_of, pasted_domain
 
 RANKS: dict[Severity, int] = {"noop": 0, "silence": 1, "suspend": 2}
 
@@ -86,6 +86,23 @@ def mail_domain(written: str) -> str | None:
     """Return the domain of e-mail addresses that staff mean. None for a whole address, and for a domain with a port."""
     domain = None if "@" in written.strip().removeprefix("@") else pasted_domain(written)
     return None if domain is None or ":" in domain else domain
+
+
+def sought_addresses(written: str) -> tuple[str | None, str | None]:
+    """Return the beginning and the domain of the e-mail addresses that staff look for. None: any.
+
+    `@example.org`, `*@example.org` and `%@example.org` are all of a domain, and `example.org` may be either: it is
+    returned twice. Elsewhere `%`, `*` and `_` are letters.
+    """
+    text = written.strip().lower()
+    local, at, host = text.rpartition("@")
+    if not at:
+        domain = domain_of(text)
+        return domain or text or None, domain
+    if local not in ("", "*", "%"):
+        return text, None
+    host = host.rstrip("%*")
+    return None, domain_of(host) or host or None
 
 
 def is_stricter(block: BlockedDomain, other: BlockedDomain) -> bool:

@@ -13,7 +13,8 @@ from pydantic_core import PydanticCustomError
 from ...actors.broadcast import account_address
 from ...actors.commands.accounts import ApproveSignUp, DeleteSuspendedNow, RejectSignUp
 from ...actors.commands.moderation import UndoModeration
-from ...actors.rules.identity import domain_of
+from ...actors.rules.domains import sought_addresses
+from ...actors.rules.identity import pasted_domain
 from ...actors.rules.roles import ROLES, Permission, rank
 from ...storage import admin_accounts
 from ...storage.admin_accounts import AccountFilter, Status
@@ -47,7 +48,10 @@ def _network(text: str | None) -> str | None:
 
 
 class AccountsFilter(Paged):
-    """The filters that both versions of the list have. Names and e-mail addresses are sought by their beginning."""
+    """The filters that both versions of the list have.
+
+    Names and e-mail addresses are sought by their beginning, addresses also by their domain.
+    """
 
     username: MaybeText = None
     display_name: MaybeText = None
@@ -57,11 +61,13 @@ class AccountsFilter(Paged):
 
     def texts(self) -> AccountFilter:
         """Return the filter of these parameters. An empty text is none."""
+        email, email_domain = sought_addresses(self.email or "")
         return AccountFilter(
             username=self.username.strip().removeprefix("@") or None if self.username else None,
             display_name=self.display_name or None,
-            domain=domain_of(self.by_domain) or UNKNOWN_DOMAIN if self.by_domain else None,
-            email=self.email or None,
+            domain=pasted_domain(self.by_domain) or UNKNOWN_DOMAIN if self.by_domain else None,
+            email=email,
+            email_domain=email_domain,
             network=self.ip,
         )
 

@@ -203,7 +203,7 @@ STATUSES = ("active", "pending", "disabled", "silenced", "suspended", "sensitize
 @click.option("--status", type=click.Choice(STATUSES), help="Only accounts in this state.")
 @click.option("--role", type=click.Choice(ROLES), help="Only users with this role.")
 @click.option("--username", metavar="TEXT", help="Only names that begin so.")
-@click.option("--email", metavar="TEXT", help="Only e-mail addresses that begin so.")
+@click.option("--email", metavar="TEXT", help="Only e-mail addresses that begin so, or of a domain: @example.org.")
 @click.option("--by-domain", metavar="DOMAIN", help="Only accounts of this server.")
 @click.option("--limit", type=click.IntRange(1, 100_000), default=100, show_default=True, help="The most accounts.")
 @setting_options("data")
@@ -220,12 +220,16 @@ def list_(
     config: Path | None,
 ) -> None:
     """List accounts, the newest first: id, name, role, e-mail address, states."""
+    from ...actors.rules.domains import sought_addresses
+    from ...actors.rules.identity import pasted_domain
     from ...storage.admin_accounts import AccountFilter
     from .listing import list_accounts
 
+    beginning, email_domain = sought_addresses(email or "")
     wanted = AccountFilter(
         local, frozenset([status] if status else ()), None if role is None else frozenset([role]),
-        username=username, email=email, domain=by_domain,
+        username=username and username.removeprefix("@"), email=beginning, email_domain=email_domain,
+        domain=by_domain and (pasted_domain(by_domain) or by_domain),
     )  # fmt: skip
     print_list(act_once(config, list_accounts, wanted, limit, data=data), _line, as_json=as_json)
 

@@ -11,7 +11,7 @@ from troupe.actors.rules.passwords import matches
 from troupe.storage.engine.database import Doubtful
 
 from ..checklist.rows import rows
-from ..clients import Client, Person, Stage
+from ..clients import STAFF, Client, Person, Stage
 from .registering import ACCOUNTS, OPEN, app_client, codes, form, link_in, registered
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -126,6 +126,35 @@ async def test_what_is_stored(stage: Stage, app: Client) -> None:
     assert account == [["Eve", "http://localhost:3000/users/Eve", "http://localhost:3000/@Eve", False]]
     assert [user[0][0], *user[0][2:]] == ["eve+troupe@xn--bcher-kva.example", "user", True]
     assert matches(user[0][1], "long enough")
+
+
+async def staff_end(stage: Stage, admin: Person, id: str, how: str) -> None:
+    if how == "reject":
+        await stage.rows("UPDATE users SET approved_at = NULL WHERE account_id = $1 RETURNING 1", int(id))
+        assert (await admin.post(f"/api/v1/admin/accounts/{id}/reject")).status == 200
+    else:
+        assert (await admin.post(f"/api/v1/admin/accounts/{id}/action", {"type": "suspend"})).status == 200
+        assert (await admin.delete(f"/api/v1/admin/accounts/{id}")).status == 200
+
+
+@pytest.mark.parametrize("how", ["reject", "delete"])
+async def test_a_sign_up_that_was_never_confirmed_leaves_its_name_and_address_free(
+    stage: Stage, app: Client, how: str
+) -> None:
+    admin = await stage.person("admin", STAFF, role="admin")
+    await registered(stage, app=app)
+    ((id,),) = await stage.rows("SELECT id::text FROM accounts WHERE username = 'eve'")
+    await staff_end(stage, admin, id, how)
+    assert await stage.rows("SELECT count(*) FROM accounts WHERE id = $1", int(id)) == [[0]]
+    assert (await app.post(ACCOUNTS, form("Eve", email="EVE@example.org"))).status == 200
+    assert (await admin.get(f"/api/v1/admin/accounts/{id}")).status == 404
+
+
+async def test_the_name_of_an_account_that_was_active_stays_taken(stage: Stage, app: Client) -> None:
+    admin, eve = await stage.person("admin", STAFF, role="admin"), await stage.person("eve")
+    await staff_end(stage, admin, eve.id, "delete")
+    assert codes(await app.post(ACCOUNTS, form("eve"))) == {"username": ["ERR_TAKEN"]}
+    assert (await app.post(ACCOUNTS, form("eva", email="eve@example.org"))).status == 200
 
 
 class TestReserved:

@@ -103,7 +103,8 @@ FILL = """
     INSERT INTO account_counts (account_id, last_status_at)
     SELECT id, CASE WHEN id % 2 = 0 THEN now() - id * interval '1 minute' END FROM accounts;
     INSERT INTO users (account_id, email, role, sign_up_ip, confirmed_at, approved_at, disabled_at, created_at)
-    SELECT id, username || '@x.test', CASE id % 100 WHEN 7 THEN 'admin' ELSE 'user' END,
+    SELECT id, username || CASE id % 50 WHEN 3 THEN '@y.test' ELSE '@x.test' END,
+        CASE id % 100 WHEN 7 THEN 'admin' ELSE 'user' END,
         '10.0.0.0'::inet + id, now(), CASE WHEN id % 50 <> 8 THEN now() END, CASE id % 100 WHEN 7 THEN now() END, now()
     FROM accounts WHERE domain IS NULL;
     INSERT INTO applications (id, client_id, secret_hash, name, redirect_uris, scopes, created_at)
@@ -284,6 +285,8 @@ LISTED: dict[str, AccountFilter] = {
     "username": AccountFilter(username="u12"),
     "display name": AccountFilter(display_name="name 12"),
     "e-mail address": AccountFilter(email="u12@"),
+    "e-mail domain": AccountFilter(email_domain="y.test"),
+    "e-mail address or domain": AccountFilter(email="y.test", email_domain="y.test"),
     "domain": AccountFilter(domain="d7.test"),
     "invites": AccountFilter(invited_by=7),
     "network": AccountFilter(network="10.0.0.0/28"),

@@ -149,6 +149,20 @@ def test_the_last_owner_stays(run: Run, dsn: str, words: tuple[str, ...]) -> Non
     assert run(*words).exit_code == 0
 
 
+@pytest.mark.parametrize(("options", "words"), [((), ("reject", "--yes")), (("--approved",), ("delete", "--yes"))])
+def test_the_name_of_a_sign_up_that_was_never_active_is_free_again(
+    run: Run, dsn: str, options: tuple[str, ...], words: tuple[str, ...]
+) -> None:
+    create = ("accounts", "create", "new", "--email", "new@localhost", "--password", "x")
+    assert run(*create, *options).exit_code == 0
+    assert run("accounts", words[0], "new", *words[1:]).exit_code == 0
+    assert rows(dsn, "SELECT username FROM accounts WHERE username = 'new'") == []
+    assert run(*create).exit_code == 0
+    assert run("accounts", "delete", "bob", "--yes").exit_code == 0
+    taken = run("accounts", "create", "bob", "--email", "bob@localhost", "--password", "x")
+    assert (taken.exit_code, "taken" in taken.stderr) == (1, True), taken.stderr
+
+
 def test_an_account_is_deleted_as_its_user_would(run: Run, dsn: str) -> None:
     rehearsed = run("accounts", "delete", "bob", "--dry-run")
     assert (rehearsed.exit_code, rehearsed.stdout) == (0, "Would delete @bob with 0 posts and 0 followers.\n")
