@@ -83,18 +83,25 @@ def import_(
     data: str | None,
     config: Path | None,
 ) -> None:
-    """Add all pictures of SOURCE, a folder or a tar archive, which may be compressed by gzip.
+    """Add all pictures of SOURCE: a folder with its subfolders, a zip archive, or a tar archive, also one of gzip.
 
-    `cat.png` becomes :cat:. Files that are no pictures by their names are left out. All are added in one go: if one is
-    wrong, it is named and none is added.
+    `cat.png` becomes :cat:, and `Blob-Dog.png` :Blob_Dog:. A `pack.json` of Pleroma or Akkoma and a `meta.json` of
+    Misskey give the names and categories of the files beside them. Files that are no pictures by their names are left
+    out. A picture that can't be added is named with the reason, and the others are added.
     """
     from .emoji_files import InvalidEmoji, read_pictures
 
     settings_from(config, data=data)  # a wrong setting is said before the files are read
     try:
-        added = _add(read_pictures(source), category, unlisted, replace, data, config, dry_run=dry_run)
+        pack = read_pictures(source)
+        refusals = pack.refusals
+        if not pack.files:
+            raise InvalidEmoji(".\n".join(refusals))
+        added, unfit = _add(pack.files, category, unlisted, replace, data, config, dry_run=dry_run)
     except InvalidEmoji as unfit:
         raise CommandRefused(f"{unfit}. No emoji was added.") from None
+    for line in (*pack.renamed, *(f"Refused: {refusal}" for refusal in (*refusals, *unfit))):
+        click.echo(f"{line}.", err=True)
     click.echo(f"{'Would add' if dry_run else 'Added'} {added} emoji.")
 
 
@@ -176,7 +183,7 @@ def _add(
     config: Path | None,
     *,
     dry_run: bool = False,
-) -> int:
+) -> tuple[int, list[str]]:
     from .emoji_files import EmojiTerms
     from .emoji_making import add_emojis
     from .progress import progress

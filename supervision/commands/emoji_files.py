@@ -1,28 +1,40 @@
-"""Reading pictures of custom emoji from a file, a folder or a tar archive.
+"""Reading pictures of custom emoji from a file, a folder, or a tar or zip archive.
 
 An archive may come from a stranger. Its files are read into memory and never unpacked, links and names that lead
-elsewhere are refused, and it is given up when it is unzipped to more than the limit.
+elsewhere are refused, and reading ends when it is unzipped to more than the limit.
 """
 
 from __future__ import annotations
 
 import gzip
 import io
+import json
+import os
+import re
+import stat
 import tarfile
+import unicodedata
+import zipfile
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import IO
+from typing import IO, cast
 
 from ...actors.rules.emojis import CATEGORY_CHARACTERS, SHORTCODE, is_category
 from ...actors.rules.limits import EMOJI_BYTES
+from ...storage.engine.json_values import JsonObject
 
 MOST_PICTURES = 1000
 LARGEST_SOURCE = 128 * 1024 * 1024  # bytes of all files of an archive, unzipped
 ENDINGS = {".png", ".gif", ".webp", ".avif"}
+LARGEST_MANIFEST = 4 * 1024 * 1024
+# Files that list the pictures beside them: of Pleroma and Akkoma, and of Misskey.
+MANIFESTS = {"pack.json", "meta.json"}
 GZIP = b"\x1f\x8b"
+ZIP = b"PK\x03\x04"
+UNFIT = re.compile(r"[^A-Za-z0-9_]+")
+NOT_A_FILE = "it is a link or another special file"
 
 
 class InvalidEmoji(Exception):
@@ -36,6 +48,7 @@ class EmojiFile:
     shortcode: str
     picture: bytes
     where: str = ""
+    category: str | None = None  # as a manifest says
 
     def __post_init__(self) -> None:
         if not SHORTCODE.fullmatch(self.shortcode):
@@ -44,6 +57,32 @@ class EmojiFile:
             )
         if len(self.picture) > EMOJI_BYTES:
             raise InvalidEmoji(f"{self.where}the picture has more than {EMOJI_BYTES // 1024} KiB")
+
+
+@dataclass(frozen=True, slots=True)
+class Pack:
+    """The pictures of an import, the names that were changed, and the files that are refused, each with its reason."""
+
+    files: list[EmojiFile] = field(default_factory=list[EmojiFile])
+    renamed: list[str] = field(default_factory=list[str])
+    refusals: list[str] = field(default_factory=list[str])
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A picture or a manifest of a source, or the reason why it can't be read."""
+
+    path: PurePosixPath
+    content: bytes = b""
+    problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Listed:
+    """The name and the category that a manifest gives to a file."""
+
+    name: str
+    category: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,64 +113,175 @@ def read_picture(path: Path) -> bytes:
         raise InvalidEmoji(f"{path} can't be read: {error.strerror}") from None
 
 
-def read_pictures(source: Path) -> list[EmojiFile]:
-    """Return the pictures of a folder or of an archive, in the order of their names."""
-    files = sorted(_of_folder(source) if source.is_dir() else _of_archive(source), key=lambda file: file.shortcode)
-    for one, other in pairwise(files):
-        if one.shortcode == other.shortcode:
-            raise InvalidEmoji(f"{other.where}there is another file for :{one.shortcode}:")
-    if not files:
+def read_pictures(source: Path) -> Pack:
+    """Return the pictures of a folder with its subfolders, or of an archive. Raises InvalidEmoji if it has none."""
+    found = _of_folder(source) if source.is_dir() else _of_archive(source)
+    pictures, listed = list[_Found](), dict[PurePosixPath, _Listed]()
+    for one in found:
+        if one.path.name in MANIFESTS:
+            listed.update(_listed_in(one))
+        else:
+            pictures.append(one)
+    if not pictures:
         raise InvalidEmoji(f"{source} has no pictures")
-    return files
+    pack = Pack()
+    # An exact name before one that is made of another: the second of two with one name is refused.
+    for one in sorted(pictures, key=lambda one: (not SHORTCODE.fullmatch(one.path.stem), one.path)):
+        _take(pack, one, listed.get(one.path, _Listed(one.path.stem, None)))
+    pack.files.sort(key=lambda file: file.shortcode)
+    return pack
 
 
-def _of_folder(folder: Path) -> Iterator[EmojiFile]:
-    """Yield the pictures of a folder. Links in it are left out: they may lead anywhere."""
-    paths = [path for path in folder.iterdir() if _is_picture(path.name) and not path.is_symlink() and path.is_file()]
-    if len(paths) > MOST_PICTURES:
-        raise InvalidEmoji(f"{folder} has more than {MOST_PICTURES} pictures")
-    for path in paths:
-        yield EmojiFile(path.stem, read_picture(path), f"{path.name}: ")
+def _take(pack: Pack, found: _Found, listed: _Listed) -> None:
+    """Put a picture into the pack, or its refusal."""
+    shortcode = _shortcode(listed.name)
+    where = f"{found.path}: "
+    if found.problem or any(file.shortcode == shortcode for file in pack.files):
+        pack.refusals.append(where + (found.problem or f"there is another file for :{shortcode}:"))
+        return
+    try:
+        pack.files.append(EmojiFile(shortcode or listed.name, found.content, where, listed.category))
+    except InvalidEmoji as unfit:
+        pack.refusals.append(str(unfit))
+        return
+    if shortcode != listed.name:
+        pack.renamed.append(f"{found.path} becomes :{shortcode}:")
 
 
-def _of_archive(path: Path) -> Iterator[EmojiFile]:
+def _shortcode(name: str) -> str:
+    """Return the letters, digits and underscores of a name: accents go, and all other signs become underscores."""
+    if SHORTCODE.fullmatch(name):
+        return name
+    plain = "".join(sign for sign in unicodedata.normalize("NFKD", name) if not unicodedata.combining(sign))
+    return UNFIT.sub("_", plain).strip("_")
+
+
+def _listed_in(manifest: _Found) -> dict[PurePosixPath, _Listed]:
+    """Return the names that a manifest gives to files beside it: `pack.json` of Pleroma, or `meta.json` of Misskey."""
+    try:
+        document: object = json.loads(manifest.content)
+    except (ValueError, RecursionError):
+        return {}
+    # Keys of JSON are texts. A manifest that has another form lists nothing.
+    known = cast("JsonObject", document) if isinstance(document, dict) else {}
+    names, found = known.get("files"), dict[PurePosixPath, _Listed]()
+    for name, file in cast("JsonObject", names).items() if isinstance(names, dict) else ():  # the same
+        if isinstance(file, str):
+            found[manifest.path.parent / file] = _Listed(name, None)
+    entries = known.get("emojis")
+    for entry in cast("list[object]", entries) if isinstance(entries, list) else ():  # of any type
+        row = cast("JsonObject", entry) if isinstance(entry, dict) else {}  # the same
+        emoji, file = row.get("emoji"), row.get("fileName")
+        terms = cast("JsonObject", emoji) if isinstance(emoji, dict) else {}  # the same
+        name, category = terms.get("name"), terms.get("category")
+        if isinstance(file, str) and isinstance(name, str):
+            heading = category.strip() if isinstance(category, str) and is_category(category) else None
+            found[manifest.path.parent / file] = _Listed(name, heading)
+    return found
+
+
+def _of_folder(folder: Path) -> Iterator[_Found]:
+    """Yield the pictures and manifests of a folder. Links in it are left out: they may lead anywhere."""
+    count = 0
+    for place, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not _is_hidden(name))
+        for name in sorted(names):
+            path = Path(place, name)
+            if not _is_wanted(PurePosixPath(name)) or path.is_symlink() or not path.is_file():
+                continue
+            if (count := count + 1) > MOST_PICTURES:
+                raise InvalidEmoji(f"{folder} has more than {MOST_PICTURES} pictures")
+            yield _Found(PurePosixPath(path.relative_to(folder)), _read(path))
+
+
+def _read(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(LARGEST_MANIFEST if path.name in MANIFESTS else EMOJI_BYTES + 1)
+    except OSError as error:
+        raise InvalidEmoji(f"{path} can't be read: {error.strerror}") from None
+
+
+def _of_archive(path: Path) -> Iterator[_Found]:
     try:
         with path.open("rb") as raw:
-            zipped = raw.read(len(GZIP)) == GZIP
+            start = raw.read(len(ZIP))
             raw.seek(0)
-            plain = _Limited(gzip.GzipFile(fileobj=raw) if zipped else raw)
+            if start == ZIP:
+                with zipfile.ZipFile(raw) as archive:
+                    yield from _of_zip(archive)
+                return
+            plain = _Limited(gzip.GzipFile(fileobj=raw) if start.startswith(GZIP) else raw)
             # As a stream, forwards only: `tarfile` then reads the file once and never jumps by what a header says.
             with tarfile.open(fileobj=plain, mode="r|", encoding="utf-8", errors="replace") as archive:
-                yield from _members(archive)
+                yield from _of_tar(archive)
+    except zipfile.BadZipFile as error:
+        raise InvalidEmoji(f"{path} is not a zip archive, or is damaged: {error}") from None
     except (tarfile.TarError, EOFError, zlib.error, ValueError, OverflowError, RecursionError) as error:
         raise InvalidEmoji(f"{path} is not a tar archive, or is damaged: {error}") from None
     except OSError as error:
         raise InvalidEmoji(f"{path} can't be read: {error.strerror or error}") from None
 
 
-def _members(archive: tarfile.TarFile) -> Iterator[EmojiFile]:
+def _of_tar(archive: tarfile.TarFile) -> Iterator[_Found]:
     count = 0
     for member in archive:
-        name = PurePosixPath(member.name)
-        if name.is_absolute() or ".." in name.parts:
-            raise InvalidEmoji(f"the archive has a file {member.name!r}, which leads out of it")
-        if member.isdir() or not _is_picture(name.name):
+        name = _checked(member.name)
+        if member.isdir() or not _is_wanted(name):
             continue
+        count = _counted(count)
         if not member.isreg():
-            raise InvalidEmoji(f"{name.name}: it is a link or another special file")
-        if (count := count + 1) > MOST_PICTURES:
-            raise InvalidEmoji(f"the archive has more than {MOST_PICTURES} pictures")
-        yield EmojiFile(name.stem, _content(archive, member), f"{name.name}: ")
+            yield _Found(name, problem=NOT_A_FILE)
+            continue
+        content = archive.extractfile(member)
+        yield _Found(name, b"" if content is None else content.read(_most(name)))
 
 
-def _content(archive: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
-    content = archive.extractfile(member)
-    return b"" if content is None else content.read(EMOJI_BYTES + 1)
+def _of_zip(archive: zipfile.ZipFile) -> Iterator[_Found]:
+    """Yield the files of a zip archive. No more is unzipped than a picture may have."""
+    count = 0
+    for member in archive.infolist():
+        name = _checked(member.filename)
+        if member.is_dir() or not _is_wanted(name):
+            continue
+        count = _counted(count)
+        mode = member.external_attr >> 16
+        if stat.S_IFMT(mode) not in (0, stat.S_IFREG):
+            yield _Found(name, problem=NOT_A_FILE)
+            continue
+        try:
+            with archive.open(member) as file:
+                yield _Found(name, file.read(_most(name)))
+        except (RuntimeError, NotImplementedError, zlib.error, zipfile.BadZipFile) as error:
+            yield _Found(name, problem=f"it can't be unzipped: {error}")
 
 
-def _is_picture(name: str) -> bool:
-    """True by the ending of a name. Hidden files are none: archivers of macOS add `._cat.png` to `cat.png`."""
-    return PurePosixPath(name).suffix.lower() in ENDINGS and not name.startswith(".")
+def _checked(written: str) -> PurePosixPath:
+    """Return the name of a file in an archive. Raises InvalidEmoji for one that leads out of it."""
+    name = PurePosixPath(written)
+    if name.is_absolute() or ".." in name.parts:
+        raise InvalidEmoji(f"the archive has a file {written!r}, which leads out of it")
+    return name
+
+
+def _counted(count: int) -> int:
+    if count >= MOST_PICTURES:
+        raise InvalidEmoji(f"the archive has more than {MOST_PICTURES} pictures")
+    return count + 1
+
+
+def _most(name: PurePosixPath) -> int:
+    return LARGEST_MANIFEST if name.name in MANIFESTS else EMOJI_BYTES + 1
+
+
+def _is_wanted(name: PurePosixPath) -> bool:
+    """True for manifests, and for pictures by the ending of their name. macOS adds `._cat.png` to `cat.png`."""
+    fits = name.suffix.lower() in ENDINGS or name.name in MANIFESTS
+    return fits and not any(_is_hidden(part) for part in name.parts)
+
+
+def _is_hidden(name: str) -> bool:
+    return name.startswith(".") or name == "__MACOSX"
 
 
 class _Limited(io.RawIOBase):

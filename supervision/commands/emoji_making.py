@@ -42,21 +42,28 @@ def add_emojis(
     progress: Callable[[int], None],
     *,
     dry_run: bool = False,
-) -> int:
-    """Add emoji, all or none, and return their number. Raises InvalidEmoji. `progress` is told of each picture.
+) -> tuple[int, list[str]]:
+    """Add emoji in one transaction. Return their number, and the reasons of those that are refused.
 
-    With `dry_run` their pictures are made all the same, which shows that they can be used, and removed again.
+    `progress` is told of each picture. With `dry_run` the pictures are made all the same, which shows that they can be
+    used, and removed again. Raises InvalidEmoji if none can be added.
     """
     folder = media_folder(settings, COMMANDS)
-    transact(settings, _check_free, [file.shortcode for file in files], terms)
-    pictures = {secrets.token_hex(16): file for file in files}
+    taken = transact(settings, _taken, [file.shortcode for file in files], terms)
+    refused = [f"{file.where}{_is_taken(file.shortcode)}" for file in files if file.shortcode in taken]
+    pictures = {secrets.token_hex(16): file for file in files if file.shortcode not in taken}
+    categories = {file.shortcode: file.category for file in files if file.category is not None}
     try:
-        made = trio.run(_make_all, folder, pictures, progress)
+        made, unfit = trio.run(_make_all, folder, pictures, progress)
+        refused += unfit
+        if not made:
+            raise InvalidEmoji(".\n".join(refused))
         names = [name for one in made.values() for name in _names(one)]
         try:
             if os.geteuid() == 0:  # the server may run as another user, who could not read the files of root
-                folder.give_to(settings.data, pictures, names)
-            transact(settings, _store, made, terms, dry_run=dry_run)
+                staged = [key for key, file in pictures.items() if file.shortcode in made]
+                folder.give_to(settings.data, staged, names)
+            transact(settings, _store, made, terms, categories, dry_run=dry_run)
         except BaseException:
             folder.remove(names)
             raise
@@ -66,7 +73,7 @@ def add_emojis(
         # Not before the rows are stored: by these folders a server finds what is left if this process is killed.
         for key in pictures:
             folder.clear(key)
-    return len(made)
+    return len(made), refused
 
 
 async def find_emojis(db: Connection, ids: Ids, now: datetime) -> list[dict[str, object]]:
@@ -101,19 +108,29 @@ async def _find(db: Connection, shortcode: str) -> CustomEmoji:
     return found
 
 
-async def _check_free(db: Connection, shortcodes: Sequence[str], terms: EmojiTerms, ids: Ids, now: datetime) -> None:
-    """Refuse names that are taken, before any picture is made."""
-    taken = {one.shortcode for one in await custom_emojis.find_local(db)} & {*shortcodes}
-    if taken and not terms.replace:
-        raise InvalidEmoji(f"there is an emoji :{min(taken)}: already; --replace takes its place")
+async def _taken(db: Connection, shortcodes: Sequence[str], terms: EmojiTerms, ids: Ids, now: datetime) -> set[str]:
+    """Return the names that can't be added, before any picture is made."""
+    return set() if terms.replace else {one.shortcode for one in await custom_emojis.find_local(db)} & {*shortcodes}
 
 
-async def _store(db: Connection, made: dict[str, ProcessedMedia], terms: EmojiTerms, ids: Ids, now: datetime) -> None:
-    changes = EmojiChanges(terms.category and terms.category.strip(), terms.visible_in_picker)
-    wanted = [
-        NewEmoji(shortcode, EmojiFiles(one.file, one.thumbnail_file or one.file), changes)
-        for shortcode, one in made.items()
-    ]
+def _is_taken(shortcode: str) -> str:
+    return f"there is an emoji :{shortcode}: already; --replace takes its place"
+
+
+async def _store(
+    db: Connection,
+    made: dict[str, ProcessedMedia],
+    terms: EmojiTerms,
+    categories: Mapping[str, str],
+    ids: Ids,
+    now: datetime,
+) -> None:
+    """Store emoji. A category of the command stands before those of a manifest."""
+    wanted = list[NewEmoji]()
+    for shortcode, one in made.items():
+        category = terms.category.strip() if terms.category else categories.get(shortcode)
+        changes = EmojiChanges(category, terms.visible_in_picker)
+        wanted.append(NewEmoji(shortcode, EmojiFiles(one.file, one.thumbnail_file or one.file), changes))
     _check(await add(db, act_at_command_line(ids, now), wanted, replacing=terms.replace))
     await notices.announce(db, "outbox")
 
@@ -125,12 +142,13 @@ def _check(outcome: object) -> None:
 
 async def _make_all(
     folder: Folder, files: Mapping[str, EmojiFile], progress: Callable[[int], None]
-) -> dict[str, ProcessedMedia]:
-    """Return the files of each emoji, which are published. If one fails, or a signal ends all, none is left.
+) -> tuple[dict[str, ProcessedMedia], list[str]]:
+    """Return the files of each emoji, which are published, and the reasons of those whose picture can't be used.
 
-    `files` has the keys by which they are made.
+    If a signal ends all, none is left. `files` has the keys by which they are made.
     """
     made: dict[str, ProcessedMedia] = {}
+    unfit = list[str]()
     failures: list[InvalidEmoji] = []
     places = trio.CapacityLimiter(AT_ONCE)
 
@@ -140,8 +158,7 @@ async def _make_all(
                 made[file.shortcode] = await _make(folder, key, file)
                 progress(1)
             except InvalidEmoji as error:
-                failures.append(error)
-                nursery.cancel_scope.cancel()
+                unfit.append(str(error))
 
     async def watch() -> None:
         asking = [number for number in ENDING if signal.getsignal(number) is not signal.SIG_IGN]
@@ -164,7 +181,7 @@ async def _make_all(
         with trio.CancelScope(shield=True):
             await folder.in_thread(folder.remove, [name for one in made.values() for name in _names(one)])
         raise
-    return made
+    return made, sorted(unfit)
 
 
 async def _make(folder: Folder, key: str, file: EmojiFile) -> ProcessedMedia:

@@ -9,7 +9,8 @@ import subprocess
 import sys
 import tarfile
 import time
-from collections.abc import Callable, Iterator
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from click.testing import CliRunner, Result
 from troupe.storage import custom_emojis
 from troupe.storage.custom_emojis import CustomEmoji
 from troupe.storage.engine.connect import transact_once
+from troupe.storage.engine.json_values import JsonObject
 from troupe.supervision.commands import emoji_files, troupe
 
 from ..http.uploading import animation, moving_png, picture
@@ -254,9 +256,8 @@ def large(name: str, size: int) -> tarfile.TarInfo:
 @pytest.mark.parametrize(
     ("members", "reason"),
     [
-        ([("cat.png", picture()), ("dog.png", b"no picture")], "dog.png: the picture is not a PNG"),
-        ([("cat.png", picture()), ("bad name.png", picture())], "bad name.png: the name 'bad name' is not"),
-        ([("a/cat.png", picture()), ("b/cat.png", picture())], "cat.png: there is another file for :cat:"),
+        ([("dog.png", b"no picture")], "dog.png: the picture is not a PNG"),
+        ([("\u732b.png", picture())], "\u732b.png: the name '\u732b' is not 2 to 100 letters"),
         ([("../../cat.png", picture())], "the archive has a file '../../cat.png', which leads out of it"),
         ([("/etc/cat.png", picture())], "the archive has a file '/etc/cat.png', which leads out of it"),
         ([(special("cat.png", tarfile.SYMTYPE, "/etc/passwd"), b"")], "cat.png: it is a link or another special file"),
@@ -267,7 +268,7 @@ def large(name: str, size: int) -> tarfile.TarInfo:
         ([("cat.png", b"\x89PNG" + b"\0" * 256 * 1024)], "cat.png: the picture has more than 256 KiB"),
     ],
 )
-def test_one_bad_file_refuses_the_whole_archive(
+def test_an_archive_of_which_no_file_can_be_used_is_refused(
     data: Path, dsn: str, tmp_path: Path, members: list[tuple[str | tarfile.TarInfo, bytes]], reason: str
 ) -> None:
     files = files_of(data)
@@ -276,6 +277,91 @@ def test_one_bad_file_refuses_the_whole_archive(
     assert reason in refused.stderr
     assert refused.stderr.endswith("No emoji was added.\n")
     assert (stored(dsn), files_of(data)) == ([], files)
+
+
+def zipped(folder: Path, members: Mapping[str, bytes]) -> Path:
+    with zipfile.ZipFile(folder / "emoji.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+        link = zipfile.ZipInfo("pack/link.png")
+        link.external_attr = 0o120777 << 16
+        archive.writestr(link, "/etc/passwd")
+    return folder / "emoji.zip"
+
+
+def test_what_can_be_used_of_a_pack_is_added_and_the_rest_is_named(data: Path, dsn: str, tmp_path: Path) -> None:
+    run(data, "add", "taken", file(tmp_path, "x", picture()))
+    members = {
+        "pack/Blob-Dog.png": picture(),
+        "pack/._Blob-Dog.png": b"x",
+        "__MACOSX/pack/._Blob-Dog.png": b"x",
+        "__MACOSX/pack/other.png": b"x",
+        "pack/.DS_Store": b"x",
+        "pack/Thumbs.db": b"x",
+        "pack/inner folder/two words.v2.PNG": picture(),
+        "pack/caf\u00e9.webp": picture(8, 8, "webp"),
+        "pack/cafe.png": picture(),
+        "pack/\u732b.png": picture(),
+        "pack/broken.png": b"no picture",
+        "pack/large.png": b"\x89PNG" + b"\0" * 256 * 1024,
+        "pack/taken.png": picture(),
+    }
+    added = run(data, "import", zipped(tmp_path, members))
+    assert (added.exit_code, added.stdout) == (0, "Added 3 emoji.\n"), added.output
+    assert sorted(one.shortcode for one in stored(dsn)) == ["Blob_Dog", "cafe", "taken", "two_words_v2"]
+    assert added.stderr.splitlines() == [
+        "pack/Blob-Dog.png becomes :Blob_Dog:.",
+        "pack/inner folder/two words.v2.PNG becomes :two_words_v2:.",
+        "Refused: pack/large.png: the picture has more than 256 KiB.",
+        "Refused: pack/link.png: it is a link or another special file.",
+        "Refused: pack/caf\u00e9.webp: there is another file for :cafe:.",
+        "Refused: pack/\u732b.png: the name '\u732b' is not 2 to 100 letters a to z, digits and underscores.",
+        "Refused: pack/taken.png: there is an emoji :taken: already; --replace takes its place.",
+        "Refused: pack/broken.png: the picture is not a PNG, GIF, WebP or AVIF.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "manifest"),
+    [
+        (
+            "pack.json",
+            {"pack": {"license": "CC0"}, "files": {"blob-dog": "d.png", "blobcat": "c.png", "no": "gone.png"}},
+        ),
+        (
+            "meta.json",
+            {
+                "metaVersion": 2,
+                "emojis": [
+                    {"fileName": "d.png", "emoji": {"name": "blob-dog", "category": "Blobs", "aliases": ["dog"]}},
+                    {"fileName": "c.png", "emoji": {"name": "blobcat", "category": None}},
+                    {"fileName": 7},
+                    None,
+                ],
+            },
+        ),
+    ],
+)
+def test_a_manifest_names_the_pictures(data: Path, dsn: str, tmp_path: Path, name: str, manifest: JsonObject) -> None:
+    pack = tmp_path / "packs" / "blobs"
+    pack.mkdir(parents=True)
+    file(pack, name, json.dumps(manifest).encode())
+    for picture_name in ("d.png", "c.png", "plain.png"):
+        file(pack, picture_name, picture())
+    added = run(data, "import", tmp_path / "packs")
+    assert added.exit_code == 0, added.output
+    category = "Blobs" if name == "meta.json" else None
+    assert {one.shortcode: one.category for one in stored(dsn)} == {
+        "blob_dog": category, "blobcat": None, "plain": None,
+    }  # fmt: skip
+    assert "blobs/d.png becomes :blob_dog:." in added.stderr
+
+
+@pytest.mark.parametrize("manifest", [b"no JSON", b"[]", b'{"files": [1], "emojis": {"a": 1}}', b"[" * 100_000])
+def test_a_manifest_that_is_none_is_left_out(tmp_path: Path, manifest: bytes) -> None:
+    file(tmp_path, "pack.json", manifest)
+    file(tmp_path, "cat.png", picture())
+    assert [one.shortcode for one in emoji_files.read_pictures(tmp_path).files] == ["cat"]
 
 
 def bomb() -> bytes:
@@ -301,6 +387,7 @@ def header_bomb() -> bytes:
     [
         (bomb, "the archive has more than 128 MiB when it is unzipped"),
         (header_bomb, "the archive has more than 128 MiB when it is unzipped"),
+        (lambda: b"PK\x03\x04 broken", "is not a zip archive, or is damaged"),
         (lambda: b"no archive", "is not a tar archive, or is damaged"),
         (lambda: gzip.compress(b"no archive"), "is not a tar archive, or is damaged"),
         (lambda: b"\x1f\x8b broken", "emoji.tar"),
