@@ -9,13 +9,15 @@ from pathlib import Path
 from .configuration import Settings
 
 
-def greeting(settings: Settings) -> str:
-    """Return where the server listens, and the command that makes the first account."""
+def greeting(settings: Settings, *, has_accounts: bool) -> str:
+    """Return where the server listens and, as long as there is no account, the command that makes the first one."""
+    where = f"Troupe is at {settings.base_url} (listening on {settings.listening}; data in {settings.data}).\n"
+    if has_accounts:
+        return where
     folder = "" if settings.data == Path("data").absolute() else f" --data {settings.data}"
     config = f" --config {chosen}" if (chosen := _config()) else ""
     return (
-        f"Troupe is at {settings.base_url} (listening on {settings.listening}; data in {settings.data}).\n"
-        f"The first account, from another terminal:\n"
+        f"{where}The first account, from another terminal:\n"
         f"  {_called()} accounts create NAME --email E --password P --role owner --confirmed --approved"
         f"{config}{folder}\n"
     )

@@ -12,8 +12,9 @@ import trio
 
 from ..http.server.descriptors import raise_limit
 from ..storage.engine.data_folder import make_private, refuse_unfinished
-from ..storage.engine.database import Fenced
+from ..storage.engine.database import Fenced, Unavailable
 from ..storage.engine.embedded import embedded
+from ..storage.instance import newest_local_uri
 from .configuration import Settings
 from .domain import remember
 from .failures import FAILED, explained
@@ -99,7 +100,7 @@ async def _supervise(troupe: Troupe, signals: EndSignals, manager: ServiceManage
             await running.start(troupe.log.run, stopping)
             with starting:
                 await running.start(troupe.supervisor.run, stopping)
-                _started(troupe)
+                await _started(troupe)
                 _freeze_objects()
                 troupe.stalls.begin()
                 manager.tell(READY)
@@ -135,7 +136,7 @@ async def _obey(
                 troupe.supervisor.end_grace()
 
 
-def _started(troupe: Troupe) -> None:
+async def _started(troupe: Troupe) -> None:
     settings, log = troupe.settings, troupe.log
     remember(settings)
     before = begin_run(settings.data, settings.node)
@@ -146,7 +147,11 @@ def _started(troupe: Troupe) -> None:
     if settings.test_hosts:
         log.record("test_hosts.allowed", decision=f"private addresses allowed: {', '.join(settings.test_hosts)}")
     log.record("server.listening", address=settings.base_url)
-    announce(greeting(settings))
+    try:
+        has_accounts = await troupe.database.read(newest_local_uri) is not None
+    except Unavailable:  # the server waits for the database all the same
+        has_accounts = True
+    announce(greeting(settings, has_accounts=has_accounts))
 
 
 def _freeze_objects() -> None:

@@ -246,7 +246,7 @@ def show(name: str, as_json: bool, data: str | None, domain: str | None, config:
     if as_json:
         print_json(found)
     for fact, value in () if as_json else found.items():
-        click.echo(f"{fact}\t{_joined(value) if isinstance(value, list) else value}")
+        click.echo(f"{fact}\t{_shown(value)}")
 
 
 @accounts.command
@@ -365,3 +365,9 @@ def _line(one: JsonObject) -> str:
 
 def _joined(states: str | int | list[str] | None) -> str:
     return ", ".join(states) if isinstance(states, list) else ""
+
+
+def _shown(value: str | int | list[str] | None) -> str:
+    """Return a fact in one line: a person may have written it in several."""
+    written = _joined(value) if isinstance(value, list) else "" if value is None else str(value)
+    return " ".join(written.split()) or "-"

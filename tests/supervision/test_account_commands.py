@@ -77,7 +77,11 @@ def test_accounts_are_listed_by_filters(run: Run) -> None:
 def test_an_account_is_shown(run: Run) -> None:
     shown = json.loads(run("accounts", "show", "@bob", "--json").stdout)
     assert (shown["account"], shown["email"], shown["role"], shown["states"]) == ("bob", "bob@localhost", "user", [])
-    assert "email\tbob@localhost\n" in run("accounts", "show", "bob").stdout
+    lines = run("accounts", "show", "bob").stdout
+    assert "email\tbob@localhost\n" in lines
+    assert "last_status_at\t-\n" in lines
+    assert "ips\t-\nlocale\t-\ninvite_request\t-\n" in lines
+    assert "None" not in lines
     missing = run("accounts", "show", "nobody")
     assert (missing.exit_code, missing.stdout) == (1, "")
     assert "there is no account nobody." in missing.stderr

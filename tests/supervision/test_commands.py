@@ -515,12 +515,18 @@ def test_the_greeting_says_where_the_server_is_and_how_to_make_the_first_account
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("sys.argv", [".venv/bin/troupe", "serve"])
-    text = greeting(Settings(port=4000))
+    text = greeting(Settings(port=4000), has_accounts=False)
     assert "http://localhost:4000" in text
     assert "127.0.0.1:4000 and [::1]:4000" in text
     assert ".venv/bin/troupe accounts create NAME" in text
     assert "--data" not in text
-    assert f"--data {tmp_path / 'elsewhere'}" in greeting(Settings(data=tmp_path / "elsewhere"))
+    assert f"--data {tmp_path / 'elsewhere'}" in greeting(Settings(data=tmp_path / "elsewhere"), has_accounts=False)
+
+
+def test_the_greeting_speaks_of_no_first_account_where_there_are_some() -> None:
+    text = greeting(Settings(port=4000), has_accounts=True)
+    assert text.startswith("Troupe is at http://localhost:4000 (listening on ")
+    assert "account" not in text
 
 
 @pytest.mark.parametrize("words", [("--config", "/etc/troupe.toml"), ("--config=/etc/troupe.toml",)])
@@ -528,7 +534,7 @@ def test_the_greeting_names_the_file_that_names_the_database(
     monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
 ) -> None:
     monkeypatch.setattr("sys.argv", ["troupe", "serve", *words, "--port", "4000"])
-    assert "--approved --config /etc/troupe.toml" in greeting(Settings())
+    assert "--approved --config /etc/troupe.toml" in greeting(Settings(), has_accounts=False)
 
 
 TREE: JsonObject = {
