@@ -19,13 +19,15 @@ In a document that came through the door
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
+from itertools import islice
 from typing import Any
 
 from ...storage.engine.json_values import JsonObject
 from .notes import is_post
-from .terms import PROPERTIES, TYPES, Terms
+from .spellings import PROPERTIES, TYPES, Spellings
 from .vocabulary import (
     CONTAINERS,
     DEEPEST,
@@ -33,7 +35,6 @@ from .vocabulary import (
     PUBLIC,
     MalformedDocument,
     UnreadableJson,
-    check_shape,
     is_list,
     is_object,
     is_uri,
@@ -48,6 +49,7 @@ PUBLIC_SPELLINGS = frozenset({PUBLIC, "as:Public", "Public", "http://www.w3.org/
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 MAPS = {"contentMap": "content", "nameMap": "name", "summaryMap": "summary"}
 NO_LANGUAGE = "und"
+LANGUAGE = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{1,8}){0,8}")  # BCP 47, as far as servers use it
 MOST_LANGUAGES = 100  # of one text
 ACTIVITIES_OF_POSTS = frozenset({"Create", "Update"})
 AUDIENCE = ("to", "cc", "bto", "bcc", "audience")
@@ -74,7 +76,10 @@ REFERENCES = frozenset(
 )  # fmt: skip
 ONE_OR_MORE = frozenset({"object", "url", "href", "icon", "image"})
 LATEST = 10**10  # seconds since 1970, in the year 2286; a larger number is of milliseconds
+INNER = frozenset({"@value", "@list", "@set"})  # properties of an object that stands for the value of one of them
+PLAIN_ELEMENTS = frozenset({str, dict, float, int})
 STUB = frozenset({"id", "type"})
+MOST_SHAPED = 10_000  # values of a document that are brought into their form: each takes time
 LARGEST_NUMBER = 2**53
 BOOLEAN_TEXTS = {"true": True, "false": False, "1": True, "0": False}
 
@@ -90,9 +95,12 @@ def read_document(body: bytes) -> JsonObject:
 
 def opened(document: JsonObject) -> JsonObject:
     """Bring a JSON object into one form, and return it. Raise MalformedDocument if it reshapes JSON-LD."""
-    terms = Terms()
-    for thing in reversed(_objects(document, terms)):  # the inner ones first
-        _shape(thing, terms)
+    spellings = Spellings()
+    shaped = 0
+    for thing in reversed(_objects(document, spellings)):  # the inner ones first
+        shaped += _shape(thing, spellings)
+        if shaped > MOST_SHAPED:
+            raise MalformedDocument("the document has too many values")
     _complete(document)
     return document
 
@@ -121,7 +129,7 @@ def _mended(body: bytes) -> bytes:
 # Names ----------------------------------------------------------------------------------------------------------------
 
 
-def _objects(document: JsonObject, terms: Terms) -> list[JsonObject]:
+def _objects(document: JsonObject, spellings: Spellings) -> list[JsonObject]:
     """Return all objects of a document with plain names, each before those in it. Without recursion."""
     found: list[JsonObject] = []
     outer: list[Any] = [document]  # objects and lists with any values in them
@@ -134,10 +142,12 @@ def _objects(document: JsonObject, terms: Terms) -> list[JsonObject]:
                 inner += [value for value in one if type(value) in CONTAINERS]
                 continue
             found.append(one)
+            if len(one) == 1 and "id" in one:
+                spellings.has_stand_ins = True
             if "@context" in one:
-                _take_context(one.pop("@context"), terms)
+                spellings.declare(one.pop("@context"))
             if not PROPERTIES.issuperset(one):
-                _rename(one, terms)
+                _rename(one, spellings)
             if MAPS.keys().isdisjoint(one):
                 inner += [value for value in one.values() if type(value) in CONTAINERS]
             else:  # the keys of a map are no names
@@ -150,39 +160,36 @@ def _objects(document: JsonObject, terms: Terms) -> list[JsonObject]:
     return found
 
 
-def _rename(thing: JsonObject, terms: Terms) -> None:
+def _rename(thing: JsonObject, spellings: Spellings) -> None:
     """Give the properties of an object their plain names. One that has two of a name keeps the plain one."""
     refuse_reshaping(thing)
-    for name in thing.keys() - PROPERTIES:
-        plain = terms.known(name)
+    if not INNER.isdisjoint(thing):
+        spellings.has_stand_ins = True
+    for name in [name for name in thing if name not in PROPERTIES]:
+        plain = spellings.known(name)
         if plain != name:
-            thing.setdefault(plain, thing.pop(name))
-
-
-def _take_context(context: object, terms: Terms) -> None:
-    if not isinstance(context, str):
-        check_shape(context)
-        terms.declare(context)
+            value = thing.pop(name)
+            if thing.get(plain) is None:
+                thing[plain] = value
 
 
 # Values ---------------------------------------------------------------------------------------------------------------
 
 
-def _shape(thing: JsonObject, terms: Terms) -> None:
-    """Give the known properties of an object their form. The objects in it have theirs."""
+def _shape(thing: JsonObject, spellings: Spellings) -> int:
+    """Give the known properties of an object their form, and return how many had another. Inner objects have theirs."""
+    count = 0
     for name in tuple(thing):
         form = FORMS.get(name)
-        if form is None:
+        if form is None or type(value := thing[name]) is form[0]:
             continue
-        plain, read = form
-        value = thing[name]
-        if type(value) is plain:
-            continue
-        value = read(thing, name, value, terms)
-        if value is None:
+        count += 1
+        shaped = None if value is None else form[1](thing, name, value, spellings)
+        if shaped is None:
             del thing[name]
         else:
-            thing[name] = value
+            thing[name] = shaped
+    return count
 
 
 def _single(value: object) -> object:
@@ -202,18 +209,18 @@ def _single(value: object) -> object:
 
 
 def _inner(thing: JsonObject) -> object:
-    for name in ("@value", "@list", "@set"):
-        if name in thing:
-            return thing[name]
+    name = next((name for name in thing if name in INNER), None)
+    if name is not None:
+        return thing[name]
     return thing["id"] if len(thing) == 1 and "id" in thing else thing
 
 
-def _elements(value: object) -> list[Any]:
+def _elements(value: object) -> list[Any]:  # `Any` here and below: values are as JSON has them
     """Return the values of a list, also of one in a list or of a single value."""
     value = _single(value)
     if not is_list(value):
         return [] if value is None else [value]
-    found: list[Any] = []
+    found: list[Any] = []  # as above
     for one in value[:MOST_ELEMENTS]:
         one = _single(one) if type(one) in CONTAINERS else one
         if is_list(one):
@@ -223,18 +230,20 @@ def _elements(value: object) -> list[Any]:
     return found
 
 
-def _list(thing: JsonObject, name: str, value: object, terms: Terms) -> object:
+def _list(thing: JsonObject, name: str, value: object, spellings: Spellings) -> object:
+    if is_list(value) and not spellings.has_stand_ins and PLAIN_ELEMENTS.issuperset(map(type, value)):
+        return value  # most are so
     return _elements(value)
 
 
-def _one_or_more(thing: JsonObject, name: str, value: object, terms: Terms) -> object:
-    found = _elements(value)
+def _one_or_more(thing: JsonObject, name: str, value: object, spellings: Spellings) -> object:
+    found = _elements(value) if spellings.has_stand_ins or not is_object(value) else [value]
     if name == "object":
         found = [one["id"] if is_object(one) and STUB.issuperset(one) and "id" in one else one for one in found]
     return found if len(found) > 1 else next(iter(found), None)
 
 
-def _reference(thing: JsonObject, name: str, value: object, terms: Terms) -> object:
+def _reference(thing: JsonObject, name: str, value: object, spellings: Spellings) -> object:
     """Return a URI or an object: the first one of a list, except for the name of a thing itself."""
     value = _single(value)
     if is_list(value):
@@ -246,7 +255,7 @@ def _is_reference(value: object) -> bool:
     return isinstance(value, str) or is_object(value)
 
 
-def _author(thing: JsonObject, name: str, value: object, terms: Terms) -> object:
+def _author(thing: JsonObject, name: str, value: object, spellings: Spellings) -> object:
     """Return the URI of the author, the first one of several. Some servers name the group of a post beside the author.
 
     An activity has one actor: of two, none is believed.
@@ -256,21 +265,26 @@ def _author(thing: JsonObject, name: str, value: object, terms: Terms) -> object
     return None if len(people) > 1 and name == "actor" else uri_of(next(iter(people), None))
 
 
-def _addresses(thing: JsonObject, name: str, value: object, terms: Terms) -> object:
+def _addresses(thing: JsonObject, name: str, value: object, spellings: Spellings) -> object:
     uris = (one if isinstance(one, str) else uri_of(one) for one in _elements(value))
     return list(dict.fromkeys(PUBLIC if uri in PUBLIC_SPELLINGS else uri for uri in uris if is_uri(uri)))
 
 
-def _types(thing: JsonObject, name: str, value: object, terms: Terms) -> object:
-    named = [value] if isinstance(value, str) else [one for one in _elements(value) if isinstance(one, str)]
-    return named if TYPES.issuperset(named) else [one if one in TYPES else terms.known(one) for one in named]
+def _types(thing: JsonObject, name: str, value: object, spellings: Spellings) -> object:
+    if isinstance(value, str):
+        return [value if value in TYPES else spellings.known(value)]
+    named = [one for one in _elements(value) if isinstance(one, str)]
+    return [one if one in TYPES else spellings.known(one) for one in named]
 
 
-def _text(thing: JsonObject, name: str, value: object, terms: Terms) -> object:
+def _text(thing: JsonObject, name: str, value: object, spellings: Spellings) -> object:
     """Return the first text. What has a language is also put into the texts by language."""
     texts = dict(_languages(value))
+    if not all(language == NO_LANGUAGE or LANGUAGE.fullmatch(language) for language in texts):
+        texts = {}  # of an object that is no text
     if not texts:
-        return _written(_single(value))
+        written = map(_written, _elements(value))
+        return next((text for text in written if text is not None), None)
     if texts.keys() != {NO_LANGUAGE} and f"{name}Map" in MAPS:
         thing[f"{name}Map"] = texts | (thing.get(f"{name}Map") or {})
     return next(iter(texts.values()))
@@ -292,29 +306,28 @@ def _languages(value: object) -> Iterator[tuple[str, str]]:
     if not is_object(value):
         return
     if "@value" in value:
-        language = value.get("@language")
-        pairs = [(language if isinstance(language, str) else NO_LANGUAGE, value["@value"])]
+        pairs: Iterable[tuple[object, object]] = [(value.get("@language"), value["@value"])]
     else:
-        pairs = list(value.items())[:MOST_LANGUAGES]
-    for language, text in pairs:
-        text = _single(text)
-        if isinstance(text, str):
-            yield NO_LANGUAGE if language == "@none" else language, text
+        pairs = islice(value.items(), MOST_LANGUAGES)
+    for language, written in pairs:
+        text = _single(written)
+        if isinstance(text, str) and isinstance(language, str | None):
+            yield NO_LANGUAGE if language in (None, "@none") else language, text
 
 
-def _string(thing: JsonObject, name: str, value: object, terms: Terms) -> object:
+def _string(thing: JsonObject, name: str, value: object, spellings: Spellings) -> object:
     value = _single(value)
     return value if isinstance(value, str) else None
 
 
-def _text_map(thing: JsonObject, name: str, value: object, terms: Terms) -> object:
+def _text_map(thing: JsonObject, name: str, value: object, spellings: Spellings) -> object:
     texts, plain = dict(_languages(value)), MAPS[name]
     if texts and not thing.get(plain):
         thing[plain] = next(iter(texts.values()))
     return texts or None
 
 
-def _time(thing: JsonObject, name: str, value: object, terms: Terms) -> object:
+def _time(thing: JsonObject, name: str, value: object, spellings: Spellings) -> object:
     """Return a time as a text, also of seconds or milliseconds since 1970."""
     value = _single(value)
     if isinstance(value, int | float) and 0 < value < LATEST * 1_000:
@@ -322,15 +335,15 @@ def _time(thing: JsonObject, name: str, value: object, terms: Terms) -> object:
     return value if isinstance(value, str) else None
 
 
-def _closed(thing: JsonObject, name: str, value: object, terms: Terms) -> object:
+def _closed(thing: JsonObject, name: str, value: object, spellings: Spellings) -> object:
     """Return a boolean or a time: some servers say that a poll is closed, some when."""
     value = _single(value)
     if isinstance(value, str):
         return BOOLEAN_TEXTS.get(value.strip().lower(), value)
-    return value if isinstance(value, bool) else _time(thing, name, value, terms)
+    return value if isinstance(value, bool) else _time(thing, name, value, spellings)
 
 
-def _number(thing: JsonObject, name: str, value: object, terms: Terms) -> object:
+def _number(thing: JsonObject, name: str, value: object, spellings: Spellings) -> object:
     value = _single(value)
     if isinstance(value, str) and len(value) < 20 and value.strip().isdecimal():
         return int(value)
@@ -339,14 +352,14 @@ def _number(thing: JsonObject, name: str, value: object, terms: Terms) -> object
     return value if type(value) is int else None
 
 
-def _boolean(thing: JsonObject, name: str, value: object, terms: Terms) -> object:
+def _boolean(thing: JsonObject, name: str, value: object, spellings: Spellings) -> object:
     value = _single(value)
     if isinstance(value, str | int) and not isinstance(value, bool):
         return BOOLEAN_TEXTS.get(str(value).strip().lower())
     return value if isinstance(value, bool) else None
 
 
-Form = Callable[[JsonObject, str, object, Terms], object]
+Form = Callable[[JsonObject, str, object, Spellings], object]
 # By the name of a property: the type of what has its form already, and what brings other values into it.
 FORMS: dict[str, tuple[type | None, Form]] = {
     "type": (None, _types),

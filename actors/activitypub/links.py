@@ -30,7 +30,7 @@ ENDINGS = {ending: kind for kind, endings in _ENDINGS.items() for ending in endi
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class TypedAddress:
     """A web address. The media type is in lower case without parameters, `size` in pixels, `length` in bytes."""
 
     href: str
@@ -59,7 +59,7 @@ def page_of(value: object) -> str | None:
     return next(typed, next(untyped, None))
 
 
-def file_of(value: object) -> Link | None:
+def file_of(value: object) -> TypedAddress | None:
     """Return the address of a file: the first one with its type that is not too large, else one that may be a file."""
     links = _links_of(value)
     files = [link for link in links if link.is_file]
@@ -89,11 +89,11 @@ def size_of(thing: JsonObject) -> tuple[int, int] | None:
     return (sides[0], sides[1]) if len(sides) == 2 and all(0 < side <= LARGEST_SIDE for side in sides) else None
 
 
-def _links_of(value: object) -> list[Link]:
+def _links_of(value: object) -> list[TypedAddress]:
     return list(islice(_read(value), MOST_LINKS))
 
 
-def _read(value: object) -> Iterator[Link]:
+def _read(value: object) -> Iterator[TypedAddress]:
     """Yield the links of a value, each before those inside of it."""
     for one in list_of(value)[:MOST_LINKS]:
         thing: JsonObject = one if is_object(one) else {"href": one}
@@ -101,7 +101,7 @@ def _read(value: object) -> Iterator[Link]:
         if is_uri(href) and host_of(href) is not None:
             named = text_of(thing.get("mediaType"), LONGEST_MEDIA_TYPE) or ""
             length = thing.get("size")
-            yield Link(
+            yield TypedAddress(
                 href,
                 named.partition(";")[0].strip().lower() or None,
                 size_of(thing),

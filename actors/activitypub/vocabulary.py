@@ -17,7 +17,7 @@ CONTENT_TYPE = "application/activity+json"
 PUBLIC = "https://www.w3.org/ns/activitystreams#Public"
 LARGEST_DOCUMENT = 1024 * 1024  # bytes
 MOST_VALUES = 100_000  # of a document, as far as its punctuation tells: looking through them takes time
-MOST_CONTAINERS = 25_000  # objects and lists among them, which take longer than other values
+MOST_CONTAINERS = 10_000  # objects and lists among them, which take longer than other values
 # Of a list in a document, as many are kept: objects such as tags, and URIs such as addressees. No server writes more,
 # and a document could have tens of thousands, which are looked through for each kind of object.
 MOST_ELEMENTS = 2_000
@@ -39,9 +39,10 @@ def json_object(body: bytes) -> JsonObject:
     """Return the JSON object of a body. Raise MalformedDocument if it is none, or too large."""
     if len(body) > LARGEST_DOCUMENT:
         raise MalformedDocument("the document is too large")
-    containers = body.count(b"[") + body.count(b"{")
-    if containers > MOST_CONTAINERS or body.count(b",") + containers > MOST_VALUES:
-        raise MalformedDocument("the document has too many values")
+    if len(body) > MOST_CONTAINERS:  # a smaller one has no room for more
+        containers = body.count(b"[") + body.count(b"{")
+        if containers > MOST_CONTAINERS or body.count(b",") + containers > MOST_VALUES:
+            raise MalformedDocument("the document has too many values")
     try:
         document: object = orjson.loads(body)
     except orjson.JSONDecodeError:

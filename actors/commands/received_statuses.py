@@ -11,7 +11,18 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from zlib import crc32
 
-from ...storage import accounts, media, notifications, polls, quotes, remote_statuses, statuses, tags, tombstones
+from ...storage import (
+    accounts,
+    media,
+    notifications,
+    polls,
+    quotes,
+    relations,
+    remote_statuses,
+    statuses,
+    tags,
+    tombstones,
+)
 from ...storage.edits import Revision, keep_first, thin_out
 from ...storage.engine.database import Connection
 from ...storage.notifications import NewNotification
@@ -211,9 +222,16 @@ def _parent_id(
 
 
 async def _addressed(db: Connection, account: AccountActor, note: ReceivedNote, recipient: int | None) -> Addressed:
-    """Return the known accounts. One whose own inbox a status came to may see it, although it is not addressed."""
-    ids = await remote_statuses.account_ids(db, [*note.mentioned, *note.silent])
+    """Return the known accounts. One whose own inbox a status came to may see it, although it is not addressed.
+
+    A follower who is named in a status to followers is mentioned, also if it is addressed to their collection alone.
+    """
+    named = note.named if note.visibility == "private" else ()
+    ids = await remote_statuses.account_ids(db, [*note.mentioned, *named, *note.silent])
     mentioned = tuple(dict.fromkeys(ids[uri] for uri in note.mentioned if uri in ids))
+    if pairs := [(ids[uri], account.id) for uri in named if uri in ids]:
+        found = await relations.find_relations(db, pairs)
+        mentioned += tuple(pair[0] for pair in dict.fromkeys(pairs) if pair in found and found[pair].following)
     others = [ids[uri] for uri in note.silent if uri in ids]
     if recipient is not None and note.visibility in ("private", "direct"):
         others.append(recipient)

@@ -34,6 +34,7 @@ from ..effects.received_activities import (
 from ..kernel import Origin
 from ..outbox import Outbox
 from ..rules.domains import registrable
+from .activities import HANDLERS
 from .key_directory import AuthenticatedActor, KeyDirectory, KeyUnavailable
 from .receiving import standing_of
 
@@ -79,6 +80,9 @@ class Reception:
         document = read_document(request.body)
         actor = uri_of(document.get("actor"))
         if actor is None or host_of(actor) is None:
+            types = types_of(document)
+            if types and HANDLERS.keys().isdisjoint(types):
+                return  # it would be ignored with an actor, too
             raise MalformedDocument("the activity has no actor")
         if host_of(key_id) is None:
             raise SignatureRefused("the key's id is not a web address")

@@ -27,7 +27,7 @@ def edit_json(
         "emojis": emojis_of_edit(status, edit, emojis, base_url),
     }
     if edit.poll_options is not None:
-        fields["poll"] = {"options": [{"title": title} for title in edit.poll_options]}
+        fields["poll"] = {"options": [{"title": title.strip()} for title in edit.poll_options]}
     quoted = b"" if status.quote_state is None else b',"quote":' + quote
     return b'%b,"account":%b%b}' % (orjson.dumps(fields)[:-1], author, quoted)
 

@@ -30,7 +30,7 @@ def poll_fields(
         "votes_count": sum(option.votes for option in poll.options),
         "voters_count": poll.voters_count,
         "options": [
-            {"title": option.title, "votes_count": option.votes if expired or not poll.hide_totals else None}
+            {"title": option.title.strip(), "votes_count": option.votes if expired or not poll.hide_totals else None}
             for option in poll.options
         ],
         "emojis": emojis,

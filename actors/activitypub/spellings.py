@@ -6,9 +6,9 @@ full IRI, or by an alias that the document's own context declares. A plain name 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from itertools import chain
 
-from .vocabulary import is_object, objects_of
+from .vocabulary import check_shape, is_object, list_of, objects_of
 
 # The namespaces of names, with the prefixes that servers use for them without declaring them.
 NAMESPACES = {
@@ -47,36 +47,50 @@ _PROPERTIES = """
     movedTo alsoKnownAs value
     source hreflang duration preview context conversation likes shares last prev partOf featuredTags attributionDomains
     webfinger atomUri inReplyToAtomUri directMessage canLike canReply canAnnounce always approvalRequired
-    _misskey_content _misskey_summary commentsEnabled language identifier
+    _misskey_content _misskey_summary commentsEnabled language identifier signature creator created signatureValue
 """
 _TYPES = """
     Accept Add Announce Block Create Delete Flag Follow Like Move QuoteRequest Reject Remove Undo Update
     Note Question Article Page Image Audio Video Event Document Link Mention Hashtag Emoji PropertyValue Tombstone
     Collection OrderedCollection CollectionPage OrderedCollectionPage
-    Person Service Group Organization Application Key Multikey QuoteAuthorization
+    Person Service Group Organization Application Key Multikey QuoteAuthorization RsaSignature2017
 """
 PROPERTIES = frozenset(_PROPERTIES.split())
 TYPES = frozenset(_TYPES.split())
+PLAIN = PROPERTIES | TYPES  # names that always mean themselves
 MOST_NAMES = 1_000  # of a document that are looked up: each takes time, and servers write some dozens
 MOST_DECLARED = 500  # terms of contexts that are looked at
 
 
-class Terms:
-    """The spellings of one document. `contexts` are its `@context` and those of objects in it."""
+class Spellings:
+    """The spellings of one document. `has_stand_ins` is true if an object in it may stand for another value."""
 
     def __init__(self) -> None:
+        self.has_stand_ins = False
+        self._contexts: list[object] = []  # that are not read yet
         self._declared: dict[str, str] = {}
         self._found: dict[str, str] = {}
 
     def declare(self, context: object) -> None:
-        """Take up the prefixes and aliases that a context declares itself."""
-        for term, meaning in _declarations(context):
-            if len(self._declared) >= MOST_DECLARED:
-                return
-            self._declared.setdefault(term, meaning)
+        """Take up the prefixes and aliases that a context declares itself. Raise MalformedDocument if it reshapes."""
+        if not isinstance(context, str):
+            check_shape(context)
+            self._contexts.append(context)
+
+    def _read_contexts(self) -> None:
+        for part in objects_of([*chain.from_iterable(map(list_of, self._contexts))]):
+            for term, meaning in part.items():
+                if len(self._declared) >= MOST_DECLARED:
+                    break
+                named = meaning.get("@id") if is_object(meaning) else meaning
+                if isinstance(named, str) and term not in PLAIN:
+                    self._declared.setdefault(term, named)
+        self._contexts.clear()
 
     def known(self, name: str) -> str:
         """Return the plain name for a spelling of a known one; any other name as it is."""
+        if self._contexts:
+            self._read_contexts()
         if name in self._found:
             return self._found[name]
         if len(self._found) >= MOST_NAMES:
@@ -97,12 +111,3 @@ class Terms:
         if host_and_path not in _WITHOUT_SCHEME or not (plain in PROPERTIES or plain in TYPES):
             return None
         return plain
-
-
-def _declarations(context: object) -> Iterator[tuple[str, str]]:
-    """Yield the terms of a context: prefixes, and other names for known ones. Addresses are not fetched."""
-    for part in objects_of(context):
-        for term, meaning in part.items():
-            named = meaning.get("@id") if is_object(meaning) else meaning
-            if isinstance(named, str) and term not in PROPERTIES:
-                yield term, named
