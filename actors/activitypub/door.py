@@ -142,12 +142,12 @@ def _objects(document: JsonObject, spellings: Spellings) -> list[JsonObject]:
                 inner += [value for value in one if type(value) in CONTAINERS]
                 continue
             found.append(one)
-            if len(one) == 1 and "id" in one:
-                spellings.has_stand_ins = True
             if "@context" in one:
                 spellings.declare(one.pop("@context"))
             if not PROPERTIES.issuperset(one):
                 _rename(one, spellings)
+            if len(one) == 1 and "id" in one:
+                spellings.has_stand_ins = True
             if MAPS.keys().isdisjoint(one):
                 inner += [value for value in one.values() if type(value) in CONTAINERS]
             else:  # the keys of a map are no names
@@ -301,18 +301,20 @@ def _languages(value: object) -> Iterator[tuple[str, str]]:
     """Yield the texts by language in an object of them, or in a list of texts that name their languages."""
     if is_list(value):
         for one in value[:MOST_LANGUAGES]:
-            yield from _languages(one) if is_object(one) and "@value" in one else ()
-        return
-    if not is_object(value):
-        return
-    if "@value" in value:
-        pairs: Iterable[tuple[object, object]] = [(value.get("@language"), value["@value"])]
-    else:
-        pairs = islice(value.items(), MOST_LANGUAGES)
-    for language, written in pairs:
-        text = _single(written)
-        if isinstance(text, str) and isinstance(language, str | None):
-            yield NO_LANGUAGE if language in (None, "@none") else language, text
+            if is_list(one) or (is_object(one) and not INNER.isdisjoint(one)):
+                yield from _languages(one)
+    elif is_object(value):
+        if "@value" in value:
+            pairs: Iterable[tuple[object, object]] = [(_single(value.get("@language")), value["@value"])]
+        elif not INNER.isdisjoint(value):
+            yield from _languages(_inner(value))
+            return
+        else:
+            pairs = islice(value.items(), MOST_LANGUAGES)
+        for language, written in pairs:
+            text = _single(written)
+            if isinstance(text, str) and isinstance(language, str | None):
+                yield NO_LANGUAGE if language in (None, "@none") else language, text
 
 
 def _string(thing: JsonObject, name: str, value: object, spellings: Spellings) -> object:

@@ -44,11 +44,16 @@ class TypedAddress:
 
     @property
     def is_file(self) -> bool:
-        return (self.media_type or "").partition("/")[0] in FILES
+        return is_file_type(self.media_type)
 
     @property
     def may_be_file(self) -> bool:
         return self.media_type in (None, "application/octet-stream")
+
+
+def is_file_type(media_type: str | None) -> bool:
+    """True for the media type of a picture, a film or sound."""
+    return (media_type or "").partition("/")[0].lower() in FILES
 
 
 def page_of(value: object) -> str | None:

@@ -21,7 +21,7 @@ from ..rules.limits import SPOILER_CODE_POINTS, STATUS_MEDIA_ELSEWHERE
 from ..rules.markup import escape, escape_attribute, plain, sanitise, tidy, trimmed
 from ..rules.scan import tag_name
 from ..rules.visibility import Visibility
-from .links import file_of, kind_by_ending, page_of, picture_of, size_of
+from .links import LONGEST_MEDIA_TYPE, file_of, is_file_type, kind_by_ending, page_of, picture_of, size_of
 from .requests import WINDOW
 from .vocabulary import (
     CONTENT_TYPE,
@@ -58,7 +58,6 @@ DIGITS_83 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz#$%*+
 UNDETERMINED = "und"
 QUOTE = "https://misskey-hub.net/ns#_misskey_quote"
 OBJECT_TYPES = frozenset({CONTENT_TYPE, "application/ld+json"})  # of a link to a post
-LONGEST_LINK_TYPE = 128
 QuotePolicy = Literal["public", "followers", "nobody"]
 MediaType = Literal["image", "video", "audio", "unknown"]
 KINDS: dict[str | None, MediaType] = {"Image": "image", "Video": "video", "Audio": "audio"}
@@ -251,7 +250,7 @@ def tags_of(document: JsonObject) -> list[JsonObject]:
 
 def time_of(value: object) -> datetime | None:
     """Return a time of a document; None for anything that is none."""
-    return instant_of(value) if isinstance(value, str) and len(value) <= LONGEST_TIME else None
+    return instant_of(value.upper()) if isinstance(value, str) and len(value) <= LONGEST_TIME else None
 
 
 # The parts of a post --------------------------------------------------------------------------------------------------
@@ -271,7 +270,7 @@ def _title_and_link(document: JsonObject) -> str:
     """Return a title and the page, for what is longer than a post or of another kind."""
     title = trimmed(text_of(document.get("name"), LONGEST_TITLE) or "")
     summary = plain(sanitise(text_of(document.get("summary"), SPOILER_CODE_POINTS) or ""))
-    url = page_of(document.get("url")) or uri_of(document) or ""
+    url = _page_address(document) or uri_of(document) or ""
     texts = [f"<p>{escape(text)}</p>" for text in (title, _time_and_place(document), summary) if text]
     return sanitise("".join([*texts, f'<p><a href="{escape_attribute(url)}">{escape(url)}</a></p>']))
 
@@ -324,9 +323,15 @@ def _named_language(document: JsonObject) -> str | None:
     return code if isinstance(code, str) else None
 
 
+def _page_address(document: JsonObject) -> str | None:
+    """Return the address of a page. A bare address of what is itself a file is that of the file."""
+    url, media_type = document.get("url"), text_of(document.get("mediaType"), LONGEST_MEDIA_TYPE)
+    return None if isinstance(url, str) and is_file_type(media_type) else page_of(url)
+
+
 def _page(document: JsonObject, uri: str) -> str:
     """Return the web page of a post if it is on its own server, else its id, which many servers use for both."""
-    url = page_of(document.get("url"))
+    url = _page_address(document)
     return url if url is not None and same_host(url, uri) else uri
 
 
@@ -363,21 +368,18 @@ def _hashtags(document: JsonObject) -> Iterator[ReceivedHashtag]:
 
 
 def _attachments(document: JsonObject) -> Iterator[ReceivedAttachment]:
-    of_type = document if not _is_written(document) and not document.get("attachment") else None
-    files = (
-        [of_type]
-        if of_type is not None and types_of(document)[0] in KINDS
-        else objects_of(document.get("attachment", [])[:MOST_FILES])
-    )
+    files = objects_of(document.get("attachment", [])[:MOST_FILES])
+    if not files and any(kind in KINDS for kind in types_of(document)):
+        files = [document]
     found = (attachment for one in files if (attachment := _attachment(one)) is not None)
     yield from islice(found, STATUS_MEDIA_ELSEWHERE)
 
 
 def _attachment(document: JsonObject) -> ReceivedAttachment | None:
-    link = file_of(document.get("url")) or file_of(document.get("href"))
-    if link is None or "Link" in types_of(document):
+    link = file_of(document.get("url")) or file_of(document)
+    if link is None or ("Link" in types_of(document) and not link.is_file):
         return None
-    media_type = link.media_type or text_of(document.get("mediaType"), 128)
+    media_type = link.media_type or text_of(document.get("mediaType"), LONGEST_MEDIA_TYPE)
     alt = text_of(document.get("summary"), LONGEST_DESCRIPTION) or text_of(document.get("name"), LONGEST_DESCRIPTION)
     return ReceivedAttachment(
         url=link.href,
@@ -470,6 +472,6 @@ def _quote_links(document: JsonObject) -> Iterator[str | None]:
     for tag in tags_of(document):
         if "Link" not in types_of(tag):
             continue
-        kind, rel = text_of(tag.get("mediaType"), LONGEST_LINK_TYPE) or "", tag.get("rel", [])
+        kind, rel = text_of(tag.get("mediaType"), LONGEST_MEDIA_TYPE) or "", tag.get("rel", [])
         if QUOTE in rel or (not rel and kind.partition(";")[0].strip().lower() in OBJECT_TYPES):
             yield uri_of(tag.get("href"))

@@ -37,7 +37,7 @@ KEYWORDS = {"@id": "id", "@type": "type"}
 # The last three lines of properties are read by nothing. They stand here because many documents have them: a name that
 # is known costs less.
 _PROPERTIES = """
-    id type @context @value @language @list @set actor object target instrument result origin to cc bto bcc audience
+    id type @context actor object target instrument result origin to cc bto bcc audience
     attributedTo inReplyTo content contentMap name nameMap summary summaryMap mediaType url href rel height width size
     published updated startTime endTime closed tag attachment icon image sensitive blurhash focalPoint oneOf anyOf
     votersCount replies totalItems first next items orderedItems quote quoteUrl quoteUri quoteURL _misskey_quote
