@@ -430,13 +430,15 @@ def _poll(document: JsonObject, now: datetime) -> ReceivedPoll | None:
         return None
     votes = tuple(_total(choice.get("replies")) for choice in choices)
     voters = document.get("votersCount")
-    ends, closed = time_of(document.get("endTime")), time_of(document.get("closed"))
+    closes_at = time_of(document.get("closed"))
+    closed = document.get("closed") is True or (closes_at is not None and closes_at <= now)
+    ends = time_of(document.get("endTime")) or closes_at
     return ReceivedPoll(
         options=tuple(titles),
         votes=votes,
         multiple=multiple,
-        expires_at=ends or closed,
-        closed=document.get("closed") is True or (closed is not None and closed <= now),
+        expires_at=min(ends or now, closes_at or now) if closed else ends,
+        closed=closed,
         voters_count=_count(voters) if isinstance(voters, int) else (0 if multiple else sum(votes)),
     )
 

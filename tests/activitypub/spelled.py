@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from troupe.actors.activitypub.keys import public_pem
-from troupe.actors.activitypub.vocabulary import PUBLIC
+from troupe.actors.activitypub.vocabulary import PUBLIC, is_list, is_object
 
 from ..signing import private_key
 
@@ -184,9 +184,9 @@ def iri_of(name: str) -> str:
 
 def everywhere(value: Any, change: Callable[[Document], Document]) -> Any:
     """Change the objects in a value, the inner ones first. Maps of languages and contexts stay."""
-    if isinstance(value, list):
+    if is_list(value):
         return [everywhere(one, change) for one in value]
-    if not isinstance(value, dict):
+    if not is_object(value):
         return value
     return change({
         key: one if key in MAPS or key == "@context" else everywhere(one, change) for key, one in value.items()
@@ -205,6 +205,10 @@ def values(change: Callable[[str, Any], Any], *names: str) -> Spelling:
     return lambda document: everywhere(document, change_all)
 
 
+def of_each(change: Callable[[Any], Any], value: Any) -> Any:
+    return [change(one) for one in value] if is_list(value) else change(value)
+
+
 def naming(
     key_of: Callable[[str], str], type_of: Callable[[str], str], context: Callable[[Document], object] | None = None
 ) -> Spelling:
@@ -214,7 +218,7 @@ def naming(
         named: Document = {}
         for key, value in thing.items():
             if key == "type":
-                value = [type_of(one) for one in value] if isinstance(value, list) else type_of(value)
+                value = of_each(lambda one: type_of(one) if isinstance(one, str) else one, value)
             named[key if key.startswith("@") else key_of(key)] = value
         return named
 
@@ -246,7 +250,7 @@ def aliases(document: Document) -> object:
 
     def note_names(thing: Document) -> Document:
         kinds = thing.get("type", [])
-        names.update(thing, kinds if isinstance(kinds, list) else [kinds])
+        names.update(thing, (kind for kind in (kinds if is_list(kinds) else [kinds]) if isinstance(kind, str)))
         return thing
 
     everywhere(document, note_names)
@@ -258,9 +262,7 @@ def reference(spell: Callable[[str], Any]) -> Callable[[str, Any], Any]:
     """Change the addresses of what a property names, and not the objects that are embedded."""
 
     def change(name: str, value: Any) -> Any:
-        if isinstance(value, list):
-            return [spell(one) if isinstance(one, str) else one for one in value]
-        return spell(value) if isinstance(value, str) else value
+        return of_each(lambda one: spell(one) if isinstance(one, str) else one, value)
 
     return change
 
@@ -289,7 +291,7 @@ def at_the_activity(*names: str) -> Spelling:
 
     def change(document: Document) -> Document:
         post = document.get("object")
-        if document.get("type") not in ("Create", "Update") or not isinstance(post, dict) or "attributedTo" not in post:
+        if document.get("type") not in ("Create", "Update") or not is_object(post) or "attributedTo" not in post:
             return document
         told = {"actor": post["attributedTo"]} | {name: post[name] for name in names if name in post}
         return document | without(told, "attributedTo") | {"object": without(post, *names)}
@@ -367,12 +369,12 @@ NAMING: dict[str, Spelling] = {
 }  # fmt: skip
 SHAPING: dict[str, Spelling] = {
     "as it is": lambda document: document,
-    "lists of one": values(lambda _, value: value if isinstance(value, list) else [value]),
+    "lists of one": values(lambda _, value: value if is_list(value) else [value]),
     "ids in lists": values(lambda _, value: [value], "id"),
-    "lists in lists": values(lambda _, value: [value] if isinstance(value, list) else [[value]]),
-    "no lists of one": values(lambda _, value: value[0] if isinstance(value, list) and len(value) == 1 else value),
-    "sets": values(lambda _, value: {"@set": value} if isinstance(value, list) else value),
-    "ordered lists": values(lambda _, value: {"@list": value} if isinstance(value, list) else value),
+    "lists in lists": values(lambda _, value: [value] if is_list(value) else [[value]]),
+    "no lists of one": values(lambda _, value: value[0] if is_list(value) and len(value) == 1 else value),
+    "sets": values(lambda _, value: {"@set": value} if is_list(value) else value),
+    "ordered lists": values(lambda _, value: {"@list": value} if is_list(value) else value),
     "references as objects": values(reference(lambda uri: {"id": uri}), *REFERENCES),
     "references as lists of objects": values(reference(lambda uri: [{"@id": uri}]), *REFERENCES),
     "accounts embedded": values(reference(lambda uri: {"type": "Person", "id": uri, "name": "Eve"}), *ACCOUNTS),

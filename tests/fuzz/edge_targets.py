@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from datetime import UTC, datetime
 from types import SimpleNamespace
@@ -71,6 +72,16 @@ def page_of(text: str) -> Any:
     return SimpleNamespace(url="https://far.example/", headers={"content-type": "text/html"}, body=as_bytes(text))
 
 
+def odd_document(text: str) -> bytes:
+    """Return a document of as many objects as are let in, all of them spelled in a way that costs work."""
+    pieces = [text[at : at + 8] for at in range(0, 2_400 * 8, 8)]
+    things = [
+        {"@type": piece, "content": {"en": piece, "de": [piece]}, f"as:{piece}{number}": {"@value": piece}}
+        for number, piece in enumerate(pieces)
+    ]
+    return json.dumps({"tag": things[:1_200], "object": things[1_200:]}).encode()
+
+
 def read_form(raw: bytes) -> object:
     return nest(read_urlencoded(raw))
 
@@ -118,6 +129,7 @@ EDGE = (
     Target("multipart, a head", CHUNK, refusing(read_parts), within(PART, b"\r\n\r\nx\r\n--b--", 16 * 1024)),
     Target("document", LARGEST_DOCUMENT, refusing(read_document), within(b"", b"", LARGEST_DOCUMENT)),
     Target("document, a list", LARGEST_DOCUMENT, refusing(read_document), within(b'{"a":[', b"0]}", LARGEST_DOCUMENT)),
+    Target("document, spelled oddly", 2_400 * 8, refusing(read_document), odd_document),
     Target(
         "plain request", 16 * 1024, Recogniser().first,
         within(b"GET / HTTP/1.1\r\nHost: a\r\nX-A: ", b"\r\n\r\n", 16 * 1024),

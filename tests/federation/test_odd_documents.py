@@ -1,0 +1,351 @@
+"""What other servers write in unusual ways is read as it was meant: delivered, and looked at by ada."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from troupe.actors.effects.deliveries import DELIVERIES
+from troupe.actors.effects.registry import QueueWithContext
+
+from ..clients import Person, Stage
+from .delivering import HOME, PUBLIC, act, applied, create, deliver, follow, note, take
+from .finding import followed
+from .peer import ForeignServer
+
+ADA = f"{HOME}/users/ada"
+MENTION = {"type": "Mention", "href": ADA, "name": "@ada@home.test"}
+
+
+async def shown(stage: Stage, ada: Person, document: dict[str, Any]) -> dict[str, Any]:
+    """Return a post that was delivered, as ada sees it."""
+    (row,) = await stage.rows("SELECT id FROM statuses WHERE uri = $1", document["id"])
+    return (await ada.get(f"/api/v1/statuses/{row[0]}")).json
+
+
+async def posted(stage: Stage, ada: Person, peer: ForeignServer, **changes: Any) -> dict[str, Any]:
+    """Deliver a post that names ada, and return it as she sees it."""
+    eve = peer.person("eve")
+    named: dict[str, Any] = {"tag": [MENTION], "cc": [ADA]}
+    document = note(eve, **(named | changes))
+    await take(stage, create(eve, document))
+    return await shown(stage, ada, document)
+
+
+async def notified(ada: Person) -> list[tuple[str, str]]:
+    found = (await ada.get("/api/v1/notifications")).json
+    return [(one["type"], one["status"]["content"]) for one in found if one["type"] == "mention"]
+
+
+# Who it is from and for -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("audience", "visibility"),
+    [
+        ({"to": PUBLIC, "cc": ADA}, "public"),
+        ({"to": "as:Public", "cc": [ADA]}, "public"),
+        ({"to": [], "cc": ["Public", ADA]}, "unlisted"),
+        ({"to": ADA, "audience": {"id": PUBLIC}}, "unlisted"),
+        ({"to": "FOLLOWERS", "bcc": ADA}, "private"),
+        ({"bto": ADA}, "direct"),
+        ({"to": [{"type": "Person", "id": ADA}]}, "direct"),
+    ],
+)
+@pytest.mark.parametrize("place", ["activity", "object"])
+async def test_the_audience_may_stand_at_the_activity_alone(
+    stage: Stage, ada: Person, peer: ForeignServer, audience: dict[str, Any], visibility: str, place: str
+) -> None:
+    eve = peer.person("eve")
+    told = json.loads(json.dumps(audience).replace("FOLLOWERS", eve["followers"]))
+    document = note(eve, to=None, cc=None, tag=MENTION)
+    if place == "activity":
+        await take(stage, create(eve, document) | told)
+    else:  # and what the activity says is not added to it
+        await take(stage, create(eve, document | told) | {"to": [PUBLIC], "cc": [f"{HOME}/users/bob"]})
+    assert (await shown(stage, ada, document))["visibility"] == visibility
+    assert await notified(ada) == [("mention", "<p>hello 1</p>")]
+
+
+async def test_author_and_time_may_stand_at_the_activity_alone(stage: Stage, ada: Person, peer: ForeignServer) -> None:
+    eve = peer.person("eve")
+    document = note(eve, attributedTo=None, published=None, to=None, cc=None)
+    activity = create(eve, document) | {"to": [ADA], "published": "2026-05-01T10:00:00Z"}
+    await take(stage, activity | {"actor": [{"type": "Person", "id": eve["id"]}]}, signer=eve["id"])
+    found = await shown(stage, ada, document)
+    assert (found["account"]["username"], found["created_at"]) == ("eve", "2026-05-01T10:00:00.000Z")
+
+
+async def test_an_edit_may_have_its_audience_at_the_activity_alone(
+    stage: Stage, ada: Person, peer: ForeignServer
+) -> None:
+    eve = peer.person("eve")
+    document = note(eve, cc=[ADA], tag=[MENTION])
+    await take(stage, create(eve, document))
+    bare = {key: value for key, value in document.items() if key not in ("to", "cc", "attributedTo")}
+    edited = bare | {"content": "<p>edited</p>", "updated": datetime.now(UTC).isoformat()}
+    await take(stage, act(eve, "Update", edited, to=[PUBLIC], cc=[ADA]))
+    found = await shown(stage, ada, document)
+    assert (found["content"], found["visibility"]) == ("<p>edited</p>", "public")
+    assert [one["acct"] for one in found["mentions"]] == ["ada"]
+
+
+async def test_who_is_named_and_not_addressed_is_told_of_what_they_may_see(
+    stage: Stage, ada: Person, peer: ForeignServer
+) -> None:
+    eve = peer.person("eve")
+    await take(stage, follow(eve, "ada"))
+    for number, to in enumerate(([PUBLIC], [eve["followers"]], [f"{HOME}/users/bob"])):
+        await take(stage, create(eve, note(eve, number, to=to, cc=[], tag=[MENTION])))
+    assert await notified(ada) == [("mention", "<p>hello 0</p>")]
+    await followed(ada, peer)
+    await take(stage, act(eve, "Accept", {"type": "Follow", "actor": ADA, "object": eve["id"]}))
+    await take(stage, create(eve, note(eve, 4, to=[eve["followers"]], cc=[], tag=[MENTION])))
+    await take(stage, create(eve, note(eve, 5, to=[f"{HOME}/users/bob"], cc=[], tag=[MENTION])))
+    assert await notified(ada) == [("mention", "<p>hello 4</p>"), ("mention", "<p>hello 0</p>")]
+
+
+@pytest.mark.parametrize(
+    "parents", [["OURS", "https://third.test/1"], [{"id": "OURS"}, {"id": "https://third.test/1"}]]
+)
+async def test_an_answer_to_two_is_an_answer_to_the_first(
+    stage: Stage, ada: Person, peer: ForeignServer, parents: list[Any]
+) -> None:
+    own = await ada.publish("a post of ada")
+    answered = json.loads(json.dumps(parents).replace("OURS", own["uri"]))
+    found = await posted(stage, ada, peer, inReplyTo=answered)
+    assert found["in_reply_to_id"] == own["id"]
+
+
+async def test_an_activity_of_another_kind_is_ignored_without_an_actor(stage: Stage, peer: ForeignServer) -> None:
+    eve = peer.person("eve")
+    for kind in ("View", ["Dislike", "ext:Thing"]):
+        reply = await deliver(stage, {"id": f"{eve['id']}#1", "type": kind, "object": eve["id"]}, signer=eve["id"])
+        assert reply.status == 202
+    for kind in ("Create", "as:Follow", None):
+        reply = await deliver(stage, {"id": f"{eve['id']}#1", "type": kind, "object": eve["id"]}, signer=eve["id"])
+        assert reply.status == 400
+
+
+# Texts ----------------------------------------------------------------------------------------------------------------
+
+
+async def test_half_an_emoji_is_left_out(stage: Stage, ada: Person, peer: ForeignServer) -> None:
+    eve = peer.person("eve")
+    for number, half in enumerate((r"\ud83d", r"\uDE00", r"\ud83d\ud83d\ude00")):
+        document = note(eve, number, content="<p>tea HALF</p>", cc=[ADA], tag=[MENTION])
+        body = json.dumps(create(eve, document)).replace("HALF", half).encode()
+        assert (await deliver(stage, body, signer=eve["id"])).status == 202
+        await applied(stage)
+        found = await shown(stage, ada, document)
+        assert found["content"] == ("<p>tea \U0001f600</p>" if number == 2 else "<p>tea </p>")
+
+
+@pytest.mark.parametrize(("before", "after", "status"), [
+    (b"\xef\xbb\xbf", b"", 202), (b"  \n", b"\n", 202), (b"", b"\0", 400), (b"", b"}", 400), (b"\xff\xfe", b"", 400),
+    (b"", b"{}", 400), (b"\0", b"", 400), (b'{"a": "\\ud83d", ', b"", 400),
+])  # fmt: skip
+async def test_what_surrounds_a_document(
+    stage: Stage, peer: ForeignServer, before: bytes, after: bytes, status: int
+) -> None:
+    eve = peer.person("eve")
+    body = before + json.dumps(create(eve, note(eve))).encode() + after
+    assert (await deliver(stage, body, signer=eve["id"])).status == status
+    await applied(stage)
+    assert stage.failures == []
+
+
+@pytest.mark.parametrize(("changes", "spoiler", "language"), [
+    ({"summaryMap": {"de": "Tee"}, "contentMap": {"de": "<p>hello 1</p>"}}, "Tee", "de"),
+    ({"summaryMap": {"fr": "th\u00e9"}, "summary": None}, "th\u00e9", "fr"),
+    ({"summary": "tea", "summaryMap": {"de": "Tee"}}, "tea", "de"),
+    ({"summary": {"de": "Tee"}}, "Tee", "de"),
+    ({"summary": {"@value": "tea", "@language": "en"}}, "tea", "en"),
+    ({"summaryMap": [{"@value": "tea", "@language": "en"}]}, "tea", "en"),
+    ({"summaryMap": {"und": "tea"}}, "tea", None),
+    ({"summaryMap": {}, "summary": ""}, "", None),
+    ({"summaryMap": ["tea"]}, "", None),
+])  # fmt: skip
+async def test_a_warning_may_come_by_language_alone(
+    stage: Stage, ada: Person, peer: ForeignServer, changes: dict[str, Any], spoiler: str, language: str | None
+) -> None:
+    eve = peer.person("eve")
+    document = note(eve, cc=[ADA], tag=[MENTION]) | changes
+    await take(stage, create(eve, document))
+    found = await shown(stage, ada, document)
+    assert (found["spoiler_text"], found["sensitive"], found["language"]) == (spoiler, spoiler != "", language)
+    assert found["content"] == "<p>hello 1</p>"
+
+
+@pytest.mark.parametrize(("texts", "content", "language"), [
+    ({"content": "<p>tea</p>", "contentMap": {"de": "<p>Tee</p>", "en": "<p>tea</p>"}}, "<p>tea</p>", "en"),
+    ({"contentMap": {"de": "<p>Tee</p>", "en": "<p>tea</p>"}}, "<p>Tee</p>", "de"),
+    ({"content": "", "contentMap": {"pt-BR": "<p>ch\u00e1</p>"}}, "<p>ch\u00e1</p>", "pt-BR"),
+    ({"contentMap": {"id": "<p>teh</p>"}}, "<p>teh</p>", "id"),
+    ({"contentMap": {"und": "<p>tea</p>"}}, "<p>tea</p>", None),
+    ({"contentMap": {"@none": "<p>tea</p>"}}, "<p>tea</p>", None),
+    ({"contentMap": {"und": "<p>tea</p>", "en": "<p>tea</p>"}}, "<p>tea</p>", "en"),
+    ({"content": ["<p>tea</p>"]}, "<p>tea</p>", None),
+    ({"as:content": {"@type": "rdf:HTML", "@value": "<p>tea</p>"}}, "<p>tea</p>", None),
+])  # fmt: skip
+async def test_the_text_of_a_post_may_come_by_language_alone(
+    stage: Stage, ada: Person, peer: ForeignServer, texts: dict[str, Any], content: str, language: str | None
+) -> None:
+    eve = peer.person("eve")
+    document = note(eve, cc=[ADA], tag=[MENTION], content=None) | texts
+    await take(stage, create(eve, document))
+    found = await shown(stage, ada, document)
+    assert (found["content"], found["language"]) == (content, language)
+
+
+async def test_tags_by_any_spelling_of_their_types(stage: Stage, ada: Person, peer: ForeignServer) -> None:
+    emoji = {
+        "type": "toot:Emoji",
+        "name": ":blob:",
+        "icon": {"type": "as:Image", "url": [{"href": peer.url("/b.png")}]},
+    }
+    hashtag = {"@type": "https://www.w3.org/ns/activitystreams#Hashtag", "as:name": "#tea"}
+    found = await posted(stage, ada, peer, tag=[MENTION | {"type": "as:Mention"}, hashtag, emoji], content=":blob:")
+    assert [one["acct"] for one in found["mentions"]] == ["ada"]
+    assert [one["name"] for one in found["tags"]] == ["tea"]
+    assert [one["shortcode"] for one in found["emojis"]] == ["blob"]
+
+
+# Addresses and files --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("url", [None, [], {"type": "Link"}, "https://elsewhere.test/1", 7])
+async def test_a_post_without_a_page_has_its_id_for_one(
+    stage: Stage, ada: Person, peer: ForeignServer, url: object
+) -> None:
+    found = await posted(stage, ada, peer, url=url)
+    assert found["url"] == found["uri"]
+
+
+@pytest.mark.parametrize(("attachment", "type", "end"), [
+    ({"type": "Document", "url": "PEER/a.JPG?size=large"}, "image", "/a.JPG?size=large"),
+    ({"type": "Document", "url": [{"type": "Link", "mediaType": "image/webp", "href": "PEER/a"}]}, "image", "/a"),
+    ({"type": "Document", "url": {"type": "Link", "mediaType": "video/mp4", "href": "PEER/a"}}, "video", "/a"),
+    ({"type": "Document", "mediaType": "application/octet-stream", "url": "PEER/a.ogg"}, "audio", "/a.ogg"),
+    ({"type": "Document", "mediaType": "IMAGE/PNG", "url": "PEER/a"}, "image", "/a"),
+    ({"type": ["Document", "as:Image"], "url": "PEER/a"}, "image", "/a"),
+    ({"type": "Image", "url": ["PEER/a", "PEER/b.png"]}, "image", "/b.png"),
+    ({"type": "Link", "mediaType": "image/jpeg", "href": "PEER/a"}, "image", "/a"),
+    ({"type": "Document", "href": "PEER/a.png"}, "image", "/a.png"),
+    ({"type": "Document", "url": "PEER/a"}, "unknown", "/a"),
+])  # fmt: skip
+async def test_what_kind_of_file_an_attachment_is(
+    stage: Stage, ada: Person, peer: ForeignServer, attachment: dict[str, Any], type: str, end: str
+) -> None:
+    document = json.loads(json.dumps(attachment).replace("PEER", peer.url("")))
+    (file,) = (await posted(stage, ada, peer, attachment=document))["media_attachments"]
+    assert (file["type"], file["remote_url"]) == (type, peer.url(end))
+
+
+async def test_a_link_to_a_page_is_no_file(stage: Stage, ada: Person, peer: ForeignServer) -> None:
+    links = [
+        {"type": "Link", "mediaType": "text/html", "href": peer.url("/page")},
+        {"type": "Link", "href": peer.url("/page")},
+        {"type": "Document", "url": [{"type": "Link", "mediaType": "text/html", "href": peer.url("/page")}]},
+    ]
+    assert (await posted(stage, ada, peer, attachment=links))["media_attachments"] == []
+
+
+async def test_of_many_pictures_sixteen_are_taken(stage: Stage, ada: Person, peer: ForeignServer) -> None:
+    pictures = [{"type": "Image", "url": peer.url(f"/{number}.png")} for number in range(20)]
+    found = await posted(stage, ada, peer, attachment=pictures)
+    assert [one["remote_url"] for one in found["media_attachments"]] == [one["url"] for one in pictures[:16]]
+
+
+async def test_a_film_is_the_file_and_not_its_page(stage: Stage, ada: Person, peer: ForeignServer) -> None:
+    url = [
+        {"type": "Link", "mediaType": "text/html", "href": peer.url("/w/1")},
+        {"type": "Link", "mediaType": "application/x-mpegURL", "href": peer.url("/1.m3u8"), "tag": [
+            {"type": "Link", "mediaType": "video/mp4", "href": peer.url("/fragmented.mp4"), "height": 2160}]},
+        {"type": "Link", "mediaType": "video/mp4", "href": peer.url("/large.mp4"), "height": 1080, "size": 10**9},
+        {"type": "Link", "mediaType": "video/mp4", "href": peer.url("/small.mp4"), "height": 480, "width": 854,
+         "size": 10**6},
+        {"type": "Link", "mediaType": "application/x-bittorrent", "href": peer.url("/1.torrent")},
+    ]  # fmt: skip
+    found = await posted(stage, ada, peer, type="Video", name="A film", url=url[:1] + url[2:])
+    (film,) = found["media_attachments"]
+    assert (film["type"], film["remote_url"]) == ("video", peer.url("/small.mp4"))
+    assert (found["url"], film["meta"]["original"]["height"]) == (peer.url("/w/1"), 480)
+    eve = peer.person("eve")
+    playlist = note(eve, 2, type="Video", name="A film", url=url[:2], tag=[MENTION], cc=[ADA])
+    await take(stage, create(eve, playlist))
+    (film,) = (await shown(stage, ada, playlist))["media_attachments"]
+    assert film["remote_url"] == peer.url("/fragmented.mp4")
+
+
+# Polls ----------------------------------------------------------------------------------------------------------------
+
+
+async def test_a_poll_that_closes_later_is_open(stage: Stage, ada: Person, peer: ForeignServer) -> None:
+    eve = peer.person("eve")
+    now = datetime.now(UTC)
+    for number, (told, expired) in enumerate([
+        ({"closed": (now + timedelta(hours=2)).isoformat()}, False),
+        ({"closed": (now - timedelta(hours=2)).isoformat()}, True),
+        ({"closed": True}, True),
+        ({"closed": "true"}, True),
+        ({"closed": False, "endTime": (now + timedelta(hours=2)).timestamp()}, False),
+        ({"closed": {"@value": (now - timedelta(hours=2)).isoformat()}}, True),
+    ]):  # fmt: skip
+        options = [{"type": "Note", "name": name} for name in ("tea", "coffee")]
+        document = note(eve, number, type="Question", oneOf=options, cc=[ADA], tag=[MENTION], **told)
+        await take(stage, create(eve, document))
+        poll = (await shown(stage, ada, document))["poll"]
+        assert poll["expired"] == expired, told
+        assert (await ada.post(f"/api/v1/polls/{poll['id']}/votes", json={"choices": [0]})).status == (
+            422 if expired else 200
+        )
+
+
+async def test_a_vote_names_the_option_with_its_spaces(stage: Stage, ada: Person, peer: ForeignServer) -> None:
+    stage.outbox.add(QueueWithContext(DELIVERIES, None))  # what is to be delivered stays in the rows
+    options = [{"type": "Note", "name": name, "replies": {"totalItems": "2"}} for name in (" tea ", "coffee\u3000")]
+    found = await posted(stage, ada, peer, type="Question", oneOf=options, votersCount="4")
+    poll = found["poll"]
+    assert [(one["title"], one["votes_count"]) for one in poll["options"]] == [("tea", 2), ("coffee", 2)]
+    assert poll["voters_count"] == 4
+    await ada.done("POST", f"/api/v1/polls/{poll['id']}/votes", json={"choices": [0]})
+    ((body,),) = await stage.rows("SELECT body FROM activities WHERE body::jsonb->>'type' = 'Create'")
+    assert json.loads(body)["object"]["name"] == " tea "
+
+
+async def test_an_answer_with_a_title_and_a_picture_is_no_vote(stage: Stage, ada: Person, peer: ForeignServer) -> None:
+    poll = {"options": ["tea", "coffee"], "expires_in": 600}
+    own = (await ada.post("/api/v1/statuses", json={"status": "which?", "poll": poll})).json
+    picture = {"type": "Image", "url": peer.url("/a.png")}
+    found = await posted(stage, ada, peer, name="my cup", content=None, inReplyTo=own["uri"], attachment=picture)
+    assert (found["in_reply_to_id"], len(found["media_attachments"])) == (own["id"], 1)
+    counted = (await ada.get(f"/api/v1/statuses/{own['id']}")).json
+    assert (counted["replies_count"], counted["poll"]["votes_count"]) == (1, 0)
+
+
+# Quotes ---------------------------------------------------------------------------------------------------------------
+
+OBJECT = 'application/ld+json; profile="https://www.w3.org/ns/activitystreams"'
+QUOTE = "https://misskey-hub.net/ns#_misskey_quote"
+
+
+@pytest.mark.parametrize(("link", "is_quote"), [
+    ({"mediaType": OBJECT}, True),
+    ({"mediaType": "application/activity+json"}, True),
+    ({"mediaType": OBJECT, "rel": QUOTE}, True),
+    ({"mediaType": OBJECT, "rel": ["misskey:other", QUOTE]}, True),
+    ({"rel": QUOTE}, True),
+    ({"mediaType": OBJECT, "rel": "https://ext.test/ns#related"}, False),
+    ({"mediaType": "text/html"}, False),
+    ({}, False),
+])  # fmt: skip
+async def test_a_link_to_a_post_is_a_quote(
+    stage: Stage, ada: Person, peer: ForeignServer, link: dict[str, Any], is_quote: bool
+) -> None:
+    own = await ada.publish("a post of ada")
+    found = await posted(stage, ada, peer, tag=[MENTION, {"type": "Link", "href": own["uri"], "name": "RE:"} | link])
+    assert (found["quote"] is not None and found["quote"]["quoted_status"]["id"] == own["id"]) == is_quote
