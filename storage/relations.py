@@ -57,17 +57,13 @@ PAIR_RELATIONS = """
 
 STAMP = "SELECT nextval('relation_stamp')"
 
-# An open account on another server is shown as followed when it was asked: it accepts by itself. The follow is a
-# request until its server says so, and what followers alone may see stays hidden.
-OPEN_ELSEWHERE = "(a.domain IS NOT NULL AND NOT a.locked)"
-
-RELATIONSHIPS = f"""
+RELATIONSHIPS = """
     SELECT
-        a.id, f.id IS NOT NULL OR (r.id IS NOT NULL AND {OPEN_ELSEWHERE}) AS following,
+        a.id, f.id IS NOT NULL AS following,
         coalesce(f.show_reblogs, r.show_reblogs, false) AS showing_reblogs,
         coalesce(f.notify, r.notify, false) AS notifying, coalesce(f.languages, r.languages) AS languages,
         EXISTS (SELECT FROM follows b WHERE b.account_id = a.id AND b.target_account_id = $1) AS followed_by,
-        r.id IS NOT NULL AND NOT {OPEN_ELSEWHERE} AS requested,
+        r.id IS NOT NULL AS requested,
         EXISTS (SELECT FROM follow_requests b WHERE b.account_id = a.id AND b.target_account_id = $1) AS requested_by,
         EXISTS (SELECT FROM blocks b WHERE b.account_id = $1 AND b.target_account_id = a.id) AS blocking,
         m.id IS NOT NULL AS muting, coalesce(m.hide_notifications, false) AS muting_notifications,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import unquote
+
 from ....storage import follows, relations, tombstones
 from ....storage.engine.json_values import JsonObject
 from ...activitypub.vocabulary import uri_of
@@ -48,30 +50,42 @@ async def _confirm(inbox: InboxContext, activity: Activity, waiting: WaitingQuot
 
 async def asking(inbox: InboxContext, activity: Activity) -> int | None:
     """Return the account of this server whose follow of the actor an answer names: by its URI, else by the two."""
-    uri, embedded = activity.object_uri, activity.object
+    uri = activity.object_uri
     if uri is not None:
         found = await inbox.shared.database.read(follows.asking_with, activity.actor.id, uri)
         if found is not None:
             return found
-        username = inbox.names.username_of(uri.partition("#")[0])
-        if username is not None and embedded is None:
-            follower = await inbox.local_account_id(inbox.names.actor(username))
-            return await _unless_superseded(inbox, uri, follower, activity.actor.id)
-    if embedded is None or "Follow" not in activity.object_types:
+    username = inbox.names.username_of(_asking_uri(activity) or "")
+    if username is None:
         return None
-    follower = await inbox.local_account_id(actor_of(embedded))
+    follower = await inbox.local_account_id(inbox.names.actor(username))
     return await _unless_superseded(inbox, uri, follower, activity.actor.id)
+
+
+def _asking_uri(activity: Activity) -> str | None:
+    """Return the account that an answer names: by an embedded Follow, by the id of one, or by itself."""
+    uri, embedded = activity.object_uri, activity.object
+    asking = None if uri is None else unquote(uri).partition("#")[0]
+    if embedded is None:
+        return asking
+    return (actor_of(embedded) or asking) if "Follow" in activity.object_types else uri
 
 
 async def _unless_superseded(inbox: InboxContext, uri: str | None, follower: int | None, followed: int) -> int | None:
     """Return the follower, None if its follow was undone here before the answer came, and another one was sent since.
 
-    Some servers give our follows ids of their own, and some name the account alone.
+    Some servers give our follows ids of their own, some spell ours in another way, and some name the account alone.
     """
-    if follower is None or uri is None or "#" not in uri or not inbox.names.is_local(uri):
+    number = None if uri is None or not inbox.names.is_local(uri) else _fragment_of(uri)
+    if follower is None or not number:
         return follower
     current = await inbox.shared.database.read(follows.remote, [follower], [followed])
-    return None if any(one.uri not in (None, uri) for one in current) else follower
+    return None if any(one.uri is not None and _fragment_of(one.uri) != number for one in current) else follower
+
+
+def _fragment_of(uri: str) -> str:
+    """Return the part of the id of a Follow that tells it from others of its account."""
+    return unquote(uri).partition("#")[2]
 
 
 def actor_of(document: JsonObject) -> str | None:
