@@ -57,6 +57,17 @@ ADD_MENTIONS = """
 
 SET_EDITED = "UPDATE statuses SET edited_at = $2 WHERE id = $1"
 
+TOLD_EDIT = "SELECT told_at FROM remote_edits WHERE status_id = $1"
+
+STATE = """
+    SELECT s.edited_at, e.told_at FROM statuses s LEFT JOIN remote_edits e ON e.status_id = s.id WHERE s.uri = $1
+"""
+
+TELL_EDIT = """
+    INSERT INTO remote_edits (status_id, told_at) VALUES ($1, $2)
+    ON CONFLICT (status_id) DO UPDATE SET told_at = excluded.told_at
+"""
+
 # The replies are locked before they are counted: a deletion at the same time is either seen here, or it finds the new
 # parent and lowers its count.
 # When the parent has come. Its own thread takes the conversations of its replies in.
@@ -116,6 +127,14 @@ class KnownStatus:
     account_id: int
     deleted: bool
     edited_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class EditState:
+    """The time of the last edit of a status, as it is shown, and as its server told it."""
+
+    edited_at: datetime | None
+    told_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,6 +239,26 @@ async def add_mentions(db: Connection, id: int, account_ids: Sequence[int]) -> N
 async def set_edited(db: Connection, id: int, edited_at: datetime) -> None:
     """Note that a status was edited before it came here."""
     await db.execute(SET_EDITED, id, edited_at)
+
+
+async def told_edit(db: Connection, id: int, edited_at: datetime | None) -> datetime | None:
+    """Return when the server of a status says that it was edited last; None if it says nothing.
+
+    `edited_at` of the status is returned where nothing else is known.
+    """
+    row = await db.fetchrow(TOLD_EDIT, id)
+    return edited_at if row is None else row["told_at"]
+
+
+async def state(db: Connection, uri: str) -> EditState | None:
+    """Return what tells the state of a status from its other ones."""
+    row = await db.fetchrow(STATE, uri)
+    return None if row is None else EditState(*row.values())
+
+
+async def tell_edit(db: Connection, id: int, told_at: datetime | None) -> None:
+    """Note when the server of a status says that it was edited last."""
+    await db.execute(TELL_EDIT, id, told_at)
 
 
 async def join_replies(db: Connection, uri: str, id: int, account_id: int, conversation_id: int) -> list[int]:

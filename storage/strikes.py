@@ -38,6 +38,13 @@ HAS_OTHER = """
     )
 """
 
+IS_MARKED = """
+    SELECT EXISTS (
+        SELECT FROM strikes WHERE target_account_id = $1 AND action = 'mark_statuses_as_sensitive'
+        AND $2 = ANY(status_ids) AND overruled_at IS NULL
+    )
+"""
+
 INSERT_LINK = "INSERT INTO strike_links (token_hash, strike_id, created_at, expires_at) VALUES ($1, $2, $3, $4)"
 
 FIND_LINK = "SELECT strike_id FROM strike_links WHERE token_hash = $1 AND expires_at > $2"
@@ -134,6 +141,11 @@ async def overrule(db: Connection, id: int, now: datetime) -> None:
 async def has_other(db: Connection, struck: Strike, since: datetime) -> bool:
     """True if another strike since a time, which counts, has the same action against the account."""
     return await db.fetchval(HAS_OTHER, struck.target_account_id, struck.action, struck.id, since)
+
+
+async def is_marked(db: Connection, account_id: int, status_id: int) -> bool:
+    """True if staff have marked a status of an account as sensitive, and no appeal has changed that."""
+    return await db.fetchval(IS_MARKED, account_id, status_id)
 
 
 # Appeals --------------------------------------------------------------------------------------------------------------

@@ -117,8 +117,9 @@ class ReceivedQuote:
 @dataclass(frozen=True, slots=True)
 class ReceivedNote:
     """A post. `mentioned` are the actors that it names and is addressed to, or that it names where everybody may see
-    it. `named` are the others that it names, `silent` those that it is addressed to alone. `updated_at` is None for a
-    post that was never edited. The policies say who may quote it at once, and who may ask its author."""
+    it. `named` are the others that it names, `silent` those that it is addressed to alone. `updated_at` is when it was
+    edited, as its server tells: many tell the time of publication for a post that was never edited, others nothing. The
+    policies say who may quote it at once, and who may ask its author."""
 
     uri: str
     author: str
@@ -199,7 +200,7 @@ def read_note(document: JsonObject, followers: str | None, now: datetime) -> Rec
         sensitive=document.get("sensitive") is True or bool(spoiler),
         language=_language(document),
         created_at=created_at,
-        updated_at=_updated(document, created_at, now),
+        updated_at=_updated(document, now),
         in_reply_to=_parent(document, uri),
         mentioned=mentioned,
         named=tuple(one for one in named if one not in mentioned)[:MOST_MENTIONS],
@@ -340,9 +341,9 @@ def _parent(document: JsonObject, uri: str) -> str | None:
     return parent if parent is not None and parent != uri and host_of(parent) is not None else None
 
 
-def _updated(document: JsonObject, created_at: datetime, now: datetime) -> datetime | None:
+def _updated(document: JsonObject, now: datetime) -> datetime | None:
     updated = time_of(document.get("updated"))
-    if updated is None or updated <= created_at:
+    if updated is None:
         return None
     # The other server's clock may be ahead: of two edits the later one must stay the later one.
     return updated if updated <= now + WINDOW else now

@@ -6,10 +6,10 @@ They are fetched after the status is stored. An edit names its own parts: those 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import datetime
 
 from ...storage import remote_statuses, statuses, tombstones
 from ...storage.engine.database import Connection
+from ...storage.remote_statuses import EditState
 from ...storage.statuses import Status
 from ..account import AccountActor
 from ..activitypub.notes import ReceivedQuote
@@ -23,12 +23,12 @@ from .received_quotes import change_quote, received_quote
 class JoinParts(Message[None]):
     """Command to an account of another server: give a status of it the parts that are known here by now.
 
-    The parts are those of the state of `edited_at`. `mentioned` are the URIs of accounts. With `authorized` the author
+    The parts are those of this state of it. `mentioned` are the URIs of accounts. With `authorized` the author
     of what the status quotes, on another server, has allowed it.
     """
 
     uri: str
-    edited_at: datetime | None
+    state: EditState | None
     mentioned: tuple[str, ...] = ()
     quote: ReceivedQuote | None = None
     authorized: bool = False
@@ -47,7 +47,7 @@ async def _join(db: Connection, account: AccountActor, message: JoinParts, origi
     quote = await received_quote(db, account, message.quote, authorized=message.authorized)
     known = await remote_statuses.find(db, message.uri)
     status = None if known is None else await statuses.lock_own(db, known.id, account.id)
-    if status is None or status.edited_at != message.edited_at:
+    if status is None or await remote_statuses.state(db, message.uri) != message.state:
         return None
     await _mention(db, status, message.mentioned)
     change_id = None

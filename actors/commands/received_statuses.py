@@ -20,6 +20,7 @@ from ...storage import (
     relations,
     remote_statuses,
     statuses,
+    strikes,
     tags,
     tombstones,
 )
@@ -40,8 +41,8 @@ from ..facts import ChangedStatus
 from ..kernel import Message, Origin, first_id_at, turn
 from ..remote_emojis import put_emojis
 from ..statuses import LATE, ShownStatus
-from .edits import Description, Edited, publish_edit, show_again, store_revision
-from .received_quotes import AdmittedQuote, change_quote, received_quote
+from .edits import SHORTEST, Description, Edited, publish_edit, show_again, store_revision
+from .received_quotes import ENDED, AdmittedQuote, change_quote, received_quote
 from .statuses import Published, add_to_conversations, news_of, promise_status, publish_created, wake_previews
 
 
@@ -64,12 +65,14 @@ class ReceiveStatus(Message[int | None]):
 class ReceiveEdit(Message[None]):
     """Command to an account of another server: change a status of it to a later state.
 
-    What is no later state has only the counts of its poll, and who may quote it. With `authorized` the author of what
-    it quotes, on another server, has allowed it.
+    What its server has `sent` is a later state if it shows anything else, unless its time is older. Documents that were
+    only looked at come from caches too: these need a later time. What is no later state has the counts of its poll, and
+    who may quote it. With `authorized` the author of what it quotes, on another server, has allowed it.
     """
 
     note: ReceivedNote
     authorized: bool = False
+    sent: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +188,7 @@ async def _store(
     if note.quote_manual_policy != "nobody":
         await remote_statuses.set_manual_policy(db, status.id, note.quote_manual_policy)
         status = replace(status, quote_manual_policy=note.quote_manual_policy)
-    if note.updated_at is not None:
+    if note.updated_at is not None and note.updated_at > note.created_at:
         await remote_statuses.set_edited(db, status.id, note.updated_at)
         status = replace(status, edited_at=note.updated_at)
     joined: list[int] = []
@@ -311,7 +314,11 @@ async def _tally(db: Connection, poll_id: int, told: ReceivedPoll, now: datetime
 async def _edit(
     db: Connection, account: AccountActor, message: ReceiveEdit, now: datetime, origin: Origin
 ) -> tuple[int, Edited] | None:
-    """Change a status. An edit that is not newer than what is here has only what changes without an edit."""
+    """Change a status. What is no edit, or an older one, has only what changes without an edit.
+
+    Times alone don't tell: some servers write whole seconds, or one time for every state. Of edits with one time the
+    one that came last is the latest, because the activities of one sender are applied in their order.
+    """
     note = message.note
     await tombstones.lock(db, [note.uri])
     quote = await received_quote(db, account, note.quote, authorized=message.authorized)
@@ -319,13 +326,23 @@ async def _edit(
     status = None if known is None else await statuses.lock_own(db, known.id, account.id)
     if status is None:
         return None
-    if note.updated_at is None or (status.edited_at is not None and note.updated_at <= status.edited_at):
-        return await _refresh(db, account, status, note, quote, now, origin)
+    told, before = note.updated_at, await remote_statuses.told_edit(db, status.id, status.edited_at)
+    is_older = told is not None and before is not None and told < before
+    may_be_edit = message.sent or (told is not None and told > (before or status.created_at))
+    if told is not None and not is_older and told != before:
+        await remote_statuses.tell_edit(db, status.id, told)
+    hashtags = await _tags(db, account, note)
+    if is_older or not may_be_edit or not await _is_changed(db, status, note, quote, hashtags):
+        return await _refresh(db, account, status, note, quote, now, origin, is_older=is_older)
+    if told is None:
+        await remote_statuses.tell_edit(db, status.id, before)
     await keep_first(db, account.context.ids.next(), status.id)
     poll_id = await _change_poll(db, account, status.poll, note.poll, now, origin)
-    revision = await _revise(db, account, status, note, poll_id, now)
+    revision = await _revise(db, account, status, note, hashtags, poll_id, now)
     descriptions = _descriptions(status, note)
-    edited = await store_revision(db, account, status, revision, descriptions, now, note.updated_at, origin)
+    latest = status.edited_at or status.created_at
+    edited_at = told if told is not None and told > latest else max(now, latest + SHORTEST)
+    edited = await store_revision(db, account, status, revision, descriptions, now, edited_at, origin)
     await thin_out(db, status.id, MOST_REVISIONS)
     await _change_policies(db, account, status, note)
     if await change_quote(db, account, status, quote) is not None:
@@ -333,20 +350,65 @@ async def _edit(
     return status.id, edited
 
 
+async def _is_changed(
+    db: Connection, status: Status, note: ReceivedNote, quote: AdmittedQuote | None, hashtags: Sequence[StatusTag]
+) -> bool:
+    """True if a note shows anything else than the status.
+
+    Counts, policies and a quote that is new are no such thing; nor are mentions alone, which the text shows.
+    """
+    return (
+        note.content != status.content
+        or note.spoiler_text != status.spoiler_text
+        or note.language not in (None, status.language)
+        or note.sensitive != (status.sensitive and not await _is_marked(db, status, note))
+        or list(dict.fromkeys(one.url for one in note.attachments)) != [one.remote_url for one in status.media]
+        or bool(_descriptions(status, note))
+        or not _has_poll(status.poll, note.poll)
+        or {tag.name for tag in hashtags} != {tag.name for tag in status.tags}
+        or await _quotes_another(db, status, note, quote)
+    )
+
+
+async def _is_marked(db: Connection, status: Status, note: ReceivedNote) -> bool:
+    """True if staff have marked a status as sensitive that its author has not."""
+    return not note.sensitive and await strikes.is_marked(db, status.account_id, status.id)
+
+
+def _has_poll(before: Poll | None, told: ReceivedPoll | None) -> bool:
+    if before is None or told is None:
+        return before is None and told is None
+    return _asks_the_same(before, told)
+
+
+async def _quotes_another(db: Connection, status: Status, note: ReceivedNote, quote: AdmittedQuote | None) -> bool:
+    """True if the quote was taken away, or another one has its place."""
+    if status.quote_of_id is None or status.quote_state in ENDED:
+        return False
+    if note.quote is None:
+        return status.quote_state != "deleted"
+    if quote is not None:
+        return quote.quoted.id != status.quote_of_id
+    quoted = await statuses.find(db, status.quote_of_id)
+    return quoted is not None and note.quote.uri != quoted.uri
+
+
 async def _refresh(
     db: Connection, account: AccountActor, status: Status, note: ReceivedNote, quote: AdmittedQuote | None,
-    now: datetime, origin: Origin,
+    now: datetime, origin: Origin, *, is_older: bool,
 ) -> tuple[int, Edited] | None:  # fmt: skip
-    """Change what servers change without an edit: the counts of a poll, who may quote, and a quote that waits.
+    """Change what servers change without an edit: the counts of a poll, who may quote, a quote that waits or is new.
 
     What is older than the state here has only counts: the rest has changed since.
     """
     edited = Edited()
-    if note.updated_at == status.edited_at:
+    if not is_older:
         change_id = await _change_policies(db, account, status, note)
-        if quote is not None and quote.quoted.id == status.quote_of_id:
+        if quote is not None and status.quote_of_id in (None, quote.quoted.id):
             change_id = await change_quote(db, account, status, quote) or change_id
         edited = await show_again(db, account, status, change_id, origin)
+        if change_id is not None and quote is not None and status.quote_of_id is None:
+            edited = await _tell_of_quote(db, account, status, quote, edited, now, origin)
     is_counted = status.poll is not None and note.poll is not None and _asks_the_same(status.poll, note.poll)
     if status.poll is not None and note.poll is not None and is_counted:
         await _tally(db, status.poll.id, note.poll, now)
@@ -386,8 +448,9 @@ async def _tell_of_quote(
 
 
 async def _revise(
-    db: Connection, account: AccountActor, status: Status, note: ReceivedNote, poll_id: int | None, now: datetime
-) -> Revision:
+    db: Connection, account: AccountActor, status: Status, note: ReceivedNote, hashtags: tuple[StatusTag, ...],
+    poll_id: int | None, now: datetime,
+) -> Revision:  # fmt: skip
     to = await _addressed(db, account, note, None)
     earlier = tuple(id for id in status.mentioned_ids if id not in to.everybody)
     author = await accounts.find(db, account.id)
@@ -402,7 +465,7 @@ async def _revise(
         language=note.language or status.language,
         mentioned_ids=to.mentioned,
         silent_mention_ids=to.silent + earlier,
-        tags=await _tags(db, account, note),
+        tags=hashtags,
         media_ids=await _media_after(db, account, status, note, now),
         poll_id=poll_id,
         emoji_ids=emoji_ids,
@@ -460,4 +523,6 @@ async def _change_poll(
 
 
 def _asks_the_same(poll: Poll, told: ReceivedPoll) -> bool:
-    return poll.multiple == told.multiple and tuple(option.title for option in poll.options) == told.options
+    # Earlier versions cut the spaces around an option.
+    before, after = [option.title.strip() for option in poll.options], [title.strip() for title in told.options]
+    return poll.multiple == told.multiple and before == after

@@ -186,7 +186,8 @@ class Resolver:
         if quote is not None and (quote.uri in self._unfound or await self._is_known(quote.uri)):
             quote = None
         if others or quote is not None:
-            parts = JoinParts(note.uri, note.updated_at, tuple(others), quote)
+            state = await self._context.database.read(remote_statuses.state, note.uri)
+            parts = JoinParts(note.uri, state, tuple(others), quote)
             self._jobs.add("parts", note.uri, partial(self._fetch_parts, note.author, parts))
 
     async def _fetch_parts(self, author_uri: str, parts: JoinParts) -> None:
@@ -252,7 +253,7 @@ class Resolver:
         author = None if author_uri is None else await self.account(author_uri)
         note = None if author is None or not is_post(document) else await note_of(self._context, document, author)
         if author is not None and note is not None:
-            await self._runtime.ask(account_address(author.id), ReceiveEdit(note))
+            await self._runtime.ask(account_address(author.id), ReceiveEdit(note, sent=False))
 
     async def _is_known(self, uri: str) -> bool:
         """True for a status that is here, or was, or that only this server could have."""

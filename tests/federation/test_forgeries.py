@@ -259,6 +259,14 @@ async def a_repeat_after_the_end(world: World) -> Reply:
     return await deliver(world.stage, create(world.eve, post) | {"id": f"{world.eve['id']}#again"})
 
 
+async def an_older_edit(world: World) -> Reply:
+    """A post has several states, and one of them is delivered after a later one."""
+    newer = world.known | {"content": "<p>better</p>", "updated": "2026-01-02T00:00:00Z"}
+    await take(world.stage, act(world.eve, "Update", newer, 97))
+    world.before = await world.state()
+    return await deliver(world.stage, act(world.eve, "Update", edited(world) | {"updated": "2026-01-01T00:00:00Z"}, 96))
+
+
 # Signed well, and not what the signer may say or do.
 WITHOUT_EFFECT: list[tuple[str, Attempt]] = [
     ("a follow in another's name", by_mallory(lambda w: follow(w.sister, "ada", 7))),
@@ -293,7 +301,7 @@ WITHOUT_EFFECT: list[tuple[str, Attempt]] = [
         lambda w: act(w.sister, "Update", edited(w) | {"attributedTo": w.sister["id"]})
     )),
     ("an edit of a post of this server", by_eve(lambda w: act(w.eve, "Update", edited(w) | {"id": w.post}))),
-    ("an older edit", by_eve(lambda w: act(w.eve, "Update", edited(w) | {"updated": "2001-01-01T00:00:00Z"}))),
+    ("an older edit", an_older_edit),
     ("another's new profile", by_mallory(lambda w: act(w.mallory, "Update", w.eve | {"name": "Defaced"}))),
     ("a deletion of another's post", by_mallory(lambda w: act(w.mallory, "Delete", w.known["id"]))),
     ("a deletion by a tombstone", by_mallory(

@@ -8,6 +8,7 @@ from typing import Any
 from troupe.actors.activitypub.notes import ReceivedQuote
 from troupe.actors.commands.late_parts import JoinParts
 from troupe.actors.commands.statuses import DeleteStatus, PublishStatus
+from troupe.storage.remote_statuses import EditState
 from troupe.storage.statuses import Status
 from troupe.supervision.testing import simulation
 from troupe.supervision.testing.stage import Simulation
@@ -34,7 +35,7 @@ async def test_the_quote_of_the_last_edit_stays_in_every_order(sim: Simulation) 
     for number, status in enumerate(quoted, 1):
         updated = (now - timedelta(minutes=9 - number)).isoformat()
         edits.append(act(bob, "Update", first | {"quote": status.uri, "updated": updated}, number))
-    late = JoinParts(first["id"], None, (f"{HERE}/ada",), ReceivedQuote(quoted[0].uri))
+    late = JoinParts(first["id"], EditState(None, None), (f"{HERE}/ada",), ReceivedQuote(quoted[0].uri))
     async with sim.together() as go:
         for edit in in_some_order(sim, edits):
             go(sim.receive, edit, name=str(edit["id"]))
