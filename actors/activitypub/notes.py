@@ -49,6 +49,8 @@ MOST_ADDRESSEES = 500
 MOST_OPTIONS = 100
 LONGEST_OPTION = 500
 LONGEST_DESCRIPTION = 10_000
+LONGEST_BLANK = 1_000  # of HTML that may show nothing; what is longer is read as a text in any case
+MOST_TEXTS = 10  # of one note, in different languages, that may show nothing
 LONGEST_TITLE = 1_000
 SHORTCODE = re.compile(r":?([a-zA-Z0-9_]{2,100}):?")
 EARLIEST = datetime(2000, 1, 1, tzinfo=UTC)  # times before are errors
@@ -146,7 +148,7 @@ class ReceivedNote:
 
 @dataclass(frozen=True, slots=True)
 class ReceivedVote:
-    """One choice in a poll: a note with a name and without a text."""
+    """One choice in a poll: a note whose name is an option of the poll that it answers."""
 
     uri: str
     author: str
@@ -165,13 +167,20 @@ def author_of(document: JsonObject) -> str | None:
 
 
 def read_vote(document: JsonObject) -> ReceivedVote | None:
-    """Return a vote; None for a document that is none."""
+    """Return a vote, if the poll has such an option; None for a document that is none in any case."""
     uri, author, poll = uri_of(document), author_of(document), uri_of(document.get("inReplyTo"))
-    option = text_of(document.get("name"), LONGEST_OPTION)
-    has_text = bool(document.get("content")) or bool(document.get("attachment"))
-    if "Note" not in types_of(document) or has_text or not option or uri is None or author is None or poll is None:
+    option, has_files = text_of(document.get("name"), LONGEST_OPTION), bool(document.get("attachment"))
+    if "Note" not in types_of(document) or has_files or not option or uri is None or author is None or poll is None:
         return None
     return ReceivedVote(uri, author, poll, option)
+
+
+def says_nothing(document: JsonObject) -> bool:
+    """True for a note without a text that can be seen. Some servers send a vote with an empty line."""
+    texts = [document.get("content"), *(object_of(document.get("contentMap")) or {}).values()]
+    return not any(
+        isinstance(text, str) and (len(text) > LONGEST_BLANK or plain(sanitise(text))) for text in texts[:MOST_TEXTS]
+    )
 
 
 def read_note(document: JsonObject, followers: str | None, now: datetime) -> ReceivedNote | None:

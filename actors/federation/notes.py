@@ -8,7 +8,7 @@ import trio
 
 from ...storage.accounts import Account
 from ...storage.engine.json_values import JsonObject
-from ..activitypub.notes import ReceivedNote, read_note, read_vote
+from ..activitypub.notes import ReceivedNote, read_note, read_vote, says_nothing
 from ..activitypub.vocabulary import is_list, is_object, same_host
 from ..broadcast import account_address
 from ..commands.received_statuses import ReceiveStatus
@@ -50,7 +50,7 @@ async def keep_note(
 
 async def note_of(context: ActorContext, document: JsonObject, author: Account) -> ReceivedNote | None:
     """Return the post of a document if it belongs to its author: it is of the author's server, and names the author."""
-    if read_vote(document) is not None:  # a vote is no post, wherever it comes from
+    if read_vote(document) is not None and says_nothing(document):  # a vote is no post, wherever it comes from
         return None
     given = document, author.followers_url, context.clock.now()
     note = await trio.to_thread.run_sync(read_note, *given) if _is_large(document) else read_note(*given)

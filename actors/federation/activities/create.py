@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from unicodedata import normalize
+
 from ....storage import statuses
 from ....storage.engine.json_values import JsonObject
 from ...activitypub.notes import ReceivedVote, is_post, read_vote
@@ -19,9 +22,7 @@ async def create(inbox: InboxContext, activity: Activity) -> None:
         embedded = [await inbox.fetcher.fetch(activity.object_uri)]
     for document in embedded:
         vote = read_vote(document)
-        if vote is not None:
-            await _vote(inbox, activity, vote)
-        elif is_post(document):
+        if (vote is None or not await _is_cast(inbox, activity, vote)) and is_post(document):
             await store(inbox, activity, document)
 
 
@@ -48,15 +49,32 @@ async def _find_parents(inbox: InboxContext, document: JsonObject) -> None:
         inbox.resolver.find_parents_later(uri)
 
 
-async def _vote(inbox: InboxContext, activity: Activity, vote: ReceivedVote) -> None:
-    """Choose the option with this text. Other servers send each choice by itself, and also those that come too late."""
+async def _is_cast(inbox: InboxContext, activity: Activity, vote: ReceivedVote) -> bool:
+    """Choose the option with this text. False if there is none, or no such poll here.
+
+    Other servers send each choice by itself, and also those that come too late.
+    """
     if vote.author != activity.actor.uri or not same_host(vote.uri, vote.author):
-        return
+        return False
     known = await inbox.status(vote.poll_uri) if inbox.names.is_local(vote.poll_uri) else None
     status = None if known is None else await inbox.shared.database.read(statuses.find, known.id)
     if status is None or status.poll is None:
-        return
-    titles = [option.title for option in status.poll.options]
-    if vote.option in titles:
-        choice = (titles.index(vote.option),)
-        await inbox.ask(activity.actor.id, Vote(status.id, status.poll.id, choice, vote.uri), activity.origin)
+        return False
+    choice = _position_of(vote.option, [option.title for option in status.poll.options])
+    if choice is None:
+        return False
+    await inbox.ask(activity.actor.id, Vote(status.id, status.poll.id, (choice,), vote.uri), activity.origin)
+    return True
+
+
+def _position_of(named: str, titles: Sequence[str]) -> int | None:
+    """Return the position of an option, also if another server has cut spaces or composed letters in another way."""
+    for spelled in (str, str.strip, _folded):
+        spellings = [spelled(title) for title in titles]
+        if spelled(named) in spellings:
+            return spellings.index(spelled(named))
+    return None
+
+
+def _folded(title: str) -> str:
+    return " ".join(normalize("NFC", title).split())
