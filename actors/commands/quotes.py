@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...storage import accounts, quotes, statuses
+from ...storage import accounts, quotes, remote_statuses, statuses
 from ...storage.engine.database import Connection
 from ...storage.quotes import EndedQuote
 from ..account import AccountActor
@@ -59,12 +59,12 @@ async def _confirm(
 class AnswerQuoteRequest(SystemMessage[None]):
     """To a quoted account: answer the request of another server, by the state that the quote has.
 
-    `quoting_id` is None if the status that would quote is not stored.
+    `quoting_id` is None if the status that would quote is not stored. The quoted one may be deleted.
     """
 
     request_uri: str
     asker_id: int
-    quoted_id: int
+    quoted_uri: str
     quoting_uri: str
     quoting_id: int | None
 
@@ -76,14 +76,15 @@ async def answer_quote_request(account: AccountActor, message: AnswerQuoteReques
 
 async def _answer(db: Connection, account: AccountActor, message: AnswerQuoteRequest, origin: Origin) -> None:
     people = await accounts.find_many(db, [account.id, message.asker_id])
-    quoted = await statuses.find(db, message.quoted_id)
+    quoted = await remote_statuses.find(db, message.quoted_uri)
     quoting = await statuses.find(db, message.quoting_id) if message.quoting_id is not None else None
     me, asker = people.get(account.id), people.get(message.asker_id)
-    if me is None or asker is None or quoted is None or quoted.account_id != account.id:
+    if me is None or asker is None:
         return
-    accepted = quoting is not None and quoting.quote_of_id == quoted.id and quoting.quote_state == "accepted"
+    shown = None if quoting is None or quoting.quote_state != "accepted" else quoting.quote_of_id
+    accepted = quoted is not None and quoted.account_id == account.id and quoted.id == shown
     request = {
-        "type": "QuoteRequest", "id": message.request_uri, "actor": asker.uri, "object": quoted.uri,
+        "type": "QuoteRequest", "id": message.request_uri, "actor": asker.uri, "object": message.quoted_uri,
         "instrument": message.quoting_uri,
     }  # fmt: skip
     allowed = message.quoting_id if accepted else None

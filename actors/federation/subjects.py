@@ -1,7 +1,8 @@
 """The subjects of activities, whose order matters: an Undo ends what came before it, and not what comes after.
 
 Two activities of an actor with the same subject are applied in the order of their arrival, also if the first one is
-tried again later. Posts, edits and deletions have no subject: tombstones and the times of edits decide about them.
+tried again later. Edits of one post are so too, because two of them may have one time. Posts and deletions have no
+subject: tombstones decide about them.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from ...storage.engine.json_values import JsonObject
 from ..activitypub.vocabulary import object_of, types_of, uri_of
 
-ACTS = frozenset({"Follow", "Block", "Like", "Announce", "Add", "Remove"})
+ACTS = frozenset({"Follow", "Block", "Like", "Announce", "Add", "Remove", "Update"})
 ANSWERS = frozenset({"Accept", "Reject"})
 
 

@@ -25,6 +25,7 @@ LIKE = {"id": f"{EVE}#likes/1", "type": "Like", "actor": EVE, "object": POST}
         ("Announce", [POST], POST),
         ("Add", {"type": "Note", "id": POST}, POST),
         ("Remove", POST, POST),
+        ("Update", {"type": "Note", "id": POST}, POST),
         ("Undo", FOLLOW, ADA),
         ("Undo", [LIKE], POST),
         ("Undo", {"type": "Accept", "object": ASKED}, ADA),

@@ -2,24 +2,74 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ....storage import statuses
+from ...activitypub.names import LocalStatusName
+from ...activitypub.notes import ReceivedQuote
 from ...activitypub.vocabulary import object_of, same_host, uri_of
 from ...commands.quotes import AnswerQuoteRequest
-from ..notes import store_note
+from ...commands.received_statuses import ReceiveEdit
+from ..errors import DocumentMissing, UntrustedDocument
+from ..notes import keep_note, note_of
 from ..receiving import Activity, InboxContext
 
 
 async def quote_request(inbox: InboxContext, activity: Activity) -> None:
-    """Store the status that quotes, and answer as the quoted author's policy says."""
-    instrument, uri = activity.document.get("instrument"), uri_of(activity.document.get("instrument"))
-    quoted = await inbox.status(activity.object_uri) if inbox.names.is_local(activity.object_uri or "") else None
-    if quoted is None or uri is None or activity.id is None or not same_host(uri, activity.actor.uri):
+    """Store the status that quotes, and answer as the quoted author's policy says.
+
+    What is not there is answered as what may not be quoted.
+    """
+    uri, quoted_uri = uri_of(activity.document.get("instrument")), activity.object_uri
+    author = None if quoted_uri is None else await _author_of(inbox, quoted_uri)
+    if author is None or quoted_uri is None or uri is None or activity.id is None:
         return
-    document = object_of(instrument) or await inbox.fetcher.fetch(uri)
-    id = await store_note(
-        inbox.shared, inbox.runtime, document, activity.actor, wanted=True, origin=activity.origin
-    )  # fmt: skip
-    status = None if id is None else await inbox.shared.database.read(statuses.find, id)
-    quoting = None if status is None or status.quote_of_id != quoted.id else status.id
-    answer = AnswerQuoteRequest(activity.id, activity.actor.id, quoted.id, uri, quoting)
-    await inbox.ask(quoted.account_id, answer, activity.origin)
+    if not same_host(uri, activity.actor.uri):
+        return
+    quoting = await _quoting(inbox, activity, uri, quoted_uri)
+    await inbox.ask(
+        author, AnswerQuoteRequest(activity.id, activity.actor.id, quoted_uri, uri, quoting), activity.origin
+    )
+
+
+async def _author_of(inbox: InboxContext, uri: str) -> int | None:
+    """Return the account of this server whose status a URI names, also if there is no such status any more."""
+    name = inbox.names.read(uri)
+    if not isinstance(name, LocalStatusName) or name.author is None:
+        return None
+    return await inbox.local_account_id(inbox.names.actor(name.author.username))
+
+
+async def _quoting(inbox: InboxContext, activity: Activity, uri: str, quoted_uri: str) -> int | None:
+    """Return the status that quotes another one, once it is stored so. None if it can't be had, or may not quote."""
+    quoted = await inbox.status(quoted_uri)
+    if quoted is None:
+        return None
+    known = await inbox.status(uri)
+    status = None if known is None else await inbox.shared.database.read(statuses.find, known.id)
+    if status is None or status.quote_of_id != quoted.id:
+        id = await _keep(inbox, activity, uri, quoted_uri)
+        status = None if id is None else await inbox.shared.database.read(statuses.find, id)
+    return None if status is None or status.quote_of_id != quoted.id else status.id
+
+
+async def _keep(inbox: InboxContext, activity: Activity, uri: str, quoted_uri: str) -> int | None:
+    """Store a status with its quote. Some servers leave it out until the author has answered.
+
+    A request comes from the author, so that the quote is believed without being written in the status.
+    """
+    try:
+        document = object_of(activity.document.get("instrument")) or await inbox.fetcher.fetch(uri)
+    except (DocumentMissing, UntrustedDocument):
+        return None
+    note = await note_of(inbox.shared, document, activity.actor)
+    if note is None or note.uri != uri:
+        return None
+    if note.quote is None:
+        note = replace(note, quote=ReceivedQuote(quoted_uri))
+    if (known := await inbox.status(uri)) is not None:
+        await inbox.ask(activity.actor.id, ReceiveEdit(note), activity.origin)
+        return known.id
+    id = await keep_note(inbox.runtime, note, activity.actor, wanted=True, origin=activity.origin)
+    await inbox.resolver.find_parts(note)
+    return id
