@@ -8,7 +8,7 @@ remember which events they have shown.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..storage.announcements import ShownAnnouncement
 from ..storage.deletions import Deleted, Remains
@@ -34,15 +34,16 @@ from .tellings import Tellings
 
 @dataclass(frozen=True, slots=True)
 class StatusPublished(Message[None]):
-    """To timelines: a new status that may belong there."""
+    """To timelines: a new status that may belong there. One that is no `news` is put in its place without an event."""
 
     can_wait = True
 
     entry: TimelineEntry
     event: StatusAppeared | None  # for subscribers; it holds the status, so it is no part of what is put off
+    news: bool = True
 
     def put_off(self) -> StatusPublished:
-        return StatusPublished(self.entry, None)
+        return replace(self, event=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,9 +188,9 @@ class Broadcast:
         message = StatusPublished(entry_of(shown), self._tellings.told(StatusAppeared(shown)))
         self._runtime.tell_awake(home_address(shown.status.account_id), message, origin=origin)
 
-    def published(self, shown: ShownStatus, origin: Origin) -> None:
+    def published(self, shown: ShownStatus, origin: Origin, *, news: bool = True) -> None:
         entry = entry_of(shown)
-        message = StatusPublished(entry, self._tellings.told(StatusAppeared(shown)))
+        message = StatusPublished(entry, self._tellings.told(StatusAppeared(shown)), news)
         names = entry.tags if belongs_under_tags(entry) and not entry.silenced else ()
         self._runtime.tell_cells("home", self._homes_of(entry.account_id, names), message, origin=origin)
         self._runtime.tell_cells("list", self._listed.of(entry.account_id), message, origin=origin)

@@ -54,10 +54,11 @@ class ChangedStatus:
 
 @dataclass(frozen=True, slots=True)
 class PublishedStatus:
-    """A status is there. Its rows are given if they are known."""
+    """A status is there. Its rows are given if they are known. Streams don't show what is no `news`."""
 
     id: int
     shown: ShownStatus | None = None
+    news: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -477,7 +478,7 @@ class Facts:
 
     async def _announce_published(self, fact: PublishedStatus, origin: Origin) -> None:
         if (shown := await self.show(fact)) is not None:
-            self._broadcast.published(shown, origin)
+            self._broadcast.published(shown, origin, news=fact.news)
 
     async def _announce_edited(self, fact: EditedStatus, origin: Origin) -> None:
         if (shown := await self.show(fact)) is not None:

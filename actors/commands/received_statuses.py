@@ -52,13 +52,14 @@ class ReceiveStatus(Message[int | None]):
 
     The answer is its id, also if it was known; None if it was deleted, or if it concerns no account here and is not
     `wanted`. A `recipient` is the local account whose own inbox it came to. With `authorized` the author of what it
-    quotes, on another server, has allowed it.
+    quotes, on another server, has allowed it. What is no `news` is put where it belongs by its time.
     """
 
     note: ReceivedNote
     wanted: bool = False
     recipient: int | None = None
     authorized: bool = False
+    news: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +105,7 @@ async def receive_status(account: AccountActor, message: ReceiveStatus) -> int |
     received = await account.transact(_receive, account, author, message, account.now, account.origin)
     if received.published is None:
         return received.known_id
-    await publish_created(account, received.published)
+    await publish_created(account, received.published, news=message.news)
     if received.joined:
         await account.publish(*(ChangedStatus(id) for id in (received.published.status.id, *received.joined)))
     return received.published.status.id
@@ -154,7 +155,7 @@ async def _store(
     if note.in_reply_to is not None and parent is None:
         place = await remote_statuses.placeholder_of(db, note.in_reply_to)
     new = NewStatus(
-        id=await _id_for(db, account, note, now),
+        id=await _id_for(db, account, note, now, news=message.news),
         account_id=account.id,
         uri=note.uri,
         url=note.url,
@@ -197,11 +198,11 @@ async def _store(
     if joined and (joined_to := await statuses.find(db, status.id)) is not None:
         status = joined_to
     is_old = message.wanted and note.created_at + LATE <= now  # and was fetched, perhaps with a thread
-    news = [] if is_old else news_of(account, new, made, quote.quoted if quote else None)
+    news = [] if is_old or not message.news else news_of(account, new, made, quote.quoted if quote else None)
     told = await notifications.insert_many(db, news, now)
     named = [one.account_id for one in told if one.type == "mention"]
     in_conversations = await add_to_conversations(db, account, ShownStatus(status, made.author), named)
-    promised = await promise_status(db, account, status, told, in_conversations, origin)
+    promised = await promise_status(db, account, status, told, in_conversations, origin, news=message.news)
     promised += await account.context.outbox.promise(db, [counts_changed(id, account.id) for id in joined], origin)
     return Received(Published(status, made.author, told, in_conversations, promised), joined=joined)
 
@@ -248,9 +249,9 @@ async def _concerns_somebody(db: Connection, to: Addressed, parent: Status | Non
     return await remote_statuses.any_local(db, to.everybody)
 
 
-async def _id_for(db: Connection, account: AccountActor, note: ReceivedNote, now: datetime) -> int:
+async def _id_for(db: Connection, account: AccountActor, note: ReceivedNote, now: datetime, *, news: bool) -> int:
     """Return a fresh id, for a late status one of its own time, so that it is where it belongs in timelines."""
-    if note.created_at + LATE > now:
+    if news and note.created_at + LATE > now:
         return account.context.ids.next()
     # The lower bits come from the URI, because the times of other servers are often whole seconds.
     id = first_id_at(note.created_at) + crc32(note.uri.encode()) % (1 << 16)

@@ -410,11 +410,13 @@ async def promise_status(
     in_conversations: list[ShownConversation],
     origin: Origin,
     sent: Sequence[Promise] = (),
+    *,
+    news: bool = True,
 ) -> list[int]:
     """Promise everything that a new status brings about."""
     outbox = account.context.outbox
     promises = [
-        status_changed(status.id, account.id),
+        status_changed(status.id, account.id, news=news),
         *sent,
         *notifications_added(told),
         *(conversation_changed(conversation.conversation, account.id) for conversation in in_conversations),
@@ -456,10 +458,10 @@ async def made_before(
     return Published(status, author) if status is not None and author is not None else None
 
 
-async def publish_created(account: AccountActor, published: Published) -> None:
+async def publish_created(account: AccountActor, published: Published, *, news: bool = True) -> None:
     """Tell of the new status, after the commit and before the answer."""
     status = published.status
-    facts: list[Fact] = [PublishedStatus(status.id, ShownStatus(status, published.author))]
+    facts: list[Fact] = [PublishedStatus(status.id, ShownStatus(status, published.author), news)]
     if status.in_reply_to_id is not None:
         facts.append(ChangedStatus(status.in_reply_to_id))
     else:

@@ -13,11 +13,15 @@ from .registry import ANNOUNCEMENTS, Attempt, Effect, EffectContext, Promise, ca
 
 @dataclass(frozen=True, slots=True)
 class AnnounceStatus(Effect):
-    """Tell of a status of `account`, or of its deletion. What is `gone` was promised by its deletion."""
+    """Tell of a status of `account`, or of its deletion. What is `gone` was promised by its deletion.
+
+    What is no `news` was there for some time, and is only known here since now.
+    """
 
     id: int
     account: int
     gone: bool = False
+    news: bool = True
 
     @property
     def status_for_timelines(self) -> int:
@@ -42,9 +46,9 @@ class ForgetCounts(Effect):
     id: int
 
 
-def status_changed(id: int, account_id: int) -> Promise:
+def status_changed(id: int, account_id: int, *, news: bool = True) -> Promise:
     """Promise to tell of a status that appeared or changed."""
-    return told_by(account_id, AnnounceStatus(id, account_id))
+    return told_by(account_id, AnnounceStatus(id, account_id, news=news))
 
 
 def status_gone(id: int, account_id: int) -> Promise:
@@ -71,7 +75,7 @@ def counts_changed(id: int, account_id: int) -> Promise:
 async def announce_status(context: EffectContext, effect: AnnounceStatus, attempt: Attempt) -> None:
     context.facts.keep([ChangedStatus(effect.id)])
     if await context.statuses.show(effect.id) is not None:
-        await context.facts.apply([PublishedStatus(effect.id)], attempt.origin)
+        await context.facts.apply([PublishedStatus(effect.id, news=effect.news)], attempt.origin)
     else:
         remains = await context.database.read(deletions.remains, effect.id)
         await context.facts.apply([GoneStatus(effect.id, effect.account, remains)], attempt.origin)

@@ -38,13 +38,16 @@ async def store_note(
 
 async def keep_note(
     runtime: Runtime, note: ReceivedNote | None, author: Account, *, wanted: bool,
-    recipient: int | None = None, authorized: bool = False, origin: Origin = NOWHERE,
+    recipient: int | None = None, authorized: bool = False, news: bool = True, origin: Origin = NOWHERE,
 ) -> int | None:  # fmt: skip
-    """Store a post that was read, as `store_note` does: reading one may take long, and is done once."""
+    """Store a post that was read, as `store_note` does: reading one may take long, and is done once.
+
+    One that is no `news` is put where it belongs by its time: nobody is told of it, and streams don't show it.
+    """
     if note is None:
         return None
     return await runtime.ask(
-        account_address(author.id), ReceiveStatus(note, wanted, recipient, authorized), origin=origin
+        account_address(author.id), ReceiveStatus(note, wanted, recipient, authorized, news), origin=origin
     )
 
 

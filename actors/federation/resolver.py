@@ -36,6 +36,7 @@ from .errors import DocumentGone, DocumentMissing, DocumentUnknown, FetchFailed,
 from .fetching import DocumentFetcher
 from .flights import Flights
 from .later_jobs import Job, LaterJobs
+from .latest_posts import LatestPosts
 from .notes import keep_note, note_of
 from .quotes import is_allowed
 from .remote_profiles import store_profile
@@ -52,6 +53,8 @@ MENTIONS = 20  # unknown accounts of one post that are fetched
 PARTS_SECONDS = 90.0  # for all that one post names
 UNFOUND = 10_000  # that are remembered as not found
 UNFOUND_LASTS = 3600.0  # seconds
+FOLLOWED = 10_000  # accounts whose latest posts are remembered as fetched
+FOLLOWED_LASTS = 3600.0  # seconds
 POLLS = 10_000  # that are remembered as counted
 COUNT_LASTS = 60.0  # seconds
 
@@ -77,6 +80,8 @@ class Resolver:
         self._threads = Threads(fetcher, self._is_known, self.status_of)
         self._completed: TTLCache[str, None] = TTLCache(THREADS, THREAD_LASTS, timer=trio.current_time)
         self._unfound: TTLCache[str, None] = TTLCache(UNFOUND, UNFOUND_LASTS, timer=trio.current_time)
+        self._latest = LatestPosts(context, runtime, fetcher, self.find_parts)
+        self._begun: TTLCache[str, None] = TTLCache(FOLLOWED, FOLLOWED_LASTS, timer=trio.current_time)
         self._counted: TTLCache[str, None] = TTLCache(POLLS, COUNT_LASTS, timer=trio.current_time)
 
     async def run(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
@@ -230,6 +235,12 @@ class Resolver:
     def find_parents_later(self, uri: str) -> None:
         """Fetch what a status answers, after the caller has gone on."""
         self._jobs.add("parents", uri, partial(self._threads.find_parents, uri))
+
+    def find_latest_later(self, account: Account) -> None:
+        """Fetch the latest posts of an account after the caller has gone on, and not too often."""
+        if account.uri not in self._begun:
+            self._begun[account.uri] = None
+            self._jobs.add("posts", account.uri, partial(self._latest.read, account))
 
     def do_later(self, work: str, uri: str, job: Job) -> None:
         """Have a job done for a URI after the caller has gone on, once at a time."""

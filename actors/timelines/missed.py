@@ -153,6 +153,8 @@ class ReplayedChanges:
 
     async def _events_of(self, position: int | None, effect: Effect) -> list[Keyed]:
         match effect:
+            case AnnounceStatus(_, _, gone=False, news=False):
+                return []
             case AnnounceStatus(id, _, gone=False):
                 return self._appeared(position, id)
             case AnnounceStatus(id, account_id):

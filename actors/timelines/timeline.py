@@ -218,7 +218,7 @@ def take_status(timeline: Timeline, message: StatusPublished) -> None:
         return
     if not timeline.admits(entry):
         return
-    if not entry.local and _is_late(entry, first_id_at(timeline.context.clock.now())):
+    if not message.news or _is_late(entry, first_id_at(timeline.context.clock.now())):
         if window.reaches(entry.id):
             window.add(entry)
             if feed is not None:

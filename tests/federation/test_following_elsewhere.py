@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from troupe.actors.activitypub.vocabulary import is_object
 
 from ..clients import Person, Stage
 from .delivering import HOME, act, applied, create, deliver, note, take
-from .finding import followed
+from .finding import followed, until_done
 from .peer import ForeignServer
 
 ADA = f"{HOME}/users/ada"
@@ -133,3 +134,118 @@ async def test_an_answer_to_an_earlier_request_does_not_count_for_the_next_one(
     ((second,),) = await stage.rows(URI)
     await take(stage, act(eve, "Accept", second, 9))
     assert await standing(ada, id) == FOLLOWS
+
+
+# The posts that were there before ------------------------------------------------------------------------------------
+
+
+def wrapped(document: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    actor = document["attributedTo"]
+    return {"id": f"{document['id']}/activity", "type": "Create", "actor": actor, "object": document} | changes
+
+
+def posts(eve: dict[str, Any], *minutes: int) -> list[dict[str, Any]]:
+    """Public posts of some minutes ago, the newest first."""
+    now = datetime.now(UTC)
+    return [note(eve, one, published=(now - timedelta(minutes=one)).isoformat()) for one in minutes]
+
+
+async def accepted(stage: Stage, ada: Person, eve: dict[str, Any], peer: ForeignServer) -> None:
+    await followed(ada, peer, eve["preferredUsername"])
+    await take(stage, act(eve, "Accept", ADA))
+    await until_done(stage)
+
+
+async def home(ada: Person) -> list[str]:
+    return [one["uri"] for one in await ada.done("GET", "/api/v1/timelines/home")]
+
+
+OUTBOXES: dict[str, Callable[[ForeignServer, dict[str, Any], Any], str]] = {
+    "a page at an address": lambda peer, eve, items: peer.collection(
+        eve["outbox"], first=peer.collection(f"{eve['outbox']}?page=1", items, type="OrderedCollectionPage")
+    ),
+    "a page in it": lambda peer, eve, items: peer.collection(
+        eve["outbox"], first={"type": "OrderedCollectionPage", "orderedItems": items}
+    ),
+    "no pages": lambda peer, eve, items: peer.collection(eve["outbox"], items),
+}
+
+
+@pytest.mark.parametrize("outbox", OUTBOXES.values(), ids=list(OUTBOXES))
+async def test_home_begins_with_the_latest_posts_once_a_follow_is_accepted(
+    stage: Stage, ada: Person, peer: ForeignServer, outbox: Callable[[ForeignServer, dict[str, Any], Any], str]
+) -> None:
+    """They stand at their own times, between what was there: nobody is told, and streams don't show them."""
+    eve, fay = peer.person("eve"), peer.person("fay")
+    await accepted(stage, ada, fay, peer)
+    late = note(fay, 5, published=(datetime.now(UTC) - timedelta(hours=8)).isoformat())
+    await take(stage, create(fay, late))
+    newest, older, oldest = posts(eve, 1, 60, 60 * 24)
+    newest |= {"cc": [ADA], "tag": [{"type": "Mention", "href": ADA, "name": "@ada"}]}
+    boost = act(eve, "Announce", late["id"])
+    hidden = note(eve, 99, to=[eve["followers"]], cc=[])
+    outbox(peer, eve, [wrapped(newest), boost, wrapped(hidden), older, wrapped(oldest, object=oldest["id"])])
+    peer.serve(oldest["id"], oldest)
+    assert await home(ada) == [late["id"]]
+    await accepted(stage, ada, eve, peer)
+    assert await home(ada) == [newest["id"], older["id"], late["id"], oldest["id"]]
+    assert await ada.done("GET", "/api/v1/notifications?types[]=mention") == []
+
+
+async def test_latest_posts_are_fetched_once(stage: Stage, ada: Person, bob: Person, peer: ForeignServer) -> None:
+    eve = peer.person("eve")
+    (known, other) = posts(eve, 1, 2)
+    await take(stage, create(eve, known | {"cc": [ADA], "content": "<p>as it came</p>"}))
+    peer.collection(eve["outbox"], [wrapped(known), wrapped(other)])
+    await accepted(stage, ada, eve, peer)
+    asked = len(peer.asked(eve["outbox"]))
+    assert await home(ada) == [known["id"], other["id"]]
+    assert (await ada.done("GET", "/api/v1/timelines/home"))[0]["content"] == "<p>as it came</p>"
+    await take(stage, act(eve, "Accept", ADA, 2))
+    await followed(bob, peer)
+    await take(stage, act(eve, "Accept", f"{HOME}/users/bob", 3))
+    await until_done(stage)
+    assert len(peer.asked(eve["outbox"])) == asked
+    assert await home(bob) == [known["id"], other["id"]]
+
+
+async def test_so_many_latest_posts_are_fetched(stage: Stage, ada: Person, peer: ForeignServer) -> None:
+    eve = peer.person("eve")
+    many = posts(eve, *range(1, 41))
+    peer.collection(eve["outbox"], [wrapped(one) for one in many])
+    await accepted(stage, ada, eve, peer)
+    assert await home(ada) == [one["id"] for one in many[:20]]
+
+
+async def test_what_is_not_of_the_account_is_not_taken_from_its_outbox(
+    stage: Stage, ada: Person, peer: ForeignServer
+) -> None:
+    eve, fay, oscar = peer.person("eve"), peer.person("fay"), peer.person("oscar", "other.test")
+    elsewhere = peer.collection(peer.url("/page", "other.test"), [wrapped(note(eve, 3))])
+    peer.collection(eve["outbox"], [wrapped(note(fay, 1)), wrapped(note(oscar, 2))], first=elsewhere)
+    await accepted(stage, ada, eve, peer)
+    assert await stage.rows("SELECT id FROM statuses") == []
+    assert not peer.asked(elsewhere)
+
+
+@pytest.mark.parametrize("outbox", ["hidden", "gone", "missing", "a failure"])
+async def test_a_follow_stands_also_if_the_outbox_can_not_be_read(
+    stage: Stage, ada: Person, peer: ForeignServer, outbox: str
+) -> None:
+    eve = peer.person("eve", **({"outbox": None} if outbox == "missing" else {}))
+    if outbox == "gone":
+        peer.fail(eve["outbox"], 410)
+    elif outbox == "a failure":
+        peer.fail(eve["outbox"], 503)
+    await accepted(stage, ada, eve, peer)
+    await take(stage, create(eve, note(eve)))
+    assert await home(ada) == [f"{eve['id']}/statuses/1"]
+
+
+async def test_no_post_is_fetched_for_a_request(stage: Stage, ada: Person, peer: ForeignServer) -> None:
+    eve = peer.person("eve")
+    peer.collection(eve["outbox"], [wrapped(note(eve))])
+    await followed(ada, peer)
+    await take(stage, act(eve, "Reject", ADA))
+    await until_done(stage)
+    assert await stage.rows("SELECT id FROM statuses") == []

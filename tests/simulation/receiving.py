@@ -152,6 +152,24 @@ async def edits_in_every_order(sim: Simulation) -> None:
     assert home.seen == [row["id"]]
 
 
+async def edits_of_one_second(sim: Simulation) -> None:
+    """Three edits have one time, and come in their order. One of them may have to be tried again."""
+    ada = await sim.account("ada")
+    ada.has_followed(bob := Foreigner(sim, "bob", "b.example"))
+    at = sim.run.clock.now().replace(microsecond=0).isoformat()
+    first = note(bob, 1, published=at)
+    texts = ["<p>one</p>", "<p>two</p>", "<p>three</p>"]
+    edits = [act(bob, "Update", first | {"content": text, "updated": at}, number) for number, text in enumerate(texts)]
+    await receive_in_turn(sim, [create(bob, first), *edits], wait=sim.run.random.random() < 0.3)
+    await all_applied(sim)
+    (row,) = sim.run.database.rows("SELECT content, edited_at FROM statuses")
+    assert row["content"] == texts[-1], "the edit that was sent last stays"
+    states = sim.run.database.rows("SELECT content, created_at FROM status_edits ORDER BY id")
+    shown = [state["content"] for state in states]
+    assert shown in ([first["content"], *texts], texts), "each has its state, but the first may come after an edit"
+    assert [state["created_at"] for state in states] == sorted({state["created_at"] for state in states})
+
+
 async def choices_at_once(sim: Simulation) -> None:
     """Bob's two choices come at once, one of them twice, while eve votes here."""
     ada, eve = await sim.people("ada", "eve")

@@ -7,7 +7,9 @@ from datetime import timedelta
 
 import trio
 
+from troupe.actors.activitypub.notes import read_note
 from troupe.actors.commands.follow_requests import RejectRequest
+from troupe.actors.commands.received_statuses import ReceiveStatus
 from troupe.actors.kernel import Refused
 from troupe.supervision.testing import Budget, Fault, simulation, sweep
 from troupe.supervision.testing.checks import Eventually
@@ -101,6 +103,11 @@ async def test_the_last_edit_stays_in_every_order_from_two_inboxes(sim: Simulati
     await receiving.edits_in_every_order(sim)
 
 
+@simulation(seeds=12, faults=CRASHES, world=with_servers)
+async def test_edits_of_one_second_are_applied_in_their_order_when_the_account_crashes(sim: Simulation) -> None:
+    await receiving.edits_of_one_second(sim)
+
+
 @simulation(seeds=10, faults=2, world=with_servers)
 async def test_two_choices_at_once_are_both_counted_and_the_voter_once(sim: Simulation) -> None:
     await receiving.choices_at_once(sim)
@@ -133,6 +140,32 @@ async def test_replies_find_their_parent_in_every_order(sim: Simulation) -> None
 @simulation(seeds=10, faults=2, world=with_servers)
 async def test_a_block_that_races_with_deliveries_leaves_no_follow(sim: Simulation) -> None:
     await receiving.block_meets_a_follow(sim)
+
+
+@simulation(seeds=10, faults=2, world=with_servers)
+async def test_posts_from_before_a_follow_are_in_their_place_and_no_news(sim: Simulation) -> None:
+    """They are fetched when the follow is accepted, while new ones come."""
+    ada = await sim.account("ada")
+    ada.has_followed(bob := Foreigner(sim, "bob", "b.example"))
+    home = await ada.stream()
+    before = [(sim.run.clock.now() - timedelta(minutes=minutes)).isoformat() for minutes in (9, 300, 600)]
+
+    async def fetch() -> None:
+        for number, published in enumerate(before, 1):
+            document = note(bob, number, published=published, cc=[f"{HERE}/ada"])
+            fetched = read_note(document, None, sim.run.clock.now())
+            assert fetched is not None
+            await bob.attempt(ReceiveStatus(fetched, wanted=True, news=False))
+
+    async with sim.together() as go:
+        go(fetch, name="what was there before")
+        go(sim.receive, create(bob, note(bob, 9, cc=[])), name="what is new")
+    await all_applied(sim)
+    rows = sim.run.database.rows("SELECT id, created_at FROM statuses ORDER BY id DESC")
+    assert [row["created_at"] for row in rows] == sorted((row["created_at"] for row in rows), reverse=True)
+    assert list(await ada.home()) == [row["id"] for row in rows]
+    assert set(home.pushed) <= {rows[0]["id"]}, "only the new one is shown by streams"
+    assert not sim.run.database.rows("SELECT FROM notifications")
 
 
 # In the pinned run the stream is cut, and its client reads a page, which has the old post too.

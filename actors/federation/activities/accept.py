@@ -32,6 +32,7 @@ async def accept(inbox: InboxContext, activity: Activity) -> None:
         return
     if (await inbox.shared.database.read(relations.find_relation, follower, activity.actor.id)).requested:
         await inbox.ask(activity.actor.id, AuthorizeRequest(follower), activity.origin)
+        inbox.resolver.find_latest_later(activity.actor)
     else:
         await inbox.ask(follower, EndUnknownFollow(activity.actor.id), activity.origin)
 

@@ -37,9 +37,10 @@ async def change(inbox: InboxContext, activity: Activity, document: JsonObject) 
     if note is None:
         return
     known = await inbox.status(note.uri)
+    if known is None and note.created_at + NEW_FOR > inbox.shared.clock.now():
+        await store(inbox, activity, document)
+        known = await inbox.status(note.uri)  # its Create may have come just before: then it has to be changed
     if known is None:
-        if note.created_at + NEW_FOR > inbox.shared.clock.now():
-            await store(inbox, activity, document)
         return
     authorized = await _is_shown(inbox, known, note) or await is_authorized(inbox, note)
     await inbox.ask(activity.actor.id, ReceiveEdit(note, authorized), activity.origin)

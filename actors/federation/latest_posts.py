@@ -1,0 +1,83 @@
+"""The latest posts of an account that somebody here begins to follow, so that its profile and home are not empty.
+
+They are read from the first page of its outbox. They are no news: they get the places of their own times, and nobody
+is told of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator
+from itertools import islice
+
+from ...storage import remote_statuses
+from ...storage.accounts import Account
+from ...storage.engine.json_values import JsonObject
+from ..activitypub.notes import ReceivedNote, is_post
+from ..activitypub.vocabulary import is_object, object_of, same_host, types_of, uri_of
+from ..context import ActorContext
+from ..kernel import Runtime
+from .details import items_of
+from .errors import FetchFailed
+from .fetching import DocumentFetcher
+from .notes import keep_note, note_of
+
+MOST_ITEMS = 60  # that are looked at: many may be boosts
+POSTS = 20  # that are stored: a page of the home timeline
+OPEN = ("public", "unlisted")
+
+FindParts = Callable[[ReceivedNote], Awaitable[None]]
+
+
+class LatestPosts:
+    """Reads outboxes, one account at a time. `find_parts` fetches what a stored post names."""
+
+    def __init__(
+        self, context: ActorContext, runtime: Runtime, fetcher: DocumentFetcher, find_parts: FindParts
+    ) -> None:
+        self._context = context
+        self._runtime = runtime
+        self._fetcher = fetcher
+        self._find_parts = find_parts
+
+    async def read(self, account: Account) -> None:
+        """Fetch and store the latest public posts of an account. Nothing where the outbox is hidden."""
+        for named in islice(_posts_of(await self._first_page(account)), POSTS):
+            uri = uri_of(named)
+            if uri is None or not same_host(uri, account.uri):
+                continue
+            if await self._context.database.read(remote_statuses.find, uri) is None:
+                await self._store(account, uri, object_of(named))
+
+    async def _first_page(self, account: Account) -> list[object]:
+        """Return the items of an outbox. Its page is asked for on the account's own host alone."""
+        if account.outbox_url is None:
+            return []
+        outbox = await self._fetcher.fetch_collection(account.outbox_url)
+        items, first = items_of(outbox), outbox.get("first")
+        url = uri_of(first)
+        if not items and url is not None and same_host(url, account.uri):
+            items = items_of(await self._fetcher.fetch_collection(url))
+        return items[:MOST_ITEMS]
+
+    async def _store(self, account: Account, uri: str, embedded: JsonObject | None) -> None:
+        """Store a post. The account's own server has told it, so that an embedded one is believed."""
+        try:
+            document = embedded or await self._fetcher.fetch(uri)
+        except FetchFailed:
+            return
+        note = await note_of(self._context, document, account) if is_post(document) else None
+        if note is None or note.uri != uri or note.visibility not in OPEN:
+            return
+        if await keep_note(self._runtime, note, account, wanted=True, news=False) is not None:
+            await self._find_parts(note)
+
+
+def _posts_of(items: list[object]) -> Iterator[object]:
+    """Yield the posts, embedded or as URIs, that activities have created, and those that stand for themselves."""
+    for item in items:
+        activity = object_of(item)
+        if activity is not None and "Create" in types_of(activity):
+            named = activity.get("object")
+            yield object_of(named) or uri_of(named)
+        elif is_object(item) and is_post(item):
+            yield item
