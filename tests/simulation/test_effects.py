@@ -44,7 +44,7 @@ WHEN = datetime(2026, 5, 1, 12, tzinfo=UTC)
 
 # Rows are written by one version of the server and may be read by the next: a payload may win keys and lose none.
 ROWS: list[tuple[str, dict[str, Any], Effect]] = [
-    ("status", {"id": 7, "account": 3, "gone": False}, AnnounceStatus(7, 3)),
+    ("status", {"id": 7, "account": 3, "gone": False, "news": True}, AnnounceStatus(7, 3)),
     ("edit", {"id": 7}, AnnounceEdit(7)),
     ("counts", {"id": 7}, ForgetCounts(7)),
     ("relation", {"accounts": [3, 4, 5]}, RereadRelations((3, 4, 5))),
@@ -122,6 +122,7 @@ def test_a_row_is_read_and_written_as_ever(kind: str, row: dict[str, Any], effec
 
 
 def test_a_row_of_an_earlier_version_has_the_defaults() -> None:
+    assert AnnounceStatus.of_row({"id": 7, "account": 3, "gone": False}) == AnnounceStatus(7, 3, news=True)
     assert EraseAccount.of_row({"account": 3}) == EraseAccount(3, with_row=False)
 
 
