@@ -8,6 +8,8 @@ from datetime import datetime
 from typing import Literal, TypeAlias
 
 from .engine.database import Connection, Row
+from .engine.json_values import JsonObject
+from .media import ProcessedMedia
 
 # What a copy is made for: a picture is cut to another size for each. A `film` may be sound, too.
 Purpose: TypeAlias = Literal["image", "avatar", "header", "emoji", "film"]
@@ -15,34 +17,43 @@ Purpose: TypeAlias = Literal["image", "avatar", "header", "emoji", "film"]
 Kind: TypeAlias = Literal["attachment", "preview", "avatar", "header", "emoji"]
 
 OF_ATTACHMENT = """
-    SELECT m.{url} AS url, a.domain, m.type FROM media_attachments m JOIN accounts a ON a.id = m.account_id
+    SELECT m.{url} AS url, a.domain, m.type, m.blurhash IS NULL AS lacks_blurhash, {lacks_size} AS lacks_size
+    FROM media_attachments m JOIN accounts a ON a.id = m.account_id
     WHERE m.id = $1 AND m.{url} IS NOT NULL AND a.domain IS NOT NULL AND a.suspended_at IS NULL
 """
 
 OF_ACCOUNT = """
-    SELECT {url} AS url, domain, 'image' AS type FROM accounts
+    SELECT {url} AS url, domain, 'image' AS type, false AS lacks_blurhash, false AS lacks_size FROM accounts
     WHERE id = $1 AND {url} IS NOT NULL AND domain IS NOT NULL AND suspended_at IS NULL
 """
 
 OF_EMOJI = """
-    SELECT remote_url AS url, domain, 'image' AS type FROM custom_emojis
+    SELECT remote_url AS url, domain, 'image' AS type, false AS lacks_blurhash, false AS lacks_size FROM custom_emojis
     WHERE id = $1 AND remote_url IS NOT NULL AND domain IS NOT NULL AND NOT disabled
 """
 
 SOURCES: dict[Kind, str] = {
-    "attachment": OF_ATTACHMENT.format(url="remote_url"),
-    "preview": OF_ATTACHMENT.format(url="thumbnail_remote_url"),
+    "attachment": OF_ATTACHMENT.format(url="remote_url", lacks_size="NOT m.meta ? 'original'"),
+    "preview": OF_ATTACHMENT.format(url="thumbnail_remote_url", lacks_size="false"),
     "avatar": OF_ACCOUNT.format(url="avatar_remote_url"),
     "header": OF_ACCOUNT.format(url="header_remote_url"),
     "emoji": OF_EMOJI,
 }
 
-FIND = "SELECT file, thumbnail_file, used_at FROM remote_files WHERE url = $1 AND made = $2"
+FIND = "SELECT file, thumbnail_file, used_at, type, blurhash, meta FROM remote_files WHERE url = $1 AND made = $2"
 
 # Of two servers that have made the same copy, the first one stays; the files of the other one are left to be removed.
 INSERT = """
-    INSERT INTO remote_files (url, made, file, thumbnail_file, size, fetched_at, used_at)
-    VALUES ($1, $2, $3, $4, $5, $6, $6) ON CONFLICT DO NOTHING RETURNING file
+    INSERT INTO remote_files (url, made, file, thumbnail_file, size, fetched_at, used_at, type, blurhash, meta)
+    VALUES ($1, $2, $3, $4, $5, $6, $6, $7, $8, $9) ON CONFLICT DO NOTHING RETURNING file
+"""
+
+# What the attachment's own server has told stays.
+DESCRIBE = """
+    UPDATE media_attachments SET
+        type = CASE WHEN type = 'unknown' THEN coalesce($2, type) ELSE type END,
+        blurhash = coalesce(blurhash, $3), meta = $4::jsonb || meta, updated_at = $5
+    WHERE id = $1 RETURNING status_id
 """
 
 USE = "UPDATE remote_files SET used_at = $3 WHERE url = $1 AND made = $2"
@@ -59,20 +70,28 @@ DELETE_UNUSED = """
 
 @dataclass(frozen=True, slots=True)
 class RemoteSource:
-    """The address of a file, the domain of its account, and the type that its server tells."""
+    """The address of a file, the domain of its account, and the type that its server tells.
+
+    An attachment may lack what its server has not told.
+    """
 
     url: str
     domain: str
     type: str
+    lacks_blurhash: bool
+    lacks_size: bool
 
 
 @dataclass(frozen=True, slots=True)
 class RemoteCopy:
-    """A copy in the media folder."""
+    """A copy in the media folder, and what was seen when it was made."""
 
     file: str
     thumbnail_file: str | None
     used_at: datetime
+    type: str | None
+    blurhash: str | None
+    meta: JsonObject
 
 
 async def find_source(db: Connection, kind: Kind, id: int) -> RemoteSource | None:
@@ -86,11 +105,15 @@ async def find(db: Connection, url: str, made: Purpose) -> RemoteCopy | None:
     return RemoteCopy(**row) if row is not None else None
 
 
-async def insert(
-    db: Connection, url: str, made: Purpose, file: str, thumbnail_file: str | None, size: int, now: datetime
-) -> bool:
-    """Store a copy. False if there is one already."""
-    return await db.fetchval(INSERT, url, made, file, thumbnail_file, size, now) is not None
+async def insert(db: Connection, url: str, made: Purpose, copy: ProcessedMedia, size: int, now: datetime) -> bool:
+    """Store a copy, whose files have this size together. False if there is one already."""
+    facts = (copy.type, copy.blurhash, copy.meta)
+    return await db.fetchval(INSERT, url, made, copy.file, copy.thumbnail_file, size, now, *facts) is not None
+
+
+async def describe(db: Connection, id: int, copy: RemoteCopy, meta: JsonObject, now: datetime) -> int | None:
+    """Give an attachment what its server has not told of it. Return its status."""
+    return await db.fetchval(DESCRIBE, id, copy.type, copy.blurhash, meta, now)
 
 
 async def use(db: Connection, url: str, made: Purpose, now: datetime) -> None:

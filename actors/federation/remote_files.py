@@ -17,6 +17,7 @@ from ...storage import remote_files
 from ...storage.engine.database import Database
 from ...storage.media import ProcessedMedia
 from ...storage.remote_files import Kind, Purpose, RemoteCopy, RemoteSource
+from ..facts import ChangedStatus, Facts
 from ..kernel import Clock, NotAnswered
 from ..media.jobs import FileRefused
 from ..media.kinds import EMOJIS, IMAGES
@@ -54,9 +55,10 @@ class RemoteFiles:
 
     def __init__(
         self, database: Database, clock: Clock, client: OutgoingClient, media: MediaProcessor, blocks: ServerBlocks,
-        domain: str,
+        domain: str, facts: Facts,
     ) -> None:  # fmt: skip
         """`domain` is this server's, which is not asked for pictures."""
+        self._facts = facts
         self._database = database
         self._clock = clock
         self._client = client
@@ -85,7 +87,16 @@ class RemoteFiles:
         now = self._clock.now()
         if copy.used_at + USED_EVERY < now:
             await self._database.transact(remote_files.use, source.url, made, now)
+        if (source.lacks_blurhash and copy.blurhash is not None) or (source.lacks_size and "original" in copy.meta):
+            await self._describe(kind, id, copy)
         return copy.thumbnail_file or copy.file if small else copy.file
+
+    async def _describe(self, kind: Kind, id: int, copy: RemoteCopy) -> None:
+        """Give an attachment what is seen here of its file. The sizes of a preview are not its own."""
+        meta = copy.meta if kind == "attachment" else {}
+        status_id = await self._database.transact(remote_files.describe, id, copy, meta, self._clock.now())
+        if status_id is not None:
+            await self._facts.apply([ChangedStatus(status_id)])
 
     def _may_fetch(self, source: RemoteSource) -> bool:
         """True if staff have blocked neither the account's server nor the one that has the picture.
@@ -167,7 +178,7 @@ class RemoteFiles:
                 processed = await self._made(upload, made)
                 size = upload.published_bytes
                 stored = await self._database.transact(
-                    remote_files.insert, url, made, processed.file, processed.thumbnail_file, size, self._clock.now()
+                    remote_files.insert, url, made, processed, size, self._clock.now()
                 )
                 if not stored:
                     raise CopiedAlready

@@ -95,9 +95,7 @@ class RemoteFilms:
                     return False
                 made = await self._made(upload)
                 size = upload.published_bytes
-                if not await self._database.transact(
-                    remote_files.insert, url, "film", made.file, made.thumbnail_file, size, self._clock.now()
-                ):
+                if not await self._database.transact(remote_files.insert, url, "film", made, size, self._clock.now()):
                     raise CopiedAlready
         except CopiedAlready:
             return True

@@ -212,7 +212,7 @@ class HttpContext:
         trends = Trends(self.database, self.clock, review=self.settings.trends_review)
         object.__setattr__(self, "sign_ups", self._sign_ups())
         remote_files = RemoteFiles(
-            self.database, self.clock, self.outgoing, self.media, self.blocks, self.settings.local_domain
+            self.database, self.clock, self.outgoing, self.media, self.blocks, self.settings.local_domain, self.facts
         )
         object.__setattr__(self, "remote_files", remote_files)
         object.__setattr__(self, "trends", trends)

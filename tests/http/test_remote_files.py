@@ -94,6 +94,67 @@ async def test_readers_at_the_same_time_fetch_a_picture_once(stage: Stage, una: 
     assert web.asked("/una.png") == 1
 
 
+async def attached(stage: Stage, author: Account, url: str, **columns: Any) -> int:
+    """Store a status with an attachment, whose server has told no more than this. Return its id."""
+    next_id = stage.http_context.ids.next
+    status, medium = next_id(), next_id()
+    await stage.sql(STATUS, status, author.id, f"http://site.test/{status}", medium)
+    await stage.sql(ATTACHMENT, medium, author.id, status, url)
+    await stage.sql("INSERT INTO status_counts (status_id) VALUES ($1)", status)
+    for column, value in columns.items():
+        await stage.sql(f"UPDATE media_attachments SET {column} = $2 WHERE id = $1", medium, value)
+    return status
+
+
+async def shown(person: Person, status: int) -> Any:
+    (medium,) = (await person.get(f"/api/v1/statuses/{status}")).json["media_attachments"]
+    return medium
+
+
+@pytest.mark.parametrize("size", ["url", "preview_url"])
+async def test_an_attachment_has_what_is_seen_of_its_file_once_it_is_here(
+    stage: Stage, ada: Person, una: Account, web: Site, size: str
+) -> None:
+    """Some servers tell no blurhash and no size. A second attachment with the same file has them too."""
+    url = web.file("/plain.png", picture(900, 700), "image/png")
+    for _ in range(2):
+        status = await attached(stage, una, url)
+        before = await shown(ada, status)
+        assert (before["blurhash"], before["meta"]) == (None, {})
+        await look(stage, before[size].removeprefix("http://localhost:3000"))
+        after = await shown(ada, status)
+        assert 6 <= len(after["blurhash"]) <= 128
+        original, small = after["meta"]["original"], after["meta"]["small"]
+        assert (original["width"], original["height"], original["size"]) == (900, 700, "900x700")
+        assert small["width"] < original["width"]
+        assert (await ada.get(f"/api/v1/statuses/{status}")).json["edited_at"] is None
+    assert web.asked("/plain.png") == 1
+
+
+async def test_what_was_told_of_an_attachment_stays(stage: Stage, ada: Person, una: Account, web: Site) -> None:
+    url = web.file("/told.png", picture(90, 70), "image/png")
+    told = {"original": {"width": 9, "height": 7, "size": "9x7", "aspect": 9 / 7}, "focus": {"x": 0.5, "y": -0.5}}
+    status = await attached(stage, una, url, blurhash="LEHV6nWB2yk8pyo0adR*.7kCMdnj", meta=told)
+    await look(stage, (await shown(ada, status))["url"].removeprefix("http://localhost:3000"))
+    after = await shown(ada, status)
+    assert (after["blurhash"], after["meta"]) == ("LEHV6nWB2yk8pyo0adR*.7kCMdnj", told)
+    only_size = await attached(stage, una, url, meta=told)
+    await look(stage, (await shown(ada, only_size))["url"].removeprefix("http://localhost:3000"))
+    after = await shown(ada, only_size)
+    assert after["blurhash"] is not None
+    assert (after["meta"]["original"], after["meta"]["focus"]) == (told["original"], told["focus"])
+
+
+async def test_a_preview_gives_its_attachment_a_blurhash_and_no_size(
+    stage: Stage, ada: Person, una: Account, web: Site
+) -> None:
+    still = web.file("/still.png", picture(90, 70), "image/png")
+    status = await attached(stage, una, "http://site.test/film.mp4", type="video", thumbnail_remote_url=still)
+    await look(stage, (await shown(ada, status))["preview_url"].removeprefix("http://localhost:3000"))
+    after = await shown(ada, status)
+    assert (after["blurhash"] is None, after["meta"]) == (False, {})
+
+
 async def test_an_attachment_is_shown_in_both_sizes(stage: Stage, ada: Person, una: Account, web: Site) -> None:
     next_id = stage.http_context.ids.next
     status, medium = next_id(), next_id()
