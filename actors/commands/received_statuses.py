@@ -6,6 +6,7 @@ status that was deleted before it came is not stored, and replies that came befo
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -44,6 +45,9 @@ from ..statuses import LATE, ShownStatus
 from .edits import SHORTEST, Description, Edited, publish_edit, show_again, store_revision
 from .received_quotes import ENDED, AdmittedQuote, change_quote, received_quote
 from .statuses import Published, add_to_conversations, news_of, promise_status, publish_created, wake_previews
+
+# Other servers add it for readers that show no quotes.
+QUOTE_LINE = re.compile(r'<p class="quote-inline">.*?</p>', re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -356,10 +360,11 @@ async def _is_changed(
 ) -> bool:
     """True if a note shows anything else than the status.
 
-    Counts, policies and a quote that is new are no such thing; nor are mentions alone, which the text shows.
+    Counts, policies and a quote that is new are no such thing; nor is its line in the text, for readers that show no
+    quotes. Mentions are seen by the text.
     """
     return (
-        note.content != status.content
+        QUOTE_LINE.sub("", note.content) != QUOTE_LINE.sub("", status.content)
         or note.spoiler_text != status.spoiler_text
         or note.language not in (None, status.language)
         or note.sensitive != (status.sensitive and not await _is_marked(db, status, note))
