@@ -8,18 +8,21 @@ import orjson
 
 from ..access.context import HttpContext
 from ..answers.answer import Answer
+from ..intake.negotiation import prefers
 from ..intake.request import Request
 from ..router import api
 from .webfinger import JRD
 
 XRD = "application/xrd+xml; charset=utf-8"
+JSON_TYPES = ("application/json", "application/jrd+json", "application/xrd+json")
+XML_TYPES = ("application/xrd+xml", "application/xml", "text/xml")
 BY_ACCEPT = (("Vary", "Accept"),)
 
 
 @api.get("/.well-known/host-meta")
 def show_host_meta(context: HttpContext, request: Request) -> Answer:
     """The address as XML, unless JSON is asked for."""
-    return _as_json(context) if "json" in (request.header(b"accept") or "") else _as_xml(context)
+    return _as_json(context) if prefers(request, JSON_TYPES, XML_TYPES) else _as_xml(context)
 
 
 @api.get("/.well-known/host-meta.json")

@@ -84,6 +84,11 @@ class Request:
         value = self._headers.get(name)
         return None if value is None else value.decode("latin-1")
 
+    def joined_header(self, name: bytes) -> str | None:
+        """Return all lines of a header by its lower-case name, joined by commas; None if the request has none."""
+        lines = [value.decode("latin-1") for header, value in self._raw_headers if header.lower() == name]
+        return ", ".join(lines) if lines else None
+
     @property
     def headers(self) -> dict[str, str]:
         """All headers by their lower-case names. Those that the request has several times are joined by commas."""

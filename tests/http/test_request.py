@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from troupe.http.answers.errors import HttpError, Malformed, TooLarge
+from troupe.http.intake.negotiation import asks_for_document
 from troupe.http.intake.request import LARGEST_BODY, Request
 from troupe.http.intake.upload import Upload
 
@@ -43,6 +44,24 @@ def request(body: bytes, content_type: str, query: bytes = b"", step: int = 7, d
 )
 async def test_every_kind_of_body_says_the_same(body: bytes, content_type: str) -> None:
     assert await request(body, content_type, b"a=1").parameters() == {"a": "1", "status": "hi", "ids": ["1"]}
+
+
+@pytest.mark.parametrize(
+    ("lines", "is_document"),
+    [
+        ([], False),
+        (["text/html", "application/activity+json"], True),
+        (["application/activity+json;q=0.8", "text/html;q=0.9"], False),
+        (["text/html;q=0.9", "application/activity+json;q=0.8, */*;q=0.1", "application/ld+json"], True),
+    ],
+)
+def test_the_lines_of_a_header_are_one_list(lines: list[str], is_document: bool) -> None:
+    async def nothing() -> AsyncIterator[bytes]:
+        return
+        yield b""
+
+    asked = Request("GET", "/users/ada", b"", [(b"accept", line.encode()) for line in lines], "127.0.0.1", nothing())
+    assert asks_for_document(asked) is is_document
 
 
 async def test_the_body_wins_over_the_query() -> None:

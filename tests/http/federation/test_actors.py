@@ -20,6 +20,7 @@ from .peers import DOCUMENT, ask, document, peer
 
 ADA = f"{BASE}/users/ada"
 UNSENT = "INSERT INTO activities (id, account_id, body, created_at, deliveries) VALUES (1, $1, '{}', now(), 1)"
+AS2 = "https://www.w3.org/ns/activitystreams"
 PROFILE = 'application/ld+json; profile="https://www.w3.org/ns/activitystreams"'
 
 
@@ -103,7 +104,23 @@ async def test_an_account_that_has_moved_names_the_new_one(stage: Stage, ada: Pe
         (f"{DOCUMENT};q=0.5, text/html", "text/html"),
         ("text/html,application/xhtml+xml,*/*;q=0.8", "text/html"),
         ("*/*", "text/html"),
-        ("application/json", "text/html"),
+        ("application/json", DOCUMENT),
+        ("application/json, text/plain, */*", DOCUMENT),
+        ("application/*", DOCUMENT),
+        ("application/*;q=0.5, text/html;q=0.4", DOCUMENT),
+        (f"text/html;q=0.9, {DOCUMENT}", DOCUMENT),
+        ("Application/Activity+JSON; Charset=UTF-8", DOCUMENT),
+        (f'APPLICATION/LD+JSON;q=0.9 ;PROFILE="{AS2} https://example.test/a,b", text/html;Q=0.8', DOCUMENT),
+        ("application/ld+json", DOCUMENT),
+        (f"{DOCUMENT}, */*", DOCUMENT),
+        (f"*/*;q=0.1,{DOCUMENT};q=0.2,text/html;q=0", DOCUMENT),
+        ("application/*;q=0.4, text/html;q=0.5", "text/html"),
+        (f"{DOCUMENT};q=0, */*", "text/html"),
+        (f"{DOCUMENT};q=none, text/html;q=0.1", "text/html"),
+        ("text/*, application/json;q=0.9", "text/html"),
+        ('text/html;x="a, application/activity+json"', "text/html"),
+        ("image/avif,image/webp,*/*", "text/html"),
+        ("", "text/html"),
     ],
 )
 async def test_who_asks_for_a_document_gets_it_and_all_others_the_page(

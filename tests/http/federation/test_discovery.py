@@ -129,8 +129,13 @@ async def test_host_meta_leads_to_webfinger(stage: Stage) -> None:
     assert link is not None
     assert link.attrib == {"rel": "lrdd", "template": template}
     by_path = await client.get("/.well-known/host-meta.json")
-    by_header = await client.get("/.well-known/host-meta", headers={"Accept": "application/json"})
-    assert by_path.json == by_header.json == {"links": [{"rel": "lrdd", "template": template}]}
+    assert by_path.json == {"links": [{"rel": "lrdd", "template": template}]}
+    for accept in ("application/json", "APPLICATION/JRD+JSON", "application/xrd+xml;q=0.5, application/json;q=0.9"):
+        by_header = await client.get("/.well-known/host-meta", headers={"Accept": accept})
+        assert by_header.json == by_path.json, accept
+    for accept in ("*/*", "application/xrd+xml, application/json;q=0.9", "text/html, application/xml;q=0.9, */*;q=0.8"):
+        by_header = await client.get("/.well-known/host-meta", headers={"Accept": accept})
+        assert by_header.body == answer.body, accept
 
 
 async def test_nodeinfo_counts_people_and_posts(stage: Stage, ada: Person) -> None:
