@@ -1,14 +1,16 @@
 """The reasons why a document of another server, or a copy of its file, is not there.
 
 FetchFailed
-├── DocumentMissing          its server refuses it, or its host must not be asked
+├── DocumentMissing          it can't be had, for one of these reasons or another
 │   ├── HostNotAllowed       its host is blocked, inside a network, or this server's own
 │   ├── TooManyDiscoveries   too many new accounts of its domain came lately
 │   ├── DocumentUnknown      its server answers 404
-│   └── DocumentGone         its server answers 410: it was deleted
-├── UntrustedDocument        it proves nothing: of another host, another kind, or malformed
+│   ├── DocumentGone         its server answers 410: it was deleted
+│   └── DocumentRefused      its server refuses it with another status, such as 403
+├── UntrustedDocument        it proves nothing: of another host, of another kind, or this:
+│   └── UnreadableDocument   the answer is no document: a page, a part of one, or too large
 └── DocumentUnavailable      its server can't be asked just now: 5xx, 429
-    └── ServerUnreachable    its server can't be reached, or is too slow
+    └── ServerUnreachable    its server can't be reached, is too slow, or speaks no HTTP
 """
 
 
@@ -36,8 +38,16 @@ class DocumentGone(DocumentMissing):
     """Raised if the document was deleted."""
 
 
+class DocumentRefused(DocumentMissing):
+    """Raised if the server of a document does not show it to this server, as far as its status says."""
+
+
 class UntrustedDocument(FetchFailed):
     """Raised for a document that does not prove to be what was asked for."""
+
+
+class UnreadableDocument(UntrustedDocument):
+    """Raised for an answer that is no document, such as the page by which a server says that it is being repaired."""
 
 
 class DocumentUnavailable(FetchFailed):

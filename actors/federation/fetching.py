@@ -18,6 +18,7 @@ from ...storage.engine.database import Database
 from ...storage.engine.json_values import JsonObject
 from ...storage.hosts import SignatureScheme
 from ..activitypub.door import read_document
+from ..activitypub.media_types import PROFILE, links_of, names_document
 from ..activitypub.names import LocalNames
 from ..activitypub.vocabulary import (
     CONTENT_TYPE,
@@ -38,10 +39,12 @@ from .domain_limits import DomainLimiter
 from .errors import (
     DocumentGone,
     DocumentMissing,
+    DocumentRefused,
     DocumentUnavailable,
     DocumentUnknown,
     HostNotAllowed,
     ServerUnreachable,
+    UnreadableDocument,
     UntrustedDocument,
 )
 
@@ -49,17 +52,13 @@ SECONDS = 30.0  # for a document with its redirects
 HOPS = 3
 LIMITS = RequestLimits(SECONDS, LARGEST_DOCUMENT)  # of one hop
 
-PROFILE = "https://www.w3.org/ns/activitystreams"
 DOCUMENTS = f'application/ld+json; profile="{PROFILE}", {CONTENT_TYPE}'
 DOCUMENTS_OR_PAGES = f"{DOCUMENTS}, text/html;q=0.1"
 PAGES = ("text/html", "application/xhtml+xml")
 
 # Pages name their documents at their beginning.
 HEAD_BYTES = 256 * 1024
-LONGEST_HEADER = 8192
-ALTERNATES = frozenset({CONTENT_TYPE, f'application/ld+json;profile="{PROFILE}"'})
 LINK_TAG = re.compile(r"<link\b(?P<attributes>[^<>]{1,4096})>", re.IGNORECASE)
-LINK_HEADER = re.compile(r"<(?P<url>[^<>]{1,2048})>(?P<parameters>[^<>]{0,1024})")
 ATTRIBUTE = re.compile(
     r"""\b(?P<name>[a-z]{1,20})\s?=\s?(?:"(?P<double>[^"]*)"|'(?P<single>[^']*)'|(?P<bare>[^\s"';,]+))""", re.IGNORECASE
 )
@@ -159,8 +158,8 @@ class DocumentFetcher:
                     return await self._follow(url, accept, scheme)
         except ForbiddenTarget as error:
             raise HostNotAllowed(str(error)) from error
-        except (AnswerTooLarge, BadAnswer) as error:
-            raise UntrustedDocument(str(error)) from error
+        except AnswerTooLarge as error:
+            raise UnreadableDocument(str(error)) from error
         except OutgoingFailure as error:
             raise ServerUnreachable(str(error)) from error
         raise ServerUnreachable("no answer in time")
@@ -189,32 +188,32 @@ class DocumentFetcher:
 
 def is_document(answer: OutgoingAnswer) -> bool:
     """True for the two content types of ActivityPub. Files that users upload are never served with them."""
-    kind, *parameters = answer.headers.get("content-type", "").split(";")
-    if kind.strip().lower() == CONTENT_TYPE:
-        return True
-    values = (one.partition("=") for one in parameters)
-    profiles = (value.strip().strip('"').split() for name, _, value in values if name.strip().lower() == "profile")
-    return kind.strip().lower() == "application/ld+json" and any(PROFILE in profile for profile in profiles)
+    return names_document(answer.headers.get("content-type", ""))
 
 
 def alternate_of(answer: OutgoingAnswer) -> str | None:
     """Return the address of the document that a page names, in a header or in its head."""
-    for found in LINK_HEADER.finditer(answer.headers.get("link", "")[:LONGEST_HEADER]):
-        attributes = _attributes(found["parameters"])
-        if _is_alternate(attributes):
-            return urljoin(answer.url, found["url"])
+    for link in links_of(answer.headers.get("link", "")):
+        if _is_alternate(link.parameters):
+            return _absolute(answer.url, link.value)
     if not answer.headers.get("content-type", "").lower().startswith(PAGES):
         return None
     for tag in LINK_TAG.finditer(answer.body[:HEAD_BYTES].decode("utf-8", "replace")):
         attributes = _attributes(tag["attributes"])
         if _is_alternate(attributes) and attributes.get("href"):
-            return urljoin(answer.url, attributes["href"])
+            return _absolute(answer.url, attributes["href"].strip())
     return None
 
 
-def _is_alternate(attributes: Mapping[str, str]) -> bool:
-    kind = attributes.get("type", "").lower().replace(" ", "")
-    return "alternate" in attributes.get("rel", "").lower().split() and kind in ALTERNATES
+def _absolute(base: str, address: str) -> str | None:
+    try:
+        return urljoin(base, address)
+    except ValueError:
+        return None
+
+
+def _is_alternate(link: Mapping[str, str]) -> bool:
+    return "alternate" in link.get("rel", "").lower().split() and names_document(link.get("type", ""))
 
 
 def _attributes(text: str) -> dict[str, str]:
@@ -245,16 +244,16 @@ def _checked(answer: OutgoingAnswer) -> OutgoingAnswer:
         case status if status >= 500:
             raise DocumentUnavailable(f"the server answers {status}")
         case status:
-            raise DocumentMissing(f"the server answers {status}")
+            raise DocumentRefused(f"the server answers {status}")
 
 
 def _document_of(answer: OutgoingAnswer) -> JsonObject:
     if not is_document(answer):
-        raise UntrustedDocument("the answer is of another content type")
+        raise UnreadableDocument("the answer is of another content type")
     try:
         return read_document(answer.body)
     except MalformedDocument as error:
-        raise UntrustedDocument(str(error)) from error
+        raise UnreadableDocument(str(error)) from error
 
 
 def _id_of(document: JsonObject) -> str:

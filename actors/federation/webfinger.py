@@ -9,33 +9,38 @@ from __future__ import annotations
 import html
 import re
 from dataclasses import dataclass
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from ...storage.engine.json_values import JsonObject
+from ..activitypub.media_types import names_document
 from ..activitypub.vocabulary import (
-    CONTENT_TYPE,
     LONGEST_URI,
     MalformedDocument,
     host_of,
     json_object,
+    list_of,
     objects_of,
     text_of,
 )
 from ..rules.identity import domain_of
 from .errors import DocumentGone, DocumentMissing, UntrustedDocument
-from .fetching import PROFILE, DocumentFetcher
+from .fetching import DocumentFetcher
 
 ACCEPT = "application/jrd+json, application/json"
 ACCEPT_HOST_META = "application/xrd+xml, application/xml, text/xml"
-SELF_TYPES = frozenset({CONTENT_TYPE, f'application/ld+json; profile="{PROFILE}"'})
 
 LONGEST_USERNAME = 2048
 # The rule of Mastodon: dots and hyphens stand inside.
 USERNAME = re.compile(r"[A-Za-z0-9_]++(?:[.-]++[A-Za-z0-9_]++)*+")
 
-LARGEST_HOST_META = 64 * 1024
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+MOST_ALIASES = 20  # that are looked at
+LARGEST_XRD = 64 * 1024
+XRD_SUBJECT = re.compile(r"<(?:\w{1,20}:)?Subject\b[^<>]{0,200}>(?P<text>[^<>]{1,4096})<")
 XRD_LINK = re.compile(r"<(?:\w{1,20}:)?Link\b(?P<attributes>[^<>]{1,4096})>")
-ATTRIBUTE = re.compile(r"""\b(?P<name>rel|template)\s?=\s?(?P<quote>["'])(?P<value>[^"']{1,2048})(?P=quote)""")
+ATTRIBUTE = re.compile(
+    r"""\b(?P<name>rel|type|href|template)\s?=\s?(?:"(?P<double>[^"]{1,2048})"|'(?P<single>[^']{1,2048})')"""
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +80,13 @@ class WebFinger:
     async def find(self, handle: Handle) -> HandleProof:
         """Return the handle as its server spells it, and its actor. Raise one of the errors of this package."""
         answer = await self._ask(handle)
-        named = _subject(answer)
+        named = _subject(answer, handle)
         if not named.is_same(handle):
             answer = await self._ask(named)
-            if not _subject(answer).is_same(named):
+            if not _subject(answer, named).is_same(named):
                 raise UntrustedDocument("the answer is about another handle")
-        return HandleProof(_subject(answer), _actor_uri(answer))
+            named = _subject(answer, named)
+        return HandleProof(named, _actor_uri(answer))
 
     async def _ask(self, handle: Handle) -> JsonObject:
         resource = quote(f"acct:{handle.username}@{handle.domain}", safe="")
@@ -92,15 +98,15 @@ class WebFinger:
         except DocumentMissing:
             template = await self._template(origin)
             answer = await self._fetcher.ask(template.replace("{uri}", resource), ACCEPT)
-        return jrd_of(answer.body)
+        return resource_of(answer.body)
 
     async def _template(self, origin: str) -> str:
         """Return the address of WebFinger as the server's host-meta has it."""
         answer = await self._fetcher.ask(f"{origin}/.well-known/host-meta", ACCEPT_HOST_META)
-        for link in XRD_LINK.finditer(answer.body[:LARGEST_HOST_META].decode("utf-8", "replace")):
-            attributes = {one["name"]: html.unescape(one["value"]) for one in ATTRIBUTE.finditer(link["attributes"])}
-            if attributes.get("rel") == "lrdd" and "{uri}" in attributes.get("template", ""):
-                return attributes["template"]
+        for link in objects_of(resource_of(answer.body).get("links")):
+            template = text_of(link.get("template"), LONGEST_URI) or ""
+            if _has_relation(link, "lrdd") and "{uri}" in template:
+                return template
         raise DocumentMissing("the server has no WebFinger")
 
 
@@ -109,30 +115,60 @@ def origin_of(domain: str) -> str:
     return f"http://{domain}" if ":" in domain else f"https://{domain}"
 
 
-def jrd_of(body: bytes) -> JsonObject:
-    """Return the object of an answer, read within the bounds of a document. Raise UntrustedDocument for another one."""
+def resource_of(body: bytes) -> JsonObject:
+    """Return what an answer says of a resource, in JSON (JRD) or, as older servers answer, in XML (XRD).
+
+    It is read within the bounds of a document. Raise UntrustedDocument for another one.
+    """
+    if body.lstrip()[:1] == b"<":
+        return _xrd_of(body[:LARGEST_XRD].decode("utf-8", "replace"))
     try:
-        return json_object(body)
+        return json_object(body.removeprefix(BYTE_ORDER_MARK))
     except MalformedDocument as error:
         raise UntrustedDocument(str(error)) from None
 
 
-def _subject(answer: JsonObject) -> Handle:
-    """Return the handle that an answer is about."""
-    subject = text_of(answer.get("subject"), LONGEST_URI * 2) or ""
-    username, _, domain = subject.removeprefix("acct:").removeprefix("@").partition("@")
-    handle = handle_from(username, domain)
+def _xrd_of(text: str) -> JsonObject:
+    """Return an XRD as the JRD that says the same. It is looked through for its elements, and not read as XML."""
+    subject = XRD_SUBJECT.search(text)
+    links = [
+        {one["name"]: html.unescape(one["double"] or one["single"]) for one in ATTRIBUTE.finditer(link["attributes"])}
+        for link in XRD_LINK.finditer(text)
+    ]
+    return {"links": links} | ({} if subject is None else {"subject": html.unescape(subject["text"]).strip()})
+
+
+def _subject(answer: JsonObject, asked: Handle) -> Handle:
+    """Return the handle that an answer is about: its subject or, if that is another address, an alias.
+
+    An answer that does not say is about the handle that was asked for.
+    """
+    named = [one for one in (answer.get("subject"), *list_of(answer.get("aliases"))[:MOST_ALIASES]) if one is not None]
+    handles = (_handle_in(one) for one in named)
+    handle = next((one for one in handles if one is not None), None if "subject" in answer else asked)
     if handle is None:
         raise UntrustedDocument("the answer is about no handle")
     return handle
 
 
+def _handle_in(name: object) -> Handle | None:
+    """Return the handle in an address such as `acct:eve@peer.test`, whose scheme may be missing."""
+    text = unquote(text_of(name, LONGEST_URI * 2) or "").strip()
+    scheme, colon, rest = text.partition(":")
+    handle = rest if colon and scheme.lower() == "acct" else text
+    username, _, domain = handle.removeprefix("@").partition("@")
+    return handle_from(username, domain)
+
+
 def _actor_uri(answer: JsonObject) -> str:
-    """Return the actor that an answer names. One with links of removed protocols alone names none."""
+    """Return the first actor that an answer names. One with links of removed protocols alone names none."""
     for link in objects_of(answer.get("links")):
         uri = link.get("href")
-        if link.get("rel") == "self" and link.get("type") in SELF_TYPES and isinstance(uri, str):
-            if host_of(uri) is None or len(uri) > LONGEST_URI:
-                break
+        is_actor = _has_relation(link, "self") and names_document(text_of(link.get("type"), LONGEST_URI) or "")
+        if is_actor and isinstance(uri, str) and host_of(uri) is not None and len(uri) <= LONGEST_URI:
             return uri
     raise UntrustedDocument("the answer names no actor")
+
+
+def _has_relation(link: JsonObject, relation: str) -> bool:
+    return relation in (text_of(link.get("rel"), LONGEST_URI) or "").lower().split()

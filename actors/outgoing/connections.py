@@ -89,13 +89,21 @@ async def _read(
 ) -> OutgoingAnswer:
     if sum(len(name) + len(value) for name, value in response.headers) > LONGEST_HEAD:
         raise AnswerTooLarge("the answer's headers have too many bytes")
-    headers = {name.decode("ascii").lower(): value.decode("latin-1") for name, value in response.headers}
+    headers = _headers_of(response)
     async with aclosing(response.aiter_stream()) as chunks:
         if write is not None and response.status == 200:
             await copy_body(chunks, headers.get("content-encoding", ""), limits.body, write)
             return OutgoingAnswer(response.status, headers, b"", target.url)
         body = await read_body(chunks, headers.get("content-encoding", ""), limits.body, cut=limits.cut)
     return OutgoingAnswer(response.status, headers, body, target.url)
+
+
+def _headers_of(response: httpcore2.Response) -> dict[str, str]:
+    """Return the headers by their names in lower case. Of those that are there twice, the last one counts, but links
+    are a list that servers write on one line or on several."""
+    headers = {name.decode("ascii").lower(): value.decode("latin-1") for name, value in response.headers}
+    links = [value.decode("latin-1") for name, value in response.headers if name.lower() == b"link"]
+    return headers | {"link": ", ".join(links)} if len(links) > 1 else headers
 
 
 @contextmanager

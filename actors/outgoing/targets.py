@@ -89,7 +89,11 @@ def named_target(url: str) -> RequestTarget:
 def redirected(target: RequestTarget, location: str, read: Callable[[str], RequestTarget] = target_of) -> RequestTarget:
     """Return where a redirect leads. `read` has the rules of the client that follows it."""
     _check_text(location)
-    return read(urljoin(target.url, location))
+    try:
+        leads_to = urljoin(target.url, location)
+    except ValueError:
+        raise ForbiddenTarget("the URL can't be read") from None
+    return read(leads_to)
 
 
 def _split(url: str) -> SplitResult:

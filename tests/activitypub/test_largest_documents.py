@@ -25,7 +25,7 @@ from troupe.actors.activitypub.vocabulary import (
 from troupe.actors.federation import actor_documents
 from troupe.actors.federation.actor_documents import FIELD_CHARACTERS, FIELDS, NOTE_CHARACTERS, profile_of
 from troupe.actors.federation.errors import UntrustedDocument
-from troupe.actors.federation.webfinger import Handle, jrd_of
+from troupe.actors.federation.webfinger import Handle, resource_of
 
 from ..signing import private_key
 
@@ -47,7 +47,7 @@ def test_a_document_with_too_many_objects_is_refused_before_they_are_made(
 
 def test_an_answer_of_webfinger_is_read_as_a_document() -> None:
     with pytest.raises(UntrustedDocument, match="too many values"):
-        jrd_of(b'{"links":[%b0]}' % (b"[]," * (LARGEST_DOCUMENT // 4)))
+        resource_of(b'{"links":[%b0]}' % (b"[]," * (LARGEST_DOCUMENT // 4)))
 
 
 @pytest.mark.parametrize("member", ["tag", "attachment", "oneOf", "to", "cc", "url", "attributedTo", "type", "icon"])

@@ -8,22 +8,24 @@ import trio
 from troupe.actors.federation.errors import (
     DocumentGone,
     DocumentMissing,
+    DocumentRefused,
     DocumentUnavailable,
     DocumentUnknown,
     FetchFailed,
+    UnreadableDocument,
     UntrustedDocument,
 )
 
 from ..clients import Stage
-from ..outgoing.peer import Asked, answer
+from ..outgoing.peer import Asked, Respond, answer
 from .peer import DOCUMENT, ForeignServer
 
 
 @pytest.mark.parametrize(
     ("status", "error"),
     [
-        (404, DocumentUnknown), (403, DocumentMissing), (410, DocumentGone), (429, DocumentUnavailable),
-        (500, DocumentUnavailable), (503, DocumentUnavailable), (408, DocumentUnavailable), (204, DocumentMissing),
+        (404, DocumentUnknown), (403, DocumentRefused), (410, DocumentGone), (429, DocumentUnavailable),
+        (500, DocumentUnavailable), (503, DocumentUnavailable), (408, DocumentUnavailable), (204, DocumentRefused),
     ],
 )  # fmt: skip
 async def test_an_answer_without_a_document_says_why(
@@ -83,10 +85,23 @@ async def test_a_page_may_name_its_document(stage: Stage, peer: ForeignServer, h
     assert (await stage.http_context.federation.fetcher.fetch_resource(page))["id"] == eve["id"]
 
 
-async def test_a_page_may_name_its_document_in_a_header(stage: Stage, peer: ForeignServer) -> None:
+@pytest.mark.parametrize(
+    "link",
+    [
+        '<https://x.example/>; rel="me", <EVE>; rel="alternate"; type="application/activity+json"',
+        r'<EVE>; rel="alternate"; type="application/ld+json; profile=\"https://www.w3.org/ns/activitystreams\""',
+        r'<EVE>;TYPE="application/ld+json;profile=\"https://x.example/p https://www.w3.org/ns/activitystreams\"";'
+        r"Rel=Alternate",
+        "<EVE>;rel=alternate;type=application/activity+json",
+        '<EVE>; title="a, <https://x.example/>; b"; rel="me ALTERNATE" ; type = "Application/Activity+JSON"',
+        '</users/eve>; rel="alternate"; type="application/activity+json; charset=utf-8"',
+        '<https://[x>; rel="me", <EVE>; rel="alternate"; type="application/activity+json"',
+        '<https://x.example/>; rel="me"\r\nLink: <EVE>; rel="alternate"; type="application/activity+json"',
+    ],
+)
+async def test_a_page_may_name_its_document_in_a_header(stage: Stage, peer: ForeignServer, link: str) -> None:
     eve = peer.person("eve")
-    link = f'<https://x.example/>; rel="me", <{eve["id"]}>; rel="alternate"; type="application/activity+json"'
-    page = peer.serve(peer.url("/@eve"), b"<html>", "text/html", Link=link)
+    page = peer.serve(peer.url("/@eve"), b"<html>", "text/html", Link=link.replace("EVE", eve["id"]))
     assert (await stage.http_context.federation.fetcher.fetch_resource(page))["id"] == eve["id"]
 
 
@@ -103,3 +118,68 @@ async def test_a_page_that_names_nothing_is_no_document(stage: Stage, peer: Fore
     page = peer.serve(peer.url("/x"), b"<html><link rel=alternate type=text/html href=/y>", "text/html")
     with pytest.raises(UntrustedDocument):
         await stage.http_context.federation.fetcher.fetch_resource(page)
+
+
+@pytest.mark.parametrize("address", ["https://[x", "javascript:alert(1)", "", "https://x.example:99999/"])
+async def test_a_page_that_names_no_address_is_no_document(stage: Stage, peer: ForeignServer, address: str) -> None:
+    link = f'<{address or "#"}>; rel="alternate"; type="{DOCUMENT}"'
+    page = peer.serve(peer.url("/x"), b"<html>", "text/html", Link=link)
+    with pytest.raises(FetchFailed):
+        await stage.http_context.federation.fetcher.fetch_resource(page)
+
+
+@pytest.mark.parametrize(
+    "content_type",
+    [
+        "application/activity+json", "Application/Activity+JSON ; charset=UTF-8",
+        'application/ld+json;profile="https://www.w3.org/ns/activitystreams"',
+        "application/ld+json; profile=https://www.w3.org/ns/activitystreams; charset=utf-8",
+        'APPLICATION/LD+JSON; charset=utf-8; Profile="https://w3id.org/x https://www.w3.org/ns/activitystreams"',
+    ],
+)  # fmt: skip
+async def test_a_document_has_one_of_two_content_types(stage: Stage, peer: ForeignServer, content_type: str) -> None:
+    url = peer.url("/x")
+    assert (await stage.http_context.federation.fetcher.fetch(peer.serve(url, {"id": url}, content_type)))["id"] == url
+
+
+@pytest.mark.parametrize(
+    "content_type",
+    [
+        "text/html", "application/json", "application/ld+json", "text/plain; x=application/activity+json",
+        'application/ld+json; profile="https://example.test/"',
+        "application/octet-stream; profile=https://www.w3.org/ns/activitystreams",
+        'application/ld+json; x="; profile=https://www.w3.org/ns/activitystreams"',
+    ],
+)  # fmt: skip
+async def test_a_document_of_another_content_type_may_be_an_upload(
+    stage: Stage, peer: ForeignServer, content_type: str
+) -> None:
+    url = peer.url("/x")
+    with pytest.raises(UnreadableDocument):
+        await stage.http_context.federation.fetcher.fetch(peer.serve(url, {"id": url}, content_type))
+
+
+async def no_answer(stream: trio.abc.Stream, asked: Asked) -> None:
+    await stream.aclose()
+
+
+async def half_an_answer(stream: trio.abc.Stream, asked: Asked) -> None:
+    await stream.send_all(b"HTTP/1.1 200 OK\r\nContent-Type: application/activity+json\r\nContent-Length: 99\r\n\r\n{")
+    await stream.aclose()
+
+
+async def no_http(stream: trio.abc.Stream, asked: Asked) -> None:
+    await stream.send_all(b"SSH-2.0-OpenSSH_9.6\r\n")
+    await stream.aclose()
+
+
+async def no_gzip(stream: trio.abc.Stream, asked: Asked) -> None:
+    await stream.send_all(answer(200, b'{"id":1}', Content_Type=DOCUMENT, Content_Encoding="gzip"))
+
+
+@pytest.mark.parametrize("respond", [no_answer, half_an_answer, no_http, no_gzip])
+async def test_a_server_that_answers_with_no_http_may_do_so_another_time(
+    stage: Stage, peer: ForeignServer, respond: Respond
+) -> None:
+    with pytest.raises(DocumentUnavailable):
+        await stage.http_context.federation.fetcher.fetch(peer.respond_with(peer.url("/x"), respond))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from typing import Any
 
 import pytest
@@ -106,16 +108,82 @@ async def test_an_answer_that_is_none_finds_nothing(
     assert stage.failures == []
 
 
-async def test_webfinger_may_be_where_host_meta_says(ada: Person, peer: ForeignServer) -> None:
+@pytest.mark.parametrize(
+    "host_meta",
+    [
+        '<?xml version="1.0"?><XRD xmlns="x"><Link rel="lrdd" template="TEMPLATE"/></XRD>',
+        '<hm:XRD><hm:Link\n  type="application/json"\n  template=\'TEMPLATE\'\n  rel="lrdd"></hm:Link></hm:XRD>',
+        '{"links": [{"rel": "x"}, {"rel": "lrdd", "type": "application/jrd+json", "template": "TEMPLATE"}]}',
+    ],
+)
+async def test_webfinger_may_be_where_host_meta_says(ada: Person, peer: ForeignServer, host_meta: str) -> None:
     eve = peer.person("eve")
     handle = f"eve@{peer.domain}"
     peer.fail(peer.webfinger_url(handle), 404)
     template = peer.url("/finger?resource={uri}")
-    xrd = f'<?xml version="1.0"?><XRD xmlns="x"><Link rel="lrdd" template="{template}"/></XRD>'
-    peer.serve(peer.url("/.well-known/host-meta"), xrd.encode(), "application/xrd+xml")
+    peer.serve(peer.url("/.well-known/host-meta"), host_meta.replace("TEMPLATE", template).encode(), "text/plain")
     answer = {"subject": f"acct:{handle}", "links": [{"rel": "self", "type": DOCUMENT, "href": eve["id"]}]}
     peer.serve(peer.webfinger_url(handle).replace("/.well-known/webfinger", "/finger"), answer, "application/jrd+json")
     assert len(await search(ada, handle)) == 1
+
+
+AS2 = "https://www.w3.org/ns/activitystreams"
+
+
+@pytest.mark.parametrize(
+    "type",
+    [
+        f'application/ld+json;profile="{AS2}"', f'APPLICATION/LD+JSON ; Profile="{AS2}"',
+        f"application/ld+json; profile={AS2}", f'application/ld+json; charset=utf-8; profile="{AS2}"',
+        f'application/ld+json; profile="https://w3id.org/security {AS2}"', "Application/Activity+JSON",
+        "application/activity+json; charset=utf-8",
+    ],
+)  # fmt: skip
+async def test_types_of_links_are_compared_as_media_types(ada: Person, peer: ForeignServer, type: str) -> None:
+    eve = peer.person("eve")
+    links = [{"rel": "http://webfinger.net/rel/avatar", "type": DOCUMENT, "href": "x"}, {"rel": "self"}]
+    peer.handle("eve", None, None, links=[*links, {"rel": "self", "type": type, "href": eve["id"]}])
+    assert [one["uri"] for one in await search(ada, f"eve@{peer.domain}")] == [eve["id"]]
+
+
+@pytest.mark.parametrize(
+    ("subject", "aliases"),
+    [
+        ("acct:EVE@PEER.TEST", []), ("ACCT:eve@peer.test", []), ("eve@peer.test", []), ("acct:@eve@peer.test", []),
+        ("acct:eve%40peer.test", []), (" acct:eve@peer.test ", []), (None, []), (None, "https://x.example/eve"),
+        ("https://peer.test/users/eve", ["https://peer.test/@eve", "acct:eve@peer.test"]),
+    ],
+)  # fmt: skip
+async def test_an_answer_may_spell_its_handle_in_other_ways(
+    ada: Person, peer: ForeignServer, subject: str | None, aliases: list[str]
+) -> None:
+    eve, port = peer.person("eve"), peer.peer.port
+    answer = {"aliases": aliases, "links": [{"rel": "self", "type": DOCUMENT, "href": eve["id"]}]}
+    answer |= {} if subject is None else {"subject": subject}
+    with_port = re.sub("(peer.test)", rf"\1:{port}", json.dumps(answer), flags=re.IGNORECASE)
+    body = with_port.replace(f"test:{port}:{port}", f"test:{port}").encode()
+    peer.serve(peer.webfinger_url(f"eve@{peer.domain}"), body, "application/json; charset=utf-8")
+    assert [one["uri"] for one in await search(ada, f"eve@{peer.domain}")] == [eve["id"]]
+
+
+async def test_the_first_link_to_an_actor_counts(ada: Person, peer: ForeignServer) -> None:
+    eve, eva = peer.person("eve"), peer.person("eva")
+    links = [
+        {"rel": "self", "type": "text/html", "href": eva["id"]}, {"rel": "self", "type": DOCUMENT, "href": "mailto:x"},
+        {"rel": "self", "type": DOCUMENT, "href": eve["id"]}, {"rel": "self", "type": DOCUMENT, "href": eva["id"]},
+    ]  # fmt: skip
+    peer.handle("eve", None, None, links=links)
+    assert [one["uri"] for one in await search(ada, f"eve@{peer.domain}")] == [eve["id"]]
+
+
+async def test_an_answer_may_be_xml(ada: Person, peer: ForeignServer) -> None:
+    eve = peer.person("eve")
+    xrd = f"""<?xml version="1.0" encoding="UTF-8"?>
+      <XRD xmlns="http://docs.oasis-open.org/ns/xri/xrd-1.0"><Subject>acct:eve@{peer.domain}</Subject>
+      <Alias>{eve["url"]}</Alias><Link rel="http://webfinger.net/rel/profile-page" href="{eve["url"]}"/>
+      <Link href="{eve["id"]}" type="application/ld+json; profile=&quot;{AS2}&quot;" rel="self"/></XRD>"""
+    peer.serve(peer.webfinger_url(f"eve@{peer.domain}"), xrd.encode(), "application/xrd+xml")
+    assert [one["uri"] for one in await search(ada, f"eve@{peer.domain}")] == [eve["id"]]
 
 
 async def test_host_meta_is_asked_after_404_alone(ada: Person, peer: ForeignServer) -> None:
