@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from ...storage.engine.json_values import JsonObject
 from .requests import UnusableKey
-from .vocabulary import objects_of, types_of, uri_of
+from .uris import ascii_uri, same_uri
+from .vocabulary import list_of, objects_of, types_of, uri_of
 
 KEYS = 10  # of one actor
 # A key of 8,192 bits takes 1,424. Decoding base58 takes time with the square of the length.
@@ -19,7 +20,10 @@ ED25519, RSA = b"\xed\x01", b"\x85\x24"
 
 @dataclass(frozen=True, slots=True)
 class NamedKey:
-    """A public key in PEM that can be used, with its id and the actor that it names as its owner."""
+    """A public key in PEM that can be used, with its id and the actor that it names as its owner.
+
+    The id of a key that has none is that of the document around it.
+    """
 
     id: str
     owner: str | None
@@ -27,18 +31,39 @@ class NamedKey:
 
 
 def keys_of_actor(actor: JsonObject) -> list[NamedKey]:
-    """Return the usable keys in an actor's document that name the actor as their owner, the `publicKey` first."""
+    """Return the usable keys in an actor's document that are its own, the `publicKey` first.
+
+    A key that names no owner is the actor's too: the actor's document is what names it.
+    """
     own = uri_of(actor)
-    return [key for key in _embedded(actor) if key.owner == own and own is not None]
+    return [key for key in _embedded(actor) if own is not None and (key.owner is None or same_uri(key.owner, own))]
 
 
-def owner_of_key(document: JsonObject, key_id: str) -> str | None:
-    """Return the actor that a key's document names: the document is the key, or that of the actor itself."""
-    if document.get("id") == key_id and not {"publicKeyPem", "publicKeyMultibase"}.isdisjoint(document):
-        return _owner(document)
-    named = (*objects_of(document.get("publicKey")), *objects_of(document.get("assertionMethod")))
-    key = next((one for one in named if one.get("id") == key_id), None)
-    return None if key is None else _owner(key)
+def key_in(document: JsonObject, key_id: str) -> NamedKey | None:
+    """Return the usable key under an id in the document at its address: of the key alone, or of an actor."""
+    if is_key(document, key_id):
+        return next(_usable([document], document), None)
+    return key_among(list(_embedded(document)), key_id, uri_of(document))
+
+
+def key_among(keys: list[NamedKey], key_id: str, own: str | None) -> NamedKey | None:
+    """Return the key under an id among those of the document with the id `own`."""
+    address = key_id.partition("#")[0]
+    # Where a document has a key without an id, the key is found under every fragment of the document's id.
+    return next(
+        (key for key in keys if same_uri(key.id, key_id) or (key.id == own and same_uri(key.id, address))), None
+    )
+
+
+def is_key(document: JsonObject, key_id: str) -> bool:
+    """True for a document that is the key under an id, and not that of an actor."""
+    return same_uri(uri_of(document), key_id) and not {"publicKeyPem", "publicKeyMultibase"}.isdisjoint(document)
+
+
+def names_key(actor: JsonObject, key_id: str) -> bool:
+    """True if an actor's document names a key by the id alone."""
+    listed = (*list_of(actor.get("publicKey"))[:KEYS], *list_of(actor.get("assertionMethod"))[:KEYS])
+    return any(isinstance(one, str) and same_uri(ascii_uri(one), key_id) for one in listed)
 
 
 def pem_of(multibase: str) -> str:
@@ -54,41 +79,53 @@ def pem_of(multibase: str) -> str:
     raise UnusableKey("the key is of a kind that signs no requests")
 
 
-def _embedded(actor: JsonObject) -> Iterator[NamedKey]:
+def _embedded(document: JsonObject) -> Iterator[NamedKey]:
     """Yield the usable ones among the first keys of a document."""
-    listed = [*objects_of(actor.get("publicKey")), *_multikeys(actor)]
-    for key in listed[:KEYS]:
-        id = uri_of(key)
+    return _usable([*objects_of(document.get("publicKey")), *_multikeys(document)][:KEYS], document)
+
+
+def _usable(keys: list[JsonObject], document: JsonObject) -> Iterator[NamedKey]:
+    own = uri_of(document)
+    for key in keys:
         try:
             pem = _pem(key)
         except UnusableKey:
             continue
-        if id is not None and pem is not None:
+        id = _id_of(key, own)
+        if id is not None and pem is not None and (_owner(key) is not None or "publicKeyPem" in key):
             yield NamedKey(id, _owner(key), pem)
 
 
+def _id_of(key: JsonObject, own: str | None) -> str | None:
+    """Return the id of a key, which may be relative to that of the document around it, such as `#main-key`."""
+    id = key.get("id")
+    if id is None:
+        return own
+    if isinstance(id, str) and id.startswith("#") and own is not None:
+        id = own.partition("#")[0] + id
+    return uri_of(id)
+
+
 def _multikeys(actor: JsonObject) -> list[JsonObject]:
-    """Return the embedded Multikeys of an actor. One that is named by its id alone is not fetched."""
+    """Return the embedded Multikeys of an actor."""
     return [one for one in objects_of(actor.get("assertionMethod")) if "Multikey" in types_of(one)]
 
 
 def _pem(key: JsonObject) -> str | None:
     """Return the PEM of a key. Raise UnusableKey for one that signs no requests."""
-    from .public_keys import public_key  # late: see `signatures.py`
+    from .public_keys import normal_pem  # late: see `signatures.py`
 
     pem, multibase = key.get("publicKeyPem"), key.get("publicKeyMultibase")
     if isinstance(pem, str):
-        public_key(pem)
-        return pem
+        return normal_pem(pem)
     if isinstance(multibase, str):
-        pem = pem_of(multibase)
-        public_key(pem)
-        return pem
+        return normal_pem(pem_of(multibase))
     return None
 
 
 def _owner(key: JsonObject) -> str | None:
-    return uri_of(key.get("owner") if "publicKeyPem" in key else key.get("controller"))
+    """Return the owner that a key names. The older vocabulary says `owner`, the newer one `controller`."""
+    return (uri_of(key.get("owner")) if "publicKeyPem" in key else None) or uri_of(key.get("controller"))
 
 
 def _decoded(multibase: str) -> bytes:

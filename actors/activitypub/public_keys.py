@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import re
 from functools import lru_cache
 
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
@@ -13,7 +15,6 @@ from cryptography.hazmat.primitives.serialization import (
     Encoding,
     PublicFormat,
     load_der_public_key,
-    load_pem_public_key,
 )
 
 from .requests import UnusableKey
@@ -27,15 +28,27 @@ LARGEST_EXPONENT = 31
 PublicKey = RSAPublicKey | Ed25519PublicKey
 
 
+# The label says what the key is in, but not all who write it know: the data itself is looked at.
+ARMOUR = re.compile(r"-----BEGIN [A-Z0-9 ]{1,40}-----(?P<data>[^-]*+)-----END ")
+# White space, also where it was escaped once too often.
+SPACE = re.compile(r"\\[nrt]|\s+")
+
+
 @lru_cache(maxsize=2048)
-def public_key(pem: str) -> PublicKey:
-    """Return the key of a PEM text. Raise UnusableKey for another one."""
-    if len(pem) > LONGEST_PEM:
+def public_key(text: str) -> PublicKey:
+    """Return the key of a text in PEM. Raise UnusableKey for another one.
+
+    Lines may have any length and any ends, and what is around the key is ignored. Without the lines `BEGIN` and `END`,
+    the text is base64 alone.
+    """
+    if len(text) > LONGEST_PEM:
         raise UnusableKey("the key is too long")
-    if not pem.isascii() or "\0" in pem:  # the library ignores what is around a key; no row can hold it
+    if not text.isascii() or "\0" in text:
         raise UnusableKey("the key can't be read")
+    armoured = ARMOUR.search(text)
+    data = SPACE.sub("", text if armoured is None else armoured["data"]).rstrip("=")
     try:
-        key = load_pem_public_key(pem.encode())
+        key = load_der_public_key(base64.b64decode(data + "=" * (-len(data) % 4), validate=True))
     except (ValueError, UnsupportedAlgorithm):
         raise UnusableKey("the key can't be read") from None
     if isinstance(key, RSAPublicKey) and key.key_size in KEY_SIZES and _exponent_bits(key) <= LARGEST_EXPONENT:
@@ -43,6 +56,11 @@ def public_key(pem: str) -> PublicKey:
     if isinstance(key, Ed25519PublicKey):
         return key
     raise UnusableKey("the key is of a kind that signs no requests")
+
+
+def normal_pem(text: str) -> str:
+    """Return the key of a text in PEM as rows have it. Raise UnusableKey for another one."""
+    return _pem(public_key(text))
 
 
 def pem_of_ed25519(data: bytes) -> str:

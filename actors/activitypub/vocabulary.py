@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 import orjson
 
 from ...storage.engine.json_values import JsonObject
+from .uris import PORTS, ascii_uri
 
 CONTENT_TYPE = "application/activity+json"
 PUBLIC = "https://www.w3.org/ns/activitystreams#Public"
@@ -71,9 +72,14 @@ def list_of(value: object) -> list[Any]:
 
 
 def uri_of(value: object) -> str | None:
-    """Return the URI of a thing that a string names, or that is embedded as an object with an `id`."""
+    """Return the URI of a thing that a string names, or that is embedded as an object with an `id`.
+
+    One with other characters than those of ASCII is percent-encoded: rows and other servers know it in that spelling.
+    """
     if is_object(value):
         value = value.get("id")
+    if isinstance(value, str) and not value.isascii() and is_uri(value):
+        value = ascii_uri(value)
     return value if is_uri(value) else None
 
 
@@ -110,7 +116,8 @@ def text_of(value: object, most: int) -> str | None:
 
 
 def host_of(uri: str) -> str | None:
-    """Return the host of a web address in lower case, with its port if it has one; None if it is no web address."""
+    """Return the host of a web address in lower case, with its port if that is not the usual one; None if it is no web
+    address."""
     try:
         parts = urlsplit(uri)
         host, port = parts.hostname, parts.port
@@ -118,7 +125,7 @@ def host_of(uri: str) -> str | None:
         return None
     if parts.scheme not in ("https", "http") or not host or parts.username is not None:
         return None
-    return host.rstrip(".") if port is None else f"{host.rstrip('.')}:{port}"
+    return host.rstrip(".") if port in (None, PORTS[parts.scheme]) else f"{host.rstrip('.')}:{port}"
 
 
 def origin_of(uri: str) -> str | None:

@@ -196,7 +196,7 @@ def alternate_of(answer: OutgoingAnswer) -> str | None:
     for link in links_of(answer.headers.get("link", "")):
         if _is_alternate(link.parameters):
             return _absolute(answer.url, link.value)
-    if not answer.headers.get("content-type", "").lower().startswith(PAGES):
+    if not _is_page(answer):
         return None
     for tag in LINK_TAG.finditer(answer.body[:HEAD_BYTES].decode("utf-8", "replace")):
         attributes = _attributes(tag["attributes"])
@@ -210,6 +210,10 @@ def _absolute(base: str, address: str) -> str | None:
         return urljoin(base, address)
     except ValueError:
         return None
+
+
+def _is_page(answer: OutgoingAnswer) -> bool:
+    return answer.headers.get("content-type", "").lower().startswith(PAGES)
 
 
 def _is_alternate(link: Mapping[str, str]) -> bool:
@@ -248,8 +252,10 @@ def _checked(answer: OutgoingAnswer) -> OutgoingAnswer:
 
 
 def _document_of(answer: OutgoingAnswer) -> JsonObject:
+    if _is_page(answer):
+        raise UnreadableDocument("the answer is a page")
     if not is_document(answer):
-        raise UnreadableDocument("the answer is of another content type")
+        raise UntrustedDocument("the answer is of another content type")
     try:
         return read_document(answer.body)
     except MalformedDocument as error:

@@ -1,6 +1,10 @@
 """Finds the key that a signed request names, proves whose it is, and says which actor has signed.
 
-A key belongs to an actor if the key's document names the actor as its owner, and the actor's document names the key.
+A key belongs to an actor if the key's document names the actor as its owner, and the actor's document names the key. A
+key that names no owner belongs to the actor that has it in its document, or that names it and says to have signed.
+
+A request is refused only if a key was got and does not fit, or is gone. Whatever else keeps a key from being had may
+pass, and other servers never send again what was refused.
 """
 
 from __future__ import annotations
@@ -16,15 +20,19 @@ from ...storage import actor_keys
 from ...storage.actor_keys import ActorKey
 from ...storage.engine.database import Database
 from ...storage.engine.json_values import JsonObject
-from ..activitypub.key_documents import keys_of_actor, owner_of_key
+from ..activitypub.key_documents import is_key, key_among, key_in, keys_of_actor, names_key
 from ..activitypub.requests import ReceivedRequest, SignatureRefused
-from ..activitypub.signatures import SignatureClaim, claim_of, holds
-from ..activitypub.vocabulary import LONGEST_URI, host_of, same_host
+from ..activitypub.signatures import claim_of, holds
+from ..activitypub.uris import same_uri
+from ..activitypub.vocabulary import LONGEST_URI, MalformedDocument, host_of, read_document, same_host, uri_of
 from ..daily_quotas import DailyQuotas
 from ..kernel import Clock
-from .errors import DocumentMissing, DocumentUnavailable, UntrustedDocument
+from ..rules.domains import registrable
+from .budgets import BudgetSpent, FetchBudget
+from .errors import DocumentMissing, DocumentRefused, DocumentUnavailable, UnreadableDocument, UntrustedDocument
 
 REFETCH_AFTER = timedelta(minutes=1)  # a key that fails is fetched again, but not more often
+REFETCHES = 60  # in such a time, of the known keys of one registered domain
 REFUSED_FOR = 60.0  # seconds that a key which could not be proven is not fetched again
 REFUSED_KEPT = 10_000  # keys in memory: signatures can name any number of them
 
@@ -54,6 +62,9 @@ class KeyDirectory:
         self._fetch = fetch
         self._quotas = quotas
         self._fetching: dict[str, trio.Event] = {}
+        self._refetches: TTLCache[str, FetchBudget] = TTLCache(
+            REFUSED_KEPT, REFETCH_AFTER.total_seconds(), timer=trio.current_time
+        )
         self._refused: TTLCache[str, str] = TTLCache(REFUSED_KEPT, REFUSED_FOR, timer=trio.current_time)
 
     async def authenticate(self, request: ReceivedRequest, at: datetime | None = None) -> AuthenticatedActor:
@@ -71,7 +82,7 @@ class KeyDirectory:
                 return AuthenticatedActor(stored.actor_uri, claim.key_id, claim.signed_at)
             if self._clock.now() < stored.fetched_at + REFETCH_AFTER:
                 raise SignatureRefused("the signature is not of this key")
-        key = await self._fresh(claim, is_known=stored is not None)
+        key = await self._fresh(request, claim.key_id, is_known=stored is not None)
         if not holds(claim, key.public_key):
             raise SignatureRefused("the signature is not of this key")
         return AuthenticatedActor(key.actor_uri, claim.key_id, claim.signed_at)
@@ -84,9 +95,8 @@ class KeyDirectory:
             return None
         return AuthenticatedActor(stored.actor_uri, claim.key_id, claim.signed_at)
 
-    async def _fresh(self, claim: SignatureClaim, *, is_known: bool) -> ActorKey:
+    async def _fresh(self, request: ReceivedRequest, key_id: str, *, is_known: bool) -> ActorKey:
         """Fetch a key and store it. Requests that need the same one wait for the first of them."""
-        key_id = claim.key_id
         while (fetching := self._fetching.get(key_id)) is not None:
             await fetching.wait()
             stored = await self._database.read(actor_keys.find, key_id)
@@ -96,9 +106,11 @@ class KeyDirectory:
             raise SignatureRefused(reason)
         if not is_known and not self._quotas.take("keys", host_of(key_id) or ""):
             raise KeyUnavailable("too many new keys of one domain today")
+        if is_known:
+            self._count_refetch(key_id)
         self._fetching[key_id] = trio.Event()
         try:
-            key = await self._proven(key_id)
+            key = await self._proven(key_id, request)
             await self._database.transact(actor_keys.put, key)
         except SignatureRefused as refusal:
             self._refused[key_id] = str(refusal)
@@ -107,23 +119,45 @@ class KeyDirectory:
             self._fetching.pop(key_id).set()
         return key
 
-    async def _proven(self, key_id: str) -> ActorKey:
+    def _count_refetch(self, key_id: str) -> None:
+        """Limit the requests that wrong signatures in the name of known keys cause to their host."""
+        try:
+            self._refetches.setdefault(registrable(host_of(key_id) or ""), FetchBudget(REFETCHES)).spend()
+        except BudgetSpent as error:
+            raise KeyUnavailable("too many keys of one domain were fetched again") from error
+
+    async def _proven(self, key_id: str, request: ReceivedRequest) -> ActorKey:
         """Return a key as its server has it now, with its owner."""
         document = await self._document(key_id.partition("#")[0])
-        owner = owner_of_key(document, key_id)
+        key = key_in(document, key_id)
+        if key is None:
+            raise SignatureRefused("the key is not in its document, or it can't be used")
+        is_alone = is_key(document, key_id)
+        owner = key.owner or (_said_actor_of(request) if is_alone else uri_of(document))
         if owner is None or not same_host(owner, key_id):
             raise SignatureRefused("the key has no owner of its host")
-        if document.get("id") != owner:
+        if not same_uri(uri_of(document), owner):
             document = await self._document(owner)
-        key = next((one for one in keys_of_actor(document) if one.id == key_id), None)
-        if document.get("id") != owner or key is None:
+        uri = uri_of(document)
+        own = key_among(keys_of_actor(document), key_id, uri)
+        if own is None and is_alone and names_key(document, key_id):
+            own = key
+        if uri is None or not same_uri(uri, owner) or own is None:
             raise SignatureRefused("the owner of the key does not name it, or it can't be used")
-        return ActorKey(key_id, owner, key.pem, self._clock.now())
+        return ActorKey(key_id, uri, own.pem, self._clock.now())
 
     async def _document(self, uri: str) -> JsonObject:
         try:
             return await self._fetch(uri)
-        except DocumentUnavailable as error:
+        except (DocumentUnavailable, DocumentRefused, UnreadableDocument) as error:
             raise KeyUnavailable(str(error)) from error
         except (DocumentMissing, UntrustedDocument) as error:
             raise SignatureRefused("the key is not where the signature says") from error
+
+
+def _said_actor_of(request: ReceivedRequest) -> str | None:
+    """Return the actor that the activity of a request names."""
+    try:
+        return uri_of(read_document(request.body).get("actor"))
+    except MalformedDocument:
+        return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from typing import Any
 
 import pytest
@@ -33,6 +34,36 @@ def test_the_example_of_the_proposal() -> None:
 def test_both_kinds_of_multikeys_are_read() -> None:
     assert pem_of(multibase(ED25519)) == pem(ED25519)
     assert pem_of(multibase(private_key())) == public_pem(private_key())
+
+
+def test_a_key_is_read_in_every_spelling_of_pem() -> None:
+    written = public_pem(private_key())
+    body = "".join(written.splitlines()[1:-1])
+    pkcs1 = private_key().public_key().public_bytes(Encoding.PEM, PublicFormat.PKCS1).decode()
+    der = private_key().public_key().public_bytes(Encoding.DER, PublicFormat.PKCS1)
+    spellings = [
+        written, written.strip(), written.replace("\n", "\r\n"), written.replace("\n", "\r"), pkcs1,
+        written.replace("\n", "\\n"), written.replace("\n", "\r\n\r\n"), written.replace("\n", " "),
+        written.replace("\n", "\n\t  "), f"-----BEGIN PUBLIC KEY-----{body}-----END PUBLIC KEY-----",
+        f"-----BEGIN RSA PUBLIC KEY-----\n{body}\n-----END RSA PUBLIC KEY-----", f"Key:\n\n{written}\n--\n",
+        pkcs1.replace("RSA ", ""), body, body.rstrip("="), b64encode(der).decode(),
+    ]  # fmt: skip
+    for text in spellings:
+        (key,) = keys_of_actor({"id": UNA, "publicKey": {"id": f"{UNA}#main-key", "publicKeyPem": text}})
+        assert key.pem == written, text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "-----BEGIN PUBLIC KEY-----", "-----BEGIN PUBLIC KEY-----\n-----END PUBLIC KEY-----", "AAAA", "ä" * 40, "=",
+        "-----BEGIN PUBLIC KEY-----" * 500, "\\n" * 8_000, "-" * 16_000, " " * 16_000, "\ud800", "KEY\0",
+        "KEYä", "\ufeffKEY",
+    ],
+)  # fmt: skip
+def test_a_text_that_is_no_pem_is_no_key(text: str) -> None:
+    text = text.replace("KEY", public_pem(private_key())) if len(text) < 5 else text
+    assert keys_of_actor({"id": UNA, "publicKey": {"id": f"{UNA}#main-key", "publicKeyPem": text}}) == []
 
 
 @pytest.mark.parametrize(

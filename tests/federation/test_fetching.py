@@ -145,7 +145,7 @@ async def test_a_document_has_one_of_two_content_types(stage: Stage, peer: Forei
 @pytest.mark.parametrize(
     "content_type",
     [
-        "text/html", "application/json", "application/ld+json", "text/plain; x=application/activity+json",
+        "application/json", "application/ld+json", "text/plain; x=application/activity+json",
         'application/ld+json; profile="https://example.test/"',
         "application/octet-stream; profile=https://www.w3.org/ns/activitystreams",
         'application/ld+json; x="; profile=https://www.w3.org/ns/activitystreams"',
@@ -155,8 +155,20 @@ async def test_a_document_of_another_content_type_may_be_an_upload(
     stage: Stage, peer: ForeignServer, content_type: str
 ) -> None:
     url = peer.url("/x")
-    with pytest.raises(UnreadableDocument):
+    with pytest.raises(UntrustedDocument) as raised:
         await stage.http_context.federation.fetcher.fetch(peer.serve(url, {"id": url}, content_type))
+    assert type(raised.value) is UntrustedDocument
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type"),
+    [(b"<html>", "text/html; charset=utf-8"), (b'{"id": ', DOCUMENT), (b"", DOCUMENT), (b"x" * 2_000_000, DOCUMENT)],
+)
+async def test_an_answer_that_is_no_document_is_told_from_one_that_proves_nothing(
+    stage: Stage, peer: ForeignServer, body: bytes, content_type: str
+) -> None:
+    with pytest.raises(UnreadableDocument):
+        await stage.http_context.federation.fetcher.fetch(peer.serve(peer.url("/x"), body, content_type))
 
 
 async def no_answer(stream: trio.abc.Stream, asked: Asked) -> None:

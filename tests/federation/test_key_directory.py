@@ -1,6 +1,7 @@
 """Keys of other servers' actors: fetched when they are needed, proven in both directions, and not fetched too often."""
 
 import base64
+import json
 from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -15,9 +16,17 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 from troupe.actors.activitypub.keys import public_pem
 from troupe.actors.activitypub.requests import ReceivedRequest, SignatureRefused, digest_of
 from troupe.actors.activitypub.signatures import SigningKey, sign
+from troupe.actors.activitypub.uris import same_uri
 from troupe.actors.daily_quotas import DailyQuotas
-from troupe.actors.federation.errors import DocumentGone, DocumentMissing, DocumentUnavailable, UntrustedDocument
-from troupe.actors.federation.key_directory import AuthenticatedActor, KeyDirectory, KeyUnavailable
+from troupe.actors.federation.errors import (
+    DocumentGone,
+    DocumentMissing,
+    DocumentRefused,
+    DocumentUnavailable,
+    UnreadableDocument,
+    UntrustedDocument,
+)
+from troupe.actors.federation.key_directory import REFETCHES, AuthenticatedActor, KeyDirectory, KeyUnavailable
 from troupe.storage.engine.pool import open_pool
 
 from ..multikeys import multikey
@@ -51,7 +60,7 @@ class Peer:
     async def fetch(self, uri: str) -> Document:
         self.asked.append(uri)
         await trio.lowlevel.checkpoint()
-        found = self.documents.get(uri, DocumentMissing("404"))
+        found = next((one for name, one in self.documents.items() if same_uri(name, uri)), DocumentMissing("404"))
         if isinstance(found, Exception):
             raise found
         return found
@@ -63,15 +72,19 @@ class World:
         self.peer = peer
         self.clock = clock
 
-    async def ask(self, private: RSAPrivateKey = FIRST, key_id: str = KEY_ID) -> AuthenticatedActor:
-        return await self.directory.authenticate(self.request(private, key_id))
+    async def ask(
+        self, private: RSAPrivateKey = FIRST, key_id: str = KEY_ID, said: str | None = None
+    ) -> AuthenticatedActor:
+        """Authenticate a request. `said` is the actor that its activity names."""
+        return await self.directory.authenticate(self.request(private, key_id, said))
 
     def una(self, key_id: str) -> AuthenticatedActor:
         return AuthenticatedActor(UNA, key_id, self.clock.now())
 
-    def request(self, private: RSAPrivateKey = FIRST, key_id: str = KEY_ID) -> ReceivedRequest:
-        headers = sign(SigningKey(key_id, private), "POST", "https://troupe.test/inbox", b"{}", self.clock.now())
-        return self._received(headers, b"{}")
+    def request(self, private: RSAPrivateKey = FIRST, key_id: str = KEY_ID, said: str | None = None) -> ReceivedRequest:
+        body = b"{}" if said is None else json.dumps({"actor": said}).encode()
+        headers = sign(SigningKey(key_id, private), "POST", "https://troupe.test/inbox", body, self.clock.now())
+        return self._received(headers, body)
 
     def signed_by_ed25519(self, key_id: str) -> ReceivedRequest:
         """Sign by draft-cavage, as servers that have such keys do."""
@@ -149,6 +162,75 @@ async def test_a_multikey_may_be_a_document_of_its_own(world: World) -> None:
     assert await world.ask(SECOND, key_id) == world.una(key_id)
 
 
+def rsa_key(**changes: object) -> Document:
+    """The key of the actor; a change to None leaves out."""
+    return {name: value for name, value in (key(KEY_ID, UNA, FIRST) | changes).items() if value is not None}
+
+
+@pytest.mark.parametrize(
+    "public_key",
+    [
+        rsa_key(type="Key"),
+        rsa_key(type=["CryptographicKey", "Key"]),
+        [rsa_key()],
+        rsa_key(owner=None),
+        rsa_key(owner=None, controller=UNA),
+        rsa_key(owner={"id": UNA, "type": "Person"}),
+        rsa_key(owner="HTTPS://Peer.Test:443/users/un%61"),
+        rsa_key(id="#main-key"),
+        rsa_key(id=None),
+        rsa_key(id=UNA),
+        rsa_key(id="https://PEER.test/users/una#main%2Dkey"),
+        [{"id": f"{UNA}#broken", "owner": UNA, "publicKeyPem": "x"}, f"{UNA}#elsewhere", rsa_key()],
+    ],
+)
+async def test_the_key_in_an_actors_document_has_many_shapes(world: World, public_key: object) -> None:
+    world.peer.documents[UNA] = {"id": UNA, "type": "Person", "publicKey": public_key}
+    assert await world.ask() == world.una(KEY_ID)
+    assert world.peer.asked == [UNA]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"owner": None},
+        {"owner": None, "controller": UNA},
+        {"owner": [UNA], "type": "CryptographicKey"},
+        {"owner": "https://peer.test:443/users/%75na"},
+    ],
+)
+@pytest.mark.parametrize("named", ["whole", "by its id", "in a list"])
+async def test_a_key_with_a_document_of_its_own_has_many_shapes(world: World, change: Document, named: str) -> None:
+    key_id = f"{UNA}/main-key"
+    own = rsa_key(id=key_id, **change)
+    listed = {"whole": own, "by its id": key_id, "in a list": [f"{UNA}/old-key", key_id]}[named]
+    world.peer.documents = {key_id: own, UNA: {"id": UNA, "type": "Person", "publicKey": listed}}
+    assert await world.ask(key_id=key_id, said=UNA) == world.una(key_id)
+
+
+async def test_a_key_under_a_query_of_its_actor_is_found(world: World) -> None:
+    key_id = f"{UNA}?operation=getkey"
+    world.peer.documents = {key_id: actor(UNA, key_id, FIRST)}  # as fetched: the document names itself
+    assert await world.ask(key_id=key_id) == world.una(key_id)
+
+
+@pytest.mark.parametrize("listed", [None, [], "https://peer.test/keys/2", [rsa_key(id="https://peer.test/keys/1")]])
+async def test_a_key_without_owner_is_of_no_actor_that_does_not_name_it(world: World, listed: object) -> None:
+    key_id = "https://peer.test/keys/1"
+    eve = "https://peer.test/users/eve"
+    world.peer.documents = {key_id: rsa_key(id=key_id, owner=None), UNA: {"id": UNA, "publicKey": listed}}
+    world.peer.documents[eve] = actor(eve, f"{eve}#main-key", SECOND)
+    with pytest.raises(SignatureRefused):
+        await world.ask(key_id=key_id, said=eve)
+
+
+async def test_the_newer_key_of_an_actor_counts_and_not_that_of_its_own_document(world: World) -> None:
+    key_id = f"{UNA}/main-key"
+    world.peer.documents = {key_id: rsa_key(id=key_id), UNA: actor(UNA, key_id, SECOND)}
+    with pytest.raises(SignatureRefused):
+        await world.ask(key_id=key_id)
+
+
 async def test_a_replaced_key_is_fetched_again(world: World) -> None:
     await world.ask()
     world.peer.documents[UNA] = actor(UNA, KEY_ID, SECOND)
@@ -179,7 +261,7 @@ EVIL = "https://evil.test/users/eve"
     [
         pytest.param({}, id="the key is not there"),
         pytest.param({EVIL: DocumentGone("410")}, id="the key is gone"),
-        pytest.param({EVIL: UntrustedDocument("HTML")}, id="the key is in an upload"),
+        pytest.param({EVIL: UntrustedDocument("names another")}, id="the document does not name itself"),
         pytest.param({EVIL: {"id": EVIL, "type": "Person"}}, id="the actor has no key"),
         pytest.param({EVIL: actor(EVIL, f"{EVIL}#other", FIRST)}, id="the key has another name"),
         pytest.param(
@@ -229,12 +311,34 @@ async def test_a_key_that_proves_nothing_is_refused(world: World, documents: dic
     assert len(world.peer.asked) <= 2  # and it is not fetched again for a minute
 
 
-async def test_a_key_that_can_not_be_had_now_is_not_refused(world: World) -> None:
-    world.peer.documents[UNA] = DocumentUnavailable("503")
-    with pytest.raises(KeyUnavailable):
+@pytest.mark.parametrize(
+    "failure", [DocumentUnavailable("503"), DocumentRefused("403"), UnreadableDocument("a page in place of a document")]
+)
+@pytest.mark.parametrize("is_known", [False, True])
+async def test_a_key_that_can_not_be_had_now_is_not_refused(world: World, failure: Exception, is_known: bool) -> None:
+    if is_known:
         await world.ask()
-    world.peer.documents[UNA] = actor(UNA, KEY_ID, FIRST)
-    assert (await world.ask()).uri == UNA
+        world.clock.time += timedelta(minutes=2)
+    world.peer.documents[UNA] = failure
+    for _ in range(2):
+        with pytest.raises(KeyUnavailable):
+            await world.ask(SECOND)
+    world.peer.documents[UNA] = actor(UNA, KEY_ID, SECOND)
+    assert (await world.ask(SECOND)).uri == UNA
+
+
+async def test_wrong_signatures_by_many_keys_fetch_a_bounded_number(world: World) -> None:
+    uris = [f"https://host{number % 3}.peer.test/users/{number}" for number in range(REFETCHES + 5)]
+    world.peer.documents = {uri: actor(uri, f"{uri}#main-key", FIRST) for uri in uris}
+    for uri in uris:
+        await world.ask(key_id=f"{uri}#main-key")
+    world.clock.time += timedelta(minutes=2)
+    world.peer.asked.clear()
+    for number, uri in enumerate(uris):
+        with pytest.raises(SignatureRefused if number < REFETCHES else KeyUnavailable):
+            await world.ask(SECOND, f"{uri}#main-key")
+    assert len(world.peer.asked) == REFETCHES
+    assert (await world.ask(key_id=f"{uris[-1]}#main-key")).uri == uris[-1], "what a known key has signed is taken"
 
 
 def without_signature(headers: dict[str, str]) -> None:
