@@ -8,20 +8,21 @@ from contextlib import suppress
 from ...storage import pins, remote_accounts
 from ...storage.accounts import Account
 from ...storage.engine.database import Connection
-from ...storage.engine.json_values import JsonObject
 from ...storage.remote_accounts import Totals
-from ..activitypub.vocabulary import is_object, list_of, object_of, same_host, uri_of
+from ..activitypub.vocabulary import is_object, same_host, uri_of
 from ..broadcast import account_address
 from ..commands.pins import Pin, Unpin
 from ..context import ActorContext
 from ..facts import ChangedAccount
 from ..kernel import Refused, Runtime
 from ..rules.limits import PINS_ELSEWHERE
+from .collections import read_collection
 from .errors import FetchFailed
 from .fetching import DocumentFetcher
 from .notes import store_note
 
 LARGEST_TOTAL = 10**12
+PAGES = 5  # of the posts that are shown first: the collection and its pages
 
 FindAccount = Callable[[str], Awaitable[Account | None]]
 FindStatus = Callable[[str], Awaitable[int | None]]
@@ -74,14 +75,13 @@ class AccountDetails:
         """Pin what the account's server shows first on its profile, and nothing else."""
         if account.featured_url is None:
             return
-        try:
-            collection = await self._fetcher.fetch_collection(account.featured_url)
-        except FetchFailed:
-            return
-        first = items_of(collection)[:PINS_ELSEWHERE]
-        wanted = [id for item in first if (id := await self._pinned(account, item)) is not None]
+        url, fetch = account.featured_url, self._fetcher.fetch_collection
+        featured = await read_collection(url, url, fetch, pages=PAGES, most=PINS_ELSEWHERE)
+        wanted = [id for item in featured.items if (id := await self._pinned(account, item)) is not None]
         known = await self._context.database.read(pins.pinned, account.id)
-        for message in (*map(Unpin, sorted(known.difference(wanted))), *(Pin(id) for id in wanted if id not in known)):
+        # What could not be read may still be pinned there.
+        gone = known.difference(wanted) if featured.failure is None else ()
+        for message in (*map(Unpin, sorted(gone)), *(Pin(id) for id in wanted if id not in known)):
             with suppress(Refused):  # a post of another author, or to a few people
                 await self._runtime.ask(account_address(account.id), message)
 
@@ -96,15 +96,6 @@ class AccountDetails:
             return await self._find_status(uri)
         except FetchFailed:
             return None
-
-
-def items_of(collection: JsonObject) -> list[object]:
-    """Return the items of a collection or of a page, or those of a first page that is embedded."""
-    for name in ("orderedItems", "items"):
-        if collection.get(name) is not None:
-            return list_of(collection[name])
-    first = object_of(collection.get("first"))
-    return [] if first is None or "first" in first else items_of(first)
 
 
 async def _store(db: Connection, account_id: int, totals: Totals, moved_to_id: int | None) -> None:

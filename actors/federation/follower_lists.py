@@ -17,12 +17,12 @@ from cachetools import TTLCache
 from ...storage import follower_lists
 from ...storage.accounts import Account
 from ..activitypub.follower_lists import FollowerList, digest_of
-from ..activitypub.vocabulary import host_of, object_of, same_host, uri_of
+from ..activitypub.vocabulary import host_of, same_host, uri_of
 from ..commands.follower_lists import DropFollowers, EndUnknownFollow
 from ..kernel import Origin
 from ..rules.domains import registrable
 from .budgets import FetchBudget
-from .details import items_of
+from .collections import read_collection
 from .errors import DocumentMissing, UntrustedDocument
 from .receiving import InboxContext
 
@@ -80,19 +80,14 @@ class FollowerLists:
     async def _listed(self, url: str) -> Collection[str]:
         """Return the followers on a list, with all its pages. Raise UntrustedDocument if it names others."""
         fetch = self._context.fetcher.fetch_collection
-        page = await fetch(url)
-        if (first := page.get("first")) is not None:
-            page = object_of(first) or await fetch(_of_host(uri_of(first), url))
-        listed: set[str] = set()
-        for _ in range(PAGES):
-            uris = [uri_of(item) for item in items_of(page)]
-            listed |= {uri for uri in uris if uri is not None and self._context.names.is_local(uri)}
-            if not listed.issuperset(uris) or len(listed) > MOST_LISTED:
-                raise UntrustedDocument("the list has others than followers of this server")
-            if (following := page.get("next")) is None:
-                return listed
-            page = await fetch(_of_host(uri_of(following), url))
-        raise UntrustedDocument("the list has too many pages")
+        read = await read_collection(url, url, fetch, pages=PAGES, most=MOST_LISTED + 1)
+        if read.failure is not None:
+            raise read.failure
+        uris = [uri_of(item) for item in read.items]
+        listed = {uri for uri in uris if uri is not None and self._context.names.is_local(uri)}
+        if not listed.issuperset(uris) or len(uris) > MOST_LISTED:
+            raise UntrustedDocument("the list has others than followers of this server, or too many")
+        return listed
 
     async def _drop_unlisted(self, account: Account, listed: Collection[str], before: datetime, origin: Origin) -> None:
         context, after = self._context, 0
@@ -105,10 +100,3 @@ class FollowerLists:
         context = self._context
         for id in await context.shared.database.read(follower_lists.unknown, account.id, sorted(listed), MOST_UNDONE):
             await context.ask(id, EndUnknownFollow(account.id), origin)
-
-
-def _of_host(uri: str | None, url: str) -> str:
-    """Return the address of another page, if it is on the host of the list."""
-    if uri is None or not same_host(uri, url):
-        raise UntrustedDocument("the list goes on elsewhere")
-    return uri

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from ...storage.engine.json_values import JsonObject
-from ..activitypub.vocabulary import object_of, same_host, uri_of
+from ..activitypub.vocabulary import uri_of
 from .budgets import FetchBudget
-from .details import items_of
+from .collections import read_collection
 from .errors import FetchFailed
 from .fetching import DocumentFetcher
 
@@ -72,28 +72,11 @@ class Threads:
 
     async def _answers(self, document: JsonObject, budget: FetchBudget) -> list[str]:
         """Return the URIs of the first answers. Their pages are asked for on the post's own host alone."""
-        found: dict[str, None] = {}
-        page: object = document.get("replies")
-        for _ in range(PAGES):
-            read = object_of(page)
-            if read is None or not (items_of(read) or read.get("next") or read.get("first")):
-                read = await self._page(page, document, budget)
-            if read is None:
-                break
-            items = items_of(read)
-            found |= dict.fromkeys(uri for item in items if (uri := uri_of(item)) is not None)
-            first = object_of(read.get("first"))
-            page = read.get("next") or (first.get("next") if first is not None else read.get("first"))
-            if page is None or len(found) >= REPLIES:
-                break
-        return list(found)[:REPLIES]
 
-    async def _page(self, page: object, document: JsonObject, budget: FetchBudget) -> JsonObject | None:
-        uri, own = uri_of(page), uri_of(document)
-        if uri is None or own is None or not same_host(uri, own):
-            return None
-        try:
+        async def fetch(uri: str) -> JsonObject:
             budget.spend()
             return await self._fetcher.fetch_collection(uri)
-        except FetchFailed:
-            return None
+
+        own = uri_of(document) or ""
+        read = await read_collection(document.get("replies"), own, fetch, pages=PAGES, most=REPLIES)
+        return list(dict.fromkeys(uri for item in read.items if (uri := uri_of(item)) is not None))

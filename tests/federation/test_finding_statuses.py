@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from typing import Any
 
 import pytest
@@ -148,6 +150,46 @@ async def test_more_posts_may_be_pinned_elsewhere_than_here(stage: Stage, ada: P
     for number, note in enumerate(notes):
         await take(stage, act(eve, "Add", note, number, target=eve["featured"]))
     assert {one["uri"] for one in (await ada.get(path)).json} == {one["id"] for one in notes[:PINS_ELSEWHERE]}
+
+
+# A collection, its other pages by their paths, and the notes that are pinned.
+COLLECTIONS: list[tuple[dict[str, Any], dict[str, Any], str]] = [
+    ({"items": ["A", "B"]}, {}, "AB"),
+    ({"orderedItems": "A"}, {}, "A"),
+    ({"first": "/1"}, {"/1": {"orderedItems": ["A"]}}, "A"),
+    ({"first": {"items": ["A"], "next": "/2"}}, {"/2": {"items": ["B"]}}, "AB"),
+    ({"first": {"id": "/1", "type": "CollectionPage"}}, {"/1": {"items": ["A"]}}, "A"),
+    ({"first": ["/1"]}, {"/1": {"first": "/1", "orderedItems": [], "next": "/2"}, "/2": {"items": ["B"]}}, "B"),
+    ({"items": [], "first": "/1"}, {"/1": {"items": ["A"], "next": "/2"}, "/2": {"items": "B"}}, "AB"),
+    ({"first": "/1"}, {"/1": {"items": ["A"], "next": "/1"}}, "A"),
+    ({"first": "/1"}, {"/1": {"items": ["A"], "next": "/gone"}}, "A"),
+    ({"first": "/1"}, {f"/{number}": {"items": [], "next": f"/{number + 1}"} for number in range(1, 40)}, ""),
+    ({"first": None, "totalItems": 0}, {}, ""),
+    ({"first": 7}, {}, ""),
+]
+
+
+@pytest.mark.parametrize(("collection", "pages", "pinned"), COLLECTIONS)
+async def test_a_collection_is_read_with_its_pages(
+    stage: Stage, ada: Person, peer: ForeignServer, collection: dict[str, Any], pages: dict[str, Any], pinned: str
+) -> None:
+    eve = peer.person("eve")
+    uris = {name: peer.note(eve, f"/notes/{name}", published=None)["id"] for name in "AB"}
+
+    def written(part: dict[str, Any]) -> dict[str, Any]:
+        text = json.dumps(part)
+        for name, uri in uris.items():
+            text = text.replace(f'"{name}"', f'"{uri}"')
+        return json.loads(re.sub(r'"(/\w+)"', lambda found: f'"{peer.url(found[1])}"', text))
+
+    peer.serve(eve["featured"], {"id": eve["featured"], "type": "OrderedCollection"} | written(collection))
+    for path, page in pages.items():
+        peer.serve(peer.url(path), {"id": peer.url(path), "type": "OrderedCollectionPage"} | written(page))
+    (found,) = await search(ada, eve["id"])
+    await until_done(stage)
+    shown = (await ada.get(f"/api/v1/accounts/{found['id']}/statuses?pinned=true")).json
+    assert {one["uri"] for one in shown} == {uris[name] for name in pinned}
+    assert len(peer.peer.asked) < 20
 
 
 async def test_pins_are_those_of_the_featured_collection(stage: Stage, ada: Person, peer: ForeignServer) -> None:
