@@ -6,6 +6,7 @@ import base64
 import binascii
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from email.utils import format_datetime, parsedate_to_datetime
@@ -17,6 +18,7 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 from cryptography.hazmat.primitives.hashes import SHA256
 
 from .requests import ReceivedRequest, SignatureRefused, check_time, digest_of, is_digest_of, time_of
+from .uris import ascii_uri
 from .vocabulary import CONTENT_TYPE
 
 LONGEST_HEADER = 8192
@@ -58,7 +60,7 @@ def claim_of(request: ReceivedRequest, now: datetime) -> CavageClaim:
         signature = base64.b64decode(encoded, validate=True)
     except (binascii.Error, ValueError):
         raise SignatureRefused("the signature can't be read") from None
-    return CavageClaim(key_id, signed_at, signature, tuple(_bases(request, parts, parameters)))
+    return CavageClaim(_key_id(key_id), signed_at, signature, tuple(_bases(request, parts, parameters)))
 
 
 def sign(
@@ -95,6 +97,13 @@ def _parameters(header: str) -> dict[str, str]:
         found[name] = match[3] if match[2] is None else match[2]
         at = match.end()
     return found
+
+
+def _key_id(text: str) -> str:
+    """Return the id of a key in ASCII. Headers are read as Latin-1, and some servers write UTF-8 there."""
+    with suppress(UnicodeDecodeError):
+        return ascii_uri(text.encode("latin-1").decode())
+    return text
 
 
 def _check_parts(request: ReceivedRequest, parts: Sequence[str]) -> None:

@@ -1,7 +1,8 @@
 """Reads the documents of actors: what is taken of them, and how much of it.
 
-Addresses count only on the actor's own host, or on the domain of its handle: a document can't make this server ask, or
-send to, a third one. Too long texts and lists are cut; names and addresses that are too long are refused.
+Addresses count only on the actor's own host, or on the domain of its handle: a document can't make this server ask a
+third one. The inbox alone may be elsewhere, with the shared inbox beside it. Too long texts and lists are cut; names
+and addresses that are too long are refused.
 """
 
 from __future__ import annotations
@@ -70,9 +71,10 @@ def own_handle_of(document: JsonObject) -> Handle:
 def profile_of(document: JsonObject, handle: Handle, now: datetime) -> RemoteProfile:
     """Return the account that an actor's document describes. Raise UntrustedDocument if it lacks what it must have."""
     own = _OwnAddresses(actor_uri_of(document), handle.domain)
-    inbox = own.address(document.get("inbox"))
+    # It may be on another host: services take deliveries for static sites. They can't sign for the actor by that.
+    inbox = _web_address(document.get("inbox"))
     if inbox is None:
-        raise UntrustedDocument("the actor has no inbox on its host")
+        raise UntrustedDocument("the actor has no inbox")
     types = set(types_of(document))
     avatar, header = _picture(document.get("icon")), _picture(document.get("image"))
     endpoints = object_of(document.get("endpoints")) or {}
@@ -82,7 +84,7 @@ def profile_of(document: JsonObject, handle: Handle, now: datetime) -> RemotePro
         uri=own.uri,
         url=own.address(page_of(document.get("url"))),
         inbox_url=inbox,
-        shared_inbox_url=own.address(endpoints.get("sharedInbox")),
+        shared_inbox_url=own.address(endpoints.get("sharedInbox"), inbox),
         outbox_url=own.address(document.get("outbox")),
         followers_url=own.address(document.get("followers")),
         following_url=own.address(document.get("following")),
@@ -131,13 +133,19 @@ class _OwnAddresses:
         self.uri = uri
         self._domain = domain
 
-    def address(self, value: object) -> str | None:
-        """Return an address of the actor's host or of the domain of its handle; None for others."""
-        uri = uri_of(value)
-        host = None if uri is None else host_of(uri)
-        if uri is None or host is None or not uri.isascii() or not uri.isprintable():
+    def address(self, value: object, neighbour: str = "") -> str | None:
+        """Return an address of the actor's host, of the domain of its handle or of the host of a `neighbour`; None for
+        others."""
+        uri = _web_address(value)
+        if uri is None:
             return None
-        return uri if same_host(uri, self.uri) or is_within(host, self._domain) else None
+        is_own = same_host(uri, self.uri) or same_host(uri, neighbour) or is_within(host_of(uri) or "", self._domain)
+        return uri if is_own else None
+
+
+def _web_address(value: object) -> str | None:
+    uri = uri_of(value)
+    return uri if uri is not None and host_of(uri) is not None and uri.isascii() and uri.isprintable() else None
 
 
 def _picture(value: object) -> tuple[str | None, str]:

@@ -20,6 +20,7 @@ from ...storage.hosts import SignatureScheme
 from ..activitypub.door import read_document
 from ..activitypub.media_types import PROFILE, links_of, names_document
 from ..activitypub.names import LocalNames
+from ..activitypub.uris import same_uri
 from ..activitypub.vocabulary import (
     CONTENT_TYPE,
     LARGEST_DOCUMENT,
@@ -126,11 +127,11 @@ class DocumentFetcher:
     async def _proven(self, uri: str, answer: OutgoingAnswer) -> JsonObject:
         document = _document_of(answer)
         id = _id_of(document)
-        if id in (uri, answer.url) and same_host(id, answer.url):
+        if (same_uri(id, uri) or same_uri(id, answer.url)) and same_host(id, answer.url):
             return await self._with_uris(document)
         answer = await self._get(id, DOCUMENTS)
         document = _document_of(answer)
-        if _id_of(document) == id and same_host(id, answer.url):
+        if same_uri(_id_of(document), id) and same_host(id, answer.url):
             return await self._with_uris(document)
         raise UntrustedDocument("the document does not name itself")
 

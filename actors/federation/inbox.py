@@ -17,6 +17,7 @@ from ...storage.remote_statuses import KnownStatus
 from ..activitypub.door import read_document
 from ..activitypub.follower_lists import HEADER, read_header
 from ..activitypub.requests import SignatureRefused
+from ..activitypub.uris import same_uri
 from ..activitypub.vocabulary import MalformedDocument, host_of, object_of, same_host, types_of, uri_of
 from ..effects.received_activities import ReceivedActivity, UnverifiedActivity, aside, put_aside
 from ..effects.registry import Attempt, Finish, GivenUp
@@ -124,7 +125,7 @@ class Inbox:
         kind = next((kind for kind in types_of(document) if kind in HANDLERS), None)
         if kind is None or context.standing_of(received.signer).suspended:
             return
-        if uri_of(document.get("actor")) != received.signer:
+        if not same_uri(uri_of(document.get("actor")), received.signer):
             await self._follow_up(kind, document, origin)
             return
         # An actor that deletes itself, or something that is not here, need not be asked who it is.

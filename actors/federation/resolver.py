@@ -20,6 +20,7 @@ from ...storage.accounts import Account
 from ...storage.engine.json_values import JsonObject
 from ..activitypub.names import LocalNames
 from ..activitypub.notes import ReceivedNote, ReceivedQuote, author_of, is_post
+from ..activitypub.uris import ascii_uri, same_uri
 from ..activitypub.vocabulary import host_of, same_host, uri_of
 from ..broadcast import account_address
 from ..commands.account_deletions import DeleteAccount
@@ -140,6 +141,7 @@ class Resolver:
         """Return what a web address leads to. Raise the FetchFailed that says why there is nothing."""
         if self._names.is_local(url):
             return _required(await self._own.find(url))
+        url = ascii_uri(url)
         account = await self._context.database.read(remote_accounts.find, url)
         if account is not None:
             return _required(None if account.deleted_at is not None else account)
@@ -320,14 +322,14 @@ class Resolver:
         own = own_handle_of(document)
         if not own.is_same(proof.handle):
             reverse = await self._webfinger.find(own)
-            if reverse.actor_uri != proof.actor_uri or not reverse.handle.is_same(proof.handle):
+            if not same_uri(reverse.actor_uri, proof.actor_uri) or not reverse.handle.is_same(proof.handle):
                 raise UntrustedDocument("the actor has another handle")
         return await self._store(document, proof)
 
     async def _store(self, document: JsonObject, proof: HandleProof, *, follows_moves: bool = True) -> Account | None:
         """Store an actor under a handle that leads to it."""
         uri = actor_uri_of(document)
-        if proof.actor_uri != uri:
+        if not same_uri(proof.actor_uri, uri):
             raise UntrustedDocument("the handle is of another actor")
         if self._context.blocks.domains.standing_of(proof.handle.domain).suspended:
             raise HostNotAllowed("the domain of the handle is suspended")
@@ -340,6 +342,9 @@ class Resolver:
     ) -> Account | None:
         # In a thread: the texts of fifty fields may take a quarter of a second.
         profile = await trio.to_thread.run_sync(profile_of, document, handle, self._context.clock.now())
+        # The inbox may be at a service that delivers for the actor's host.
+        if not self._fetcher.may_ask(profile.inbox_url):
+            raise UntrustedDocument("the actor's inbox is at a host that must not be asked")
         account = await store_profile(self._context, profile, keys_of(document, self._context.clock.now()))
         if account is not None:
             target = moved_to(document) if follows_moves else None
@@ -363,7 +368,7 @@ class Resolver:
             proof = await self._webfinger.find(own_handle_of(document))
         except FetchFailed:
             proof = None
-        if proof is not None and proof.actor_uri == account.uri:
+        if proof is not None and same_uri(proof.actor_uri, account.uri):
             return proof.handle
         return Handle(account.username, account.domain or "")
 

@@ -13,6 +13,7 @@ from urllib.parse import quote, unquote
 
 from ...storage.engine.json_values import JsonObject
 from ..activitypub.media_types import names_document
+from ..activitypub.uris import ascii_uri
 from ..activitypub.vocabulary import (
     LONGEST_URI,
     MalformedDocument,
@@ -166,7 +167,7 @@ def _actor_uri(answer: JsonObject) -> str:
         uri = link.get("href")
         is_actor = _has_relation(link, "self") and names_document(text_of(link.get("type"), LONGEST_URI) or "")
         if is_actor and isinstance(uri, str) and host_of(uri) is not None and len(uri) <= LONGEST_URI:
-            return uri
+            return ascii_uri(uri)
     raise UntrustedDocument("the answer names no actor")
 
 

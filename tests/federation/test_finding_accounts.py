@@ -8,10 +8,13 @@ from typing import Any
 import pytest
 import trio
 
+from troupe.actors.effects.deliveries import DELIVERIES
+from troupe.actors.effects.registry import QueueWithContext
 from troupe.http.views import resolving
 
 from ..clients import Person, Stage
 from ..waiting import PATIENCE, until_found
+from .delivering import HOME, act, take
 from .finding import search
 from .peer import ForeignServer
 
@@ -150,3 +153,54 @@ async def test_a_mention_waits_for_a_slow_server_for_a_short_time(
 async def test_a_post_asks_some_servers_at_most(stage: Stage, ada: Person, peer: ForeignServer) -> None:
     await ada.publish(" ".join(f"@eve{number}@{peer.domain}" for number in range(15)))
     assert len({one.path for one in peer.peer.asked if "webfinger" in one.path}) == resolving.MOST_MENTIONS
+
+
+RAW = "/users/\u0430\u043d\u043d\u0430"
+ENCODED = "/users/%D0%B0%D0%BD%D0%BD%D0%B0"
+
+
+@pytest.mark.parametrize("own", [RAW, ENCODED, ENCODED.lower()])
+@pytest.mark.parametrize("named", [RAW, ENCODED, ENCODED.lower()])
+async def test_an_account_has_one_uri_in_ascii_however_it_is_spelled(
+    stage: Stage, ada: Person, peer: ForeignServer, own: str, named: str
+) -> None:
+    """Its document and WebFinger spell it in two ways, people search for it in all, and it signs by its own."""
+    document = peer.person("anna")
+    key = document["publicKey"] | {"id": peer.url(f"{own}#main-key"), "owner": peer.url(own)}
+    document |= {"id": peer.url(own), "inbox": peer.url(f"{own}/inbox"), "publicKey": key}
+    for path in (RAW, ENCODED, ENCODED.lower()):
+        peer.serve(peer.url(path), document)
+    peer.handle("anna", None, peer.url(named))
+    uri = peer.url(ENCODED if own == RAW else own)
+    assert [one["uri"] for one in await search(ada, f"anna@{peer.domain}")] == [uri]
+    for path in (RAW, ENCODED, ENCODED.lower()):
+        assert [one["uri"] for one in await search(ada, peer.url(path))] == [uri], path
+    follow = {"id": peer.url("/f/1"), "type": "Follow", "actor": peer.url(own), "object": f"{HOME}/users/ada"}
+    await take(stage, follow, key_id=peer.url(f"{own}#main-key"))
+    follower = "SELECT a.uri, a.inbox_url FROM follows f JOIN accounts a ON a.id = f.account_id"
+    assert await stage.rows(follower) == [[uri, f"{uri}/inbox"]]
+    assert len(await stage.rows("SELECT id FROM accounts WHERE domain IS NOT NULL")) == 1
+
+
+async def test_the_inbox_of_a_static_site_may_be_at_a_service(
+    stage: Stage, ada: Person, bob: Person, peer: ForeignServer
+) -> None:
+    """What is delivered is signed for the service. What the service signs with its own key is not the actor's."""
+    service = "other.test"
+    stage.outbox.add(QueueWithContext(DELIVERIES, None))  # what is to be delivered stays in the rows
+    inbox, shared = peer.url("/in/eve", service), peer.url("/in", service)
+    eve = peer.person("eve", inbox=inbox, endpoints={"sharedInbox": shared})
+    proxy = peer.person("proxy", service)
+    (found,) = await search(ada, f"eve@{peer.domain}")
+    assert found["uri"] == eve["id"]
+    await take(stage, act(eve, "Follow", f"{HOME}/users/bob"), signer=proxy["id"])
+    assert (await bob.get(f"/api/v1/accounts/{bob.id}/followers")).json == []
+    await take(stage, act(eve, "Follow", f"{HOME}/users/ada", 2))
+    assert [one["uri"] for one in (await ada.get(f"/api/v1/accounts/{ada.id}/followers")).json] == [eve["id"]]
+    assert await stage.rows("SELECT inbox_url, shared_inbox_url FROM accounts WHERE uri = $1", eve["id"]) == [
+        [inbox, shared]
+    ]
+    await stage.sql("DELETE FROM outbox WHERE queue = 'deliveries'")
+    await ada.publish("hello")
+    rows = await stage.rows("SELECT payload::jsonb->>'inbox', group_key FROM outbox WHERE queue = 'deliveries'")
+    assert rows == [[shared, f"{peer.domain_of(service)} followers"]], "counted for the service's host"

@@ -171,8 +171,15 @@ async def test_class_8_addresses_of_third_hosts_in_a_document_are_not_asked(
     assert row == [None]
 
 
-@pytest.mark.parametrize("inbox", ["http://third.test/inbox", "javascript:alert(1)", 7, None, ["a", "b"], {"id": None}])
-async def test_class_8_an_actor_without_an_inbox_of_its_own_is_refused(
+@pytest.mark.parametrize(
+    "inbox",
+    [
+        "https://127.0.0.1/inbox", "http://10.0.0.1/inbox", "https://[::1]/inbox", "https://home.test/inbox",
+        "https://home.test/users/ada/inbox", "https://HOME.test:443/inbox", "https://eve:x@third.test/inbox",
+        "javascript:alert(1)", "file:///inbox", "/inbox", 7, None, ["a", "b"], {"id": None},
+    ],
+)  # fmt: skip
+async def test_class_8_an_actor_without_an_inbox_that_may_be_asked_is_refused(
     stage: Stage, ada: Person, peer: ForeignServer, inbox: object
 ) -> None:
     document(peer, inbox=inbox)
@@ -187,6 +194,18 @@ async def test_class_8_a_shared_inbox_of_another_host_is_left_out(
     assert found["url"] == found["uri"]
     (row,) = await stage.rows("SELECT shared_inbox_url, url FROM accounts WHERE id = $1", int(found["id"]))
     assert row == [None, None]
+
+
+async def test_class_8_an_actor_with_its_inbox_on_a_suspended_server_is_refused(
+    stage: Stage, ada: Person, peer: ForeignServer
+) -> None:
+    columns = "id, domain, severity, reject_media, reject_reports, obfuscate, created_at"
+    await stage.sql(
+        f"INSERT INTO blocked_domains ({columns}) VALUES (1, 'third.test', 'suspend', true, true, false, now())"
+    )
+    await stage.http_context.blocks.reload()
+    document(peer, inbox=peer.url("/inbox", "third.test"))
+    await refused(stage, ada, peer)
 
 
 async def test_class_9_a_host_that_moves_inside_between_two_requests_is_not_asked(
