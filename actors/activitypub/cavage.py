@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -17,14 +16,27 @@ from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 from cryptography.hazmat.primitives.hashes import SHA256
 
-from .requests import ReceivedRequest, SignatureRefused, check_time, digest_of, is_digest_of, time_of
+from .requests import (
+    HASHES,
+    ReceivedRequest,
+    SignatureRefused,
+    check_host,
+    check_time,
+    decoded,
+    digest_of,
+    is_digest_of,
+    time_of,
+)
 from .uris import ascii_uri
 from .vocabulary import CONTENT_TYPE
 
 LONGEST_HEADER = 8192
 MOST_PARTS = 64
 
-PARAMETER = re.compile(r'\s*([a-zA-Z]+)\s*=\s*(?:"([^"]*)"|([0-9]+))\s*(?:,|$)')
+PARAMETER = re.compile(r'\s*([a-zA-Z]+)\s*=\s*(?:"([^"]*)"|([^\s",]+))\s*(?:,\s*|$)')
+# The key decides how a signature is checked. These are the names of all ways in which one can be.
+ALGORITHMS = frozenset({"", "hs2019", "rsa-sha256", "rsa-sha512", "rsa-v1_5-sha256", "ed25519", "ed25519-sha512"})
+SECONDS = re.compile(r"([0-9]{1,12})(?:\.[0-9]{1,12})?")
 PSEUDO_HEADERS = ("(request-target)", "(created)", "(expires)")
 
 
@@ -48,18 +60,17 @@ def claim_of(request: ReceivedRequest, now: datetime) -> CavageClaim:
     key_id, encoded = parameters.get("keyid"), parameters.get("signature")
     if not key_id or not encoded:
         raise SignatureRefused("the signature names no key")
-    if parameters.get("algorithm", "").lower() not in ("", "rsa-sha256", "hs2019"):
+    if parameters.get("algorithm", "").lower() not in ALGORITHMS:
         raise SignatureRefused("the algorithm of the signature is not supported")
     # The defaults of the latest draft and of earlier ones.
     parts = parameters.get("headers", "(created)" if "created" in parameters else "date").lower().split()
     _check_parts(request, parts)
     signed_at = _checked_time(request, parts, parameters, now)
     if request.has_body:
-        _check_digest(request)
-    try:
-        signature = base64.b64decode(encoded, validate=True)
-    except (binascii.Error, ValueError):
-        raise SignatureRefused("the signature can't be read") from None
+        _check_digest(request, parts)
+    signature = decoded(encoded)
+    if signature is None:
+        raise SignatureRefused("the signature can't be read")
     return CavageClaim(_key_id(key_id), signed_at, signature, tuple(_bases(request, parts, parameters)))
 
 
@@ -110,7 +121,10 @@ def _check_parts(request: ReceivedRequest, parts: Sequence[str]) -> None:
     """Refuse a signature that leaves out what must be signed, or signs what the request does not have."""
     if len(parts) > MOST_PARTS or len(set(parts)) != len(parts):
         raise SignatureRefused("the signature can't be read")
-    needed = {"(request-target)", "host", "digest"} if request.has_body else {"(request-target)", "host"}
+    needed = {"(request-target)", "host"}
+    # The header of the specification, or the one that took its place (RFC 9530).
+    if request.has_body and "content-digest" not in parts:
+        needed.add("digest")
     if missing := needed - set(parts):
         raise SignatureRefused(f"the signature does not cover {', '.join(sorted(missing))}")
     if not {"date", "(created)"} & set(parts):
@@ -118,8 +132,7 @@ def _check_parts(request: ReceivedRequest, parts: Sequence[str]) -> None:
     for name in parts:
         if name not in PSEUDO_HEADERS and name not in request.headers:
             raise SignatureRefused("the signature covers a header that the request does not have")
-    if request.headers["host"].strip().lower() != request.host:
-        raise SignatureRefused("the request is meant for another server")
+    check_host(request)
 
 
 def _checked_time(
@@ -146,21 +159,23 @@ def _date(text: str) -> datetime:
 
 
 def _time(parameters: dict[str, str], name: str) -> datetime:
-    text = parameters.get(name, "")
-    if not text.isascii() or not text.isdecimal() or len(text) > 12:
+    found = SECONDS.fullmatch(parameters.get(name, ""))
+    if found is None:
         raise SignatureRefused("the time of the signature can't be read")
-    return time_of(int(text))
+    return time_of(int(found[1]))
 
 
-def _check_digest(request: ReceivedRequest) -> None:
-    """Refuse a body that is not the one whose digest is signed."""
-    for digest in request.headers["digest"].split(","):
-        algorithm, _, value = digest.strip().partition("=")
-        if algorithm.lower() == "sha-256":
-            if is_digest_of(request.body, value):
-                return
-            raise SignatureRefused("the digest is not that of the body")
-    raise SignatureRefused("the digest is of another kind than SHA-256")
+def _check_digest(request: ReceivedRequest, parts: Sequence[str]) -> None:
+    """Refuse a body that is not the one whose digest is signed. Of several digests, each that is known must fit."""
+    header = request.headers["digest" if "digest" in parts else "content-digest"]
+    pairs = (one.partition("=") for one in header.split(","))
+    # In a Content-Digest the values stand between colons.
+    digests = [(kind.strip().lower(), value.strip().strip(":")) for kind, _, value in pairs]
+    fits = [is_digest_of(request.body, value, kind) for kind, value in digests if kind in HASHES]
+    if not fits:
+        raise SignatureRefused("the digest is of another kind than SHA-256 and SHA-512")
+    if not all(fits):
+        raise SignatureRefused("the digest is not that of the body")
 
 
 def _bases(request: ReceivedRequest, parts: Sequence[str], parameters: dict[str, str]) -> Iterator[bytes]:

@@ -11,6 +11,9 @@ from datetime import datetime, timedelta
 
 # How far the time of a signature may be from the time here, either way. Mastodon accepts about the same.
 WINDOW = timedelta(hours=1)
+# Digests by their names in headers.
+HASHES = {"sha-256": hashlib.sha256, "sha-512": hashlib.sha512}
+USUAL_PORTS = {"https": ":443", "http": ":80"}
 
 
 class SignatureRefused(Exception):
@@ -41,6 +44,13 @@ class ReceivedRequest:
         return self.method not in ("GET", "HEAD")
 
 
+def check_host(request: ReceivedRequest) -> None:
+    """Refuse a request to another server. The name may be written in capitals, and with the usual port."""
+    host = request.headers.get("host", "").strip().lower()
+    if host != request.host and host.removesuffix(USUAL_PORTS[request.base_url.partition("://")[0]]) != request.host:
+        raise SignatureRefused("the request is meant for another server")
+
+
 def check_time(signed_at: datetime, now: datetime, expires_at: datetime | None = None) -> None:
     """Refuse a signature of another time. Other servers' clocks may differ from ours."""
     if abs(now - signed_at) > WINDOW:
@@ -62,10 +72,15 @@ def digest_of(body: bytes) -> str:
     return base64.b64encode(hashlib.sha256(body).digest()).decode()
 
 
-def is_digest_of(body: bytes, value: str) -> bool:
-    """True if a text is the SHA-256 of a body in base64."""
+def is_digest_of(body: bytes, value: str, kind: str = "sha-256") -> bool:
+    """True if a text is the digest of a body in base64. `kind` is one of `HASHES`."""
+    return decoded(value) == HASHES[kind](body).digest()
+
+
+def decoded(text: str) -> bytes | None:
+    """Return the bytes of a text in base64, also of one without the signs that fill it up; None for another text."""
+    text = text.rstrip("=")
     try:
-        given = base64.b64decode(value, validate=True)
+        return base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
     except (binascii.Error, ValueError):
-        return False
-    return given == hashlib.sha256(body).digest()
+        return None

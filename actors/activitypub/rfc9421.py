@@ -18,11 +18,14 @@ from http_message_signatures.algorithms import ED25519, RSA_V1_5_SHA256
 from http_message_signatures.exceptions import HTTPMessageSignaturesException
 
 from .public_keys import PublicKey
-from .requests import ReceivedRequest, SignatureRefused, check_time, time_of
+from .requests import ReceivedRequest, SignatureRefused, check_host, check_time, time_of
 from .vocabulary import CONTENT_TYPE
 
 LONGEST_HEADER = 8192
 COMPONENTS = ("@method", "@target-uri")
+# What others sign in place of the whole URL. An inbox does nothing with a query.
+PARTS_OF_TARGET = ("@authority", "@path")
+WHOLE_TARGET = ("@authority", "@request-target")
 LABEL = "sig1"
 
 # A dictionary of structured fields: labels, each with its components and its parameters.
@@ -72,6 +75,8 @@ def claim_of(request: ReceivedRequest, now: datetime) -> Rfc9421Claim:
     """Return what the `Signature-Input` header of a request claims. Raise SignatureRefused if it can't hold."""
     covered, parameters = _only_signature(request.headers.get("signature-input", ""))
     needed = {*COMPONENTS, "content-digest"} if request.has_body else {*COMPONENTS}
+    if covered.issuperset(PARTS_OF_TARGET) or covered.issuperset(WHOLE_TARGET):
+        needed.remove("@target-uri")
     if missing := needed - covered:
         raise SignatureRefused(f"the signature does not cover {', '.join(sorted(missing))}")
     key_id, created, expires = (parameters.get(name) for name in ("keyid", "created", "expires"))
@@ -81,8 +86,7 @@ def claim_of(request: ReceivedRequest, now: datetime) -> Rfc9421Claim:
         raise SignatureRefused("the signature does not cover a time")
     signed_at = time_of(created)
     check_time(signed_at, now, time_of(expires) if type(expires) is int else None)
-    if request.headers.get("host", "").strip().lower() != request.host:
-        raise SignatureRefused("the request is meant for another server")
+    check_host(request)
     return Rfc9421Claim(key_id, signed_at, request)
 
 

@@ -51,7 +51,7 @@ def is_api(path: str) -> bool:
 
 def rule_of(path: str) -> RateRule:
     """Return the rule that counts the requests of an address outside of the API."""
-    if path.endswith("/inbox"):
+    if path.removesuffix("/").endswith("/inbox"):
         return rates.DELIVERIES
     return next((rule for start, rule in BY_PATH if path.startswith(start)), rates.PAGES)
 

@@ -22,6 +22,15 @@ class NotSigned(HttpError):
     status = 401
 
 
+class EncodedBody(HttpError):
+    """A body in an encoding such as gzip. What it is of a few bytes could be any number."""
+
+    status = 415
+
+    def __init__(self) -> None:
+        super().__init__("The body has a Content-Encoding. Send it without one.")
+
+
 @api.post("/inbox", body_limit=LARGEST_DOCUMENT)
 async def receive(context: HttpContext, request: Request) -> Answer:
     return await _receive(context, request, None)
@@ -34,7 +43,10 @@ async def receive_for(context: HttpContext, request: Request, name: str) -> Answ
 
 
 async def _receive(context: HttpContext, request: Request, recipient: str | None) -> Answer:
-    """Store an activity. Nothing of what it does is in the answer."""
+    """Store an activity. Nothing of what it does is in the answer. Its content type does not matter: some servers send
+    `application/json`, or none."""
+    if (request.header(b"content-encoding") or "identity").strip().lower() != "identity":
+        raise EncodedBody
     body = await request.raw_body(LARGEST_DOCUMENT)
     path = request.path if not request.query_string else f"{request.path}?{request.query_string.decode('latin-1')}"
 

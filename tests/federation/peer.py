@@ -144,3 +144,27 @@ def _place_of(asked: Asked) -> tuple[str, str]:
 
 def foreign_server(name: str = "peer.test") -> AbstractAsyncContextManager[ForeignServer]:
     return answered_by(partial(ForeignServer, name=name))
+
+
+# Answers that are none ----------------------------------------------------------------------------------------------
+
+
+async def no_answer(stream: trio.abc.Stream, asked: Asked) -> None:
+    await stream.aclose()
+
+
+async def half_an_answer(stream: trio.abc.Stream, asked: Asked) -> None:
+    await stream.send_all(b"HTTP/1.1 200 OK\r\nContent-Type: application/activity+json\r\nContent-Length: 99\r\n\r\n{")
+    await stream.aclose()
+
+
+async def no_http(stream: trio.abc.Stream, asked: Asked) -> None:
+    await stream.send_all(b"SSH-2.0-OpenSSH_9.6\r\n")
+    await stream.aclose()
+
+
+async def no_gzip(stream: trio.abc.Stream, asked: Asked) -> None:
+    await stream.send_all(answer(200, b'{"id":1}', Content_Type=DOCUMENT, Content_Encoding="gzip"))
+
+
+BROKEN = (no_answer, half_an_answer, no_http, no_gzip)

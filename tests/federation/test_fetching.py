@@ -18,7 +18,7 @@ from troupe.actors.federation.errors import (
 
 from ..clients import Stage
 from ..outgoing.peer import Asked, Respond, answer
-from .peer import DOCUMENT, ForeignServer
+from .peer import BROKEN, DOCUMENT, ForeignServer
 
 
 @pytest.mark.parametrize(
@@ -171,25 +171,7 @@ async def test_an_answer_that_is_no_document_is_told_from_one_that_proves_nothin
         await stage.http_context.federation.fetcher.fetch(peer.serve(peer.url("/x"), body, content_type))
 
 
-async def no_answer(stream: trio.abc.Stream, asked: Asked) -> None:
-    await stream.aclose()
-
-
-async def half_an_answer(stream: trio.abc.Stream, asked: Asked) -> None:
-    await stream.send_all(b"HTTP/1.1 200 OK\r\nContent-Type: application/activity+json\r\nContent-Length: 99\r\n\r\n{")
-    await stream.aclose()
-
-
-async def no_http(stream: trio.abc.Stream, asked: Asked) -> None:
-    await stream.send_all(b"SSH-2.0-OpenSSH_9.6\r\n")
-    await stream.aclose()
-
-
-async def no_gzip(stream: trio.abc.Stream, asked: Asked) -> None:
-    await stream.send_all(answer(200, b'{"id":1}', Content_Type=DOCUMENT, Content_Encoding="gzip"))
-
-
-@pytest.mark.parametrize("respond", [no_answer, half_an_answer, no_http, no_gzip])
+@pytest.mark.parametrize("respond", BROKEN)
 async def test_a_server_that_answers_with_no_http_may_do_so_another_time(
     stage: Stage, peer: ForeignServer, respond: Respond
 ) -> None:

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from json import loads
 
 import pytest
+import trio
 
+from troupe.actors.activitypub.keys import public_pem
 from troupe.actors.effects.deliveries import DELIVERIES
 from troupe.actors.effects.registry import QueueWithContext
 from troupe.actors.federation import reception
 
 from ..clients import Person, Stage
-from ..signing import another_key
+from ..outgoing.peer import Asked, Respond, answer
+from ..signing import another_key, private_key
 from ..waiting import until_found
 from .delivering import HOME, act, applied, create, deliver, follow, note, take
 from .finding import followed
-from .peer import ForeignServer
+from .peer import BROKEN, ForeignServer
 
 ADA = f"{HOME}/users/ada"
 SENT = "SELECT body FROM activities WHERE body::jsonb->>'actor' = $1 AND body::jsonb->>'type' = $2 ORDER BY id"
@@ -291,6 +295,52 @@ async def test_a_delivery_waits_while_its_key_can_not_be_had(stage: Stage, ada: 
     peer.answers |= served
     await stage.sql("UPDATE outbox SET due_at = now(), error = NULL")
     await until_found(lambda: stage.rows("SELECT id FROM follows"))
+
+
+async def page_in_place_of_a_document(stream: trio.abc.Stream, asked: Asked) -> None:
+    await stream.send_all(answer(200, b"<html>Back soon</html>", Content_Type="text/html"))
+
+
+async def status(stream: trio.abc.Stream, asked: Asked, code: int) -> None:
+    await stream.send_all(answer(code, b"{}", Content_Type="application/json"))
+
+
+@pytest.mark.parametrize(
+    "respond",
+    [*BROKEN, page_in_place_of_a_document, *(partial(status, code=one) for one in (401, 403, 408, 429, 500, 502, 504))],
+    ids=lambda one: getattr(one, "__name__", None) or str(one.keywords["code"]),
+)
+@pytest.mark.parametrize("is_known", [False, True], ids=["a new key", "a key that was replaced"])
+async def test_a_delivery_is_applied_though_the_server_of_its_key_was_out_of_order(
+    stage: Stage, ada: Person, peer: ForeignServer, respond: Respond, is_known: bool
+) -> None:
+    """Other servers never send again what was refused with 401."""
+    eve = peer.person("eve")
+    if is_known:
+        await take(stage, act(eve, "Like", f"{HOME}/users/ada"))
+        await stage.sql("UPDATE actor_keys SET fetched_at = fetched_at - interval '1 hour'")
+        replaced = eve["publicKey"] | {"publicKeyPem": public_pem(another_key())}
+        peer.serve(eve["id"], eve | {"publicKey": replaced})
+    key = another_key() if is_known else private_key()
+    served = peer.answers.copy()
+    peer.respond_with(eve["id"], respond)
+    reply = await deliver(stage, follow(eve, "ada"), key=key)
+    assert (reply.status, reply.body) == (202, b"")
+    await applied(stage)
+    assert await stage.rows("SELECT id FROM follows") == []
+    peer.answers |= served
+    await stage.sql("UPDATE outbox SET due_at = now(), error = NULL")
+    await until_found(lambda: stage.rows("SELECT id FROM follows"))
+
+
+@pytest.mark.parametrize("code", [404, 410])
+async def test_a_delivery_whose_key_is_not_there_is_refused(
+    stage: Stage, ada: Person, peer: ForeignServer, code: int
+) -> None:
+    eve = peer.person("eve")
+    peer.fail(eve["id"], code)
+    assert (await deliver(stage, follow(eve, "ada"))).status == 401
+    assert await stage.rows("SELECT id FROM outbox WHERE queue = 'inbox'") == []
 
 
 async def test_deliveries_that_waited_for_their_key_come_before_the_one_by_which_it_is_found(

@@ -230,3 +230,8 @@ async def test_a_busy_client_is_never_refused(stage: Stage, ada: Person) -> None
             assert (await browser.get("/media/picture.jpg")).status == 404
     for path in ("/api/v1/notifications", "/api/v1/lists", "/api/v1/markers?timeline[]=home") * 20:
         await asked(ada, path)
+
+
+@pytest.mark.parametrize("path", ["/inbox", "/inbox/", "/users/ada/inbox", "/users/ada/inbox/"])
+def test_deliveries_have_a_limit_of_their_own(path: str) -> None:
+    assert limits.rule_of(path) is rates.DELIVERIES
