@@ -33,6 +33,9 @@ LIMITS = RequestLimits(seconds=10, body=64 * 1024, cut=True)
 UNSIGNED = (400, 401)
 # Answers of 400 to 499 after which another try may succeed.
 PASSING = (401, 408, 425, 429)
+# The inbox is elsewhere or gone for good. Where it is now, the actor's document says: a redirect is not followed,
+# because it says nothing of whose the other address is.
+MOVED_OR_GONE = (301, 308, 410)
 IN_TROUBLE = (429, 503)  # with a Retry-After: the host names the time at which it takes more
 LONGEST_RETRY = timedelta(hours=6)
 
@@ -74,7 +77,8 @@ class DeliveryRefused(Exception):
 class DeliveryContext:
     """The context of deliveries.
 
-    `first_retry` is in seconds. `on_gone` is called with an inbox that is gone for good, and the domain of its account.
+    `first_retry` is in seconds. `on_gone` is called with an inbox that is not there any more, and its account's
+    domain.
     """
 
     database: Database
@@ -172,7 +176,7 @@ class DeliverySender:
         if 200 <= reply.status < 300:
             await hosts.succeeded(host, scheme)
             return
-        if reply.status == 410:
+        if reply.status in MOVED_OR_GONE:
             await self._context.on_gone(inbox, domain)
         await self._note_reply(reply, host, attempt)
 

@@ -12,7 +12,7 @@ from troupe.actors.commands.blocked_domains import DomainTerms, impose
 from troupe.actors.deliveries.sender import DeliveryReply
 from troupe.actors.effects.deliveries import DELIVERIES
 from troupe.actors.kernel import Ids
-from troupe.actors.outgoing.errors import TookTooLong
+from troupe.actors.outgoing.errors import BadAnswer, TookTooLong
 from troupe.actors.staff import act_at_command_line
 from troupe.storage.engine.database import Connection
 from troupe.supervision.testing import simulation
@@ -129,7 +129,7 @@ async def test_a_restart_forgets_no_server_that_is_left_alone(sim: Simulation) -
 
 @simulation(seeds=1, faults=0, world=with_servers)
 async def test_an_answer_that_is_final_ends_the_tries(sim: Simulation) -> None:
-    for status in (400, 403, 404, 410, 422, 501):
+    for status in (400, 403, 404, 405, 406, 410, 413, 415, 422, 501):
         number = f"{status}"
         person = await sim.account(f"ada{number}")
         follower = Foreigner(sim, "bob", f"h{number}.example")
@@ -140,13 +140,13 @@ async def test_an_answer_that_is_final_ends_the_tries(sim: Simulation) -> None:
         await all_delivered(sim)
         # 400 may mean that the signature was not understood: it is sent once more with the other kind.
         assert len(sim.delivered) == before + (status == 400), status
-    assert sim.logged("outbox.given_up", effect="delivery") == 5
+    assert sim.logged("outbox.given_up", effect="delivery") == 9
     assert sim.gone == ["https://h410.example/inbox"]
 
 
 @simulation(seeds=1, faults=0, world=with_servers)
 async def test_an_answer_that_passes_is_followed_by_another_try(sim: Simulation) -> None:
-    for status in (301, 408, 425, 429, 500, 502, 503):
+    for status in (301, 302, 307, 308, 408, 425, 429, 500, 502, 503, 504, 520):
         person = await sim.account(f"ada{status}")
         follower = Foreigner(sim, "bob", f"h{status}.example")
         follower.follows(sim, person)
@@ -157,6 +157,36 @@ async def test_an_answer_that_passes_is_followed_by_another_try(sim: Simulation)
         assert len(sim.delivered) == before + 1, status
     bodies = {one.body for one in sim.delivered}
     assert len(bodies) == len(sim.delivered)
+    assert sim.gone == ["https://h301.example/inbox", "https://h308.example/inbox"], "their actors are asked again"
+
+
+@simulation(seeds=1, faults=0, world=with_servers)
+async def test_a_connection_that_breaks_after_the_body_is_followed_by_another_try(sim: Simulation) -> None:
+    ada, _ = await followed_by(sim, "b.example")
+    sent: list[str] = []
+
+    async def breaks_once(headers: Mapping[str, str]) -> DeliveryReply:
+        await trio.lowlevel.checkpoint()
+        sent.append(headers["Digest"])
+        if len(sent) == 1:
+            raise BadAnswer("the answer is not HTTP, or there was none")
+        return DeliveryReply(200)
+
+    sim.answers["b.example"] = breaks_once
+    await ada.publish()
+    await all_delivered(sim)
+    assert sent[0] == sent[1]
+    assert len(sent) == 2
+
+
+@simulation(seeds=1, faults=0, world=with_servers)
+async def test_a_server_that_has_not_seen_a_new_key_yet_is_asked_again_later(sim: Simulation) -> None:
+    ada, _ = await followed_by(sim, "b.example")
+    sim.answers["b.example"] = answers(401, 401, 202)  # to both kinds of signatures
+    await ada.publish()
+    await all_delivered(sim)
+    assert sim.logged("outbox.given_up", effect="delivery") == 0
+    assert len(sim.delivered) == 1
 
 
 @simulation(seeds=1, faults=0, world=with_servers)
