@@ -48,11 +48,12 @@ def key_in(document: JsonObject, key_id: str) -> NamedKey | None:
 
 def key_among(keys: list[NamedKey], key_id: str, own: str | None) -> NamedKey | None:
     """Return the key under an id among those of the document with the id `own`."""
-    address = key_id.partition("#")[0]
+    if found := next((key for key in keys if same_uri(key.id, key_id)), None):
+        return found
+    if same_uri(own, key_id):
+        return next(iter(keys), None)  # some sign by the actor's id, whatever the key's is
     # Where a document has a key without an id, the key is found under every fragment of the document's id.
-    return next(
-        (key for key in keys if same_uri(key.id, key_id) or (key.id == own and same_uri(key.id, address))), None
-    )
+    return next((key for key in keys if key.id == own and same_uri(own, key_id.partition("#")[0])), None)
 
 
 def is_key(document: JsonObject, key_id: str) -> bool:

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import re
 from string import punctuation
-from urllib.parse import SplitResult, quote, unquote_to_bytes, urlsplit
+from urllib.parse import SplitResult, quote, unquote, unquote_to_bytes, urlsplit
 
 import idna
 
 PORTS = {"https": 443, "http": 80}
+AUTHORITY_END = re.compile(r"[/?#]")
 TRIPLETS = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
 UNRESERVED = "-._~"
 
 
 def ascii_uri(uri: str) -> str:
     """Return a URI in ASCII, as RFC 3987 maps one with other characters (an IRI): the path is percent-encoded, and the
-    host is encoded for DNS. A URI that is ASCII already is not changed."""
-    if uri.isascii():
+    host is encoded for DNS, which knows no percent-encoding. Another URI is not changed."""
+    if uri.isascii() and "%" not in uri:
         return uri
     start, slashes, rest = uri.partition("://")
-    host = re.split(r"[/?#]", rest, maxsplit=1)[0] if slashes else ""
+    host = AUTHORITY_END.split(rest, maxsplit=1)[0] if slashes else ""
+    if uri.isascii() and "%" not in host:
+        return uri
     encoded = quote(rest[len(host) :] if slashes else start, safe=punctuation)
     return f"{start}://{_ascii_host(host)}{encoded}" if slashes else encoded
 
@@ -52,8 +55,8 @@ def _normal_triplets(found: re.Match[str]) -> str:
 
 
 def _ascii_host(host: str) -> str:
-    name, colon, port = host.partition(":")
+    name, colon, port = unquote(host).partition(":")
     try:
-        return f"{idna.encode(name, uts46=True).decode()}{colon}{port}" if not name.isascii() else host
+        return f"{name if name.isascii() else idna.encode(name, uts46=True).decode()}{colon}{port}"
     except idna.IDNAError:
         return quote(host, safe=punctuation)

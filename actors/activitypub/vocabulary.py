@@ -78,9 +78,10 @@ def uri_of(value: object) -> str | None:
     """
     if is_object(value):
         value = value.get("id")
-    if isinstance(value, str) and not value.isascii() and is_uri(value):
-        value = ascii_uri(value)
-    return value if is_uri(value) else None
+    if not is_uri(value):
+        return None
+    uri = ascii_uri(value)
+    return uri if uri is value or is_uri(uri) else None
 
 
 def is_uri(value: object) -> TypeGuard[str]:

@@ -30,6 +30,7 @@ from ..context import ActorContext
 from ..facts import ChangedAccount
 from ..kernel import Record, Runtime
 from ..own_addresses import OwnAddressReader
+from ..rules.domains import is_within
 from .actor_documents import actor_uri_of, is_actor, keys_of, moved_to, own_handle_of, profile_of
 from .details import AccountDetails
 from .discoveries import Discoveries
@@ -322,8 +323,12 @@ class Resolver:
         own = own_handle_of(document)
         if not own.is_same(proof.handle):
             reverse = await self._webfinger.find(own)
-            if not same_uri(reverse.actor_uri, proof.actor_uri) or not reverse.handle.is_same(proof.handle):
+            # Some servers repeat the handle that they are asked about. Where the domain above theirs names one of their
+            # actors, the two belong together.
+            agree = reverse.handle.is_same(proof.handle) or is_within(own.domain, proof.handle.domain.partition(":")[0])
+            if not agree or not same_uri(reverse.actor_uri, proof.actor_uri):
                 raise UntrustedDocument("the actor has another handle")
+            proof = reverse
         return await self._store(document, proof)
 
     async def _store(self, document: JsonObject, proof: HandleProof, *, follows_moves: bool = True) -> Account | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import unquote
+
 import orjson
 
 from ...actors.activitypub.names import LocalNames, ServerActorName
@@ -47,7 +49,9 @@ def local_name(resource: str, names: LocalNames) -> str | None:
     """Return the user's name in a resource of this server; None for everything else."""
     if names.is_local(resource):
         return names.username_of(resource)
-    scheme, colon, rest = resource.strip().partition(":")
+    # Some clients encode the address twice, or write the port where they ask.
+    resource = unquote(resource).strip().removesuffix(":443")
+    scheme, colon, rest = resource.partition(":")
     handle = handle_of(rest if colon and scheme.lower() == "acct" else resource, names.domain)
     # A name without a domain may belong to any server.
     return handle[0] if handle is not None and handle[1] is None and "@" in resource.lstrip("@") else None

@@ -19,6 +19,8 @@ from troupe.actors.activitypub.vocabulary import LONGEST_URI, uri_of
         ("https://b\u00fccher.example:8443/\u00fc", "https://xn--bcher-kva.example:8443/%C3%BC"),
         ("https://b\u00fccher.example", "https://xn--bcher-kva.example"),
         ("https://peer.test/\U0001f388", "https://peer.test/%F0%9F%8E%88"),
+        ("https://b%C3%BCcher.example/users/x", "https://xn--bcher-kva.example/users/x"),
+        ("https://peer.test/users/https%3A%2F%2Fa.test%2F\u00fc", "https://peer.test/users/https%3A%2F%2Fa.test%2F%C3%BC"),
         ("tag:\u00fc", "tag:%C3%BC"),
     ],
 )  # fmt: skip

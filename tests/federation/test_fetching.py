@@ -105,6 +105,23 @@ async def test_a_page_may_name_its_document_in_a_header(stage: Stage, peer: Fore
     assert (await stage.http_context.federation.fetcher.fetch_resource(page))["id"] == eve["id"]
 
 
+async def test_a_page_with_other_alternates_in_its_header_may_name_its_document_in_its_head(
+    stage: Stage, peer: ForeignServer
+) -> None:
+    eve = peer.person("eve")
+    feed = f'<{peer.url("/feed")}>; rel="alternate"; type="application/rss+xml"'
+    head = f'<link rel="alternate" type="application/atom+xml" href="/x"><link type="{DOCUMENT}" rel="alternate" '
+    page = peer.serve(peer.url("/@eve"), f"{head} href='{eve['id']}'>".encode(), "text/html", Link=feed)
+    assert (await stage.http_context.federation.fetcher.fetch_resource(page))["id"] == eve["id"]
+
+
+@pytest.mark.parametrize("path", ["/users/https%3A%2F%2Fa.test%2Factor", "/a%2fb", "/x?y=%26&z=%3D", "/~una", "/a;b=c"])
+async def test_what_is_encoded_in_a_path_is_asked_for_as_it_is(stage: Stage, peer: ForeignServer, path: str) -> None:
+    url = peer.serve(peer.url(path), {"id": peer.url(path)})
+    assert (await stage.http_context.federation.fetcher.fetch(url))["id"] == url
+    assert [one.path for one in peer.peer.asked] == [path]
+
+
 async def test_a_page_leads_no_further_than_one_step(stage: Stage, peer: ForeignServer) -> None:
     first, second = peer.url("/first"), peer.url("/second")
     for page, other in ((first, second), (second, first)):

@@ -176,6 +176,31 @@ async def test_the_first_link_to_an_actor_counts(ada: Person, peer: ForeignServe
     assert [one["uri"] for one in await search(ada, f"eve@{peer.domain}")] == [eve["id"]]
 
 
+async def test_a_domain_may_leave_its_handles_to_another_host(ada: Person, peer: ForeignServer) -> None:
+    """Its WebFinger is a redirect, as people set one up on a site of their own."""
+    apex, host = peer.domain_of("other.test"), "peer.test"
+    eve = peer.person("eve")
+    asked = f"/.well-known/webfinger?resource=acct%3Aeve%40{apex.replace(':', '%3A')}"
+    peer.redirect(peer.url(asked, "other.test"), peer.url(asked, host))
+    links = [{"rel": "self", "type": DOCUMENT, "href": eve["id"]}]
+    for place in (peer.url(asked, host), peer.webfinger_url(f"eve@{peer.domain}")):
+        peer.serve(place, {"subject": f"acct:eve@{apex}", "links": links}, "application/jrd+json")
+    assert [one["acct"] for one in await search(ada, f"eve@{apex}")] == [f"eve@{apex}"]
+    assert [one["acct"] for one in await search(ada, eve["id"])] == [f"eve@{apex}"]
+
+
+async def test_a_server_below_the_domain_of_a_handle_may_name_its_own_handle(
+    stage: Stage, ada: Person, peer: ForeignServer
+) -> None:
+    """Hollo repeats the handle that it is asked about. Both servers name the actor, its own one the handle."""
+    eve = peer.person("eve", "host0.peer.test")
+    peer.handle("eve", None, eve["id"])
+    own = f"eve@{peer.domain_of('host0.peer.test')}"
+    assert [one["acct"] for one in await search(ada, f"eve@{peer.domain}")] == [own]
+    assert [one["acct"] for one in await search(ada, eve["id"])] == [own]
+    assert await stage.rows(ACCOUNTS) == [[eve["id"]]]
+
+
 async def test_an_answer_may_be_xml(ada: Person, peer: ForeignServer) -> None:
     eve = peer.person("eve")
     xrd = f"""<?xml version="1.0" encoding="UTF-8"?>
@@ -230,6 +255,12 @@ async def test_class_16_one_account_is_found_in_every_spelling(stage: Stage, ada
         assert len(await search(ada, spelling)) == 1, spelling
         assert (await ada.get("/api/v1/accounts/lookup", query_string={"acct": spelling})).status == 200, spelling
     assert len(await stage.rows(ACCOUNTS)) == 1
+
+
+async def test_an_own_account_is_found_with_the_usual_port(stage: Stage, ada: Person) -> None:
+    for resource in ("acct:ada@home.test:443", "acct:ada@HOME.test.", "https://home.test:443/users/ada"):
+        answer = await stage.anybody().get("/.well-known/webfinger", query_string={"resource": resource})
+        assert (answer.status, answer.json.get("subject")) == (200, "acct:ada@home.test"), resource
 
 
 async def test_class_16_this_servers_own_name_in_odd_spellings_is_not_asked(

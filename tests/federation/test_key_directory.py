@@ -208,6 +208,14 @@ async def test_a_key_with_a_document_of_its_own_has_many_shapes(world: World, ch
     assert await world.ask(key_id=key_id, said=UNA) == world.una(key_id)
 
 
+async def test_a_key_may_be_named_by_its_actor_alone(world: World) -> None:
+    """Some sign with the id of the actor, whatever the id of its key is."""
+    world.peer.documents[UNA] = actor(UNA, f"{UNA}/res/52cb6996", FIRST)
+    assert await world.ask(key_id=UNA) == world.una(UNA)
+    with pytest.raises(SignatureRefused):
+        await world.ask(key_id=f"{UNA}#main-key")
+
+
 async def test_a_key_under_a_query_of_its_actor_is_found(world: World) -> None:
     key_id = f"{UNA}?operation=getkey"
     world.peer.documents = {key_id: actor(UNA, key_id, FIRST)}  # as fetched: the document names itself

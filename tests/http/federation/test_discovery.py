@@ -69,6 +69,19 @@ async def test_webfinger_of_an_account(stage: Stage, ada: Person) -> None:
     assert links["http://webfinger.net/rel/profile-page"]["href"] == f"{BASE}/@ada"
 
 
+@pytest.mark.parametrize(
+    "resource",
+    [
+        "ACCT:ADA@{}", "ada@{}", "@ada@{}", "acct:@ada@{}", "acct:ada%40{}", "acct%3Aada%40{}",
+        " acct:ada@{} ", "http://{}/@ada", "https://{}/users/ADA/", "http://{}/users/ada#main-key",
+    ],
+)  # fmt: skip
+async def test_webfinger_knows_an_account_in_every_spelling(stage: Stage, ada: Person, resource: str) -> None:
+    for domain in (DOMAIN, DOMAIN.upper()):
+        answer = await webfinger(stage, resource.format(domain))
+        assert (answer.status, answer.json.get("subject")) == (200, f"acct:ada@{DOMAIN}"), domain
+
+
 async def test_webfinger_of_the_server(stage: Stage) -> None:
     for resource in (f"acct:{DOMAIN}@{DOMAIN}", f"{BASE}/actor", f"{BASE}/actor/", f"{BASE.upper()}/actor"):
         assert (await webfinger(stage, resource)).json["subject"] == f"acct:{DOMAIN}@{DOMAIN}", resource
