@@ -41,6 +41,8 @@ DELETE = """
         DELETE FROM pins WHERE status_id = ANY($1::bigint[])
     ), filtered AS (
         DELETE FROM filter_statuses WHERE status_id = ANY($1::bigint[])
+    ), worded AS (
+        DELETE FROM status_words WHERE status_id = ANY($1::bigint[])
     ), carded AS (
         DELETE FROM status_cards WHERE status_id = ANY($1::bigint[])
     ), featured AS (

@@ -1,4 +1,4 @@
-"""Search for accounts, hashtags and statuses by words."""
+"""Search for accounts and hashtags by words. Statuses are in `status_search.py`."""
 
 import re
 from collections.abc import Sequence
@@ -6,16 +6,11 @@ from dataclasses import dataclass
 
 from .accounts import PENDING
 from .engine.database import Connection
-from .paging import Page
 from .statuses import StatusTag
-from .timeline_entries import ENTRY_COLUMNS, ENTRY_JOINS, TimelineEntry, entry_of
 
 WORD = re.compile(r"\w+")
 MOST_WORDS = 10
 LONGEST_WORD = 100
-
-# PostgreSQL counts minus signs as negations, and gives up at 32 of them in a row. Alone they have no effect.
-STRAY_SIGN = re.compile(r'-(?!\w|"\w)|(?<!\w)(?<!^)(?<!\s)-')
 
 CANDIDATES = 200  # an account that shares its name with more others is found by a longer query
 
@@ -67,30 +62,6 @@ TAGS = f"""
     ORDER BY (t.name = $2) DESC, length(t.name), t.name LIMIT $4 OFFSET $5
 """
 
-# The viewer's own statuses, those that mention the viewer or that the viewer interacted with, and those of authors who
-# allow it.
-STATUSES = f"""
-    WITH found AS (
-        SELECT s.id FROM statuses s
-        WHERE to_tsvector('simple', s.spoiler_text || ' ' || s.content) @@ websearch_to_tsquery('simple', $1)
-        AND s.deleted_at IS NULL AND s.reblog_of_id IS NULL AND s.id < $3 AND s.id > $4
-        AND ($5::bigint IS NULL OR s.account_id = $5)
-        AND (SELECT a.suspended_at IS NULL AND a.deleted_at IS NULL FROM accounts a WHERE a.id = s.account_id)
-        AND (
-            s.account_id = $2 OR $2 = ANY(s.mentioned_ids)
-            OR (s.visibility = 'public' AND (SELECT a.indexable FROM accounts a WHERE a.id = s.account_id))
-            OR EXISTS (SELECT FROM favourites f WHERE f.account_id = $2 AND f.status_id = s.id)
-            OR EXISTS (SELECT FROM bookmarks b WHERE b.account_id = $2 AND b.status_id = s.id)
-            OR EXISTS (
-                SELECT FROM statuses r WHERE r.reblog_of_id = s.id AND r.account_id = $2 AND r.deleted_at IS NULL
-            )
-            OR EXISTS (SELECT FROM poll_votes v WHERE v.account_id = $2 AND v.poll_id = s.poll_id)
-        )
-        ORDER BY s.id DESC LIMIT $6 OFFSET $7
-    )
-    SELECT {ENTRY_COLUMNS} FROM found JOIN statuses s ON s.id = found.id {ENTRY_JOINS} ORDER BY s.id DESC
-"""
-
 
 @dataclass(frozen=True, slots=True)
 class Names:
@@ -136,21 +107,6 @@ async def tags(db: Connection, name: str, *, reviewed: bool, limit: int, offset:
     """
     rows = await db.fetch(TAGS, name, name, reviewed, limit, offset)
     return [StatusTag(*row.values()) for row in rows]
-
-
-async def statuses(
-    db: Connection,
-    query: str,
-    page: Page,
-    *,
-    viewer: int,
-    account_id: int | None = None,
-    offset: int = 0,
-) -> list[TimelineEntry]:
-    """Return statuses with all words, newest first. The reader decides which ones the viewer may see."""
-    below, above, limit = page.bounds
-    rows = await db.fetch(STATUSES, STRAY_SIGN.sub(" ", query), viewer, below, above, account_id, limit, offset)
-    return [entry_of(row) for row in rows]
 
 
 def _domains(names: Names) -> str:

@@ -5,7 +5,17 @@ from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from typing import Any
 
-from . import accounts, custom_emojis, idempotency, media, notifications, outbox, polls, preview_cards
+from . import (
+    accounts,
+    custom_emojis,
+    idempotency,
+    media,
+    notifications,
+    outbox,
+    polls,
+    preview_cards,
+    status_words,
+)
 from .engine.database import Connection, Row
 from .engine.sql import Statement, insert_from
 
@@ -63,6 +73,9 @@ def _inserting(before: str, condition: str, after: str, waiting: str, leaves: st
         RETURNING *
     ){after}, counted AS (
         INSERT INTO status_counts (status_id) SELECT id FROM made
+    ), worded AS (
+        INSERT INTO status_words (status_id, words)
+        SELECT id, :words::text::tsvector FROM made WHERE :words::text IS NOT NULL
     ), author AS (
         UPDATE account_counts SET
             statuses = statuses + (made.visibility <> 'direct')::int,
@@ -320,12 +333,13 @@ async def insert(db: Connection, new: NewStatus, now: datetime) -> InsertedStatu
     if row is None:
         raise LookupError(f"status {new.id} was stored and is not there")
     made = _inserted(row)
-    if not new.media_ids:
-        return made
-    attached = await media.attach(db, new.media_ids, new.id, now)
-    return replace(
-        made, status=replace(made.status, media=tuple(attached[id] for id in new.media_ids if id in attached))
-    )
+    if new.media_ids:
+        attached = await media.attach(db, new.media_ids, new.id, now)
+        status = replace(made.status, media=tuple(attached[id] for id in new.media_ids if id in attached))
+        made = replace(made, status=status)
+    if _has_more_words(new):
+        await _store_words(db, [made.status])
+    return made
 
 
 async def insert_alone(
@@ -349,7 +363,23 @@ def _values_of(new: NewStatus, now: datetime) -> dict[str, object]:
         "tag_ids": [tag.id for tag in new.tags],
         "tag_names": [tag.name for tag in new.tags],
         "tag_display_names": [tag.display_name for tag in new.tags],
+        "words": None if new.reblog_of_id or _has_more_words(new) else status_words.vector_of(new),
     }
+
+
+def _has_more_words(new: NewStatus) -> bool:
+    """True if a status has texts that its row does not have: descriptions of media, or options of a poll."""
+    return bool(new.media_ids) or new.poll_id is not None
+
+
+async def store_words(db: Connection, ids: Sequence[int]) -> None:
+    """Store the words by which statuses are found, as they are now. The statuses must be locked."""
+    found = await find_many(db, ids)
+    await _store_words(db, [status for status in found.values() if status.reblog_of_id is None])
+
+
+async def _store_words(db: Connection, found: Iterable[Status]) -> None:
+    await status_words.store(db, {one.id: status_words.vector_of(one, one.media, one.poll, one.card) for one in found})
 
 
 def _inserted(row: Row) -> InsertedStatus:

@@ -136,6 +136,7 @@ async def _mark(db: Connection, account: AccountActor, id: int, origin: Origin, 
         return Edited()
     change_id = account.context.ids.next()
     await edits.set_sensitive(db, id, change_id, sensitive=sensitive)
+    await statuses.store_words(db, [id])
     return await show_again(db, account, status, change_id, origin)
 
 
@@ -325,6 +326,7 @@ async def store_revision(
         *await _preview(db, account, replace(status, content=revision.content, media_ids=revision.media_ids)),
         *await send_edit(db, account, status.id),
     ]
+    await statuses.store_words(db, [status.id])  # without the card that an edit has taken away
     promised = await account.context.outbox.promise(db, promises, origin)
     return Edited(edit_id, rebloggers, notified.get(status.id, ()), told, in_conversations, promised)
 

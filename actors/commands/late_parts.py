@@ -64,3 +64,4 @@ async def _mention(db: Connection, status: Status, uris: tuple[str, ...]) -> Non
     fresh = list(dict.fromkeys(ids[uri] for uri in uris if uri in ids and ids[uri] not in status.mentioned_ids))
     if fresh:
         await remote_statuses.add_mentions(db, status.id, fresh)
+        await statuses.store_words(db, [status.id])

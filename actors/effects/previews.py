@@ -159,6 +159,7 @@ async def _attach_known(db: Connection, context: PreviewContext, effect: Preview
     if status is None or not _links_to(status, effect.url, context.base_url):
         return
     if await preview_cards.attach(db, status.id, card.id, context.ids.next()):
+        await statuses.store_words(db, [status.id])
         await context.outbox.promise(db, [status_edited(status.id, status.account_id)], origin)
 
 

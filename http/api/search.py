@@ -7,10 +7,13 @@ from typing import Annotated, Literal
 
 from ...actors.rules import text
 from ...actors.rules.identity import handle_of
+from ...actors.rules.search_queries import SoughtMark, read_search
 from ...actors.rules.visibility import belongs_in_thread
 from ...actors.statuses import may_see
-from ...storage import search
+from ...storage import accounts, search
 from ...storage.paging import Page
+from ...storage.status_search import Onlooker, StatusSearch, find_newest, mark, words
+from ...storage.status_words import author, has, hashtag, language
 from ..access.authentication import Viewer
 from ..access.context import HttpContext
 from ..answers.answer import Answer
@@ -27,6 +30,7 @@ from ..views.statuses import perspective_of, render_all, visible_among
 
 HASHTAG_ALONE = re.compile(r"[#\uff03]\S+")
 RESULTS = 20  # of one kind, unless the request says how many
+FURTHEST = 10_000  # statuses that a page may leave out: all before it are read
 
 PAGING = "Search queries pagination is not supported without authentication"
 RESOLVING = "Search queries that resolve remote resources are not supported without authentication"
@@ -121,8 +125,45 @@ async def _hashtags(context: HttpContext, viewer: Viewer | None, query: SearchQu
 
 async def _statuses(context: HttpContext, viewer: Viewer, query: SearchQuery, page: Page) -> list[bytes]:
     perspective = await perspective_of(viewer)
+    sought = await _sought(context, viewer, query, page)
+    if sought is None:
+        return []
+    onlooker = Onlooker(viewer.account_id, tuple(perspective.shunned), tuple(perspective.domain_blocks))
     found = await context.database.read(
-        search.statuses, query.q, page, viewer=viewer.account_id, account_id=query.account_id, offset=query.skipped
+        find_newest, sought, onlooker, limit=page.limit, offset=min(query.skipped, FURTHEST)
     )
     shown = await context.statuses.show_many(entry.id for entry in found if belongs_in_thread(entry, perspective))
     return await render_all(context, viewer, [one for one in shown.values() if may_see(one, perspective)])
+
+
+async def _sought(context: HttpContext, viewer: Viewer, query: SearchQuery, page: Page) -> StatusSearch | None:
+    """Return the search for statuses that a query means. None if it has neither words nor operators."""
+    written = read_search(query.q)
+    terms = [
+        mark(hashtag(one.text), negated=one.negated) if one.is_hashtag else words(one.text, negated=one.negated)
+        for one in written.texts
+    ]
+    for one in written.marks:
+        terms.append(mark(await _name_of(context, viewer, one), negated=one.negated))
+    if query.account_id is not None:
+        terms.append(mark(author(query.account_id)))
+    if not any(terms) and not written.restricts:
+        return None
+    below, above, _ = page.bounds
+    return StatusSearch(
+        tuple(term for term in terms if term), max(written.low, above + 1), min(written.high, below), written.without,
+        in_public=written.place != "library", in_library=written.place != "public",
+    )  # fmt: skip
+
+
+async def _name_of(context: HttpContext, viewer: Viewer, sought: SoughtMark) -> str:
+    """Return the name of a mark. An author who is not known here has a mark that no status has."""
+    if sought.kind == "has":
+        return has(sought.value)
+    if sought.kind == "language":
+        return language(sought.value)
+    if sought.value.lower() == "me":
+        return author(viewer.account_id)
+    handle = handle_of(sought.value, context.settings.local_domain)
+    account = None if handle is None else await context.database.read(accounts.find_by_acct, *handle)
+    return author(0 if account is None else account.id)

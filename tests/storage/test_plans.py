@@ -69,6 +69,7 @@ from troupe.storage import (
     search,
     sessions,
     status_flags,
+    status_search,
     statuses,
     suggestions,
     tags,
@@ -88,6 +89,9 @@ from ..databases import Databases
 from .conftest import NOW
 
 LOW, HIGH = 0, 2**63 - 1
+
+#: An account that searches: what is hidden from it, and the stretches that its search leaves out.
+ONLOOKER = (7, [8, 9], ["d8.test"], [100], [200])
 
 #: 500 local accounts and 19,500 remote ones, 20,000 statuses with answers and boosts, 40,000 follows, and the like.
 FILL = """
@@ -146,6 +150,7 @@ FILL = """
     SET quote_of_id = id - 6, quote_state = 'accepted', quote_change_id = CASE WHEN id % 2 = 0 THEN id END
     WHERE id % 13 = 0 AND reblog_of_id IS NULL;
     INSERT INTO status_counts (status_id) SELECT id FROM statuses;
+    INSERT INTO status_words (status_id, words) SELECT id, array_to_tsvector(ARRAY['w' || id % 100, '*']) FROM statuses;
     UPDATE statuses SET deleted_at = now() - interval '1 year' WHERE id % 997 = 0;
     INSERT INTO reports (id, account_id, target_account_id, status_ids, action_taken_at, created_at, updated_at)
     SELECT n, 1 + n % 2000, 1 + n % 1999, ARRAY[n], CASE WHEN n % 20 > 0 THEN now() END, now(), now()
@@ -331,7 +336,10 @@ QUERIES = [
     ("accounts by handle", search.ACCOUNTS, ("u12", "%", "", "u12", "", 7, False, 40, 0)),
     ("accounts by words", search.ACCOUNTS, (None, "%", "u12:*", "", "", 7, False, 40, 0)),
     ("tags by name", search.TAGS, ("t12", "t12", False, 20, 0)),
-    ("statuses by words", search.STATUSES, ("word", 7, HIGH, LOW, None, 20, 0)),
+    ("first stretch of a search for statuses", status_search.BOUNDS, (HIGH, LOW)),
+    ("statuses of a stretch by words", status_search.OF_INDEX, (*ONLOOKER, "'w7'", HIGH, LOW, 1000, 20, True)),
+    ("statuses of a library by words", status_search.OF_LIBRARY, (*ONLOOKER, "'w7'", HIGH, LOW, 20)),
+    ("found statuses", status_search.ENTRIES, ([7, 8],)),
     ("waiting media of an account", media.DUE, ("main", 7, NOW)),
     ("accounts with waiting media", media.ACCOUNTS_WAITING, ("main", NOW, [7, 8], 100)),
     ("next retry of media", media.NEXT_RETRY, ("main", NOW)),
