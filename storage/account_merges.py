@@ -94,6 +94,17 @@ RENAME_IN_STATUSES = f"""
     WHERE id IN (SELECT status_id FROM mentions WHERE account_id = $1)
 """
 
+# The marks of an author and of a mentioned account in `status_words.py`, one after the other.
+RENAME_IN_WORDS = tuple(
+    f"""
+    UPDATE status_words SET
+        words = ts_delete(words, '{sign}' || to_hex($1::bigint))
+            || array_to_tsvector(ARRAY['{sign}' || to_hex($2::bigint)])
+    WHERE words @@ ('''{sign}' || to_hex($1::bigint) || '''')::tsquery
+    """
+    for sign in ("@", "~")
+)
+
 RENAME_IN_POLICIES = f"""
     UPDATE users SET accepted_sender_ids = {_RENAMED.format(column="accepted_sender_ids")}
     WHERE $1 = ANY(accepted_sender_ids)
@@ -224,6 +235,9 @@ RELATED = """
 """
 
 
+RENAMES = (*RENAME_IN_WORDS, RENAME_IN_STATUSES, RENAME_IN_POLICIES, JOIN_CONVERSATIONS, RENAME_IN_CONVERSATIONS)
+
+
 @dataclass(frozen=True, slots=True)
 class MergedAccount:
     """The outcome for the rows of the removed account, by their tables, and the files that no row names any more."""
@@ -246,7 +260,7 @@ async def related(db: Connection, account_id: int) -> list[int]:
 async def merge(db: Connection, gone: int, kept: int) -> MergedAccount:
     """Move all rows of an account to another one, and delete it. Both must be locked."""
     before = await db.fetchrow(COUNTED, gone)
-    for rename in (RENAME_IN_STATUSES, RENAME_IN_POLICIES, JOIN_CONVERSATIONS, RENAME_IN_CONVERSATIONS):
+    for rename in RENAMES:
         await db.execute(rename, gone, kept)
     moved, dropped = Counter[str](), Counter[str]()
     for one in MOVES:

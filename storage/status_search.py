@@ -21,7 +21,10 @@ from .words import phrase, quoted
 # Statuses in the first stretch of time, and those with the words that a later one should have.
 FIRST_STRETCH = 2_000
 EXPECTED = 1_000
-LONGER = 32  # times the stretch before, at most
+FEW = 50
+LONGER = 16  # times the stretch before, at most
+# A stretch with a larger part of all statuses is read without its marks, which would cost more than they save.
+MOST_OF_ALL = 0.4
 # Statuses with the words that are read until a page is full. It then ends early: there are so many, and almost none of
 # them may be shown.
 MOST_READ = 5_000
@@ -156,12 +159,12 @@ async def find_newest(
         onlooker.account_id, list(onlooker.shunned), list(onlooker.shunned_domains),
         [low for low, _ in sought.without], [high for _, high in sought.without],
     )  # fmt: skip
-    ids: set[int] = set(await _of_index(db, sought, onlooker.account_id, shown, wanted))
+    ids = await _of_index(db, sought, onlooker.account_id, shown, wanted)
     if sought.in_library:
-        terms = " & ".join(sought.terms)
-        rows = await db.fetch(OF_LIBRARY, *shown, terms, sought.high, sought.low, wanted)
-        ids.update(row["id"] for row in rows)
-    page = sorted(ids, reverse=True)[offset:wanted]
+        low = ids[-1] if len(ids) == wanted else sought.low  # older ones would not be on the page
+        rows = await db.fetch(OF_LIBRARY, *shown, " & ".join(sought.terms), sought.high, low, wanted)
+        ids = sorted({*ids, *(row["id"] for row in rows)}, reverse=True)
+    page = ids[offset:wanted]
     return [entry_of(row) for row in await db.fetch(ENTRIES, page)] if page else []
 
 
@@ -173,20 +176,30 @@ async def _of_index(
     if bounds["newest"] is None:
         return []
     kinds = _kinds(sought, viewer)
-    high, oldest = bounds["newest"] + 1, bounds["oldest"]
-    low = oldest if bounds["near"] is None else bounds["near"]
+    oldest, high = bounds["oldest"], bounds["newest"] + 1
+    whole = high - oldest
+    low = oldest if bounds["near"] is None else _begin_of(bounds["near"], high - bounds["near"])
     found: list[int] = []
     read = 0
     while True:
-        terms = " & ".join([*sought.terms, kinds, *_between(low, high)])
+        between = [] if high - low > whole * MOST_OF_ALL else _between(low, high)
+        terms = " & ".join([*sought.terms, kinds, *between])
         more = MOST_READ - read, wanted - len(found), sought.in_library
         number, ids = await db.fetchrow(OF_INDEX, *shown, terms, high, low, *more)
         found += ids
         read += number
         if low <= oldest or len(found) >= wanted or read >= MOST_READ:
             return found
-        longer = (high - low) * max(1, min(LONGER, EXPECTED // max(number, 1)))
-        low, high = max(oldest, _begin_of(low - longer, longer)), low
+        length = int((high - low) * _times(number, len(ids), wanted - len(found)))
+        low, high = max(oldest, _begin_of(low - length, length)), low
+
+
+def _times(matched: int, shown: int, missing: int) -> float:
+    """Return how much longer the next stretch of time is than the last one, in which so many statuses had the words and
+    were shown.
+    """
+    expected = min(EXPECTED, max(FEW, missing * matched * 1.5 / shown)) if shown else EXPECTED
+    return min(LONGER, expected / max(matched, 1))
 
 
 def _kinds(sought: StatusSearch, viewer: int) -> str:

@@ -379,7 +379,12 @@ async def store_words(db: Connection, ids: Sequence[int]) -> None:
 
 
 async def _store_words(db: Connection, found: Iterable[Status]) -> None:
-    await status_words.store(db, {one.id: status_words.vector_of(one, one.media, one.poll, one.card) for one in found})
+    await status_words.store(db, {status.id: vector_of(status) for status in found})
+
+
+def vector_of(status: Status) -> str:
+    """Return the vector by which a status is found, as a literal."""
+    return status_words.vector_of(status, status.media, status.poll, status.card)
 
 
 def _inserted(row: Row) -> InsertedStatus:

@@ -161,6 +161,13 @@ class LogEvent(Enum):
         "The server deleted rows whose time was over, such as sessions or unconfirmed sign-ups. `decision` counts"
         " each kind.",
     )
+    SEARCH_FILLING = (
+        "search.filling",
+        Level.INFO,
+        "After an upgrade: the posts of earlier versions are made searchable while the server serves, the newest first."
+        " `decision` says how far it is.",
+    )
+    SEARCH_FILLED = "search.filled", Level.INFO, "After an upgrade: all posts of earlier versions are searchable."
     MEDIA_CLEANED = (
         "media.cleaned",
         Level.INFO,

@@ -7,7 +7,7 @@ from .clock import Clock, SystemClock
 from .envelope import NOWHERE, Envelope, Origin
 from .errors import AskCycle, Busy, Crashed, KernelError, NotAnswered, Quarantined, Refused, Stopping, TimedOut
 from .feed import Event, Feed, Subscriber
-from .ids import Ids, first_id_at
+from .ids import Ids, first_id_at, instant_of_id
 from .message import Answer, Message, SystemMessage
 from .policy import RestartPolicy
 from .pool import IDLE, ActorPool
@@ -19,5 +19,5 @@ __all__ = [
     "IDLE", "NOWHERE", "Actor", "ActorPool", "Address", "Answer", "AskCycle", "Busy", "Cell", "Chooser", "Clock",
     "Crashed", "Envelope", "Event", "Feed", "Ids", "KernelError", "Message", "NotAnswered", "Observer", "Origin",
     "Quarantined", "Record", "Refused", "RestartPolicy", "Runtime", "SharedBound", "Stopping", "Subscriber",
-    "SystemClock", "SystemMessage", "TimedOut", "finished", "first_id_at", "turn",
+    "SystemClock", "SystemMessage", "TimedOut", "finished", "first_id_at", "instant_of_id", "turn",
 ]  # fmt: skip

@@ -65,6 +65,6 @@ def first_id_at(instant: datetime) -> int:
     return milliseconds(instant) << BELOW_MILLISECONDS
 
 
-def instant_of(id: int) -> datetime:
-    """Return the time at which an id was handed out, by the clock that its process had."""
+def instant_of_id(id: int) -> datetime:
+    """Return the time when an id was handed out, by the clock that its process had."""
     return datetime.fromtimestamp((id >> BELOW_MILLISECONDS) / 1000, UTC)

@@ -11,10 +11,10 @@ number changes inside of their transactions would let only one of these commit a
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import lru_cache
 
-from .ids import BELOW_MILLISECONDS
+from .ids import instant_of_id
 
 # How many keys one id has at most. Beyond it the oldest are left out: after a crash these may be shown again.
 MOST_KEYS = 200
@@ -86,7 +86,7 @@ class ResumptionPoint:
     @property
     def time(self) -> datetime:
         """Return when the position was drawn."""
-        return datetime.fromtimestamp((self.position >> BELOW_MILLISECONDS) / 1000, UTC)
+        return instant_of_id(self.position)
 
     @classmethod
     def read(cls, text: str) -> ResumptionPoint | None:

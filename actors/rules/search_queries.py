@@ -75,7 +75,7 @@ class SearchedStatuses:
 
 
 @dataclass(slots=True)
-class _Reading:
+class _FoundParts:
     texts: list[SoughtText] = field(default_factory=list[SoughtText])
     marks: list[SoughtMark] = field(default_factory=list[SoughtMark])
     spans: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
@@ -88,7 +88,7 @@ def read_search(query: str) -> SearchedStatuses:
 
     Days are those of UTC.
     """
-    reading = _Reading()
+    reading = _FoundParts()
     for number, part in enumerate(PART.finditer(query[:LONGEST_QUERY])):
         if number == MOST_PARTS:
             break
@@ -103,7 +103,7 @@ def read_search(query: str) -> SearchedStatuses:
     )
 
 
-def _read(reading: _Reading, part: "regex.Match[str]") -> None:
+def _read(reading: _FoundParts, part: regex.Match[str]) -> None:
     negated = part["sign"] == "-"
     phrases = part.captures("phrase")
     text = phrases[0] if phrases else part["term"]
@@ -116,7 +116,7 @@ def _read(reading: _Reading, part: "regex.Match[str]") -> None:
     reading.texts.append(SoughtText(f"{name} {text}" if name else text, negated))
 
 
-def _read_operator(reading: _Reading, name: str, value: str, *, negated: bool) -> bool:
+def _read_operator(reading: _FoundParts, name: str, value: str, *, negated: bool) -> bool:
     """Note an operator. False if it has no such value."""
     if name in ("before", "after", "during"):
         return _read_time(reading, name, value, negated=negated)
@@ -139,7 +139,7 @@ def _read_operator(reading: _Reading, name: str, value: str, *, negated: bool) -
     return True
 
 
-def _read_time(reading: _Reading, name: str, value: str, *, negated: bool) -> bool:
+def _read_time(reading: _FoundParts, name: str, value: str, *, negated: bool) -> bool:
     span = _span_of(value.strip())
     if span is None:
         return False
@@ -154,7 +154,7 @@ def _read_time(reading: _Reading, name: str, value: str, *, negated: bool) -> bo
 
 
 def _span_of(value: str) -> tuple[int, int] | None:
-    """Return the ids from the beginning to the end of a day, a time, or a millisecond since 1970. None if it is none."""
+    """Return the ids of a day, a time, or a millisecond since 1970, from the first to the one after; else None."""
     try:
         if value.isdecimal():
             start, length = datetime.fromtimestamp(int(value) / 1000, UTC), timedelta(milliseconds=1)

@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
-from ...actors.kernel.ids import instant_of
+from ...actors.kernel.ids import instant_of_id
 from ...storage.engine.connect import transact_once
 from ...storage.engine.database import StorageError
 from ...storage.engine.server_facts import server_time
@@ -55,7 +55,7 @@ def _against_database(dsn: str) -> Iterator[Finding]:
         before = datetime.now(UTC)
         there = transact_once(dsn, server_time)
         yield evaluate(before, there, datetime.now(UTC))
-        yield from judge_ids(instant_of(transact_once(dsn, highest_id)), datetime.now(UTC))
+        yield from judge_ids(instant_of_id(transact_once(dsn, highest_id)), datetime.now(UTC))
     except StorageError:
         return  # the check of the database says so
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ...actors.kernel import instant_of_id
+from ...storage import words_to_come
 from ...storage.engine.connect import transact_once
 from ...storage.engine.database import StorageError
 from ...storage.engine.fitness import OLDEST
@@ -132,6 +134,18 @@ def _schema(dsn: str) -> Iterator[Finding]:
         transact_once(dsn, require_current)
     except MigrationRefused as error:
         yield Finding(SUBJECT, "wrong", str(error), "Run `troupe migrate`, or start the server, which does it.")
+    else:
+        yield from _searchable(transact_once(dsn, words_to_come.below))
+
+
+def _searchable(below_id: int | None) -> Iterator[Finding]:
+    """Say how far an upgrade has come that makes the posts of earlier versions searchable."""
+    if below_id is not None:
+        yield Finding(
+            SUBJECT, "note",
+            f"searches find no posts from before {instant_of_id(below_id):%Y-%m-%d %H:%M} yet:"
+            " the server adds them while it runs",
+        )  # fmt: skip
 
 
 def _is_external(examination: Examination) -> bool:

@@ -94,6 +94,8 @@ RECORDS: dict[LogEvent, dict[str, object]] = {
     LogEvent.REGISTRATIONS_CLOSED: {"decision": "sign-ups are closed"},
     LogEvent.TEST_HOSTS_ALLOWED: {"decision": "private addresses allowed: gts.test"},
     LogEvent.EXPIRY_SWEPT: {"decision": "sessions: 3, sign-ups: 1"},
+    LogEvent.SEARCH_FILLING: {"decision": "posts since 2026-10-01 12:00 can be found, older ones are being added"},
+    LogEvent.SEARCH_FILLED: {"decision": "all posts can be found; 900 were added since the start"},
     LogEvent.MEDIA_CLEANED: {"decision": "uploads: 2, files: 5"},
     LogEvent.MEDIA_RETRY: {"error": "OSError: No space left on device", "decision": "again in 60 s"},
     LogEvent.MEDIA_FAILED: {"error": "a decoder was killed by signal 31", "decision": "the upload is refused"},

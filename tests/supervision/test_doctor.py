@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from troupe.actors.kernel.ids import first_id_at, instant_of
+from troupe.actors.kernel.ids import first_id_at, instant_of_id
 from troupe.storage.engine.data_folder import make_private
 from troupe.supervision.commands import troupe
 from troupe.supervision.doctor import checks, confinement, descriptors, disk, permissions, proxy
@@ -125,7 +125,7 @@ def test_a_clock_that_differs_from_the_databases_is_found() -> None:
 )
 def test_ids_of_a_clock_that_was_ahead_are_told(newest: datetime, texts: list[str]) -> None:
     assert [one.text.partition(". ")[0] for one in judge_ids(newest, NOW)] == texts
-    assert instant_of(first_id_at(newest)) == newest
+    assert instant_of_id(first_id_at(newest)) == newest
 
 
 @pytest.mark.parametrize(("says", "state"), [("no", "wrong"), ("yes", "good"), (None, "note")])

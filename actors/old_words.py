@@ -1,0 +1,98 @@
+"""Makes the posts of earlier versions searchable, in the background while the server serves.
+
+A migration can't do it: cutting two million posts into words takes an hour. A batch is one transaction, so after a kill
+the work goes on where it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+import trio
+
+from ..storage import statuses, words_to_come
+from ..storage.engine.database import Database, Fenced
+from ..storage.engine.faults import machine_fault
+from .kernel import Clock, Record, instant_of_id
+
+BATCH = 50  # posts, which take about 20 ms here and 20 ms in PostgreSQL
+PAUSE = 0.1  # seconds between two batches: a third of one core is used
+AGAIN = 60.0  # seconds after a fault of the machine
+REPORTED = 600.0  # seconds between two records in the log
+LONG = 10_000  # characters of a post that is cut in a thread
+
+
+class OldWords:
+    """The child that fills in what a migration has left. It does nothing once all is done."""
+
+    def __init__(self, database: Database, clock: Clock, record: Record) -> None:
+        self._database = database
+        self._clock = clock
+        self._record = record
+        self._reported: datetime | None = None
+        self.done = 0
+        self.searchable_since: datetime | None = None  # None: all are
+
+    def inspect(self) -> dict[str, object]:
+        """Return what an operator sees."""
+        since = self.searchable_since
+        return {} if since is None else {"done": self.done, "searchable_since": since.isoformat()}
+
+    async def run(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        task_status.started()
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._run)
+            await stopping.wait()
+            nursery.cancel_scope.cancel()
+
+    async def _run(self) -> None:
+        while True:
+            pause = PAUSE
+            try:
+                if not await self.fill_batch():
+                    return
+            except Fenced:
+                raise
+            except Exception as error:
+                # An error here would restart the children that were started after this one, the HTTP server too.
+                if machine_fault(error) is None:
+                    raise
+                pause = AGAIN
+            await trio.sleep(pause)
+
+    async def fill_batch(self) -> bool:
+        """Store the words of some posts. False if there are no more."""
+        below = await self._database.read(words_to_come.below)
+        if below is None:
+            return False
+        ids = await self._database.read(words_to_come.next_ids, below, BATCH)
+        vectors = await self._vectors(ids)
+        last = ids[-1] if len(ids) == BATCH else None
+        await self._database.transact(words_to_come.store, vectors, last)
+        self.done += len(ids)
+        self.searchable_since = None if last is None else instant_of_id(last)
+        self._report()
+        return last is not None
+
+    async def _vectors(self, ids: Sequence[int]) -> dict[int, str]:
+        vectors: dict[int, str] = {}
+        for id, status in (await self._database.read(statuses.find_many, ids)).items():
+            if len(status.content) > LONG:
+                vectors[id] = await trio.to_thread.run_sync(statuses.vector_of, status)
+            else:
+                vectors[id] = statuses.vector_of(status)
+                await trio.lowlevel.checkpoint()
+        return vectors
+
+    def _report(self) -> None:
+        """Say how far it is, at the beginning, from time to time, and at the end."""
+        now, since = self._clock.now(), self.searchable_since
+        if since is None:
+            self._record("search.filled", decision=f"all posts can be found; {self.done} were added since the start")
+        elif self._reported is None or (now - self._reported).total_seconds() >= REPORTED:
+            self._reported = now
+            self._record(
+                "search.filling", decision=f"posts since {since.astimezone(UTC):%Y-%m-%d %H:%M} can be found, "
+                "older ones are being added",
+            )  # fmt: skip
