@@ -23,11 +23,9 @@ FIRST_STRETCH = 2_000
 EXPECTED = 1_000
 FEW = 50
 LONGER = 16  # times the stretch before, at most
-# A stretch with a larger part of all statuses is read without its marks, which would cost more than they save.
-MOST_OF_ALL = 0.4
 # Statuses with the words that are read until a page is full. It then ends early: there are so many, and almost none of
 # them may be shown.
-MOST_READ = 5_000
+MOST_READ = 3_000
 # Of the longest. They are 140 years.
 MOST_STRETCHES = 1_000
 # The newest of each kind in the viewer's library.
@@ -65,12 +63,15 @@ SHOWN = """
     )
 """
 
-# Of one stretch of time: the number of statuses with the words, and the newest of them that the viewer may see. Plans
-# are made without the values. `+ 0` keeps them from reading all ids of the stretch: its marks are in the query.
+# Of one stretch of time: the number of statuses with the words, and the newest of them that the viewer may see. Of three
+# conditions the index jumps from a status with one to the next status with another; in one condition with all of them it
+# would look at each status with the rarest word. Plans are made without the values: `+ 0` keeps them from reading all ids
+# of the stretch, whose marks are the third condition.
 OF_INDEX = f"""
     WITH matched AS MATERIALIZED (
         SELECT status_id FROM status_words
-        WHERE words @@ $6::text::tsquery AND status_id + 0 < $7 AND status_id + 0 >= $8
+        WHERE words @@ $6::text::tsquery AND words @@ $12::text::tsquery AND words @@ $13::text::tsquery
+        AND status_id + 0 < $7 AND status_id + 0 >= $8
     )
     SELECT (SELECT count(*) FROM matched), ARRAY(
         SELECT s.id FROM (SELECT status_id FROM matched ORDER BY status_id DESC LIMIT $9) AS newest
@@ -109,7 +110,7 @@ OF_LIBRARY = f"""
     JOIN status_words w ON w.status_id = library.status_id
     JOIN statuses s ON s.id = library.status_id
     JOIN accounts a ON a.id = s.account_id
-    WHERE w.words @@ $6::text::tsquery AND {SHOWN}
+    WHERE ($6::text = '' OR w.words @@ $6::text::tsquery) AND {SHOWN}
     ORDER BY library.status_id DESC LIMIT $9
 """
 
@@ -138,6 +139,10 @@ class StatusSearch:
     in_public: bool = True  # public statuses of authors who allow it
     in_library: bool = True  # those that the viewer has to do with
 
+    @property
+    def query(self) -> str:
+        return " & ".join(self.terms)
+
 
 def words(text: str, *, negated: bool = False) -> str:
     """Return a term for words one after the other; empty if the text has none."""
@@ -162,7 +167,7 @@ async def find_newest(
     ids = await _of_index(db, sought, onlooker.account_id, shown, wanted)
     if sought.in_library:
         low = ids[-1] if len(ids) == wanted else sought.low  # older ones would not be on the page
-        rows = await db.fetch(OF_LIBRARY, *shown, " & ".join(sought.terms), sought.high, low, wanted)
+        rows = await db.fetch(OF_LIBRARY, *shown, sought.query, sought.high, low, wanted)
         ids = sorted({*ids, *(row["id"] for row in rows)}, reverse=True)
     page = ids[offset:wanted]
     return [entry_of(row) for row in await db.fetch(ENTRIES, page)] if page else []
@@ -177,15 +182,15 @@ async def _of_index(
         return []
     kinds = _kinds(sought, viewer)
     oldest, high = bounds["oldest"], bounds["newest"] + 1
-    whole = high - oldest
     low = oldest if bounds["near"] is None else _begin_of(bounds["near"], high - bounds["near"])
     found: list[int] = []
     read = 0
     while True:
-        between = [] if high - low > whole * MOST_OF_ALL else _between(low, high)
-        terms = " & ".join([*sought.terms, kinds, *between])
-        more = MOST_READ - read, wanted - len(found), sought.in_library
-        number, ids = await db.fetchrow(OF_INDEX, *shown, terms, high, low, *more)
+        most = MOST_READ - read, wanted - len(found)
+        between = _between(low, high) or kinds
+        number, ids = await db.fetchrow(
+            OF_INDEX, *shown, sought.query or kinds, high, low, *most, sought.in_library, kinds, between
+        )
         found += ids
         read += number
         if low <= oldest or len(found) >= wanted or read >= MOST_READ:
@@ -208,11 +213,11 @@ def _kinds(sought: StatusSearch, viewer: int) -> str:
     return _any_of([*own, status_words.PUBLIC] if sought.in_public else own)
 
 
-def _between(low: int, high: int) -> list[str]:
-    """Return a term for a stretch of time. None for one of centuries, which would be too long to write."""
+def _between(low: int, high: int) -> str:
+    """Return a term for a stretch of time. Empty for one of centuries, which would be too long to write."""
     if (high - low) >> status_words.STRETCHES[-1] > MOST_STRETCHES:
-        return []
-    return [_any_of(status_words.stretches_between(low, high))]
+        return ""
+    return _any_of(status_words.stretches_between(low, high))
 
 
 def _any_of(marks: Sequence[str]) -> str:

@@ -337,7 +337,11 @@ QUERIES = [
     ("accounts by words", search.ACCOUNTS, (None, "%", "u12:*", "", "", 7, False, 40, 0)),
     ("tags by name", search.TAGS, ("t12", "t12", False, 20, 0)),
     ("first stretch of a search for statuses", status_search.BOUNDS, (HIGH, LOW)),
-    ("statuses of a stretch by words", status_search.OF_INDEX, (*ONLOOKER, "'w7'", HIGH, LOW, 1000, 20, True)),
+    (
+        "statuses of a stretch by words",
+        status_search.OF_INDEX,
+        (*ONLOOKER, "'w7'", HIGH, LOW, 1000, 20, True, "'*'", "'*'"),
+    ),
     ("statuses of a library by words", status_search.OF_LIBRARY, (*ONLOOKER, "'w7'", HIGH, LOW, 20)),
     ("found statuses", status_search.ENTRIES, ([7, 8],)),
     ("waiting media of an account", media.DUE, ("main", 7, NOW)),
