@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from . import conversations, follow_requests, follows
+from .accounts import listed
 from .engine.database import Connection
 from .paging import Page, both_ways, page_of
 
@@ -26,11 +27,10 @@ BLOCKED_EITHER_WAY = """
 FORGET_NOTIFICATIONS = "DELETE FROM notifications WHERE account_id = $1 AND from_account_id = $2"
 
 
-PAGE = both_ways("""
+PAGE = both_ways(f"""
     SELECT id AS page_id, target_account_id AS account_id FROM blocks b
-    WHERE account_id = $1 AND id < $2 AND id > $3
-    AND NOT EXISTS (SELECT FROM accounts a WHERE a.id = b.target_account_id AND a.suspended_at IS NOT NULL)
-    ORDER BY id {order} LIMIT $4
+    WHERE account_id = $1 AND id < $2 AND id > $3 AND {listed("b.target_account_id")}
+    ORDER BY id {{order}} LIMIT $4
 """)
 
 

@@ -1,7 +1,9 @@
 """Endorsements: accounts that an account recommends. Call `relations.lock_pair` first: only follows can be endorsed."""
 
+from collections.abc import Collection
 from datetime import datetime
 
+from .accounts import listed
 from .engine.database import Connection
 from .paging import Page, both_ways, page_of
 
@@ -15,11 +17,10 @@ INSERT = """
 
 DELETE = "DELETE FROM endorsements WHERE account_id = $1 AND target_account_id = $2"
 
-PAGE = both_ways("""
+PAGE = both_ways(f"""
     SELECT id AS page_id, target_account_id AS account_id FROM endorsements e
-    WHERE account_id = $1 AND id < $2 AND id > $3
-    AND NOT EXISTS (SELECT FROM accounts a WHERE a.id = e.target_account_id AND a.suspended_at IS NOT NULL)
-    ORDER BY id {order} LIMIT $4
+    WHERE account_id = $1 AND id < $2 AND id > $3 AND {listed("e.target_account_id", without="$5")}
+    ORDER BY id {{order}} LIMIT $4
 """)
 
 
@@ -32,6 +33,11 @@ async def delete(db: Connection, account_id: int, target_id: int) -> None:
     await db.execute(DELETE, account_id, target_id)
 
 
-async def page(db: Connection, account_id: int, page: Page) -> list[tuple[int, int]]:
-    """Return the endorsed accounts, the latest first, as (paging id, account id)."""
-    return await page_of(db, PAGE, page, account_id)
+async def page(
+    db: Connection, account_id: int, page: Page, *, without: Collection[int] = ()
+) -> list[tuple[int, int]]:  # fmt: skip
+    """Return the endorsed accounts, the latest first, as (paging id, account id).
+
+    The reader decides which accounts to leave out.
+    """
+    return await page_of(db, PAGE, page, account_id, list(without))

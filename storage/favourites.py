@@ -1,10 +1,12 @@
 """Favourites, which are counted on the status."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 
+from .accounts import listed
 from .engine.database import Connection
-from .paging import Page, both_ways, page_of
+from .paging import Page, both_ways, page_of, rows_of
+from .timeline_entries import ListedEntry, listed_entries, listed_entry_of
 
 INSERT = """
     WITH made AS (
@@ -23,14 +25,16 @@ DELETE = """
 
 FIND = "SELECT status_id FROM favourites WHERE account_id = $1 AND uri = $2"
 
-PAGE = both_ways("""
+ENTRIES = """
     SELECT f.id, f.status_id FROM favourites f JOIN statuses s ON s.id = f.status_id
     WHERE f.account_id = $1 AND f.id < $2 AND f.id > $3 AND s.deleted_at IS NULL ORDER BY f.id {order} LIMIT $4
-""")
+"""
+PAGE = both_ways(listed_entries(ENTRIES))
 
-PAGE_OF_STATUS = both_ways("""
-    SELECT id, account_id FROM favourites
-    WHERE status_id = $1 AND id < $2 AND id > $3 ORDER BY id {order} LIMIT $4
+PAGE_OF_STATUS = both_ways(f"""
+    SELECT f.id, f.account_id FROM favourites f
+    WHERE f.status_id = $1 AND f.id < $2 AND f.id > $3 AND {listed("f.account_id", without="$5")}
+    ORDER BY f.id {{order}} LIMIT $4
 """)
 
 OF = "SELECT status_id FROM favourites WHERE account_id = $1 AND status_id = ANY($2::bigint[])"
@@ -58,11 +62,16 @@ async def of(db: Connection, account_id: int, status_ids: Sequence[int]) -> set[
     return {row["status_id"] for row in await db.fetch(OF, account_id, status_ids)}
 
 
-async def page(db: Connection, account_id: int, page: Page) -> list[tuple[int, int]]:
-    """Return an account's favourites, the latest first, as (paging id, status id)."""
-    return await page_of(db, PAGE, page, account_id)
+async def page(db: Connection, account_id: int, page: Page) -> list[ListedEntry]:
+    """Return an account's favourites, the latest first. The reader decides which ones the account may still see."""
+    return [listed_entry_of(row) for row in await rows_of(db, PAGE, page, account_id)]
 
 
-async def page_of_status(db: Connection, status_id: int, page: Page) -> list[tuple[int, int]]:
-    """Return the accounts that favourited a status, the latest first, as (paging id, account id)."""
-    return await page_of(db, PAGE_OF_STATUS, page, status_id)
+async def page_of_status(
+    db: Connection, status_id: int, page: Page, *, without: Collection[int] = ()
+) -> list[tuple[int, int]]:  # fmt: skip
+    """Return the accounts that favourited a status, the latest first, as (paging id, account id).
+
+    The reader decides which accounts to leave out.
+    """
+    return await page_of(db, PAGE_OF_STATUS, page, status_id, list(without))

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from . import accounts
+from .accounts import listed
 from .engine.database import Connection
 from .engine.sql import Statement, insert_into
 from .follows import COLUMNS, FORGET, FollowTerms
@@ -55,11 +56,10 @@ WAITING = """
 # Locked until the transaction ends, so that no new request comes in while the account is being unlocked.
 LOCKED = "SELECT locked FROM accounts WHERE id = $1 FOR SHARE"
 
-PAGE = both_ways("""
+PAGE = both_ways(f"""
     SELECT id AS page_id, account_id FROM follow_requests r
-    WHERE target_account_id = $1 AND id < $2 AND id > $3
-    AND NOT EXISTS (SELECT FROM accounts a WHERE a.id = r.account_id AND a.suspended_at IS NOT NULL)
-    ORDER BY id {order} LIMIT $4
+    WHERE target_account_id = $1 AND id < $2 AND id > $3 AND {listed("r.account_id")}
+    ORDER BY id {{order}} LIMIT $4
 """)
 
 

@@ -1,10 +1,11 @@
 """Follows. Call `relations.lock_pair` first: these functions do not check for a block."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from . import accounts
+from .accounts import listed
 from .engine.database import Connection
 from .engine.sql import Statement, insert_into
 from .paging import Page, both_ways, page_of
@@ -110,23 +111,14 @@ FROM_DOMAIN = """
     JOIN accounts a ON a.id = f.account_id WHERE a.domain = $2 ORDER BY f.account_id LIMIT $3
 """
 
-# Without accounts that the viewer ($5, or none) blocks, is blocked by, or mutes, and without suspended ones.
-PRESENTABLE = """
-    NOT EXISTS (SELECT FROM accounts a WHERE a.id = {account} AND a.suspended_at IS NOT NULL)
-    AND NOT EXISTS (
-        SELECT FROM blocks b WHERE (b.account_id = $5::bigint AND b.target_account_id = {account})
-        OR (b.account_id = {account} AND b.target_account_id = $5)
-    )
-    AND NOT EXISTS (SELECT FROM mutes m WHERE m.account_id = $5 AND m.target_account_id = {account})
-"""
 PAGE_FOLLOWERS = both_ways(f"""
     SELECT f.id AS page_id, f.account_id FROM follows f
-    WHERE f.target_account_id = $1 AND f.id < $2 AND f.id > $3 AND {PRESENTABLE.format(account="f.account_id")}
+    WHERE f.target_account_id = $1 AND f.id < $2 AND f.id > $3 AND {listed("f.account_id", without="$5")}
     ORDER BY f.id {{order}} LIMIT $4
 """)
 PAGE_FOLLOWING = both_ways(f"""
     SELECT f.id AS page_id, f.target_account_id AS account_id FROM follows f
-    WHERE f.account_id = $1 AND f.id < $2 AND f.id > $3 AND {PRESENTABLE.format(account="f.target_account_id")}
+    WHERE f.account_id = $1 AND f.id < $2 AND f.id > $3 AND {listed("f.target_account_id", without="$5")}
     ORDER BY f.id {{order}} LIMIT $4
 """)
 
@@ -246,14 +238,17 @@ async def from_domain(db: Connection, target_id: int, domain: str, limit: int) -
 
 
 async def followers_page(
-    db: Connection, account_id: int, page: Page, *, viewer: int | None = None
+    db: Connection, account_id: int, page: Page, *, without: Collection[int] = ()
 ) -> list[tuple[int, int]]:  # fmt: skip
-    """Return followers, the latest first, as (paging id, account id), without those hidden from `viewer`."""
-    return await page_of(db, PAGE_FOLLOWERS, page, account_id, viewer)
+    """Return followers, the latest first, as (paging id, account id).
+
+    The reader decides which accounts to leave out.
+    """
+    return await page_of(db, PAGE_FOLLOWERS, page, account_id, list(without))
 
 
 async def following_page(
-    db: Connection, account_id: int, page: Page, *, viewer: int | None = None
+    db: Connection, account_id: int, page: Page, *, without: Collection[int] = ()
 ) -> list[tuple[int, int]]:  # fmt: skip
     """Return the accounts that an account follows, in the same form."""
-    return await page_of(db, PAGE_FOLLOWING, page, account_id, viewer)
+    return await page_of(db, PAGE_FOLLOWING, page, account_id, list(without))

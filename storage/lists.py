@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from .accounts import listed
 from .engine.database import Connection, Row
 from .engine.sql import Statement
 from .paging import Page, both_ways, rows_of
@@ -56,11 +57,10 @@ REMOVE = "DELETE FROM list_accounts WHERE list_id = $1 AND account_id = ANY($2::
 
 MEMBERS = "SELECT id, account_id FROM list_accounts WHERE list_id = $1 ORDER BY id"
 
-PAGE = both_ways("""
+PAGE = both_ways(f"""
     SELECT la.account_id FROM list_accounts la
-    WHERE la.list_id = $1 AND la.account_id < $2 AND la.account_id > $3
-    AND NOT EXISTS (SELECT FROM accounts a WHERE a.id = la.account_id AND a.suspended_at IS NOT NULL)
-    ORDER BY la.account_id {order} LIMIT nullif($4::bigint, 0)
+    WHERE la.list_id = $1 AND la.account_id < $2 AND la.account_id > $3 AND {listed("la.account_id")}
+    ORDER BY la.account_id {{order}} LIMIT nullif($4::bigint, 0)
 """)
 
 EXCLUSIVE = """

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from . import conversations
+from .accounts import listed
 from .engine.database import Connection
 from .paging import Page, both_ways
 
@@ -21,11 +22,11 @@ DELETE = "DELETE FROM mutes WHERE account_id = $1 AND target_account_id = $2 RET
 
 END = "DELETE FROM mutes WHERE account_id = $1 AND target_account_id = $2 AND expires_at <= $3 RETURNING id"
 
-PAGE = both_ways("""
+PAGE = both_ways(f"""
     SELECT id, target_account_id, expires_at FROM mutes m
     WHERE account_id = $1 AND id < $2 AND id > $3 AND (expires_at IS NULL OR expires_at > $5)
-    AND NOT EXISTS (SELECT FROM accounts a WHERE a.id = m.target_account_id AND a.suspended_at IS NOT NULL)
-    ORDER BY id {order} LIMIT $4
+    AND {listed("m.target_account_id")}
+    ORDER BY id {{order}} LIMIT $4
 """)
 
 

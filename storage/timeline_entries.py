@@ -32,6 +32,19 @@ ENTRY_JOINS = """
     LEFT JOIN accounts ra ON ra.id = r.account_id
 """
 
+
+def listed_entries(page: str) -> str:
+    """Return the query for the entries of a list whose paging ids are not those of statuses.
+
+    `page` is a query for (id, status_id) with the order and the limit.
+    """
+    return f"""
+        WITH page AS ({page})
+        SELECT {ENTRY_COLUMNS}, page.id AS page_id FROM page JOIN statuses s ON s.id = page.status_id {ENTRY_JOINS}
+        ORDER BY page.id {{order}}
+    """
+
+
 # Climbs through deleted statuses, which are left out at the end: a deleted status does not end the thread.
 ANCESTORS = f"""
     WITH RECURSIVE above (id, parent, depth) AS (
@@ -92,6 +105,14 @@ class TimelineEntry:
     tags: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class ListedEntry:
+    """An entry of a list that has paging ids of its own, as favourites and bookmarks have."""
+
+    id: int
+    entry: TimelineEntry
+
+
 async def ancestors(db: Connection, id: int, limit: int) -> list[TimelineEntry]:
     """Return the status that a status replies to, the one that this replies to, and so on, oldest first."""
     return [entry_of(row) for row in await db.fetch(ANCESTORS, id, limit)]
@@ -117,6 +138,12 @@ def tagged_entry_of(row: Row) -> TimelineEntry:
     values = _values(row)
     values[TAGS] = tuple(values[TAGS])
     return TimelineEntry(*values)
+
+
+def listed_entry_of(row: Row) -> ListedEntry:
+    """Return the entry of a row of `listed_entries`."""
+    *_, id = values = _values(row)
+    return ListedEntry(id, TimelineEntry(*values[:TAGS]))
 
 
 def _values(row: Row) -> list[Any]:  # of the types of the columns

@@ -189,6 +189,12 @@ def visible(post: HasAudience, viewer: Perspective) -> bool:
     )
 
 
+def shown_at_all(entry: HasTimelinePlace, viewer: Perspective) -> bool:
+    """True if the status is shown to the viewer where no block or mute of theirs hides it: by its id, among their
+    bookmarks and favourites, and to the author of the status that it quotes."""
+    return not entry.withdrawn and visible(entry, viewer)
+
+
 def belongs_at_home(entry: HasTimelinePlace, viewer: Perspective) -> bool:
     """True if the status belongs on the viewer's home timeline, because of its author or of a hashtag."""
     return belongs_by_author(entry, viewer) or belongs_by_tag(entry, viewer)

@@ -20,7 +20,8 @@ from ..intake.paging import Paged, clamp, links
 from ..intake.parameters import Count, Flag, Given, Sought, Text
 from ..intake.request import Request
 from ..router import api
-from ..views.accounts import PEOPLE, account_answer, accounts_page, find_account, presentable, render_accounts
+from ..views.accounts import PEOPLE, account_answer, find_account, presentable, render_accounts
+from ..views.listing import accounts_page
 from ..views.profiles import ProfilePart, pinned_of, posts_of
 from ..views.resolving import resolve_handle, with_named
 from ..views.statuses import perspective_of, render_all, visible_among
@@ -152,13 +153,12 @@ async def _network(
 
     It is empty for accounts that the account blocks, and for all others while the account hides its network.
     """
-    if not shows_network(account, await perspective_of(viewer)):
+    perspective = await perspective_of(viewer)
+    if not shows_network(account, perspective):
         return array([])
-    own = viewer is not None and viewer.account_id == account.id
     page = paged.page(PEOPLE)
-    rows = await context.database.read(
-        page_of, account.id, page, viewer=None if viewer is None or own else viewer.account_id
-    )
+    without = () if perspective.account_id == account.id else perspective.shunned
+    rows = await context.database.read(page_of, account.id, page, without=without)
     return await accounts_page(context, request, rows, page.limit)
 
 

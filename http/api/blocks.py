@@ -9,7 +9,8 @@ from ..answers.answer import Answer
 from ..intake.paging import Paged
 from ..intake.request import Request
 from ..router import api
-from ..views.accounts import PEOPLE, accounts_page
+from ..views.accounts import PEOPLE
+from ..views.listing import accounts_page
 
 READ = ("read:blocks", "follow")
 

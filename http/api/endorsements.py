@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from ...actors.commands.endorsements import Endorse, Unendorse
 from ...actors.rules.visibility import shows_profile
 from ...storage import endorsements
@@ -11,8 +13,8 @@ from ..answers.answer import Answer, array
 from ..intake.paging import Paged
 from ..intake.request import Request
 from ..router import api
-from ..views.accounts import PEOPLE, accounts_page, find_account
-from ..views.listing import Rows, people
+from ..views.accounts import PEOPLE, find_account
+from ..views.listing import accounts_page
 from ..views.statuses import perspective_of
 from .relations import relationship
 
@@ -40,21 +42,21 @@ async def show_endorsements_of(
     context: HttpContext, request: Request, viewer: Viewer | None, id: int, paged: Paged
 ) -> Answer:  # fmt: skip
     """The accounts that an account recommends; an empty list for accounts that it blocks."""
-    account = await find_account(context, id)
-    if not shows_profile(account.id, await perspective_of(viewer)):
+    account, perspective = await find_account(context, id), await perspective_of(viewer)
+    if not shows_profile(account.id, perspective):
         return array([])
-    rows, limit = await _endorsements(context, account.id, paged)
-    return await people(context, request, viewer, rows, limit)
+    return await _endorsements(context, request, account.id, paged, perspective.shunned)
 
 
 @api.get("/api/v1/endorsements", auth="user", scopes=READ)
 async def show_endorsements(context: HttpContext, request: Request, viewer: Viewer, paged: Paged) -> Answer:
     """The accounts that the viewer recommends."""
-    rows, limit = await _endorsements(context, viewer.account_id, paged)
-    return await accounts_page(context, request, rows, limit)
+    return await _endorsements(context, request, viewer.account_id, paged, ())
 
 
-async def _endorsements(context: HttpContext, account_id: int, paged: Paged) -> tuple[Rows, int]:
+async def _endorsements(
+    context: HttpContext, request: Request, account_id: int, paged: Paged, without: Collection[int]
+) -> Answer:
     page = paged.page(PEOPLE)
-    rows = await context.database.read(endorsements.page, account_id, page)
-    return rows, page.limit
+    rows = await context.database.read(endorsements.page, account_id, page, without=without)
+    return await accounts_page(context, request, rows, page.limit)

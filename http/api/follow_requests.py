@@ -10,7 +10,8 @@ from ..answers.answer import Answer
 from ..intake.paging import Paged
 from ..intake.request import Request
 from ..router import api
-from ..views.accounts import PEOPLE, accounts_page
+from ..views.accounts import PEOPLE
+from ..views.listing import accounts_page
 from .relations import relationship
 
 READ = ("read:follows", "follow")

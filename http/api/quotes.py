@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from ...actors.commands.quotes import RevokeQuote
-from ...actors.rules.visibility import belongs_in_thread, visible
-from ...actors.statuses import may_see
-from ...actors.timelines.paging import read_page
+from ...actors.rules.visibility import belongs_in_thread, shown_at_all
+from ...actors.timelines.paging import read_rows
 from ...storage import quotes
 from ...storage.paging import Page
 from ...storage.timeline_entries import TimelineEntry
 from ..access.authentication import Viewer
 from ..access.context import HttpContext
 from ..answers.answer import Answer, array
-from ..intake.paging import Paged, links
+from ..intake.paging import Paged
 from ..intake.request import Request
 from ..router import api
-from ..views.statuses import answer_with, find_visible, perspective_of, render_all
+from ..views.listing import found_links
+from ..views.statuses import answer_with, find_visible, perspective_of, render_all, visible_among
 
 STATUSES = 20  # on a page, unless the request says how many
 
@@ -28,16 +28,15 @@ async def show_quotes(context: HttpContext, request: Request, viewer: Viewer, id
     """
     shown = await find_visible(context, viewer, id)
     original, perspective, page = shown.boosted or shown, await perspective_of(viewer), paged.page(STATUSES)
-    belongs = visible if original.author.id == viewer.account_id else belongs_in_thread
+    belongs = shown_at_all if original.author.id == viewer.account_id else belongs_in_thread
 
     async def rows(at: Page) -> list[TimelineEntry]:
         return await context.database.read(quotes.page, original.id, at)
 
-    ids = await read_page(rows, lambda entry: belongs(entry, perspective), page) if page.limit else []
-    found = await context.statuses.show_many(ids)
-    bodies = await render_all(context, viewer, [one for one in found.values() if may_see(one, perspective)])
-    url = context.settings.base_url + request.path
-    return array(bodies, links(url, request.query_texts, ids, prev="since_id", full=len(ids) == page.limit))
+    found = await read_rows(rows, lambda entry: belongs(entry, perspective), page)
+    quoting = await visible_among(context, (entry.id for entry in found.rows), perspective)
+    bodies = await render_all(context, viewer, quoting)
+    return array(bodies, found_links(context, request, found, page.limit, "since_id"))
 
 
 @api.post("/api/v1/statuses/<id>/quotes/<quoting_status_id>/revoke", auth="user", scopes=("write:statuses",))

@@ -168,7 +168,7 @@ async def _network(
         return document(context, request, collection_of(uri, total), public=True)
     if not position.page:
         return document(context, request, collection_of(uri, total, first=f"{uri}?page=true"), public=True)
-    rows = await context.database.read(page_of, account.id, position.of(PEOPLE), viewer=reader.account_id)
+    rows = await context.database.read(page_of, account.id, position.of(PEOPLE), without=reader.shunned)
     people = await context.accounts.find_many(id for _, id in rows)
     more = f"{uri}?page=true&max_id={rows[-1][0]}" if len(rows) == PEOPLE else None
     uris = [one.uri for one in people.values() if one.deleted_at is None]

@@ -10,11 +10,9 @@ from ...actors.rules.identity import USERNAME
 from ...storage import accounts, instance
 from ...storage.accounts import Account
 from ..access.context import HttpContext
-from ..answers.answer import Answer, array, in_steps
+from ..answers.answer import Answer, in_steps
 from ..answers.errors import Gone, NotFound
 from ..entities.account import account_fields, account_json
-from ..intake.request import Request
-from .listing import Rows, row_links
 
 PEOPLE = 40  # on a page, unless the request says how many
 
@@ -81,9 +79,3 @@ async def render_by_id(context: HttpContext, ids: Iterable[int]) -> dict[int, by
     base_url = context.settings.base_url
     bodies = await in_steps(account_json(account, context.rendered, base_url) for account in shown)
     return {account.id: body for account, body in zip(shown, bodies, strict=True)}
-
-
-async def accounts_page(context: HttpContext, request: Request, rows: Rows, limit: int) -> Answer:
-    """Return a page of accounts, all of which the viewer may see."""
-    bodies = await render_accounts(context, (id for _, id in rows))
-    return array(bodies, row_links(context, request, rows, limit, "since_id"))

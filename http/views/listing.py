@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
 
-from ...actors.rules.visibility import Perspective
-from ...actors.statuses import may_see
-from ...storage.accounts import Account
+from ...actors.rules.visibility import shown_at_all
+from ...actors.timelines.paging import AdmittedRows, read_rows
+from ...storage.paging import Page
+from ...storage.timeline_entries import ListedEntry
 from ..access.authentication import Viewer
 from ..access.context import HttpContext
-from ..answers.answer import Answer, Headers, array, in_steps
-from ..entities.account import account_json
+from ..answers.answer import Answer, Headers, array
 from ..intake.paging import PREV, Paged, links
 from ..intake.request import Request
-from .statuses import find_visible, perspective_of, render_all
+from .accounts import PEOPLE, render_accounts
+from .statuses import find_visible, perspective_of, render_all, visible_among
 
 STATUSES = 20  # on a page, unless the request says how many
-PEOPLE = 40
 
 Rows = Sequence[tuple[int, int]]  # each the paging id and the id of the account or status, newest first
 
@@ -26,15 +27,18 @@ async def statuses_of(
     request: Request,
     viewer: Viewer,
     paged: Paged,
-    page_of: Callable[..., Awaitable[list[tuple[int, int]]]],
+    page_of: Callable[..., Awaitable[list[ListedEntry]]],
 ) -> Answer:
     """Answer with a page of favourites or bookmarks, without statuses that are hidden from the viewer."""
-    page = paged.page(STATUSES)
-    rows = await context.database.read(page_of, viewer.account_id, page)
-    perspective = await perspective_of(viewer)
-    shown = await context.statuses.show_many(id for _, id in rows)
-    bodies = await render_all(context, viewer, [one for one in shown.values() if may_see(one, perspective)])
-    return array(bodies, row_links(context, request, rows, page.limit, "min_id"))
+    page, perspective = paged.page(STATUSES), await perspective_of(viewer)
+
+    async def read(at: Page) -> list[ListedEntry]:
+        return await context.database.read(page_of, viewer.account_id, at)
+
+    found = await read_rows(read, lambda row: shown_at_all(row.entry, perspective), page)
+    shown = await visible_among(context, (row.entry.id for row in found.rows), perspective)
+    bodies = await render_all(context, viewer, shown)
+    return array(bodies, found_links(context, request, found, page.limit, "min_id"))
 
 
 async def people_of_status(
@@ -48,27 +52,31 @@ async def people_of_status(
     """Answer with a page of the accounts that favourited or boosted a status."""
     status = await find_visible(context, viewer, id)
     page = paged.page(PEOPLE)
-    rows = await context.database.read(page_of, (status.boosted or status).id, page)
-    return await people(context, request, viewer, rows, page.limit)
+    without = (await perspective_of(viewer)).shunned
+    rows = await context.database.read(page_of, (status.boosted or status).id, page, without=without)
+    return await accounts_page(context, request, rows, page.limit)
 
 
-async def people(context: HttpContext, request: Request, viewer: Viewer | None, rows: Rows, limit: int) -> Answer:
-    """Answer with a page of accounts, without those that the viewer blocks or mutes."""
-    perspective = await perspective_of(viewer)
-    found = await context.accounts.find_many(id for _, id in rows)
-    bodies = await in_steps(
-        account_json(account, context.rendered, context.settings.base_url)
-        for account in found.values()
-        if _presentable(account, perspective)
-    )
+async def accounts_page(context: HttpContext, request: Request, rows: Rows, limit: int) -> Answer:
+    """Return a page of accounts, all of which the viewer may see."""
+    bodies = await render_accounts(context, (id for _, id in rows))
     return array(bodies, row_links(context, request, rows, limit, "since_id"))
+
+
+def found_links(
+    context: HttpContext,
+    request: Request,
+    found: AdmittedRows[Any],  # rows of any list
+    limit: int,
+    prev: PREV,
+) -> Headers:
+    """Return the links around rows that were read until the page was full. The next page begins after all that was
+    read, also if nothing of it is shown."""
+    full = len(found.rows) == limit or found.reached is not None
+    return links(context.settings.base_url + request.path, request.query_texts, found.cursors, prev=prev, full=full)
 
 
 def row_links(context: HttpContext, request: Request, rows: Rows, limit: int, prev: PREV) -> Headers:
     """Return the links to newer and older rows. There is no link to older rows if the page was not full."""
     ids = [id for id, _ in rows]
     return links(context.settings.base_url + request.path, request.query_texts, ids, prev=prev, full=len(ids) == limit)
-
-
-def _presentable(account: Account, perspective: Perspective) -> bool:
-    return account.suspended_at is None and account.deleted_at is None and not perspective.shuns(account.id)
