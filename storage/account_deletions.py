@@ -28,7 +28,7 @@ WAS_NEVER_ACTIVE = """
 
 MARK = """
     UPDATE accounts SET
-        deleted_at = $2, updated_at = $2, display_name = '', note_source = '', note = '', fields = '[]',
+        deleted_at = $2, updated_at = $2, display_name = '', names = '', note_source = '', note = '', fields = '[]',
         avatar_file = NULL, avatar_description = '', header_file = NULL, header_description = '',
         discoverable = false, indexable = false, also_known_as = '{}', moved_to_id = NULL
     WHERE id = $1

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from . import account_names
 from .custom_emojis import OF_ROW
 from .engine.database import Connection, Row
 from .engine.json_values import JsonObject
@@ -216,6 +217,7 @@ async def create_local_many(db: Connection, new: Sequence[NewAccount], now: date
     if any(account.domain is not None for account in new):
         raise ValueError("a local account has no domain")
     await db.execute(*INSERT_MANY.bind_many(new, now=now))
+    await account_names.store(db, [account.id for account in new])
 
 
 async def find(db: Connection, id: int) -> Account | None:

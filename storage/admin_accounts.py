@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Literal
 
 from . import visits
+from .account_names import query_of
 from .engine.database import Connection
 from .paging import Page
 from .search import begins
@@ -64,9 +65,9 @@ class AccountFilter:
     statuses: frozenset[Status] = frozenset()
     roles: frozenset[str] | None = None
     staff: bool = False
-    username: str | None = None  # the beginning of it, as of the next two
-    display_name: str | None = None
-    email: str | None = None
+    username: str | None = None  # the beginning of it
+    display_name: str | None = None  # the beginnings of words in it, or in the user name
+    email: str | None = None  # the beginning of it
     email_domain: str | None = None  # the whole of it
     domain: str | None = None
     invited_by: int | None = None  # an account that made an invite
@@ -97,6 +98,12 @@ class AdminUser:
         if self.ip is None or any(one.ip == self.ip for one in self.visited_from):
             return list(self.visited_from)
         return [*self.visited_from, UsedAddress(self.ip, self.created_at)]
+
+
+def _words_in(name: str) -> str:
+    """Return a `tsquery` for a part of a name; one that finds nothing if there is no word in it."""
+    query = query_of(name)
+    return "" if query is None else query.whole
 
 
 async def find_users(db: Connection, ids: Sequence[int]) -> dict[int, AdminUser]:
@@ -143,7 +150,7 @@ def _with_values(wanted: AccountFilter) -> list[tuple[str, object]]:
     return [
         ("u.role = ANY($::text[])", None if wanted.roles is None else sorted(wanted.roles)),
         (begins("lower(a.username)", "lower($::text)"), wanted.username),
-        (begins("lower(a.display_name)", "lower($::text)"), wanted.display_name),
+        ("a.names @@ $::text::tsquery", None if wanted.display_name is None else _words_in(wanted.display_name)),
         *_email_conditions(wanted),
         ("a.domain = lower($::text)", wanted.domain),
         ("u.invite_id IN (SELECT i.id FROM invites i WHERE i.account_id = $)", wanted.invited_by),

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from . import account_names
 from .engine.database import Connection
 from .engine.json_values import JsonObject
 from .engine.sql import Statement, names_in
@@ -75,6 +76,8 @@ async def update(db: Connection, account_id: int, profile: Profile, now: datetim
     """Change a profile. True if the account was locked before and is not any more."""
     was_locked = await db.fetchval(LOCK, account_id)
     await db.execute(*UPDATE.bind(profile, account_id=account_id, now=now))
+    if profile.display_name is not None:
+        await account_names.store(db, [account_id])
     return bool(was_locked) and profile.locked is False
 
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from . import account_names
 from .accounts import COLUMNS, Account
 from .engine.database import Connection
 from .engine.json_values import JsonObject
@@ -172,6 +173,7 @@ async def name(
 async def update(db: Connection, id: int, profile: RemoteProfile, now: datetime) -> None:
     """Store what an account's server says, but for the handle."""
     await db.execute(*UPDATE.bind(profile, id=id, now=now))
+    await account_names.store(db, [id])
 
 
 async def set_emojis(db: Connection, id: int, emoji_ids: Sequence[int]) -> None:

@@ -1,16 +1,13 @@
 """Search for accounts and hashtags by words. Statuses are in `status_search.py`."""
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 
+from . import account_names
+from .account_names import NameQuery
 from .accounts import PENDING
 from .engine.database import Connection
 from .statuses import StatusTag
-
-WORD = re.compile(r"\w+")
-MOST_WORDS = 10
-LONGEST_WORD = 100
 
 CANDIDATES = 200  # an account that shares its name with more others is found by a longer query
 
@@ -25,35 +22,52 @@ def begins(column: str, parameter: str) -> str:
     return f"{column} ~>=~ {parameter} AND {column} ~<~ ({parameter} || '{LAST}')"
 
 
-MATCHES = f"""
-    (
-        ({begins("lower(a.username)", "$1::text")} AND coalesce(a.domain, '') LIKE $2)
-        OR to_tsvector('simple', a.username || ' ' || a.display_name) @@ to_tsquery('simple', $3)
+BY_HANDLE = "lower(a.username) ~>=~ $1::text AND lower(a.username) ~<~ $2::text AND coalesce(a.domain, '') LIKE $3"
+# The second condition can't use the index, and so costs nothing for words of which too many begin so.
+BY_NAME = "a.names @@ $4::text::tsquery AND (a.names || '') @@ $5::text::tsquery"
+
+THERE = f"a.suspended_at IS NULL AND a.deleted_at IS NULL AND a.moved_to_id IS NULL AND NOT {PENDING}"
+# Silenced accounts are found by themselves and by their followers only. With $9, the viewer searches their follows only.
+OPEN = f"""
+    {THERE} AND NOT $9 AND (
+        a.silenced_at IS NULL OR a.id = $8
+        OR EXISTS (SELECT FROM follows f WHERE f.account_id = $8 AND f.target_account_id = a.id)
     )
 """
 
-# By the beginning of a handle ($1 with $2) or by words of a name ($3). First an exact handle ($4, $5), then accounts
-# that the viewer ($6) follows. Silenced accounts are found by themselves and by their followers only.
+# By the beginning of a handle (from $1 to $2, with $3) or by words of a name ($4 and $5). First an exact handle ($6,
+# $7), then accounts that the viewer ($8) follows. Accounts that are not shown are no candidates. The follows are looked
+# through one by one, if they are asked for ($9), if $4 leaves out words that begin so ($10), or if there are too many
+# candidates. Not a join: with it, all accounts of a frequent name are read.
 ACCOUNTS = f"""
-    WITH found AS (
-        SELECT a.id FROM accounts a WHERE lower(a.username) = $4 AND lower(coalesce(a.domain, '')) = $5
+    WITH handled AS MATERIALIZED (
+        SELECT a.id FROM accounts a WHERE {BY_HANDLE} AND {OPEN} ORDER BY lower(a.username) USING ~<~ LIMIT {CANDIDATES}
+    ), named AS MATERIALIZED (
+        SELECT a.id FROM accounts a WHERE {BY_NAME} AND {OPEN} LIMIT {CANDIDATES}
+    ), found AS (
+        SELECT a.id FROM accounts a
+        WHERE lower(a.username) = $6 AND lower(coalesce(a.domain, '')) = $7 AND {OPEN}
+        UNION SELECT id FROM handled
+        UNION SELECT id FROM named
         UNION
-        SELECT a.id FROM follows f JOIN accounts a ON a.id = f.target_account_id
-        WHERE f.account_id = $6 AND {MATCHES}
-        UNION
-        (SELECT a.id FROM accounts a WHERE {MATCHES} LIMIT {CANDIDATES})
+        SELECT f.target_account_id FROM follows f
+        WHERE f.account_id = $8
+        AND (
+            $9 OR $10
+            OR (SELECT count(*) FROM handled) = {CANDIDATES} OR (SELECT count(*) FROM named) = {CANDIDATES}
+        )
+        AND (
+            SELECT (({BY_HANDLE}) OR a.names @@ $5::text::tsquery) AND {THERE}
+            FROM accounts a WHERE a.id = f.target_account_id
+        )
     )
     SELECT a.id FROM found
     JOIN accounts a ON a.id = found.id
-    LEFT JOIN follows f ON f.account_id = $6 AND f.target_account_id = a.id
-    WHERE a.suspended_at IS NULL AND a.deleted_at IS NULL AND a.moved_to_id IS NULL
-    AND (a.silenced_at IS NULL OR f.id IS NOT NULL OR a.id = $6)
-    AND NOT {PENDING}
-    AND (NOT $7 OR f.id IS NOT NULL)
+    LEFT JOIN follows f ON f.account_id = $8 AND f.target_account_id = a.id
     ORDER BY
-        (lower(a.username) = $4 AND lower(coalesce(a.domain, '')) = $5) DESC, (f.id IS NOT NULL) DESC,
+        (lower(a.username) = $6 AND lower(coalesce(a.domain, '')) = $7) DESC, (f.id IS NOT NULL) DESC,
         (SELECT c.followers FROM account_counts c WHERE c.account_id = a.id) DESC, a.id
-    LIMIT $8 OFFSET $9
+    LIMIT $11 OFFSET $12
 """
 
 TAGS = f"""
@@ -65,22 +79,27 @@ TAGS = f"""
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """The search terms for accounts: words of a name, and a handle if the query can be one."""
+    """The search terms for accounts: queries for words of a name, and a handle if the text can be one."""
 
-    words: tuple[str, ...]
+    words: NameQuery | None
     username: str | None = None
     domain: str | None = None
     of_domain: bool = False  # true if a domain was given, even this server's own
 
     @property
     def empty(self) -> bool:
-        return not self.words and self.username is None
+        return self.words is None and self.username is None
+
+    @property
+    def last(self) -> str | None:
+        """The end of the range of user names that begin with the name."""
+        return None if self.username is None else self.username + LAST
 
 
 def names_of(query: str, handle: tuple[str, str | None] | None) -> Names:
     """Return the search terms for accounts. The words of a handle with a domain are not words of a name."""
     of_domain = handle is not None and "@" in query.strip().removeprefix("@")
-    words = () if of_domain else tuple(word[:LONGEST_WORD] for word in WORD.findall(query.lower())[:MOST_WORDS])
+    words = None if of_domain else account_names.query_of(query)
     if handle is None:
         return Names(words)
     return Names(words, handle[0].lower(), handle[1], of_domain)
@@ -92,10 +111,10 @@ async def accounts(
     """Return ids of accounts, the best first. `followed` restricts to those that the viewer follows."""
     if names.empty:
         return []
-    name, domain = names.username or "", (names.domain or "").lower()
+    exact, words = (names.username or "", (names.domain or "").lower()), names.words
     rows = await db.fetch(
-        ACCOUNTS, name or None, _domains(names), _words(names.words), name, domain,
-        viewer, followed, limit, offset,
+        ACCOUNTS, names.username, names.last, _domains(names), words and words.indexed, words and words.whole, *exact,
+        viewer, followed, words is not None and words.indexed != words.whole, limit, offset,
     )  # fmt: skip
     return [row["id"] for row in rows]
 
@@ -113,11 +132,6 @@ def _domains(names: Names) -> str:
     if not names.of_domain:
         return "%"
     return f"{_literal(names.domain)}%" if names.domain else ""
-
-
-def _words(words: Sequence[str]) -> str:
-    """Return a query for the beginnings of all words. They consist of letters, digits and underscores."""
-    return " & ".join(f"{word}:*" for word in words)
 
 
 def _literal(text: str) -> str:

@@ -30,6 +30,7 @@ troupe (rest_for_one, 3 crashes in 30 s)
 ├── media           uploads that wait to be processed, and those that are unused
 ├── films           films of other servers that are being fetched
 ├── expiry          rows whose time is over
+├── old_rows        rows of earlier versions, on their way to what this version needs
 ├── disks           whether there is room to write
 ├── control         the command line's socket
 └── http            the listener: REST, streaming, OAuth, pages
@@ -52,7 +53,7 @@ from ..actors.federation.reception import Reception
 from ..actors.kernel import Ids, Runtime, SystemClock
 from ..actors.kernel.watchdog import Watchdog, facts_of_turn, running_turn
 from ..actors.media.processor import MediaProcessor
-from ..actors.old_words import OldWords
+from ..actors.old_rows import OldRows
 from ..actors.outgoing.client import OutgoingClient
 from ..actors.outgoing.mail_servers import MailServerLookup
 from ..actors.previews.reader import PageReader
@@ -162,7 +163,7 @@ class Troupe:
         self.expiry = Expiry(
             self.database, clock, log.record, self.actors.facts, self.http_context.tokens, self.http_context.visits
         )
-        self._old_words = OldWords(self.database, clock, log.record)
+        self.old_rows = OldRows(self.database, clock, log.record)
         self._disks = Disks(self._folders(), log.record)
         self.http_context.readiness.is_disk_full = self._disks.is_full
         self._add_queues()
@@ -223,7 +224,7 @@ class Troupe:
             Child("media", self.media.run, inspect=self.media.inspect),
             Child("films", films.run, inspect=films.inspect),
             Child("expiry", self.expiry.run, inspect=self.expiry.inspect),
-            Child("search", self._old_words.run, inspect=self._old_words.inspect),
+            Child("old_rows", self.old_rows.run, inspect=self.old_rows.inspect),
             Child("disks", self._disks.run, inspect=self._disks.inspect),
             Child("control", control.run),
             *([Child("certificate", self.certificate.run)] if self.certificate else []),

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from troupe.storage import accounts, users
+from troupe.storage import account_names, accounts, users
 from troupe.storage.accounts import Account, NewAccount
 from troupe.storage.engine.database import Connection
 from troupe.storage.users import NewUser
@@ -11,6 +11,7 @@ from troupe.storage.users import NewUser
 async def create_account(db: Connection, new: NewAccount, now: datetime) -> Account:
     """Store an account, local or remote; a taken handle raises asyncpg's UniqueViolationError."""
     await db.execute(*accounts.INSERT_MANY.bind_many([new], now=now))
+    await account_names.store(db, [new.id])
     account = await accounts.find(db, new.id)
     assert account is not None
     return account

@@ -39,7 +39,6 @@ from .budgets import spend
 from .domain_limits import DomainLimiter
 from .errors import (
     DocumentGone,
-    DocumentMissing,
     DocumentRefused,
     DocumentUnavailable,
     DocumentUnknown,

@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 
 import idna
+import regex
 
 from ...storage.accounts import NewAccount
+
+ACCT = regex.compile(r"^acct:(?://)?", regex.IGNORECASE)
+FULL_WIDTH_AT = "\uff20"
+NOT_SHOWN = frozenset({"Cf", "Cc"})  # categories of Unicode
+SIGNS_BEFORE = regex.compile(r"""[\s\p{Ps}\p{Pi}\p{Pf}<"'`]*+""")
+SIGNS_BEHIND = regex.compile(r"""(?r)[\s\p{Pe}\p{Pi}\p{Pf}\p{Terminal_Punctuation}…>"'`]*+""")  # read from the end
 
 # `name`, `@name`, `name@domain`. The domain may be incomplete while it is typed.
 HANDLE = re.compile(r"@?(?P<name>[A-Za-z0-9_.-]{1,2048})(?:@(?P<domain>[^\s@/]{0,259}))?")
@@ -45,6 +53,17 @@ def handle_of(written: str, local_domain: str) -> tuple[str, str | None] | None:
     written_domain = found["domain"]
     domain = domain_of(written_domain) or written_domain.lower() if written_domain else None
     return found["name"], None if domain == local_domain else domain
+
+
+def without_signs_around(written: str) -> str:
+    """Return what was searched for, as it is named: without the signs of the text that it was copied from.
+
+    `(@ada@example.com),` has such signs, and phones put characters that are not shown around names and addresses.
+    `acct:` is the scheme of handles. Signs that may end a name or an address stay.
+    """
+    shown = "".join(sign for sign in written if unicodedata.category(sign) not in NOT_SHOWN)
+    bare = SIGNS_BEHIND.sub("", SIGNS_BEFORE.sub("", shown, 1), 1)
+    return ACCT.sub("", unicodedata.normalize("NFKC", bare) if FULL_WIDTH_AT in bare else bare)
 
 
 def domain_of(written: str) -> str | None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from ...actors.rules import text
-from ...actors.rules.identity import handle_of
+from ...actors.rules.identity import handle_of, without_signs_around
 from ...actors.rules.visibility import Perspective, shows_network, shows_profile
-from ...storage import accounts, follows, lists, search
+from ...storage import accounts, follows, lists
 from ...storage.accounts import Account
 from ..access.authentication import Viewer
 from ..access.context import HttpContext
@@ -20,10 +20,10 @@ from ..intake.paging import Paged, clamp, links
 from ..intake.parameters import Count, Flag, Given, Sought, Text
 from ..intake.request import Request
 from ..router import api
+from ..views.account_search import find_accounts
 from ..views.accounts import PEOPLE, account_answer, find_account, presentable, render_accounts
 from ..views.listing import accounts_page
 from ..views.profiles import ProfilePart, pinned_of, posts_of
-from ..views.resolving import resolve_handle, with_named
 from ..views.statuses import perspective_of, render_all, visible_among
 
 READ = ("read:accounts",)
@@ -74,7 +74,7 @@ async def show_several(context: HttpContext, wanted: AccountIds) -> Answer:
 @api.get("/api/v1/accounts/lookup", scopes=READ)
 async def look_up(context: HttpContext, viewer: Viewer | None, lookup: Lookup) -> Answer:
     """An account by its handle, without asking another server."""
-    handle = handle_of(lookup.acct, context.settings.local_domain)
+    handle = handle_of(without_signs_around(lookup.acct), context.settings.local_domain)
     if handle is None:
         raise NotFound
     return await account_answer(context, presentable(await context.database.read(accounts.find_by_acct, *handle)))
@@ -82,21 +82,15 @@ async def look_up(context: HttpContext, viewer: Viewer | None, lookup: Lookup) -
 
 @api.get("/api/v1/accounts/search", auth="user", scopes=READ)
 async def show_found(context: HttpContext, viewer: Viewer, query: AccountSearch) -> Answer:
-    """Search accounts by a handle or words of a name, an exact handle first.
+    """Search accounts by a handle, the address of a profile or words of a name, an exact handle first.
 
     With `resolve`, the server in a handle is asked for an account that is not known here.
     """
-    named = await resolve_handle(context, query.q) if query.resolve and not query.offset else None
-    limit = clamp(query.limit, PEOPLE)
-    ids = await context.database.read(
-        search.accounts,
-        search.names_of(query.q, handle_of(query.q, context.settings.local_domain)),
-        viewer=viewer.account_id,
-        followed=query.following,
-        limit=limit,
-        offset=max(query.offset or 0, 0),
-    )
-    return array(await render_accounts(context, with_named(named, ids, limit)))
+    ids = await find_accounts(
+        context, viewer, without_signs_around(query.q), resolve=query.resolve, following=query.following,
+        limit=clamp(query.limit, PEOPLE), offset=max(query.offset or 0, 0),
+    )  # fmt: skip
+    return array(await render_accounts(context, ids))
 
 
 @api.get("/api/v1/accounts/<id>", scopes=READ)

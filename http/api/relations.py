@@ -7,7 +7,7 @@ from typing import Annotated
 
 from ...actors.commands.follow_requests import RemoveFollower
 from ...actors.commands.relations import Block, Follow, Mute, Unblock, Unfollow, Unmute
-from ...actors.rules.identity import handle_of
+from ...actors.rules.identity import handle_of, without_signs_around
 from ...actors.rules.languages import language_code
 from ...actors.rules.visibility import shows_network
 from ...storage import accounts, relations
@@ -105,7 +105,7 @@ async def follow(context: HttpContext, viewer: Viewer, id: int, terms: FollowFor
 @api.post("/api/v1/follows", auth="user", scopes=FOLLOWS, rates=(rates.FOLLOWS,))
 async def follow_by_handle(context: HttpContext, viewer: Viewer, handle: HandleQuery) -> Answer:
     """Follow an account by `user@domain`, or by its name if it is local. The answer is the account."""
-    named = handle_of(handle.uri, context.settings.local_domain)
+    named = handle_of(without_signs_around(handle.uri), context.settings.local_domain)
     if named is None:
         raise NotFound
     account = presentable(await context.database.read(accounts.find_by_acct, *named))

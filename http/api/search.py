@@ -6,7 +6,7 @@ import re
 from typing import Annotated, Literal
 
 from ...actors.rules import text
-from ...actors.rules.identity import handle_of
+from ...actors.rules.identity import handle_of, without_signs_around
 from ...actors.rules.search_queries import SoughtMark, read_search
 from ...actors.rules.visibility import belongs_in_thread
 from ...actors.statuses import may_see
@@ -23,9 +23,10 @@ from ..intake.input import Input
 from ..intake.paging import clamp
 from ..intake.parameters import Choice, Count, Flag, Sought
 from ..router import api
+from ..views.account_search import find_accounts
 from ..views.accounts import render_accounts
 from ..views.hashtags import render_tags
-from ..views.resolving import is_web_address, resolve_address, resolve_handle, with_named
+from ..views.resolving import resolve_address, web_address_of
 from ..views.statuses import perspective_of, render_all, visible_among
 
 HASHTAG_ALONE = re.compile(r"[#\uff03]\S+")
@@ -70,6 +71,11 @@ class SearchQuery(Input):
         return Page(limit) if self.type is None else Page(limit, max_id=self.max_id, min_id=self.min_id)
 
     @property
+    def bare(self) -> str:
+        """The query without signs around it, for names and addresses."""
+        return without_signs_around(self.q)
+
+    @property
     def skipped(self) -> int:
         return 0 if self.type is None else self.offset or 0
 
@@ -78,8 +84,8 @@ class SearchQuery(Input):
 async def show(context: HttpContext, viewer: Viewer | None, query: SearchQuery) -> Answer:
     """Search this server. With `resolve`, another server is asked for what a handle or an address names."""
     query.check(viewer)
-    if query.resolve and is_web_address(query.q):
-        return await _addressed(context, viewer, query)
+    if query.resolve and (address := web_address_of(query.bare)) is not None:
+        return await _addressed(context, viewer, query, address)
     page = query.page(context.settings.search_results)
     people = await _accounts(context, viewer, query, page) if query.wants("accounts") else []
     posts = await _statuses(context, viewer, query, page) if query.wants("statuses") and viewer is not None else []
@@ -88,9 +94,9 @@ async def show(context: HttpContext, viewer: Viewer | None, query: SearchQuery) 
     return Answer(b'{"accounts":[%b],"statuses":[%b],"hashtags":[%b]}' % tuple(kinds))
 
 
-async def _addressed(context: HttpContext, viewer: Viewer | None, query: SearchQuery) -> Answer:
+async def _addressed(context: HttpContext, viewer: Viewer | None, query: SearchQuery, address: str) -> Answer:
     """Answer with the account or the status that a web address leads to."""
-    found = await resolve_address(context, query.q)
+    found = await resolve_address(context, address)
     people: list[bytes] = []
     posts: list[bytes] = []
     if isinstance(found, int):
@@ -104,18 +110,16 @@ async def _addressed(context: HttpContext, viewer: Viewer | None, query: SearchQ
 
 
 async def _accounts(context: HttpContext, viewer: Viewer | None, query: SearchQuery, page: Page) -> list[bytes]:
-    named = await resolve_handle(context, query.q) if query.resolve and not query.skipped else None
-    names = search.names_of(query.q, handle_of(query.q, context.settings.local_domain))
-    ids = await context.database.read(
-        search.accounts, names, viewer=viewer.account_id if viewer else None,
-        followed=query.following, limit=page.limit, offset=query.skipped,
+    ids = await find_accounts(
+        context, viewer, query.bare, resolve=query.resolve, following=query.following, limit=page.limit,
+        offset=query.skipped,
     )  # fmt: skip
-    return await render_accounts(context, with_named(named, ids, page.limit))
+    return await render_accounts(context, ids)
 
 
 async def _hashtags(context: HttpContext, viewer: Viewer | None, query: SearchQuery, page: Page) -> list[bytes]:
-    name = text.tag_name(query.q)
-    if not name or len(query.q.split()) > 1:
+    name = text.tag_name(query.q)  # of several words, the one that they make without their spaces
+    if not name:
         return []
     found = await context.database.read(
         search.tags, name, reviewed=query.exclude_unreviewed, limit=page.limit, offset=query.skipped

@@ -10,7 +10,7 @@ import trio
 from ...actors.commands.moves import AddAlias, MoveAway, MoveBack, RemoveAlias
 from ...actors.federation.errors import DocumentUnavailable
 from ...actors.kernel import Refused
-from ...actors.rules.identity import handle_of
+from ...actors.rules.identity import handle_of, without_signs_around
 from ...storage import moves, two_factor
 from ...storage.accounts import Account
 from ..access import rates
@@ -19,7 +19,7 @@ from ..answers.answer import Answer, redirect
 from ..intake.parameters import Text
 from ..intake.request import Request
 from ..router import api
-from ..views.resolving import is_web_address
+from ..views.resolving import web_address_of
 from .signed_in import SettingsForm, SignedIn, sender_of, signed_in
 from .two_factor import CodeForm, problems_of
 
@@ -99,15 +99,15 @@ async def remove_alias(context: HttpContext, request: Request, posted: RemovedAl
 async def _find(me: SignedIn, written: str, *, anew: bool) -> Account | None:
     """Return the account of a handle, if its server says anything of it within some seconds."""
     resolver, local_domain = me.context.federation.resolver, me.context.settings.local_domain
-    handle = handle_of(written, local_domain)
-    if handle is None and not is_web_address(written):
-        return None
+    named = without_signs_around(written)
+    handle, address = handle_of(named, local_domain), web_address_of(named)
     with trio.move_on_after(PATIENCE):
         try:
-            if handle is None:
-                found = await resolver.resource_at(written.strip())
-            else:
+            found = None
+            if handle is not None:
                 found = await resolver.account_by_handle(handle[0], handle[1] or local_domain)
+            elif address is not None:
+                found = await resolver.resource_at(address)
             if not isinstance(found, Account):
                 return None
             return await resolver.refresh(found) if anew and not found.local else found

@@ -9,19 +9,28 @@ import trio
 
 from ...actors.federation.errors import DocumentUnavailable
 from ...actors.rules import text
-from ...actors.rules.identity import handle_of
-from ...storage import accounts
+from ...actors.rules.identity import domain_of, handle_of
+from ...storage import accounts, remote_accounts
 from ...storage.accounts import Account
 from ..access.context import HttpContext
 
 MENTION_PATIENCE = 5.0  # seconds that a new status waits for the accounts that it mentions
 MOST_MENTIONS = 10  # of one text that other servers are asked for
+# The page of a profile. Of other addresses nothing tells what they are.
+PROFILE_WITHOUT_SCHEME = re.compile(r"(?:[\w-]+\.)+\w+(?::[0-9]+)?/@[\w.@-]+/?")
+# Where servers have the pages and the ids of their accounts.
+PROFILE = re.compile(
+    r"https?://(?P<domain>[^/?#@]+)/(?:@|users/|u/|profile/|author/|channel/)(?P<name>[\w.-]+)/?", re.IGNORECASE
+)
 REMOTE_HANDLE = re.compile(r"@[\w.-]+@")
 PATIENCE = 10.0  # seconds; a handle is looked up further, and is found by the next request
 
 
-def is_web_address(query: str) -> bool:
-    return query.strip().lower().startswith(("https://", "http://"))
+def web_address_of(query: str) -> str | None:
+    """Return the web address that a query is, also if it was copied without its scheme; None if it is none."""
+    if query.lower().startswith(("https://", "http://")):
+        return query
+    return f"https://{query}" if PROFILE_WITHOUT_SCHEME.fullmatch(query) else None
 
 
 async def resolve_address(context: HttpContext, url: str) -> Account | int | None:
@@ -32,6 +41,25 @@ async def resolve_address(context: HttpContext, url: str) -> Account | int | Non
         except DocumentUnavailable:
             return None
     return None
+
+
+async def known_at(context: HttpContext, url: str) -> Account | None:
+    """Return the account that a web address leads to, if it is known here. No other server is asked."""
+    own = await context.federation.own_addresses.find(url)
+    if isinstance(own, Account):
+        return own
+    known = await context.database.read(remote_accounts.find, url)
+    if known is None and (profile := PROFILE.fullmatch(url)):
+        domain = domain_of(profile["domain"])
+        found = await context.database.read(accounts.find_by_acct, profile["name"], domain) if domain else None
+        if domain and found is not None and _is_page(found, url.replace(profile["domain"], domain, 1)):
+            known = found
+    return known
+
+
+def _is_page(account: Account, url: str) -> bool:
+    """True if an address names the account's page or id, in any case and with or without a slash at its end."""
+    return url.rstrip("/").lower() in {one.rstrip("/").lower() for one in (account.uri, account.url) if one}
 
 
 async def resolve_handle(context: HttpContext, written: str) -> Account | None:

@@ -292,7 +292,8 @@ async def test_staff_act_on_lower_roles_only(stage: Stage, act: str) -> None:
 
 async def states(stage: Stage, target: Person) -> list[list[Any]]:
     return await stage.rows(
-        "SELECT u, a FROM accounts a LEFT JOIN users u ON u.account_id = a.id WHERE a.id = $1", target.account.id
+        "SELECT u::text, a::text FROM accounts a LEFT JOIN users u ON u.account_id = a.id WHERE a.id = $1",
+        target.account.id,
     )
 
 

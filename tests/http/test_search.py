@@ -2,13 +2,12 @@
 
 # ruff: noqa: RUF001 - letters that look like others are what is tested
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from troupe.actors.kernel import first_id_at
-from troupe.actors.old_words import OldWords
+from troupe.actors.old_rows import OldRows
 from troupe.storage import status_search
 
 from ..clients import Person, Stage
@@ -212,13 +211,13 @@ async def test_posts_of_earlier_versions_are_found_as_far_as_they_were_read(stag
     await stage.sql("INSERT INTO words_to_come VALUES ($1)", int(made[-1]))
     newest = await ada.publish("opal")
     records: list[str] = []
-    filling = OldWords(context.database, context.clock, lambda event, **facts: records.append(event))
-    assert await filling.fill_batch()
+    filling = OldRows(context.database, context.clock, lambda event, **facts: records.append(event))
+    assert await filling.fill_words()
     assert await found(ada, "opal", limit="40", offset="20") == made[::-1][20:51]
     await ada.delete(f"/api/v1/statuses/{made[0]}")
-    again = OldWords(context.database, context.clock, lambda event, **facts: records.append(event))
-    assert not await again.fill_batch()
-    assert not await again.fill_batch()
+    again = OldRows(context.database, context.clock, lambda event, **facts: records.append(event))
+    assert not await again.fill_words()
+    assert not await again.fill_words()
     assert await found(ada, "opal", limit="40", offset="40") == made[::-1][40:59]
     assert await found(ada, "opal", limit="1") == [newest["id"]]
     assert records == ["search.filling", "search.filled"]

@@ -191,6 +191,21 @@ def test_hashtags_that_differ_in_accents_become_one(bare_dsn: str) -> None:
     ]  # fmt: skip
 
 
+def test_hashtags_of_announcements_are_folded(bare_dsn: str) -> None:
+    apply(bare_dsn, *migrations()[: [step.name for step in migrations()].index("account_names")])
+    tags = ["catal\u00e0", "catala", "\u4e0a\u6d77", "i\u0307stanbul"], ["trio", "b", "a"], []
+    for id, names in enumerate(tags, 1):
+        value(
+            bare_dsn,
+            "INSERT INTO announcements (id, text, content, mentions, statuses, tags, all_day, updated_at)"
+            f" VALUES ({id}, 'x', 'x', '[]', '[]', '{{{','.join(names)}}}', false, now())",
+        )
+    upgrade(bare_dsn)
+    assert value(bare_dsn, "SELECT tags FROM announcements WHERE id = 1") == ["catala", "istanbul", "\u4e0a\u6d77"]
+    assert value(bare_dsn, "SELECT tags FROM announcements WHERE id = 2") == ["trio", "b", "a"]
+    assert value(bare_dsn, "SELECT tags FROM announcements WHERE id = 3") == []
+
+
 def test_old_names_of_hashtags_are_folded_as_new_ones_are(bare_dsn: str) -> None:
     apply(bare_dsn, *migrations()[: [step.name for step in migrations()].index("folded_tags")])
     letters = [

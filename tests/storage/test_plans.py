@@ -8,6 +8,7 @@ import pytest
 
 from troupe.storage import (
     account_deletions,
+    account_names,
     accounts,
     activities,
     actor_keys,
@@ -97,11 +98,12 @@ ONLOOKER = (7, [8, 9], ["d8.test"], [100], [200])
 FILL = """
     INSERT INTO accounts (
         id, username, domain, uri, inbox_url, discoverable, silenced_at, sensitized_at, suspended_at, display_name,
-        created_at, updated_at
+        names, created_at, updated_at
     )
     SELECT n, 'u' || n, CASE WHEN n > 500 THEN 'd' || n % 50 || '.test' END, 'https://x/' || n,
         CASE WHEN n > 500 THEN 'https://x/' || n || '/inbox' END, n % 3 = 0, CASE n % 100 WHEN 7 THEN now() END,
         CASE n % 100 WHEN 8 THEN now() END, CASE n % 100 WHEN 9 THEN now() END, 'name ' || n,
+        CASE WHEN n % 1000 > 0 THEN to_tsvector('simple', 'u' || n || ' name ' || n) END,
         now() - n * interval '1 hour', now()
     FROM generate_series(1, 20000) n;
     INSERT INTO account_counts (account_id, last_status_at)
@@ -266,6 +268,7 @@ FILL = """
 """
 
 PAGE = (HIGH, LOW, 20)
+NO_HANDLE = (None, None, "%")
 PROFILE = (7, *PAGE, ["public", "unlisted"], True, True, None, 8)
 
 
@@ -333,8 +336,9 @@ QUERIES = [
         (f"directory, {order}, local={local}", query, ([1, 2], ["d1.test"], 40, 0))
         for (order, local), query in directory.PAGES.items()
     ),
-    ("accounts by handle", search.ACCOUNTS, ("u12", "%", "", "u12", "", 7, False, 40, 0)),
-    ("accounts by words", search.ACCOUNTS, (None, "%", "u12:*", "", "", 7, False, 40, 0)),
+    ("accounts by handle", search.ACCOUNTS, ("u12", "u12~", "%", None, None, "u12", "", 7, False, False, 40, 0)),
+    ("accounts by words", search.ACCOUNTS, (*NO_HANDLE, "'u12':*", "'u12':*", "", "", 7, False, False, 40, 0)),
+    ("accounts whose names are not folded", account_names.FIND_UNFOLDED, (200,)),
     ("tags by name", search.TAGS, ("t12", "t12", False, 20, 0)),
     ("first stretch of a search for statuses", status_search.BOUNDS, (HIGH, LOW)),
     (

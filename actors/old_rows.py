@@ -1,7 +1,8 @@
-"""Makes the posts of earlier versions searchable, in the background while the server serves.
+"""Completes rows of earlier versions with what this version needs of them, while the server runs.
 
-A migration can't do it: cutting two million posts into words takes an hour. A batch is one transaction, so after a kill
-the work goes on where it was.
+A migration only adds the column or the table. To compute its values there would stop the server as long as that takes
+(an hour for two million posts), and SQL can't compute all of them. A batch is one transaction, so after a kill the work
+goes on where it was.
 """
 
 from __future__ import annotations
@@ -11,35 +12,43 @@ from datetime import UTC, datetime
 
 import trio
 
-from ..storage import statuses, words_to_come
+from ..storage import account_names, statuses, words_to_come
 from ..storage.engine.database import Database, Fenced
 from ..storage.engine.faults import machine_fault
 from .kernel import Clock, Record, instant_of_id
 
-BATCH = 50  # posts, which take about 20 ms here and 20 ms in PostgreSQL
+ACCOUNTS = 200  # of a batch
+POSTS = 50  # of a batch, which take about 20 ms here and 20 ms in PostgreSQL
 PAUSE = 0.1  # seconds between two batches: a third of one core is used
-AGAIN = 60.0  # seconds after a fault of the machine
-REPORTED = 600.0  # seconds between two records in the log
 LONG = 10_000  # characters of a post that is cut in a thread
+REPORTED = 600.0  # seconds between two records in the log
+# Seconds until the next look, after a fault of the machine too. Rows of an earlier version come again if a backup of one
+# is restored.
+EVERY = 3600.0
+AGAIN = 60.0
 
 
-class OldWords:
-    """The child that fills in what a migration has left. It does nothing once all is done."""
+class OldRows:
+    """The child that completes old rows: the names of accounts, then the words of posts, the newest first."""
 
     def __init__(self, database: Database, clock: Clock, record: Record) -> None:
         self._database = database
         self._clock = clock
         self._record = record
         self._reported: datetime | None = None
-        self.done = 0
-        self.searchable_since: datetime | None = None  # None: all are
+        self.accounts = 0  # that were completed
+        self.posts = 0
+        self.searchable_since: datetime | None = None  # None: all posts are
 
     def inspect(self) -> dict[str, object]:
         """Return what an operator sees."""
         since = self.searchable_since
-        return {} if since is None else {"done": self.done, "searchable_since": since.isoformat()}
+        return {"accounts": self.accounts, "posts": self.posts} | (
+            {} if since is None else {"searchable_since": since.isoformat()}
+        )
 
     async def run(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Complete all rows at start, and look for more from time to time, until `stopping`."""
         task_status.started()
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._run)
@@ -48,29 +57,40 @@ class OldWords:
 
     async def _run(self) -> None:
         while True:
-            pause = PAUSE
+            pause = EVERY
             try:
-                if not await self.fill_batch():
-                    return
+                await self.complete()
             except Fenced:
                 raise
             except Exception as error:
-                # An error here would restart the children that were started after this one, the HTTP server too.
+                # A full disk or a lost database is logged elsewhere. An error here would restart the children that were
+                # started after this one, the HTTP server too.
                 if machine_fault(error) is None:
                     raise
                 pause = AGAIN
             await trio.sleep(pause)
 
-    async def fill_batch(self) -> bool:
+    async def complete(self) -> None:
+        """Complete all old rows, batch after batch."""
+        while await self._fill_names() or await self.fill_words():
+            await trio.sleep(PAUSE)
+
+    async def _fill_names(self) -> bool:
+        """Store the words of some accounts' names. False if there are no more."""
+        filled = await self._database.transact(account_names.fill, ACCOUNTS)
+        self.accounts += filled
+        return filled > 0
+
+    async def fill_words(self) -> bool:
         """Store the words of some posts. False if there are no more."""
         below = await self._database.read(words_to_come.below)
         if below is None:
             return False
-        ids = await self._database.read(words_to_come.next_ids, below, BATCH)
+        ids = await self._database.read(words_to_come.next_ids, below, POSTS)
         vectors = await self._vectors(ids)
-        last = ids[-1] if len(ids) == BATCH else None
+        last = ids[-1] if len(ids) == POSTS else None
         await self._database.transact(words_to_come.store, vectors, last)
-        self.done += len(ids)
+        self.posts += len(ids)
         self.searchable_since = None if last is None else instant_of_id(last)
         self._report()
         return last is not None
@@ -89,7 +109,7 @@ class OldWords:
         """Say how far it is, at the beginning, from time to time, and at the end."""
         now, since = self._clock.now(), self.searchable_since
         if since is None:
-            self._record("search.filled", decision=f"all posts can be found; {self.done} were added since the start")
+            self._record("search.filled", decision=f"all posts can be found; {self.posts} were added since the start")
         elif self._reported is None or (now - self._reported).total_seconds() >= REPORTED:
             self._reported = now
             self._record(
