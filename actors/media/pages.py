@@ -9,6 +9,7 @@ from __future__ import annotations
 import codecs
 import json
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
@@ -48,6 +49,15 @@ EUC_JP = re.compile(
 )
 ISO_2022_JP = re.compile(rb"\x1b\$[@B]([\x21-\x7e\r\n]*)")  # two bytes a character, up to the next escape
 
+# What browsers read where the codecs of Python have no character: 0x80 of GBK, and controls in encodings of one byte.
+BROWSER = "browser"
+EURO = "\u20ac"
+
+REFRESH = re.compile(r"""\s*([0-9]{1,2})(?:\.[0-9]*)?\s*(?:[;,]|\s)\s*(?:url\s*=\s*)?["']?([^"']+)""", re.IGNORECASE)
+LONGEST_REFRESH = 10  # seconds; a page that stays for longer is read itself
+NO_PICTURE = re.compile(r"(?:data|blob|about):.*|(?:https?:)?//|#|null|undefined", re.IGNORECASE | re.DOTALL)
+CDATA = re.compile(r"<!\[CDATA\[(.*)\]\]>", re.DOTALL)
+
 # In an attribute, a named reference without a semicolon before a letter, a digit or `=` is none: `?a=1&copy=2`.
 NO_REFERENCE = re.compile(r"&(?=[A-Za-z][A-Za-z0-9]*=)")
 
@@ -58,7 +68,7 @@ METAS: dict[str, tuple[str, ...]] = {
     "provider_name": ("og:site_name", "application-name"),
     "author_name": ("author", "article:author", "twitter:creator"),
     "author_url": ("article:author",),
-    "image": ("og:image:secure_url", "og:image", "og:image:url", "twitter:image", "twitter:image:src"),
+    "image": ("og:image:secure_url", "og:image", "og:image:url", "twitter:image", "twitter:image:src", "image"),
     "image_description": ("og:image:alt", "twitter:image:alt"),
     "creator": ("fediverse:creator",),
     "language": ("og:locale", "language"),
@@ -68,7 +78,11 @@ METAS: dict[str, tuple[str, ...]] = {
     "height": ("og:video:height", "twitter:player:height"),
 }
 
-ADDRESSES = frozenset({"author_url", "image", "player", "oembed", "base"})
+OEMBED_TYPES = ("application/json+oembed", "text/json+oembed")
+BLANK_LETTERS = frozenset("\u115f\u1160\u2800\u3164\uffa0")  # letters and signs of which nothing is seen
+ADDRESSES = frozenset({"author_url", "image", "player", "oembed", "base", "refresh"})
+# Texts that programs escape for HTML before they are written into an attribute, where they are escaped again.
+ESCAPED_TWICE = ("description", "author_name", "provider_name", "image_description")
 
 # The types of JSON-LD that describe a page, by their ends: there are many kinds of articles and postings.
 WORKS = ("article", "posting", "webpage", "videoobject")
@@ -96,6 +110,7 @@ class PageFacts:
     width: str = ""
     height: str = ""
     oembed: str = ""  # the address of its oEmbed answer
+    refresh: str = ""  # the address that the page leads to at once, if it says nothing else of itself
     base: str = ""  # what its addresses are relative to, unless to its own
 
 
@@ -156,7 +171,8 @@ def facts_of(text: str) -> PageFacts:
     reader = PageParser()
     reader.feed(NO_REFERENCE.sub("&amp;", text))
     reader.close()
-    own = unescape(reader.title).strip()
+    own = _without_cdata(unescape(reader.title).strip())
+    own = own if has_letters(own) else ""
     linked = _linked(reader.scripts, own)
     said = {fact: reader.first(names) for fact, names in METAS.items()}
     facts = {fact: said.get(fact) or linked.get(fact, "") for fact in (*METAS, "author_url")}
@@ -169,16 +185,21 @@ def facts_of(text: str) -> PageFacts:
         "language": reader.language or facts["language"],
         "oembed": reader.oembed,
         "base": reader.base,
+        "refresh": "" if facts["title"] or reader.oembed else reader.refresh,
     }
-    if (
-        facts["title"] not in own and (decoded := unescape(facts["title"])) in own
-    ):  # a title that was escaped twice, as the page itself shows
-        facts["title"] = decoded
+    if own:  # it shows if the other title was escaped twice
+        facts["title"] = as_meant(facts["title"], own)
+    facts |= {name: as_meant(facts[name], own) for name in ESCAPED_TWICE}
     # Addresses that were escaped twice are frequent, and none has this in it.
     facts |= {name: facts[name].replace("&amp;", "&") for name in ADDRESSES}
     return PageFacts(
         **{name: value[: LONGEST_ADDRESS if name in ADDRESSES else LONGEST_TEXT] for name, value in facts.items()}
     )
+
+
+def has_letters(text: str) -> bool:
+    """True if there is anything to see in a text: more than spaces, controls and characters that are not shown."""
+    return any(unicodedata.category(one)[0] not in "CZ" and one not in BLANK_LETTERS for one in text)
 
 
 def as_meant(text: str, shown: str) -> str:
@@ -209,12 +230,13 @@ class PageParser(HTMLParser):
         self.language = ""
         self.oembed = ""
         self.base = ""
+        self.refresh = ""
         self.scripts: list[str] = []
         self.charsets: list[str] = []  # the encodings that the page declares
         self.frame: dict[str, str] = {}
         self._metas: dict[str, str] = {}
         self._inside = ""  # the title, or a script with JSON-LD
-        self._drawings = 0  # SVG has titles of its own
+        self._apart = 0  # depth of elements whose titles are not the page's: drawings and templates
 
     def first(self, names: tuple[str, ...]) -> str:
         """Return the first of these that the page states."""
@@ -225,23 +247,24 @@ class PageParser(HTMLParser):
         match tag:
             case "meta":
                 self._take_charset(given)
-                for name in (given.get("property"), given.get("name")):
-                    if name and given.get("content"):
-                        self._metas.setdefault(name.lower(), given["content"][:LONGEST_ADDRESS])
+                self._take_refresh(given)
+                for name in (given.get("property"), given.get("name"), given.get("itemprop")):
+                    if name:
+                        self._take_meta(name.lower(), given.get("content", ""))
             case "link":
                 self._take_link(given)
             case "html":
                 self.language = self.language or given.get("lang", "")
             case "base":
                 self.base = self.base or given.get("href", "")
-            case "title" if not self._drawings and not self.title:
-                self._inside = "title"
+            case "title" if not self._apart and not has_letters(unescape(self.title)):
+                self._inside, self.title = "title", ""
             case "script" if given.get("type", "").lower().split(";")[0].strip() == "application/ld+json":
                 if len(self.scripts) < MOST_SCRIPTS:
                     self.scripts.append("")
                     self._inside = "script"
-            case "svg":
-                self._drawings += 1
+            case "svg" | "template":
+                self._apart += 1
             case "iframe":
                 self.frame = self.frame or given
             case _:
@@ -250,8 +273,8 @@ class PageParser(HTMLParser):
     def handle_endtag(self, tag: str) -> None:
         if tag == self._inside:
             self._inside = ""
-        elif tag == "svg":
-            self._drawings = max(0, self._drawings - 1)
+        elif tag in ("svg", "template"):
+            self._apart = max(0, self._apart - 1)
 
     def parse_marked_section(self, i: int, report: int = 1) -> int:
         """Skip `<![`. In HTML it begins a comment; the library raises for most of what may follow."""
@@ -271,10 +294,22 @@ class PageParser(HTMLParser):
         ):
             self.charsets.append(found[1] or found[2] or found[3])
 
+    def _take_meta(self, name: str, content: str) -> None:
+        if has_letters(content) and not (name in METAS["image"] and NO_PICTURE.fullmatch(content)):
+            self._metas.setdefault(name, content[:LONGEST_ADDRESS])
+
+    def _take_refresh(self, given: Mapping[str, str]) -> None:
+        if given.get("http-equiv", "").lower() == "refresh":
+            found = REFRESH.match(given.get("content", "")[:LONGEST_ADDRESS])
+            if found is not None and int(found[1]) <= LONGEST_REFRESH:
+                self.refresh = self.refresh or found[2].strip()
+
     def _take_link(self, given: Mapping[str, str]) -> None:
         relations = given.get("rel", "").lower().split()
-        if "alternate" in relations and given.get("type", "").lower() == "application/json+oembed":
+        if "alternate" in relations and given.get("type", "").lower().split(";")[0].strip() in OEMBED_TYPES:
             self.oembed = self.oembed or given.get("href", "")
+        elif "image_src" in relations:
+            self._take_meta("image", given.get("href", ""))
 
 
 def _decoded(data: bytes, charset: str) -> str:
@@ -283,12 +318,25 @@ def _decoded(data: bytes, charset: str) -> str:
     if charset == "iso-2022-jp":
         return _from_iso_2022_jp(data)
     if charset and (encoding := webencodings.lookup(charset)):
-        return encoding.codec_info.decode(data, "replace")[0].removeprefix("\ufeff")
+        return encoding.codec_info.decode(data, BROWSER)[0].removeprefix("\ufeff")
     try:
         # The end may be in the middle of a character, because long pages are cut.
         return codecs.getincrementaldecoder("utf-8")().decode(data)
     except UnicodeDecodeError:
-        return data.decode("cp1252", "replace")
+        return data.decode("cp1252", BROWSER)
+
+
+def _as_browsers_read(error: UnicodeError) -> tuple[str, int]:
+    """Return the character for bytes that a codec of Python has none for, and where to continue."""
+    if not isinstance(error, UnicodeDecodeError):
+        raise error
+    byte = error.object[error.start]
+    if error.encoding == "gb18030" and byte == 0x80:
+        return EURO, error.start + 1
+    return (chr(byte) if error.encoding == "charmap" and byte < 0xA0 else "\ufffd"), error.end
+
+
+codecs.register_error(BROWSER, _as_browsers_read)
 
 
 def _from_euc_jp(data: bytes) -> str:
@@ -390,6 +438,12 @@ def _text(value: object, keys: Sequence[str], known: Mapping[str, dict[str, obje
 def _first(value: object) -> object:
     # isinstance does not tell the types of its contents
     return next(iter(cast("list[object]", value)), None) if isinstance(value, list) else value
+
+
+def _without_cdata(text: str) -> str:
+    """Return a title without the marks that only readers of XML know."""
+    marked = CDATA.fullmatch(text)
+    return marked[1].strip() if marked else text
 
 
 def _whole(text: str) -> str:

@@ -10,7 +10,7 @@ from urllib.parse import urljoin, urlsplit
 import regex
 
 from ...storage.preview_cards import CardFacts
-from ..media.pages import PageFacts, as_meant, frame_of
+from ..media.pages import PageFacts, as_meant, frame_of, has_letters
 from ..outgoing.errors import ForbiddenTarget
 from ..outgoing.targets import LONGEST_URL, written_target
 from ..rules.instants import instant_of
@@ -27,6 +27,8 @@ SMALLEST_SIDE = 100
 
 # Invisible characters that turn the direction of the text around the card.
 TURNING = regex.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+LINE_BREAKS = regex.compile(r"[\t\r\n]+")
 
 # The players that statuses may show, by the hosts of the pages that they belong to. Other pages get a link.
 PLAYERS: dict[str, tuple[str, ...]] = {
@@ -52,7 +54,7 @@ class OEmbed:
 
     def text(self, name: str) -> str:
         value = self.fields.get(name)
-        return value if isinstance(value, str) else ""
+        return value if isinstance(value, str) and has_letters(value) else ""
 
     def number(self, name: str) -> int:
         return number_of(self.fields.get(name))
@@ -151,8 +153,11 @@ def web_address(base: str, written: str) -> str:
     """Return an address that a page names, in one spelling and in full. Empty if it is no web address."""
     if not written:
         return ""
+    place, mark, query = LINE_BREAKS.sub("", written.strip()).partition("?")
+    # As browsers do.
+    written = (place.replace("\\", "/") + mark + query.replace("\\", "%5C")).replace(" ", "%20")
     try:
-        address = written_target(urljoin(base, written.strip())).url
+        address = written_target(urljoin(base, written)).url
     except (ValueError, ForbiddenTarget):
         return ""
     return address if len(address) <= LONGEST_URL else ""

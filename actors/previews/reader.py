@@ -37,6 +37,7 @@ IMAGE = RequestLimits(seconds=10, body=4 * 1024 * 1024, hops=3)
 
 PAGES = ("text/html", "application/xhtml+xml")
 CHARSET = re.compile(r"""charset\s*=\s*["']?([A-Za-z0-9_.:-]{1,40})""", re.IGNORECASE)
+MOST_PAGES = 3  # of which each leads to the next by itself
 SERVER = 0  # in the place of an account: pages and images of previews share one place of the media processor
 AT_ONCE = 4  # pages that are read, of those that are fetched
 
@@ -78,15 +79,29 @@ class PageReader:
             yield replace(draft.facts, image_file=made.file, image_size=made.file_size, blurhash=made.blurhash, **sides)
 
     async def _draft(self, url: str) -> Draft | None:
-        answer = await self._fetch_page(url)
-        content_type = "" if answer is None else answer.headers.get("content-type", "").strip().lower()
-        if answer is None or answer.status != 200 or not content_type.startswith(PAGES):
+        found = await self._find_page(url)
+        if found is None:
             return None
-        page = await self._read(answer, content_type)
-        if page is None:
-            return None
-        oembed = web_address(web_address(answer.url, page.base) or answer.url, page.oembed)
-        return draft_of(answer.url, page, await self._fetch_oembed(oembed) if oembed else NO_OEMBED)
+        url, page = found
+        oembed = web_address(web_address(url, page.base) or url, page.oembed)
+        return draft_of(url, page, await self._fetch_oembed(oembed) if oembed else NO_OEMBED)
+
+    async def _find_page(self, url: str) -> tuple[str, PageFacts] | None:
+        """Return a page with its address. One that leads to another by itself stands for the other."""
+        found = None
+        for _ in range(MOST_PAGES):
+            answer = await self._fetch_page(url)
+            content_type = "" if answer is None else answer.headers.get("content-type", "").strip().lower()
+            if answer is None or answer.status != 200 or not content_type.startswith(PAGES):
+                return found
+            page = await self._read(answer, content_type)
+            if page is None:
+                return found
+            found = answer.url, page
+            url = web_address(web_address(answer.url, page.base) or answer.url, page.refresh)
+            if not url or url == answer.url:
+                break
+        return found
 
     async def _fetch_page(self, url: str) -> OutgoingAnswer | None:
         """Return the answer of a page's server. None if the page can't be fetched, now or later."""

@@ -121,6 +121,13 @@ def test_relative_addresses_start_at_the_base_of_the_page() -> None:
         ("<svg><title>Drawn</title></svg><TITLE>Tea</TITLE>", "Tea"),
         ('<meta property="og:title" content="It&amp;#39;s tea"><title>It&#39;s tea | Blog</title>', "It's tea"),
         ('<meta property="og:title" content="On &amp;amp;"><title>On &amp;amp; | Blog</title>', "On &amp;"),
+        ('<meta property="og:title" content="It&amp;#39;s"><title>It\u2019s | Blog</title>', "It's"),
+        ('<meta property="og:title" content=" &nbsp;\u200b\u3164"><title>Own</title>', "Own"),
+        ("<title> \n\u2060</title><title>Own</title>", "Own"),
+        ("<template><title>Part</title></template><title>Own</title>", "Own"),
+        ("<title><![CDATA[Tea & cake]]></title>", "Tea & cake"),
+        ("<svg><title>Drawn</title></svg>", ""),
+        ("<title>\u200b\ufeff</title>", ""),
         ('<meta property="og:title" content=""><meta name="twitter:title" content="T"><title>Own</title>', "T"),
         ('<meta name="twitter:title" content="T"><meta name="og:title" content="O">', "O"),
     ],
@@ -139,6 +146,41 @@ def test_the_title_of_a_page_is_as_its_readers_see_it(head: str, title: str) -> 
 )
 def test_references_in_the_address_of_an_image_are_read_as_browsers_do(written: str, image: str) -> None:
     assert facts_of(f'<meta property="og:image" content="{written}">').image == image
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        '<meta property="og:image" content="data:image/png;base64,AA=="><meta name="twitter:image" content="/tea.png">',
+        '<meta property="og:image" content=""><meta property="og:image" content="../tea.png">',
+        '<meta property="og:image" content="https://"><meta property="og:image" content="/tea.png">',
+        '<meta property="og:image" content="undefined"><link rel="image_src" href="/tea.png">',
+        '<meta itemprop="image" content="//x.example/tea.png">',
+        '<meta property="og:image" content=" \\tea.png\n ">',
+        '<base href="/sub/deep"><meta property="og:image" content="../tea.png">',
+    ],
+)
+def test_the_image_is_the_first_one_that_a_page_can_show(head: str) -> None:
+    draft = draft_of("https://x.example/a/b", facts_of(f"<title>Tea</title>{head}"), NO_OEMBED)
+    assert draft is not None
+    assert draft.image_url == "https://x.example/tea.png"
+
+
+def test_texts_that_are_escaped_twice_are_read() -> None:
+    facts = facts_of(
+        '<title>Tea</title><meta name="author" content="O&amp;#8217;Brien &amp;amp; Co">'
+        '<meta property="og:description" content="It&amp;#8217;s tea">'
+        '<meta property="og:site_name" content="A &amp; B">'
+    )
+    assert (facts.author_name, facts.provider_name) == ("O\u2019Brien & Co", "A & B")
+    assert facts.description == "It\u2019s tea"
+
+
+@pytest.mark.parametrize("blank", ["", " \n ", "\u200b", "\u3164"])
+def test_an_oembed_answer_without_a_title_leaves_that_of_the_page(blank: str) -> None:
+    draft = draft_of("https://a.example/", PageFacts(title="Tea"), OEmbed({"title": blank, "author_name": blank}))
+    assert draft is not None
+    assert (draft.facts.title, draft.facts.author_name) == ("Tea", "")
 
 
 GRAPH = """{"@context": "https://schema.org", "@graph": [
@@ -173,6 +215,8 @@ def test_every_kind_of_article_describes_its_page(kind: str) -> None:
         ("//y.example", "https://y.example/"),
         (" HTTPS://Ä.example/ä ", "https://xn--4ca.example/%C3%A4"),
         ("http://y.example", "http://y.example/"),
+        ("/a b\\c?d=e\\f g", "https://x.example/a%20b/c?d=e%5Cf%20g"),
+        ("/a\n  b", "https://x.example/a%20%20b"),
         ("", ""),
         ("javascript:alert(1)", ""),
         ("java\nscript:alert(1)", ""),
