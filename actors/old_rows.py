@@ -22,10 +22,8 @@ POSTS = 50  # of a batch, which take about 20 ms here and 20 ms in PostgreSQL
 PAUSE = 0.1  # seconds between two batches: a third of one core is used
 LONG = 10_000  # characters of a post that is cut in a thread
 REPORTED = 600.0  # seconds between two records in the log
-# Seconds until the next look, after a fault of the machine too. Rows of an earlier version come again if a backup of one
-# is restored.
-EVERY = 3600.0
-AGAIN = 60.0
+EVERY = 3600.0  # seconds until the next look: rows of an earlier version come again if a backup of one is restored
+AGAIN = 60.0  # the same after a fault of the machine
 
 
 class OldRows:
@@ -72,7 +70,8 @@ class OldRows:
 
     async def complete(self) -> None:
         """Complete all old rows, batch after batch."""
-        while await self._fill_names() or await self.fill_words():
+        # No event tells of rows that others have written.
+        while await self._fill_names() or await self.fill_words():  # noqa: ASYNC110
             await trio.sleep(PAUSE)
 
     async def _fill_names(self) -> bool:
