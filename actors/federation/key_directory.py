@@ -20,11 +20,12 @@ from ...storage import actor_keys
 from ...storage.actor_keys import ActorKey
 from ...storage.engine.database import Database
 from ...storage.engine.json_values import JsonObject
+from ..activitypub.door import read_document
 from ..activitypub.key_documents import is_key, key_among, key_in, keys_of_actor, names_key
 from ..activitypub.requests import ReceivedRequest, SignatureRefused
 from ..activitypub.signatures import claim_of, holds
 from ..activitypub.uris import same_uri
-from ..activitypub.vocabulary import LONGEST_URI, MalformedDocument, host_of, read_document, same_host, uri_of
+from ..activitypub.vocabulary import LONGEST_URI, MalformedDocument, host_of, same_host, uri_of
 from ..daily_quotas import DailyQuotas
 from ..kernel import Clock
 from ..rules.domains import registrable

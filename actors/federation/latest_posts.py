@@ -16,11 +16,12 @@ from ..activitypub.notes import ReceivedNote, is_post
 from ..activitypub.vocabulary import is_object, object_of, same_host, types_of, uri_of
 from ..context import ActorContext
 from ..kernel import Runtime
-from .details import items_of
+from .collections import read_collection
 from .errors import FetchFailed
 from .fetching import DocumentFetcher
 from .notes import keep_note, note_of
 
+PAGES = 2  # that are fetched: the outbox, and its first page
 MOST_ITEMS = 60  # that are looked at: many may be boosts
 POSTS = 20  # that are stored: a page of the home timeline
 OPEN = ("public", "unlisted")
@@ -49,15 +50,14 @@ class LatestPosts:
                 await self._store(account, uri, object_of(named))
 
     async def _first_page(self, account: Account) -> list[object]:
-        """Return the items of an outbox. Its page is asked for on the account's own host alone."""
+        """Return the items of an outbox, or of its first page. Raise the FetchFailed that kept all from being read."""
         if account.outbox_url is None:
             return []
-        outbox = await self._fetcher.fetch_collection(account.outbox_url)
-        items, first = items_of(outbox), outbox.get("first")
-        url = uri_of(first)
-        if not items and url is not None and same_host(url, account.uri):
-            items = items_of(await self._fetcher.fetch_collection(url))
-        return items[:MOST_ITEMS]
+        fetch = self._fetcher.fetch_collection
+        read = await read_collection(account.outbox_url, account.uri, fetch, pages=PAGES, most=MOST_ITEMS)
+        if read.failure is not None and not read.items:
+            raise read.failure
+        return read.items
 
     async def _store(self, account: Account, uri: str, embedded: JsonObject | None) -> None:
         """Store a post. The account's own server has told it, so that an embedded one is believed."""
