@@ -46,7 +46,7 @@ async def add_rule(db: Connection, act: StaffAct, folder: Path, text: RuleText) 
     def added(rules: Sequence[Rule], highest: int) -> tuple[list[Rule], Rule]:
         if highest >= LARGEST_ID:
             raise Refused(422, "No higher id is left for another rule.")
-        new = Rule(highest + 1, text)
+        new = Rule(highest + 1, _tidied(text))
         return [*rules, new], new
 
     return await _change_rules(db, act, folder, "add_rule", added)
@@ -65,7 +65,7 @@ async def change_rule(
         before = _named(rules, id)
         old = before.original if language is None else before.translations.get(language, RuleText(""))
         _check_version(read, old.text, old.hint)
-        new = RuleText(old.text if text is None else text, old.hint if hint is None else hint)
+        new = _tidied(RuleText(old.text if text is None else text, old.hint if hint is None else hint))
         if language is None:
             rule = replace(before, original=new)
         else:
@@ -74,6 +74,15 @@ async def change_rule(
         return [rule if one.id == id else one for one in rules], rule
 
     await _change_rules(db, act, folder, "change_rule", changed)
+
+
+def _tidied(text: RuleText) -> RuleText:
+    """Return a rule without the ends of lines of Windows, and without the blank lines around what people paste."""
+    return RuleText(_unix(text.text), _unix(text.hint))
+
+
+def _unix(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n").strip("\ufeff \t\n")
 
 
 async def remove_rule(db: Connection, act: StaffAct, folder: Path, id: int) -> None:

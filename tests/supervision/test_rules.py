@@ -74,6 +74,13 @@ def test_rules_are_added_changed_and_removed_and_each_act_is_logged(data: Path, 
     assert logged(dsn) == [("command line", *act) for act in acts]
 
 
+def test_a_rule_is_tidied_as_people_paste_it(data: Path) -> None:
+    run(data, "add", "\ufeff\u201cBe kind\u201d.\r\nAlways.\r\n\r\n", "--hint", "\r\nPlease.\r\n")
+    assert [one.original for one in rules(data)] == [RuleText("\u201cBe kind\u201d.\nAlways.", "Please.")]
+    run(data, "change", "1", "--text", "Be fair.\r\n\r\n")
+    assert [one.original for one in rules(data)] == [RuleText("Be fair.", "Please.")]
+
+
 def test_an_id_is_not_used_again(data: Path) -> None:
     run(data, "add", "Be kind.")
     assert run(data, "remove", "1", "--yes").exit_code == 0
