@@ -64,6 +64,8 @@ def test_accounts_are_listed_by_filters(run: Run) -> None:
     assert names(run, "--status", "pending") == ["new"]
     assert names(run, "--status", "silenced", "--local") == ["bob"]
     assert names(run, "--email", "BOB@") == ["bob"]
+    assert names(run, "--email", "*@LOCALHOST") == names(run, "--email", "@localhost") == ["new", "bob", "ada"]
+    assert names(run, "--email", "@local") == names(run, "--email", "b%@localhost") == []
     assert names(run, "--username", "n", "--limit", "1") == ["new"]
     assert names(run, "--remote") == names(run, "--by-domain", "far.test") == []
     lines = run("accounts", "list").stdout.splitlines()
