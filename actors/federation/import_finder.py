@@ -51,6 +51,7 @@ class Finder:
         self._resolver = resolver
         self._clock = clock
         self._tallies: TTLCache[str, _HourlyTally] = TTLCache(COUNTED, HOUR, timer=trio.current_time)
+        self._full: TTLCache[str, None] = TTLCache(COUNTED, WINDOW, timer=trio.current_time)  # domains
         self._silent: TTLCache[str, str] = TTLCache(COUNTED, SILENT_FOR, timer=trio.current_time)
 
     async def find(self, kind: str, target: str) -> int | str:
@@ -58,13 +59,14 @@ class Finder:
         host = host_asked(target)
         if (reason := self._silent.get(host)) is not None:
             raise NotReached(reason)
-        self._count(host)
+        self._admit(registrable(host))
         thing = "post" if kind == "bookmarks" else "account"
         try:
             with trio.fail_after(SECONDS), caused_by(Cause(FetchBudget(REQUESTS), DEEPEST - 1)):
                 found = await self._find(target)
         except TooManyDiscoveries:
-            raise NotTried(self._clock.now() + timedelta(seconds=WINDOW), "many new accounts of its domain") from None
+            self._full[registrable(host)] = None
+            raise self._not_now(WINDOW, "many new accounts of its domain") from None
         except HostNotAllowed:
             return "This server exchanges nothing with that server."
         except ServerUnreachable:
@@ -90,9 +92,15 @@ class Finder:
         name, _, domain = target.partition("@")
         return await self._resolver.require_account(name, domain)
 
-    def _count(self, host: str) -> None:
-        tally = self._tallies.setdefault(registrable(host), _HourlyTally(trio.current_time()))
+    def _admit(self, domain: str) -> None:
+        """Count a look-up. Raises NotTried if there were too many, or if a new account could not be stored anyway."""
+        if domain in self._full:
+            raise self._not_now(WINDOW, "many new accounts of its domain")
+        tally = self._tallies.setdefault(domain, _HourlyTally(trio.current_time()))
         if tally.count >= MOST_IN_AN_HOUR:
             left = tally.began + HOUR - trio.current_time()
-            raise NotTried(self._clock.now() + timedelta(seconds=max(left, 1.0)), "many look-ups at its domain")
+            raise self._not_now(max(left, 1.0), "many look-ups at its domain")
         tally.count += 1
+
+    def _not_now(self, seconds: float, reason: str) -> NotTried:
+        return NotTried(self._clock.now() + timedelta(seconds=seconds), reason)

@@ -10,7 +10,7 @@ import trio
 from quart.datastructures import FileStorage
 
 from troupe.actors.effects.imports import LOOKUPS
-from troupe.actors.federation import import_finder
+from troupe.actors.federation import discoveries, import_finder
 from troupe.storage import blocked_domains
 from troupe.storage.blocked_domains import BlockedDomain
 
@@ -193,6 +193,19 @@ async def test_no_server_is_asked_more_often_in_an_hour(
     late = f"{LOOKUP} AND due_at > now() + interval '50 minutes' AND attempts = 0"
     await until_none(lambda: stage.rows(f"SELECT WHERE (SELECT count(*) FROM ({late}) l) < 2"))
     assert len(await followed(stage, ada)) == 3
+
+
+async def test_a_domain_with_too_many_new_accounts_is_left_alone_for_a_while(
+    stage: Stage, ada: Person, peer: ForeignServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(discoveries, "ACCOUNTS", 2)
+    for number in range(20):
+        peer.person(f"u{number}")
+    await upload(stage, "following", "".join(f"u{number}@{peer.domain}\n" for number in range(20)))
+    late = f"{LOOKUP} AND due_at > now() + interval '4 minutes' AND attempts = 0"
+    await until_none(lambda: stage.rows(f"SELECT WHERE (SELECT count(*) FROM ({late}) l) < 18"))
+    assert len(await followed(stage, ada)) == 2
+    assert len([one for one in peer.peer.asked if one.path.startswith("/.well-known/")]) <= 2 + LOOKUPS.lanes_of_a_group
 
 
 async def test_an_import_can_be_stopped(stage: Stage, ada: Person, peer: ForeignServer) -> None:
