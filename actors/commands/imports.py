@@ -24,7 +24,7 @@ from ..effects.imports import LOOKUPS, ImportSome, import_waits, lookups_of
 from ..effects.lists import list_changed
 from ..facts import ChangedList
 from ..kernel import Answer, Message, Origin, Refused, finished, turn
-from ..refusals import NOT_FOUND
+from ..refusals import NOT_ALLOWED, NOT_FOUND
 from ..rules.identity import domain_of
 from ..rules.imports import is_account, is_address
 from ..rules.limits import LISTS
@@ -177,6 +177,8 @@ def _reason(refusal: Refused | None) -> str | None:
         return None
     if refusal == NOT_FOUND:
         return "This account is gone or suspended."
+    if refusal == NOT_ALLOWED:
+        return "You can't follow this account: it has moved, or one of you has blocked the other."
     return refusal.text.removeprefix("Validation failed: ")
 
 

@@ -68,9 +68,10 @@ WEB = re.compile(r"https?://[^\s/?#@]+(?P<path>/[^\s?#]*)?\S*", re.IGNORECASE)
 NAMED_PAGE = re.compile(r"/(?:web/)?@(?P<name>[^/@\s]+)(?:@(?P<domain>[^/@\s]+))?/?")
 ACCOUNT_PAGE = re.compile(r"/(?:users|user|u|profile|author|c|channel|accounts|a|video-channels)/[^/\s]+/?|/@[^/\s]+/?")
 
-# What the names of files say: those of this server, Mastodon, GoToSocial, Pleroma and Misskey.
+# What the names of files say: those of this server, Mastodon, GoToSocial, Pleroma and Misskey. Followers may be taken
+# for accounts to follow, and not for accounts to block.
 FILE_NAMES: Mapping[str, re.Pattern[str]] = {
-    "following": re.compile(r"follows|following|friends"),
+    "following": re.compile(r"follow|friends"),
     "blocks": re.compile(r"block"),
     "mutes": re.compile(r"mut(?:e|ing)"),
 }

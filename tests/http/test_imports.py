@@ -243,6 +243,13 @@ async def test_files_of_two_kinds_are_imported_side_by_side(
     assert [one["username"] for one in (await ada.get("/api/v1/blocks")).json] == ["bob"]
 
 
+async def test_why_an_account_can_not_be_followed_is_told(stage: Stage, ada: Person, bob: Person) -> None:
+    await bob.post(f"/api/v1/accounts/{ada.id}/block")
+    for kind, file in (("following", "bob\n"), ("lists", "Tea,bob\n")):
+        page = await imported(stage, await signed_in(stage), kind, file)
+        assert "You can&#39;t follow this account: it has moved, or one of you has blocked the other." in page, kind
+
+
 async def test_what_failed_is_tried_again(stage: Stage, ada: Person, bob: Person) -> None:
     browser = await signed_in(stage)
     page = await imported(stage, browser, "following", f"{HEADING}carl,false\nbob\ndora\n")
