@@ -32,10 +32,18 @@ BEGINNINGS = (
     (b"\x89PNG", "a picture"),
     (b"\xff\xd8\xff", "a picture"),
     (b"GIF8", "a picture"),
-    (b"RIFF", "a picture or a sound"),
+    (b"II*\0", "a picture"),
+    (b"MM\0*", "a picture"),
+    (b"OggS", "a sound"),
+    (b"{\\rtf", "an RTF document"),
     (b"SQLite format 3", "a database"),
 )
-MARKUP = re.compile(r"\s*<(?:(?P<page>!doctype html|html|head|body)|!doctype|\?xml|!--|svg|opml|rss)\b", re.IGNORECASE)
+# What files of pictures, sounds and films have after the size of their first part.
+PARTS = re.compile(rb"....ftyp|RIFF....(?:WEBP|WAVE|AVI )|BM....\0\0\0\0", re.DOTALL)
+MARKUP = re.compile(
+    r"\s*<(?:(?P<xml>\?xml|svg|opml|rss)\b|(?:!doctype|html|head|body)\b|!--|[a-z][a-z0-9]*[\s/>].*</)",
+    re.IGNORECASE | re.DOTALL,
+)
 JSON_START = re.compile(r"\s*[\[{]")
 
 
@@ -48,9 +56,11 @@ def text_of(file: bytes) -> str:
     for beginning, name in BEGINNINGS:
         if file.startswith(beginning):
             raise _no_csv(name)
+    if PARTS.match(file):
+        raise _no_csv("a picture, a sound or a film")
     text = _decoded(file).lstrip("\ufeff")
     if (found := MARKUP.match(text)) is not None:
-        raise _no_csv("an HTML page" if found["page"] else "an XML file")
+        raise _no_csv("an XML file" if found["xml"] else "an HTML page")
     if _is_json(text):
         raise _no_csv("a JSON file")
     return text

@@ -91,8 +91,9 @@ def test_names_of_lists_keep_their_signs_in_every_encoding() -> None:
         lines = lines_of("lists", file.encode(encoding), HOME)
         assert [line.options["title"] for line in lines] == ['Käse; und "Wein"', 'Tea, "and" cake']
         assert [line.target for line in lines] == ["eve@one.example", "bob@two.example"]
-    lines = lines_of("lists", b"[VIP] <3;eve@one.example\n", HOME)
-    assert [line.options["title"] for line in lines] == ["[VIP] <3"]
+    for title in ("[VIP] <3", "<3 friends", "BMW drivers", "RIFFs and music"):
+        lines = lines_of("lists", f"{title};eve@one.example\n".encode(), HOME)
+        assert [line.options["title"] for line in lines] == [title]
 
 
 @pytest.mark.parametrize("value", ["true", "TRUE", "1", "yes", "", "WAHR", "?"])
@@ -184,6 +185,12 @@ def _zipped() -> bytes:
         (json.dumps({"type": "OrderedCollection", "orderedItems": []}, indent=2).encode(), "a JSON file"),
         (b'{"id": 1}\n{"id": 2}\n', "a JSON file"),
         (b"[" * 100_000, "a JSON file"),
+        (b"<table><tr><td>eve@one.example</td></tr></table>", "an HTML page"),
+        (b"<!-- saved -->\n<p>eve", "an HTML page"),
+        (b"\0\0\0\x20ftypheic\0", "a picture, a sound or a film"),
+        (b"RIFF\x24\0\0\0WEBPVP8 ", "a picture, a sound or a film"),
+        (b"BM\x36\x10\x0e\0\0\0\0\0\x36", "a picture, a sound or a film"),
+        (b"{\\rtf1 eve@one.example}", "an RTF document"),
         (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "a picture"),
         (b"\xff\xd8\xff\xe0\0\x10JFIF", "a picture"),
         (_zipped(), "a ZIP archive or a spreadsheet"),
