@@ -58,12 +58,12 @@ class UnreadableList(Exception):
     """Raised for a file that is no list of blocks. The text says what is wrong."""
 
 
-class _WrongEntry(Exception):
+class _WrongListEntry(Exception):
     """Raised for one entry that can't be used."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Entry:
+class _ListEntry:
     """One line of a file, or one object: its cells by the names of their columns."""
 
     where: str
@@ -89,7 +89,7 @@ def read_list(text: str) -> list[ListedBlock]:
     for entry in entries:
         try:
             blocks.append(_block(entry.cells))
-        except _WrongEntry as wrong:
+        except _WrongListEntry as wrong:
             problems.append(f"{entry.where}: {wrong}")
     if problems:
         more = len(problems) - SHOWN_PROBLEMS
@@ -114,7 +114,7 @@ def as_csv(blocks: Iterable[BlockedDomain]) -> str:
     return text.getvalue()
 
 
-def _of_csv(text: str) -> Iterator[_Entry]:
+def _of_csv(text: str) -> Iterator[_ListEntry]:
     """Yield the lines of a CSV file that are neither empty nor comments.
 
     Without a heading, each line begins with a domain. A comment begins with `#`. So does the first column of Mastodon's
@@ -136,7 +136,7 @@ def _of_csv(text: str) -> Iterator[_Entry]:
             first = False
             if (count := count + 1) > MOST_LINES:
                 raise UnreadableList(f"The file has more than {MOST_LINES} lines. {NOTHING_DONE}")
-            yield _Entry(f"Line {start}", dict(zip(columns, row, strict=False)))
+            yield _ListEntry(f"Line {start}", dict(zip(columns, row, strict=False)))
     except csv.Error as error:
         raise UnreadableList(f"The file is not a CSV file: {error}. {NOTHING_DONE}") from None
 
@@ -157,7 +157,7 @@ def _column(written: str) -> str:
     return ALIASES.get(name, name)
 
 
-def _of_json(text: str) -> Iterator[_Entry]:
+def _of_json(text: str) -> Iterator[_ListEntry]:
     """Yield the entries of a JSON list of objects or names, or of the rules of Akkoma."""
     try:
         document: object = json.loads(text)
@@ -169,7 +169,7 @@ def _of_json(text: str) -> Iterator[_Entry]:
         raise UnreadableList(f"The file has more than {MOST_LINES} entries. {NOTHING_DONE}")
     for number, entry in enumerate(entries, 1):
         cells = _object(entry) or {"domain": entry}
-        yield _Entry(f"Entry {number}", {_column(name): _cell(value) for name, value in cells.items()})
+        yield _ListEntry(f"Entry {number}", {_column(name): _cell(value) for name, value in cells.items()})
 
 
 def _of_rules(document: JsonObject) -> list[object]:
@@ -213,12 +213,12 @@ def _list(value: object) -> list[object]:
 
 
 def _block(cells: Mapping[str, str]) -> ListedBlock:
-    """Raises _WrongEntry."""
+    """Raises _WrongListEntry."""
     severity_text = cells.get("severity", "").strip()
     severity = SEVERITIES.get(severity_text.lower() or "suspend")
     domain = _domain(cells.get("domain", ""))
     if severity is None:
-        raise _WrongEntry(f"{severity_text[:QUOTED]!r} is not a severity.")
+        raise _WrongListEntry(f"{severity_text[:QUOTED]!r} is not a severity.")
     media, reports, obfuscate = (
         _is_set(name, cells.get(name, "")) for name in ("reject_media", "reject_reports", "obfuscate")
     )
@@ -231,24 +231,24 @@ def _domain(written: str) -> str:
     name = written.partition(" #")[0].strip()
     host, slash, path = name.partition("://")[2].partition("/") if "://" in name else name.partition("/")
     if "@" in host.removeprefix("@") or (slash and path.strip("*/")):
-        raise _WrongEntry(f"{name[:QUOTED]!r} is one account or page, not a domain.")
+        raise _WrongListEntry(f"{name[:QUOTED]!r} is one account or page, not a domain.")
     domain = pasted_domain(name)
     if domain is None:
         hidden = " Its letters are hidden by stars." if "*" in name.removeprefix("*.") and "." in name else ""
-        raise _WrongEntry(f"{written.strip()[:QUOTED]!r} is not a domain.{hidden}")
+        raise _WrongListEntry(f"{written.strip()[:QUOTED]!r} is not a domain.{hidden}")
     return domain
 
 
 def _comment(written: str) -> str | None:
     if "\0" in written:  # PostgreSQL can't store it
-        raise _WrongEntry("the comment has a NUL character.")
+        raise _WrongListEntry("the comment has a NUL character.")
     return written.strip()[:BLOCK_COMMENT_CHARACTERS] or None
 
 
 def _is_set(name: str, written: str) -> bool:
     value = FLAGS.get(written.strip().lower())
     if value is None:
-        raise _WrongEntry(f"{written.strip()[:QUOTED]!r} is neither true nor false, in {name}.")
+        raise _WrongListEntry(f"{written.strip()[:QUOTED]!r} is neither true nor false, in {name}.")
     return value
 
 

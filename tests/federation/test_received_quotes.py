@@ -123,7 +123,9 @@ BEFORE = ("the post came before, without its quote", "the post came before, with
 
 async def answers(stage: Stage) -> list[tuple[str, bool]]:
     """Return the answers that were sent: their types, and if they have a document that allows the quote."""
-    sent = await stage.rows("SELECT body FROM activities WHERE body::jsonb->'object'->>'type' = 'QuoteRequest'")
+    sent = await stage.rows(
+        "SELECT body FROM activities WHERE body::jsonb->'object'->>'type' = 'QuoteRequest' ORDER BY id"
+    )
     return [(answer["type"], "result" in answer) for answer in (json.loads(body) for (body,) in sent)]
 
 

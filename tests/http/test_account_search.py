@@ -182,7 +182,7 @@ async def test_names_of_earlier_versions_are_found_once_they_are_folded(
         await nursery.start(child.run, stopping)
         await until_none(lambda: stage.rows("SELECT FROM accounts WHERE names IS NULL"))
         stopping.set()
-    assert child.inspect() == {"completed": 7}
+    assert child.inspect() == {"accounts": 7, "posts": 0}
     assert len(await found(ada, "muller")) == 5
     assert await found(ada, "muller 3") == ["far3@far.example"]
 
