@@ -107,6 +107,18 @@ async def test_an_answer_names_a_follow_in_many_ways(
         assert await standing(ada, id) == (FOLLOWS if kind == "Accept" else NEITHER)
 
 
+@pytest.mark.parametrize("id", [f"{ADA}#follows/1/accept", None, "accept"])
+async def test_an_answer_need_not_have_an_id_of_its_own_server(
+    stage: Stage, ada: Person, peer: ForeignServer, id: str | None
+) -> None:
+    """Funkwhale makes its id of that of the follow."""
+    eve = peer.person("eve")
+    account = await followed(ada, peer)
+    asked = {"type": "Follow", "actor": ADA, "object": eve["id"]}
+    await take(stage, {"id": id, "type": "Accept", "actor": eve["id"], "object": asked, "to": [ADA]})
+    assert await standing(ada, account) == FOLLOWS
+
+
 @pytest.mark.parametrize(
     "named", [{"type": "Join", "id": f"{ADA}#follows/1", "actor": ADA}, {"type": "Offer", "id": "x", "actor": ADA}]
 )

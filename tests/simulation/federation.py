@@ -32,6 +32,7 @@ FOLLOWS = """
     SELECT 'follows' AS state FROM follows WHERE account_id = $1 AND target_account_id = $2
     UNION ALL SELECT 'asks' FROM follow_requests WHERE account_id = $1 AND target_account_id = $2
 """
+STATES = "SELECT status_id, date_trunc('milliseconds', created_at) AS told FROM status_edits"
 MOVED = "SELECT FROM accounts WHERE id = $1 AND moved_to_id IS NOT NULL"
 POLLS = "SELECT id, uri, poll_id FROM statuses WHERE poll_id IS NOT NULL"
 TALLIES = """
@@ -234,6 +235,8 @@ async def changes_meet_deliveries(sim: TwoServers) -> None:
     assert shown(sim.north, ada) == shown(sim.south, sim.known(ada)), "both servers show the same"
     kept = [id for id in ada.published if id not in ada.deleted]
     assert uris(sim.south, await bob.home()) == uris(sim.north, kept)
+    times = [row["told"] for row in sim.north.database.rows(STATES)]
+    assert len(times) == len(set(times)), "each state has another time, because other servers may go by it"
 
 
 async def move_meets_follows(sim: TwoServers) -> None:

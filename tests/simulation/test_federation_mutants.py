@@ -16,6 +16,7 @@ from troupe.actors.commands import edits, polls, received_statuses, relations
 from troupe.actors.commands.received_statuses import ReceiveEdit
 from troupe.actors.deliveries.sender import ClientPost, DeliveryReply
 from troupe.actors.effects.registry import Promise
+from troupe.actors.federation import subjects
 from troupe.actors.federation.follower_lists import FollowerLists
 from troupe.actors.kernel import Origin, Refused
 from troupe.actors.outgoing.errors import OutgoingFailure
@@ -89,6 +90,11 @@ def votes_are_not_final(patch: Patch) -> None:
 def two_edits_can_have_one_time(patch: Patch) -> None:
     """An edit within the millisecond of the one before has the same time."""
     patch.setattr(edits, "SHORTEST", timedelta())
+
+
+def edits_lose_their_place(patch: Patch) -> None:
+    """An edit that was put aside is applied after those that came after it."""
+    patch.setattr(subjects, "ACTS", subjects.ACTS - {"Update"})
 
 
 def deletions_are_kept_from_other_servers(patch: Patch) -> None:
@@ -220,6 +226,7 @@ MUTANTS: list[tuple[Callable[[Patch], None], Series]] = [
     (tombstones_are_forgotten, within(receiving.accept_and_undo_in_every_order)),
     (tombstones_are_forgotten, within(receiving.create_edit_and_delete_in_every_order)),
     (edits_come_in_order, within(receiving.edits_in_every_order)),
+    (edits_lose_their_place, within(receiving.edits_of_one_second)),
     (each_choice_has_a_voter, within(receiving.choices_at_once)),
     (blocked_accounts_can_follow, within(receiving.block_meets_a_follow)),
 ]

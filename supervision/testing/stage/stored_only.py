@@ -30,6 +30,9 @@ class StoredOnly:
     def find_parents_later(self, uri: str) -> None:
         """Other servers do not tell what a status answers."""
 
+    def find_latest_later(self, account: Account) -> None:
+        """Nor do they show what an account has published."""
+
     def do_later(self, work: str, uri: str, job: Job) -> None:
         """Other servers are asked for nothing."""
 
