@@ -62,6 +62,12 @@ class Flights(Generic[T]):
             if is_own or is_spent() or not isinstance(flight.failure, BudgetSpent):
                 raise flight.failure
 
+    async def join_next(self, key: str, work: Callable[[], Awaitable[T | None]]) -> T | None:
+        """Return the result of some work that begins now or later: what is going on may have read an earlier state."""
+        if (flight := self._flights.get(key)) is not None:
+            await flight.landed.wait()
+        return await self.join(key, work)
+
     def _begin(self, key: str, work: Callable[[], Awaitable[T | None]]) -> Flight[T]:
         if self._nursery is None or len(self._flights) >= self._most:
             raise DocumentUnavailable("too many documents are being fetched")

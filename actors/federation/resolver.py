@@ -279,10 +279,14 @@ class Resolver:
         proof = await self._webfinger.find(own)
         return await self._store(document, proof)
 
-    async def refresh(self, account: Account) -> Account | None:
-        """Fetch an account again, and return it. If its server says that it is gone for good, it is deleted here."""
+    async def refresh(self, account: Account, *, has_changed: bool = False) -> Account | None:
+        """Fetch an account again, and return it. If its server says that it is gone for good, it is deleted here.
+
+        Of one that has just changed, the document that is being fetched may be the one before.
+        """
+        join = self._flights.join_next if has_changed else self._flights.join
         try:
-            return await self._flights.join(account.uri, partial(self._refetch, account))
+            return await join(account.uri, partial(self._refetch, account))
         except (DocumentMissing, UntrustedDocument):
             return account
 

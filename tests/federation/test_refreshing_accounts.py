@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from datetime import timedelta
 from typing import Any
 
 import pytest
+import trio
 
+from troupe.actors.federation.flights import Flights
 from troupe.storage import blocked_domains
 from troupe.storage.accounts import Account
 from troupe.storage.blocked_domains import BlockedDomain, Severity
 
 from ..clients import Person, Stage
-from ..waiting import until_found
+from ..outgoing.peer import Asked, always, answer
+from ..waiting import PATIENCE, until_found
+from .delivering import DOCUMENT, act, applied, deliver
 from .finding import ACCOUNTS, search, until_done
 from .peer import ForeignServer
 
@@ -266,3 +271,35 @@ async def test_limited_federation_asks_allowed_domains_alone(
     assert await search(ada, peer.person("eve")["id"]) == []
     assert peer.peer.asked == []
     assert await stage.rows(ACCOUNTS) == []
+
+
+async def test_a_profile_that_changes_while_it_is_fetched_is_fetched_once_more(
+    stage: Stage, ada: Person, peer: ForeignServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The answer that is on its way has the profile before the change."""
+    account = await found(stage, ada, peer)
+    begun, sent, joined, join = trio.Event(), trio.Event(), trio.Event(), Flights[Account].join_next
+
+    async def join_next(*terms: Any) -> Account | None:
+        joined.set()
+        return await join(*terms)
+
+    monkeypatch.setattr(Flights, "join_next", join_next)
+    before = always(answer(200, json.dumps(peer.person("eve")).encode(), Content_Type=DOCUMENT))
+
+    async def slowly(stream: trio.abc.Stream, asked: Asked) -> None:
+        begun.set()
+        await sent.wait()
+        await before(stream, asked)
+
+    peer.respond_with(account.uri, slowly)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(stage.http_context.federation.resolver.refresh, account)
+        await begun.wait()
+        eve = peer.person("eve", name="Eve the Second")
+        assert (await deliver(stage, act(eve, "Update", eve))).status == 202
+        with trio.fail_after(PATIENCE):
+            await joined.wait()
+        sent.set()
+    await applied(stage)
+    assert (await stored(stage, account.id)).display_name == "Eve the Second"

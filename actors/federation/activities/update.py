@@ -24,7 +24,7 @@ async def update(inbox: InboxContext, activity: Activity) -> None:
     if uri is None or not same_host(uri, activity.actor.uri):
         return
     if uri == activity.actor.uri:
-        await inbox.resolver.refresh(activity.actor)
+        await inbox.resolver.refresh(activity.actor, has_changed=True)
         return
     document = activity.object or await inbox.fetcher.fetch(uri)
     if is_post(document):

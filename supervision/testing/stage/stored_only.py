@@ -20,7 +20,7 @@ class StoredOnly:
     async def account(self, uri: str) -> Account | None:
         return await self._context.database.read(remote_accounts.find, uri)
 
-    async def refresh(self, account: Account) -> Account | None:
+    async def refresh(self, account: Account, *, has_changed: bool = False) -> Account | None:
         return await self.account(account.uri)
 
     async def status(self, uri: str) -> int | None:
