@@ -113,7 +113,10 @@ TALLY = """
         FROM unnest($2::bigint[]) WITH ORDINALITY AS told (votes, number)
         WHERE o.poll_id = $1 AND o.position = told.number - 1
     )
-    UPDATE polls SET voters_count = $3, expires_at = coalesce($4, expires_at), fetched_at = $5,
+    UPDATE polls SET voters_count = $3, fetched_at = $5,
+        expires_at = CASE
+            WHEN $6 THEN least(coalesce($4, expires_at), closed_at, $5) ELSE coalesce($4, expires_at)
+        END,
         closed_at = CASE WHEN $6 THEN coalesce(closed_at, $5) ELSE closed_at END
     WHERE id = $1
 """

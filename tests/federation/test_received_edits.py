@@ -174,6 +174,27 @@ def choice(name: str, votes: int) -> dict[str, Any]:
     return {"type": "Note", "name": name, "replies": {"type": "Collection", "totalItems": votes}}
 
 
+@pytest.mark.parametrize("closed", ["2026-11-01T12:00:00Z", True])
+async def test_a_poll_that_is_closed_early_has_ended_until_it_is_edited(
+    stage: Stage, ada: Person, peer: ForeignServer, closed: object
+) -> None:
+    eve = peer.person("eve")
+    document = post(eve, type="Question", oneOf=[choice("tea", 5)], endTime="2099-01-01T00:00:00Z", updated=AT)
+    await take(stage, create(eve, document))
+    poll = (await shown(stage, ada))["poll"]
+    assert (poll["expired"], poll["expires_at"]) == (False, "2099-01-01T00:00:00.000Z")
+    for number, votes in enumerate((6, 7)):
+        await take(stage, act(eve, "Update", document | {"closed": closed, "oneOf": [choice("tea", votes)]}, number))
+        poll = (await shown(stage, ada))["poll"]
+        assert (poll["expired"], poll["votes_count"]) == (True, votes)
+    vote = await ada.post(f"/api/v1/polls/{poll['id']}/votes", json={"choices": ["0"]})
+    assert (vote.status, vote.json["error"]) == (422, "Validation failed: The poll has already ended")
+    ends = poll["expires_at"]
+    await take(stage, act(eve, "Update", document | {"content": "<p>once more</p>"}, 3))
+    poll = (await shown(stage, ada))["poll"]
+    assert (poll["expired"], poll["expires_at"], ends < poll["expires_at"]) == (False, "2099-01-01T00:00:00.000Z", True)
+
+
 @pytest.mark.parametrize(
     "other", [{"oneOf": [choice("tea", 0), choice("milk", 0)]}, {"oneOf": None, "anyOf": [choice("tea", 0)]}]
 )
