@@ -323,7 +323,10 @@ def _string(thing: JsonObject, name: str, value: object, spellings: Spellings) -
 
 
 def _text_map(thing: JsonObject, name: str, value: object, spellings: Spellings) -> object:
-    texts, plain = dict(_languages(value)), MAPS[name]
+    plain = MAPS[name]
+    texts = dict(_languages(value))
+    if not texts and (written := next(filter(None, map(_written, _elements(value))), None)) is not None:
+        texts = {NO_LANGUAGE: written}  # a text in the place of a map
     if texts and not thing.get(plain):
         thing[plain] = next(iter(texts.values()))
     return texts or None

@@ -167,7 +167,8 @@ async def test_what_surrounds_a_document(
     ({"summaryMap": [{"@value": "tea", "@language": "en"}]}, "tea", "en"),
     ({"summaryMap": {"und": "tea"}}, "tea", None),
     ({"summaryMap": {}, "summary": ""}, "", None),
-    ({"summaryMap": ["tea"]}, "", None),
+    ({"summaryMap": ["tea"]}, "tea", None),
+    ({"summaryMap": "tea"}, "tea", None),
 ])  # fmt: skip
 async def test_a_warning_may_come_by_language_alone(
     stage: Stage, ada: Person, peer: ForeignServer, changes: dict[str, Any], spoiler: str, language: str | None
@@ -189,6 +190,9 @@ async def test_a_warning_may_come_by_language_alone(
     ({"contentMap": {"@none": "<p>tea</p>"}}, "<p>tea</p>", None),
     ({"contentMap": {"und": "<p>tea</p>", "en": "<p>tea</p>"}}, "<p>tea</p>", "en"),
     ({"content": ["<p>tea</p>"]}, "<p>tea</p>", None),
+    ({"content": "<p>tea</p>", "contentMap": ["<p>Tee</p>"]}, "<p>tea</p>", None),
+    ({"contentMap": ["<p>tea</p>"]}, "<p>tea</p>", None),
+    ({"content": [{"@value": "<p>tea</p>"}, {"@value": "Tee", "@language": "de"}]}, "<p>tea</p>", None),
     ({"as:content": {"@type": "rdf:HTML", "@value": "<p>tea</p>"}}, "<p>tea</p>", None),
 ])  # fmt: skip
 async def test_the_text_of_a_post_may_come_by_language_alone(
@@ -349,3 +353,69 @@ async def test_a_link_to_a_post_is_a_quote(
     own = await ada.publish("a post of ada")
     found = await posted(stage, ada, peer, tag=[MENTION, {"type": "Link", "href": own["uri"], "name": "RE:"} | link])
     assert (found["quote"] is not None and found["quote"]["quoted_status"]["id"] == own["id"]) == is_quote
+
+
+# As reports show ------------------------------------------------------------------------------------------------------
+
+
+async def test_an_actor_may_be_embedded_whole(stage: Stage, ada: Person, peer: ForeignServer) -> None:
+    """Hubzilla, and in lists Bridgy Fed: also in a post, whose author has an icon in a list."""
+    eve = peer.person("eve")
+    await take(stage, follow(eve, "ada") | {"actor": eve}, signer=eve["id"])
+    assert [one["username"] for one in (await ada.get(f"/api/v1/accounts/{ada.id}/followers")).json] == ["eve"]
+    author = eve | {"icon": [{"type": "Image", "url": peer.url("/a.png")}]}
+    document = note(eve, attributedTo=[author], cc=ADA, tag=MENTION)
+    await take(stage, create(eve, document) | {"actor": [author]}, signer=eve["id"])
+    assert (await shown(stage, ada, document))["account"]["username"] == "eve"
+
+
+async def test_a_create_may_have_two_posts(stage: Stage, ada: Person, peer: ForeignServer) -> None:
+    eve = peer.person("eve")
+    posts = [
+        {"@context": "https://www.w3.org/ns/activitystreams"} | note(eve, number, to=None, cc=None, audience=PUBLIC)
+        for number in (1, 2)
+    ]
+    await take(stage, create(eve, posts[0]) | {"object": [one | {"tag": [MENTION]} for one in posts], "to": ADA})
+    assert [(await shown(stage, ada, one))["visibility"] for one in posts] == ["unlisted", "unlisted"]
+
+
+async def test_a_picture_may_come_in_several_formats(stage: Stage, ada: Person, peer: ForeignServer) -> None:
+    """honk names a JPEG and an AVIF, Bridgy Fed a type without a media type, and a link is no picture."""
+    url = [
+        {"href": peer.url(f"/1.{ending}"), "mediaType": f"image/{kind}", "type": "Link"}
+        for ending, kind in (("jpg", "jpeg"), ("avif", "avif"))
+    ]
+    attachments = [
+        {"name": "XPM2r2.jpg", "summary": "a carrier", "type": "Document", "url": url},
+        {"type": "Image", "url": peer.url("/13ee6d64.44205B5D"), "name": None},
+        {"type": "Link", "href": "https://elsewhere.test/p/B_44"},
+    ]
+    found = (await posted(stage, ada, peer, attachment=attachments))["media_attachments"]
+    assert [(one["type"], one["remote_url"], one["description"]) for one in found] == [
+        ("image", peer.url("/1.jpg"), "a carrier"), ("image", peer.url("/13ee6d64.44205B5D"), None),
+    ]  # fmt: skip
+
+
+async def test_a_feed_in_one_language_and_a_context_that_is_none(
+    stage: Stage, ada: Person, peer: ForeignServer
+) -> None:
+    """A feed to ActivityPub: no `content`, a text for `to`, and a name of a type among the contexts."""
+    eve = peer.person("eve")
+    document = note(eve, content=None, to=PUBLIC, contentMap={"en-us": "<p>weekly news</p>"}, tag=[MENTION])
+    context = ["https://www.w3.org/ns/activitystreams", "as:Hashtag", "https://w3id.org/security/v1"]
+    await take(stage, create(eve, document) | {"@context": context})
+    found = await shown(stage, ada, document)
+    assert (found["content"], found["language"]) == ("<p>weekly news</p>", "en")
+
+
+@pytest.mark.parametrize("icon", [
+    "URL", ["URL"], {"url": "URL"}, [{"type": "Image", "url": "URL"}, {"type": "Image", "url": "OTHER"}],
+    {"type": "Image", "url": {"type": "Link", "href": "URL", "mediaType": "image/png"}},
+    {"type": "Link", "href": "URL", "mediaType": "image/png"}, {"as:url": {"@id": "URL"}, "@type": "as:Image"},
+    [{"type": "Image", "url": [{"href": "URL", "mediaType": "image/png"}, "OTHER"]}], {"id": "URL"},
+])  # fmt: skip
+async def test_an_avatar_in_any_shape(ada: Person, peer: ForeignServer, icon: object) -> None:
+    url = peer.url("/avatar")
+    eve = peer.person("eve", icon=json.loads(json.dumps(icon).replace("URL", url).replace("OTHER", peer.url("/b"))))
+    (found,) = (await ada.done("GET", "/api/v2/search", query_string={"q": eve["id"], "resolve": "true"}))["accounts"]
+    assert "/avatar/" in found["avatar"] or found["avatar"] == url
