@@ -28,6 +28,8 @@ USUAL_DELAY = 100  # milliseconds, of a frame that has none or less than browser
 SHORTEST_DELAY = 11
 HEADERS = 64 * 1024  # bytes in front of the pixels of a PNG; a colour profile is the longest of them
 
+END_OF_JPEG = b"\xff\xd9"
+
 # The loader for each kind. The file itself never chooses one.
 LOADERS: dict[str, Callable[..., Any]] = {
     "jpeg": pyvips.Image.jpegload,
@@ -90,7 +92,20 @@ def _open(kind: str, source: str) -> pyvips.Image:
         if frames is None:
             raise FileRefused(UNVERIFIED)
         return frames
+    if kind == "jpeg":
+        return _open_jpeg(source)
     return LOADERS[kind](source, fail_on="error")
+
+
+def _open_jpeg(source: str) -> pyvips.Image:
+    """Open a JPEG, also one without the mark of its end, which some cameras and programs leave out.
+
+    With the mark, a JPEG that was cut within its pixels is still refused.
+    """
+    data = Path(source).read_bytes()
+    if data.endswith(END_OF_JPEG):
+        return pyvips.Image.jpegload(source, fail_on="error")
+    return pyvips.Image.jpegload_buffer(data + END_OF_JPEG, fail_on="warning")
 
 
 def _pillow_file(kind: str) -> type[ImageFile]:

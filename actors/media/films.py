@@ -25,9 +25,17 @@ NO_METADATA = ("-map_metadata", "-1", "-map_chapters", "-1")
 # Pixels that are no squares become squares, because clients show a film as its size says. H.264 needs even sides.
 SQUARE_PIXELS = "scale=max(2\\,ceil(iw*sar/2-0.5)*2):max(2\\,trunc(ih/2)*2),setsar=1"
 VIDEO = (
-    "-c:v", "libx264", "-preset", "veryfast", "-crf", "23", "-pix_fmt", "yuv420p", "-vf", SQUARE_PIXELS,
-    "-threads", "2", "-movflags", "+faststart",
+    "-c:v", "libx264", "-preset", "veryfast", "-crf", "23", "-pix_fmt", "yuv420p", "-threads", "2",
+    "-movflags", "+faststart",
 )  # fmt: skip
+# The light of a film with high dynamic range as usual screens show it, where a film without this is grey and pale. Its
+# space is named, because files leave parts of it out. FFmpeg may have been built without these filters.
+HIGH_RANGES = {"smpte2084", "arib-std-b67"}
+USUAL_RANGE = (
+    "zscale=tin={transfer}:min=2020_ncl:pin=2020:t=linear:npl=100,format=gbrpf32le,tonemap=hable:desat=0,"
+    "zscale=p=709:t=709:m=709:r=limited,format=yuv420p"
+)
+NEEDED_FILTERS = (b" zscale ", b" tonemap ")
 # The frames of a GIF are kept, each with its time in hundredths of a second. At a fixed rate FFmpeg shows the last one
 # for a moment only. Without frames that are coded out of order, a frame lasts until the next packet.
 GIF_TIMES = ("-fps_mode", "vfr", "-enc_time_base", "1:100", "-bf", "0", "-video_track_timescale", "100")
@@ -44,7 +52,7 @@ def make_film(job: Job) -> ProcessedMedia:
     """Return an MP4 and a still of it, or an MP3, for any format that FFmpeg reads."""
     report = _probe(job, job.source, DEMUXERS[job.kind])
     video = next((stream for stream in report["streams"] if _is_film(stream)), None)
-    audio = next((stream for stream in report["streams"] if stream.get("codec_type") == "audio"), None)
+    audio = next((stream for stream in report["streams"] if _is_sound(stream)), None)
     if video is not None:
         return _make_video(job, video, audio)
     if audio is None:
@@ -65,13 +73,14 @@ def _make_video(job: Job, video: JsonObject, audio: JsonObject | None) -> Proces
     file = f"{job.name}.mp4"
     still = f"{job.name}.png"
     kept = _is_kept(job, video, audio)
-    picture, sound = ("-map", f"0:{int(video['index'])}"), ("-map", "0:a:0") if audio else ("-an",)
-    encoding = COPY if kept else (*VIDEO, *_times(job, video), *(SOUND_OF_VIDEO if audio else ()))
+    picture, sound = _map(video), _map(audio) if audio else ("-an",)
+    filters = ("-vf", _filters(job, video))
+    encoding = COPY if kept else (*VIDEO, *filters, *_times(job, video), *(SOUND_OF_VIDEO if audio else ()))
     # Both by one start of ffmpeg, which takes longer than it needs for the still.
     _ffmpeg(
         job,
         ((*picture, *sound, *encoding, *NO_METADATA), file),
-        ((*picture, *STILL, "-vf", SQUARE_PIXELS, *NO_METADATA), still),
+        ((*picture, *STILL, *filters, *NO_METADATA), still),
     )
     pictured = ProcessedMedia(**in_child_process(lambda: asdict(finished(job, "video", still, "image/png"))))
     path = Path(job.folder) / file
@@ -86,7 +95,7 @@ def _make_video(job: Job, video: JsonObject, audio: JsonObject | None) -> Proces
 def _make_sound(job: Job, audio: JsonObject, cover: JsonObject | None) -> ProcessedMedia:
     file = f"{job.name}.mp3"
     encoding = ("-c", "copy") if job.task == "copy" and audio.get("codec_name") == "mp3" else SOUND
-    _ffmpeg(job, (("-map", "0:a:0", "-vn", *encoding, *NO_METADATA), file))
+    _ffmpeg(job, ((*_map(audio), "-vn", *encoding, *NO_METADATA), file))
     path = Path(job.folder) / file
     report = _probe(job, str(path), "mp3")
     seconds, rate = _seconds(report), int(report["format"].get("bit_rate") or 0)
@@ -100,12 +109,17 @@ def _with_cover(job: Job, sound: ProcessedMedia, cover: JsonObject) -> Processed
     still = f"{job.name}.png"
     try:
         _check(cover)
-        _ffmpeg(job, (("-map", f"0:{int(cover['index'])}", *STILL, "-vf", SQUARE_PIXELS, *NO_METADATA), still))
+        _ffmpeg(job, ((*_map(cover), *STILL, "-vf", SQUARE_PIXELS, *NO_METADATA), still))
         pictured = ProcessedMedia(**in_child_process(lambda: asdict(finished(job, "image", still, "image/png"))))
     except (FileRefused, ChildProcessError):
         return sound
     small = {"small": pictured.meta["small"]}
     return replace(sound, thumbnail_file=pictured.thumbnail_file, blurhash=pictured.blurhash, meta=sound.meta | small)
+
+
+def _map(stream: JsonObject) -> tuple[str, str]:
+    """Return the options that take a stream."""
+    return "-map", f"0:{int(stream['index'])}"
 
 
 def _is_kept(job: Job, video: JsonObject, audio: JsonObject | None) -> bool:
@@ -134,6 +148,17 @@ def _pixel_shape(video: JsonObject) -> Fraction:
     return Fraction(int(width), int(height))
 
 
+def _filters(job: Job, video: JsonObject) -> str:
+    """Return the filters that make the pictures of a film as every client shows them."""
+    transfer = video.get("color_transfer")
+    if transfer not in HIGH_RANGES:
+        return SQUARE_PIXELS
+    built = run_program(job.ffmpeg, "-v", "error", "-filters")
+    if not all(name in built for name in NEEDED_FILTERS):
+        return SQUARE_PIXELS
+    return f"{USUAL_RANGE.format(transfer=transfer)},{SQUARE_PIXELS}"
+
+
 def _times(job: Job, video: JsonObject) -> tuple[str, ...]:
     if job.kind != "gif":
         return ()
@@ -143,6 +168,11 @@ def _times(job: Job, video: JsonObject) -> tuple[str, ...]:
 def _is_film(stream: JsonObject) -> bool:
     """True if it moves. The cover of an album is a video stream, too."""
     return stream.get("codec_type") == "video" and not stream.get("disposition", {}).get("attached_pic")
+
+
+def _is_sound(stream: JsonObject) -> bool:
+    """True for sound that FFmpeg can decode. Phones add a second track in formats of their own."""
+    return stream.get("codec_type") == "audio" and stream.get("codec_name") not in (None, "none", "unknown")
 
 
 def _rate(video: JsonObject) -> Fraction:

@@ -52,6 +52,8 @@ BRANDS = {b"avif": AVIF, b"avis": AVIF, b"qt  ": MOV, b"M4A ": M4A, b"M4B ": M4A
 # ISO base media that are pictures: the codec may be named among the compatible brands alone.
 PICTURES = {b"heic", b"heix", b"hevc", b"hevx", b"heim", b"heis", b"mif1", b"msf1"}
 CODECS = {b"avif": AVIF, b"avis": AVIF, b"heic": HEIC, b"heix": HEIC, b"hevc": HEIC, b"hevx": HEIC}
+# What films of QuickTime begin with if they are older than `ftyp`, as small cameras still write them.
+QUICKTIME = {b"moov", b"mdat", b"wide", b"free", b"skip", b"pnot"}
 RAW = b"crx "  # of Canon's cameras: no decoder is shipped
 
 
@@ -60,11 +62,11 @@ def kind_of(head: bytes) -> Kind | None:
     for beginning, kind in BEGINNINGS:
         if head.startswith(beginning):
             return kind
-    if head[:4] == b"RIFF":
+    if head[:4] in (b"RIFF", b"RF64"):  # the second one for files that may pass 4 GB
         return RIFF.get(head[8:12])
     if head[4:8] == b"ftyp":
         return _of_brand(head)
-    return _of_audio_frame(head)
+    return MOV if head[4:8] in QUICKTIME else _of_audio_frame(head)
 
 
 def _of_brand(head: bytes) -> Kind | None:

@@ -203,3 +203,88 @@ async def test_an_avatar_and_a_header_may_have_8_mb_each(stage: Stage, ada: Pers
     assert reply.status == 200, reply.text
     refused = await ada.send("PATCH", path, files={"avatar": part(large + b"\0", "a.jpg")})
     assert refused.json == {"error": "Validation failed: Avatar must be less than 8 MB"}
+
+
+def hdr(transfer: str, colour: str) -> bytes:
+    """A film of one colour with the high dynamic range that phones film in."""
+    space = f"log-level=error:colorprim=bt2020:transfer={transfer}:colormatrix=bt2020nc"
+    source = ("-f", "lavfi", "-i", f"color=c={colour}:d=1:s=64x48:r=4")
+    return made_by_ffmpeg("a.mp4", *source, "-c:v", "libx265", "-pix_fmt", "yuv420p10le", "-x265-params", space)
+
+
+@pytest.mark.parametrize(("transfer", "white"), [("smpte2084", "0x949494"), ("arib-std-b67", "0xbfbfbf")])
+async def test_a_film_with_high_dynamic_range_is_not_pale(ada: Person, transfer: str, white: str) -> None:
+    """White of 203 candelas stays bright, and red stays red: read as usual numbers it is (160, 48, 48)."""
+    bright = await film_of(ada, hdr(transfer, white))
+    assert await middle_of(ada, bright) == pytest.approx([192] * 3, abs=8)
+    red, green, blue = await middle_of(ada, await film_of(ada, hdr("smpte2084", "0xa03030")))
+    assert red > 200
+    assert max(green, blue) < 20
+
+
+async def middle_of(person: Person, film: Any) -> list[float]:
+    """The colour in the middle of the still of a film."""
+    still = pyvips.Image.new_from_buffer(await body_of(person, film["preview_url"]), "")
+    return still.getpoint(still.width // 2, still.height // 2)
+
+
+@pytest.mark.parametrize("turned", [90, 180, 270])
+async def test_a_film_that_was_made_with_a_turned_phone_stands_upright(ada: Person, turned: int) -> None:
+    size = "64x48" if turned == 180 else "48x64"
+    film = await film_of(ada, turned_film(turned))
+    assert film["meta"]["size"] == film["meta"]["small"]["size"] == size
+
+
+def turned_film(degrees: int) -> bytes:
+    """A film whose file says how it is turned. FFmpeg says so only of pictures that it copies."""
+    with TemporaryDirectory() as folder:
+        (Path(folder) / "a.mp4").write_bytes(made_by_ffmpeg("a.mp4", *TEST_PICTURE, "-pix_fmt", "yuv420p"))
+        turn = ["-i", "a.mp4", "-c", "copy", "-metadata:s:v", f"rotate={degrees}", "b.mp4"]
+        subprocess.run(["ffmpeg", "-v", "error", *turn], check=True, cwd=folder)
+        return (Path(folder) / "b.mp4").read_bytes()
+
+
+async def test_a_film_from_before_ftyp_is_taken(ada: Person) -> None:
+    film = made_by_ffmpeg("a.mov", *TEST_PICTURE, "-pix_fmt", "yuv420p")
+    assert film[4:8] == b"ftyp"
+    shown = await film_of(ada, film[:4] + b"free" + film[8:], "MVI_0001.MOV")
+    assert (shown["type"], shown["meta"]["size"]) == ("gifv", "64x48")
+
+
+async def test_sound_that_nothing_can_decode_is_left_out(ada: Person) -> None:
+    """Phones add a track of their own format to the one that all programs play."""
+    tracks = ("-map", "0", "-map", "1", "-map", "2", "-c:a", "aac", "-pix_fmt", "yuv420p", "-shortest")
+    film = made_by_ffmpeg("a.mov", *TEST_PICTURE, *TONE, *TONE, *tracks)
+    track = film.index(b"mp4a", film.index(b"moov"))
+    unknown = film[:track] + film[track:].replace(b"mp4a", b"apac", 1).replace(b"esds", b"free", 1)
+    shown = await film_of(ada, unknown)
+    assert (shown["type"], shown["meta"]["audio_encode"]) == ("video", "aac")
+
+
+@pytest.mark.parametrize(
+    ("cut", "status"), [(0, 200), (2, 200), (3000, 422)], ids=["whole", "without its end", "without a part"]
+)
+async def test_a_jpeg_may_lack_the_mark_of_its_end(ada: Person, cut: int, status: int) -> None:
+    photo = picture(400, 300, "jpg")
+    reply = await ada.post("/api/v2/media", files={"file": part(photo[: len(photo) - cut], "a.jpg")})
+    assert reply.status == status
+    if status == 200:
+        assert reply.json["meta"]["original"]["size"] == "400x300"
+
+
+SPACES = [("jpg", "cmyk"), ("jpg", "p3"), ("png", "p3"), ("jpg", "b-w"), ("png", "rgb16"), ("png", "grey16")]
+
+
+@pytest.mark.parametrize(("kind", "space"), SPACES)
+async def test_pictures_in_any_space_of_colours_become_srgb(ada: Person, kind: str, space: str) -> None:
+    image = pyvips.Image.new_from_buffer(picture(kind="png"), "")
+    image = image.icc_transform(space, input_profile="srgb") if space in ("cmyk", "p3") else image.colourspace(space)
+    shown = await uploaded(ada, image.write_to_buffer(f".{kind}"))
+    made = pyvips.Image.new_from_buffer(await body_of(ada, shown["url"]), "")
+    assert (made.interpretation, made.format, made.get_typeof("icc-profile-data")) == ("srgb", "uchar", 0)
+    red, green, blue = made.getpoint(8, 8)[:3]
+    if space in ("b-w", "grey16"):
+        assert 50 < red == green == blue < 150
+    else:
+        assert red > 225  # what is printed is less bright
+        assert max(green, blue) < 60
