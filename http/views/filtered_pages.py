@@ -14,8 +14,10 @@ from ...storage.paging import Page
 
 T = TypeVar("T")
 
-# Reads for one page. Where nearly everything is hidden, the page is shorter, with links to the pages around it.
+# Reads for one page, and entries that are read for small pages even if it takes more reads. Where nearly everything is
+# hidden, the page is shorter, with links to the pages around it.
 MOST_READS = 10
+MOST_ENTRIES = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +33,9 @@ class FilteredPage(Generic[T]):
 async def read_page(page: Page, read: Callable[[Page], Awaitable[FilteredPage[T]]]) -> FilteredPage[T]:
     """Read a page, and for each entry that is hidden one entry more."""
     whole = latest = await read(page)
-    for _ in range(MOST_READS - 1):
-        if not latest.hidden or len(latest.ids) < page.limit:
-            break
+    reads = 1
+    while latest.hidden and len(latest.ids) == page.limit and (reads < MOST_READS or len(whole.ids) < MOST_ENTRIES):
+        reads += 1
         page = _beyond(page, latest)
         latest = await read(page)
         newer, older = (latest, whole) if page.oldest_first else (whole, latest)

@@ -198,3 +198,29 @@ async def test_a_list_goes_on_behind_more_hidden_statuses_than_one_page_reads(
     assert ids(first) == []
     second = await bob.get(link(first, "next"))
     assert ids(second) == [status["id"] for status in reversed(opened)]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/api/v1/timelines/home",
+        "/api/v1/notifications?types[]=mention",
+        "/api/v2/notifications?types[]=mention&grouped_types[]=x",
+    ],
+)
+async def test_small_pages_are_filled_behind_many_filtered_entries(
+    stage: Stage, ada: Person, bob: Person, path: str
+) -> None:
+    """The 30 newest posts have a word that Bob filters."""
+    await bob.post(f"/api/v1/accounts/{ada.id}/follow")
+    shown = [await ada.publish(f"@bob tea {number}") for number in range(3)]
+    for number in range(30):
+        await ada.publish(f"@bob coffee {number}")
+    keywords = [{"keyword": "coffee"}]
+    terms = {"title": "no", "context": ["home", "notifications"], "filter_action": "hide"}
+    made = await bob.post("/api/v2/filters", json=terms | {"keywords_attributes": keywords})
+    assert made.status == 200
+    answer = await bob.get(f"{path}{'&' if '?' in path else '?'}limit=2")
+    assert answer.status == 200
+    found = answer.json["statuses"] if "v2" in path else [one.get("status", one) for one in answer.json]
+    assert [one["id"] for one in found] == [shown[2]["id"], shown[1]["id"]]

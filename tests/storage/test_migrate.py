@@ -193,7 +193,7 @@ def test_hashtags_that_differ_in_accents_become_one(bare_dsn: str) -> None:
 
 def test_hashtags_of_announcements_are_folded(bare_dsn: str) -> None:
     apply(bare_dsn, *migrations()[: [step.name for step in migrations()].index("account_names")])
-    tags = ["catal\u00e0", "catala", "\u4e0a\u6d77", "i\u0307stanbul"], ["trio", "b", "a"], []
+    tags: list[list[str]] = [["catal\u00e0", "catala", "\u4e0a\u6d77", "i\u0307stanbul"], ["trio", "b", "a"], []]
     for id, names in enumerate(tags, 1):
         value(
             bare_dsn,
