@@ -17,7 +17,7 @@ from ..storage.engine.database import Database, Fenced
 from ..storage.engine.faults import machine_fault
 from .kernel import Clock, Record, instant_of_id
 
-ACCOUNTS = 200  # of a batch
+ACCOUNTS = 50  # of a batch; the longest names take a millisecond each
 POSTS = 50  # of a batch, which take about 20 ms here and 20 ms in PostgreSQL
 PAUSE = 0.1  # seconds between two batches: a third of one core is used
 LONG = 10_000  # characters of a post that is cut in a thread

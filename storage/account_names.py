@@ -7,8 +7,9 @@ from itertools import pairwise
 from .engine.database import Connection, Row
 from .words import Word, quoted, vector, words_of
 
+LONGEST_QUERY = 1000  # characters that are read
 MOST_PARTS = 10  # of a search, between its spaces
-SHORTEST_BEGINNING = 2  # letters; of scripts with more letters, fewer words begin with so many
+SHORTEST_BEGINNING = 2  # letters; of scripts with more letters, fewer words begin with each
 BEGINNING = ":*"
 
 FIND = "SELECT id, username, display_name FROM accounts WHERE id = ANY($1::bigint[])"
@@ -48,7 +49,7 @@ class NameQuery:
     """Literals of the type `tsquery` for names with all parts of a text, in any order.
 
     The last word of each part may be the beginning of one, because people search while they type. Too many words begin
-    with one or two letters to be looked up in the index: `indexed` leaves such parts out, or takes them for whole words
+    with one letter to be looked up in the index: `indexed` leaves such parts out, or takes them for whole words
     if there is no other part.
     """
 
@@ -58,10 +59,10 @@ class NameQuery:
 
 def query_of(text: str) -> NameQuery | None:
     """Return the query for a text. None if it has no word."""
-    parts = [part for one in text.split()[:MOST_PARTS] if (part := list(words_of(one)))]
+    parts = [part for one in text[:LONGEST_QUERY].split()[:MOST_PARTS] if (part := list(words_of(one)))]
     if not parts:
         return None
-    selective = [part for part in parts if len(part[-1].text) > SHORTEST_BEGINNING or not part[-1].text.isascii()]
+    selective = [part for part in parts if len(part[-1].text) >= SHORTEST_BEGINNING or not part[-1].text.isascii()]
     whole = " & ".join(_part(part, BEGINNING) for part in parts)
     indexed = [_part(part, BEGINNING) for part in selective] or [_part(part, "") for part in parts]
     return NameQuery(whole, " & ".join(indexed))

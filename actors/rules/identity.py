@@ -12,6 +12,7 @@ from ...storage.accounts import NewAccount
 
 ACCT = regex.compile(r"^acct:(?://)?", regex.IGNORECASE)
 FULL_WIDTH_AT = "\uff20"
+LONGEST_SOUGHT = 4096  # characters, more than a handle or an address has
 NOT_SHOWN = frozenset({"Cf", "Cc"})  # categories of Unicode
 SIGNS_BEFORE = regex.compile(r"""[\s\p{Ps}\p{Pi}\p{Pf}<"'`]*+""")
 SIGNS_BEHIND = regex.compile(r"""(?r)[\s\p{Pe}\p{Pi}\p{Pf}\p{Terminal_Punctuation}…>"'`]*+""")  # read from the end
@@ -61,7 +62,7 @@ def without_signs_around(written: str) -> str:
     `(@ada@example.com),` has such signs, and phones put characters that are not shown around names and addresses.
     `acct:` is the scheme of handles. Signs that may end a name or an address stay.
     """
-    shown = "".join(sign for sign in written if unicodedata.category(sign) not in NOT_SHOWN)
+    shown = "".join(sign for sign in written[:LONGEST_SOUGHT] if unicodedata.category(sign) not in NOT_SHOWN)
     bare = SIGNS_BEHIND.sub("", SIGNS_BEFORE.sub("", shown, 1), 1)
     return ACCT.sub("", unicodedata.normalize("NFKC", bare) if FULL_WIDTH_AT in bare else bare)
 

@@ -110,6 +110,7 @@ TEXTS = (
     Target("length", TEXT_CODE_POINTS, lengths.is_too_long),
     Target("whole hashtag", TEXT_CODE_POINTS, scan.whole_hashtag),
     Target("tag name", TEXT_CODE_POINTS, scan.tag_name),
+    Target("sought", TEXT_CODE_POINTS, lambda text: identity.without_signs_around(text)),
     Target("handle", TEXT_CODE_POINTS, lambda text: identity.handle_of(text, "troupe.test")),
     Target("domain", TEXT_CODE_POINTS, identity.domain_of),
     Target("pasted domain", TEXT_CODE_POINTS, identity.pasted_domain),

@@ -143,6 +143,20 @@ async def test_only_followed_ones_and_pages(stage: Stage, ada: Person, bob: Pers
     assert (await found(ada, "müller"))[0] == "bob"
 
 
+async def test_the_beginnings_of_words_are_found(stage: Stage, ada: Person, bob: Person) -> None:
+    """One letter alone finds words of it, beginnings of handles, and words of those that the viewer follows."""
+    await remote(stage, "far", "far.example", "Zoe Quill")
+    await remote(stage, "q_one", "far.example", "Zed")
+    await bob.change_profile(display_name="Quentin")
+    for query, expected in {
+        "zo": ["far@far.example"], "zoe q": ["far@far.example"], "q zoe": ["far@far.example"],
+        "qui": ["far@far.example"], "q": ["q_one@far.example"], "z x": [],
+    }.items():  # fmt: skip
+        assert await found(ada, query) == expected, query
+    await ada.post(f"/api/v1/accounts/{bob.id}/follow")
+    assert await found(ada, "q") == ["bob", "q_one@far.example"]
+
+
 async def test_accounts_that_are_not_shown_take_no_places(stage: Stage, ada: Person) -> None:
     """Three hundred suspended namesakes are no candidates."""
     await remote(stage, "muller", "far.example", "Müller")
