@@ -63,10 +63,10 @@ SHOWN = """
     )
 """
 
-# Of one stretch of time: the number of statuses with the words, and the newest of them that the viewer may see. Of three
-# conditions the index jumps from a status with one to the next status with another; in one condition with all of them it
-# would look at each status with the rarest word. Plans are made without the values: `+ 0` keeps them from reading all ids
-# of the stretch, whose marks are the third condition.
+# Of one stretch of time: the number of statuses with the words, and the newest of them that the viewer may see. With
+# three conditions, the index jumps from a status that fulfils one to the next that fulfils another. With one for all,
+# it would look at each status with the rarest word. Plans are made without the values: `+ 0` keeps them from reading
+# all ids of the stretch, whose marks are the third condition.
 OF_INDEX = f"""
     WITH matched AS MATERIALIZED (
         SELECT status_id FROM status_words

@@ -9,7 +9,7 @@ from typing import Literal
 import regex
 
 from ..kernel import first_id_at
-from .instants import instant_of
+from .instants import LAST, instant_of
 from .languages import language_code
 from .scan import whole_hashtag
 
@@ -164,9 +164,9 @@ def _span_of(value: str) -> tuple[int, int] | None:
                 return None
             is_day = "T" not in value.upper() and instant.time() == time(0)
             start, length = instant, timedelta(days=1) if is_day else timedelta(milliseconds=1)
-        return _id_at(start), _id_at(start + length)
     except (ValueError, OverflowError, OSError):
         return None
+    return _id_at(start), _id_at(start + min(length, LAST - start))
 
 
 def _id_at(instant: datetime) -> int:

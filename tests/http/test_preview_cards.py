@@ -82,6 +82,18 @@ async def test_a_status_shows_the_card_of_its_link(stage: Stage, ada: Person, bo
     assert shown["edited_at"] is None
 
 
+async def test_a_status_is_found_by_the_title_of_its_card(stage: Stage, ada: Person, web: Site) -> None:
+    status = await ada.publish(f"see {web.page('/tea', HEAD)}")
+    await fetched(stage)
+    for query in ("cake", "see has:link"):
+        answer = await ada.get("/api/v2/search", query_string={"q": query, "type": "statuses"})
+        assert [one["id"] for one in answer.json["statuses"]] == [status["id"]]
+    await ada.put(f"/api/v1/statuses/{status['id']}", {"status": "see nothing"})
+    for query in ("cake", "see has:link"):
+        answer = await ada.get("/api/v2/search", query_string={"q": query, "type": "statuses"})
+        assert answer.json["statuses"] == []
+
+
 async def test_a_page_is_fetched_once_for_all_its_statuses(stage: Stage, ada: Person, bob: Person, web: Site) -> None:
     url = web.page("/tea", HEAD)
     async with trio.open_nursery() as nursery:

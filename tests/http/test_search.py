@@ -52,7 +52,8 @@ MIXED = "Linux/macOS and/or foo_bar.baz, v2.0.1 of C++ (3.14), .NET, e-mail me@m
 async def test_words_are_found_as_people_write_them(ada: Person, text: str, queries: list[str]) -> None:
     status = await ada.publish(text)
     await ada.publish("another post")
-    assert {query: await found(ada, query) for query in queries} == dict.fromkeys(queries, [status["id"]])
+    expected = [status["id"]]
+    assert {query: ids for query in queries if (ids := await found(ada, query)) != expected} == {}
 
 
 @pytest.mark.parametrize(
@@ -68,7 +69,7 @@ async def test_words_are_found_as_people_write_them(ada: Person, text: str, quer
 )
 async def test_what_a_text_does_not_say_is_not_found(ada: Person, text: str, queries: list[str]) -> None:
     await ada.publish(text)
-    assert {query: await found(ada, query) for query in queries} == dict.fromkeys(queries, [])
+    assert {query: ids for query in queries if (ids := await found(ada, query))} == {}
 
 
 async def test_everything_that_a_status_shows_is_read(stage: Stage, ada: Person) -> None:

@@ -107,6 +107,8 @@ def test_what_the_other_has_already_is_dropped_and_counted_once(rows: Rows, run:
     rows.run(
         "INSERT INTO users (account_id, email, accepted_sender_ids, created_at) VALUES (1, 'b@x', '{2, 4}', now())"
     )
+    rows.run("INSERT INTO status_words SELECT 11, array_to_tsvector(ARRAY['@1', '~2', '~3', 'tea'])")
+    rows.run("INSERT INTO status_words SELECT 52, array_to_tsvector(ARRAY['@2'])")
     assert merged(run)["dropped"] == {
         "favourites": 1, "follows": 2, "list_accounts": 1, "mentions": 1, "notification_requests": 1,
         "notifications": 1, "statuses": 1,
@@ -115,6 +117,7 @@ def test_what_the_other_has_already_is_dropped_and_counted_once(rows: Rows, run:
     assert rows.run("SELECT favourites, reblogs FROM status_counts WHERE status_id = 11") == [(1, 1)]
     assert rows.run("SELECT id, mentioned_ids FROM statuses ORDER BY id") == [(11, [NEW]), (52, [])]
     assert rows.run("SELECT accepted_sender_ids FROM users") == [([NEW, EVE],)]
+    assert rows.run("SELECT words::text FROM status_words WHERE status_id = 11") == [("'@1' 'tea' '~3'",)]
     for table in ("follows WHERE account_id = 1", "favourites", "list_accounts", "mentions", "notifications"):
         assert len(rows.run(f"SELECT FROM {table}")) == 1, table
 
