@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
-from troupe.actors.activitypub.door import read_document
+from troupe.actors.activitypub.door import MOST_SHAPED, opened, read_document
 from troupe.actors.activitypub.notes import is_post, read_note, read_vote, time_of, visibility_of
+from troupe.actors.activitypub.spellings import MOST_NAMES
 from troupe.actors.activitypub.vocabulary import (
+    MalformedDocument,
     is_list,
     is_object,
     list_of,
@@ -22,6 +24,7 @@ from troupe.actors.federation.actor_documents import keys_of, moved_to, profile_
 from troupe.actors.federation.collections import items_of
 from troupe.actors.federation.subjects import subject_of
 from troupe.actors.federation.webfinger import Handle
+from troupe.storage.engine.json_values import JsonObject
 
 from .spelled import FOLLOWERS, PLAIN, SPELLINGS, Document, Spelling, mixed
 
@@ -74,3 +77,37 @@ def test_plain_documents_mean_something() -> None:
     """The matrix would hold, too, if nothing were read."""
     for name, plain in PLAIN.items():
         assert read(plain) not in (None, [], {}), name
+
+
+def test_a_document_with_too_many_odd_values_is_refused() -> None:
+    odd = {f"k{number}": {"name": 1, "summary": 2} for number in range(MOST_SHAPED // 2 + 1)}
+    with pytest.raises(MalformedDocument, match="too many values"):
+        read(odd)
+    odd.popitem()
+    assert read_document(json.dumps(odd).encode())["k0"] == {"name": "1", "summary": "2"}
+
+
+def test_of_odd_names_only_so_many_are_looked_up() -> None:
+    names = [f"as:{number}" for number in range(MOST_NAMES)]
+    document = opened(dict.fromkeys(names, 1) | {"as:content": "late"})
+    assert document["as:content"] == "late"
+    assert opened(dict.fromkeys(names[1:], 1) | {"as:content": "in time"})["content"] == "in time"
+
+
+def test_a_plain_name_means_itself_whatever_a_context_says() -> None:
+    context = {"content": "as:summary", "Note": "as:Person", "toot": "https://ext.test/ns#", "x": "as:summary"}
+    document = opened({"@context": [context], "type": "Note", "content": "tea", "toot:sensitive": True, "x": "hot"})
+    assert document == {"type": ["Note"], "content": "tea", "toot:sensitive": True, "summary": "hot"}
+
+
+def test_of_two_spellings_of_a_property_the_plain_one_counts() -> None:
+    assert opened({"as:content": "other", "content": "tea"})["content"] == "tea"
+    assert opened({"as:content": "tea", "content": None})["content"] == "tea"
+
+
+@pytest.mark.parametrize("place", ["", "object", "@context"])
+@pytest.mark.parametrize("name", ["@graph", "@included", "@reverse"])
+def test_what_reshapes_a_document_is_refused_wherever_it_stands(place: str, name: str) -> None:
+    reshaping: JsonObject = {name: []}
+    with pytest.raises(MalformedDocument, match="reshapes"):
+        opened({place: [{"x": reshaping}]} if place else reshaping)

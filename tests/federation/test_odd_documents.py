@@ -283,6 +283,9 @@ async def test_a_film_is_the_file_and_not_its_page(stage: Stage, ada: Person, pe
     await take(stage, create(eve, playlist))
     (film,) = (await shown(stage, ada, playlist))["media_attachments"]
     assert film["remote_url"] == peer.url("/fragmented.mp4")
+    last = note(eve, 3, type="Video", name="A film", url=[*url[2:], url[0]], tag=[MENTION], cc=[ADA])
+    await take(stage, create(eve, last))
+    assert (await shown(stage, ada, last))["url"] == peer.url("/w/1"), "wherever it stands"
 
 
 # Polls ----------------------------------------------------------------------------------------------------------------
