@@ -126,22 +126,24 @@ def words_of(text: str) -> Iterator[Word]:
     for piece in PIECE.finditer(text):
         if place > LAST_PLACE:
             return
+        unspaced, word, signs, emoji = piece.groups()
         if compound and not _joins(text, compound[-1], piece):
-            yield from _joined(compound, place)
+            if len(compound) > 1:
+                yield from _joined(compound, place)
             compound.clear()
-        if unspaced := piece["unspaced"]:
+        if unspaced:
             characters: list[str] = CHARACTER.findall(unspaced[: LAST_PLACE + 1])
             yield from _pairs(characters, place)
             place += len(characters)
             continue
-        word, signs = piece["word"], piece["signs"]
         if word:
             compound.append(piece)
-        yield Word((word or piece["emoji"])[:LONGEST_WORD], place, spare=bool(signs))
+        yield Word((word or emoji)[:LONGEST_WORD], place, signs is not None)
         if signs:
             yield Word(word[:LONGEST_WORD] + signs, place)
         place += 1
-    yield from _joined(compound, place)
+    if len(compound) > 1:
+        yield from _joined(compound, place)
 
 
 def vector(texts: Iterable[str], marks: Iterable[str] = ()) -> str:
@@ -184,8 +186,9 @@ def phrase(text: str) -> str:
 
 def quoted(word: str) -> str:
     """Return a word as it stands in a literal of the types `tsvector` and `tsquery`."""
-    escaped = word.replace("\\", "\\\\").replace("'", "''")
-    return f"'{escaped}'"
+    if "'" in word or "\\" in word:
+        word = word.replace("\\", "\\\\").replace("'", "''")
+    return f"'{word}'"
 
 
 def _pairs(characters: list[str], place: int) -> Iterator[Word]:
@@ -207,8 +210,6 @@ def _joins(text: str, before: "regex.Match[str]", piece: "regex.Match[str]") -> 
 
 def _joined(compound: "list[regex.Match[str]]", end: int) -> Iterator[Word]:
     """Yield the word that the parts make together, at the place of the first one."""
-    if len(compound) < 2:
-        return
     word = "".join(part["word"] for part in compound[:LONGEST_JOINED])
     if len(word) <= LONGEST_JOINED:
         yield Word(word, end - len(compound), spare=True)
