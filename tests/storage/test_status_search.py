@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from troupe.storage import status_search, statuses
+from troupe.storage import status_search, statuses, words_to_come
 from troupe.storage.accounts import Account
 from troupe.storage.engine.database import Connection
 from troupe.storage.status_search import Onlooker, StatusSearch, find_newest, mark, words
@@ -107,3 +107,18 @@ async def _empty(db: Connection) -> None:
 def test_a_server_without_words_finds_nothing(stage: Stage, posts: dict[int, str]) -> None:
     stage(_empty)
     assert search(stage, "opal", limit=20) == []
+
+
+def test_old_statuses_get_no_words_if_they_were_edited_or_deleted_meanwhile(stage: Stage) -> None:
+    ada = stage.account("ada")
+    edited, deleted, untouched = (stage.status(ada, "tea").id for _ in range(3))
+    stage.sql("DELETE FROM status_words WHERE status_id <> $1", edited)
+    stage.sql("UPDATE statuses SET deleted_at = now() WHERE id = $1", deleted)
+    stage.sql("INSERT INTO words_to_come VALUES ($1)", untouched + 1)
+    stage(words_to_come.store, {id: "'coffee'" for id in (edited, deleted, untouched)}, edited)
+    found = stage.sql("SELECT status_id FROM status_words WHERE words @@ 'coffee' ORDER BY status_id")
+    assert [row[0] for row in found] == [untouched]
+    assert stage.value("SELECT count(*) FROM status_words") == 2
+    assert stage(words_to_come.below) == edited
+    stage(words_to_come.store, {}, None)
+    assert stage(words_to_come.below) is None
