@@ -115,7 +115,7 @@ def test_old_statuses_get_no_words_if_they_were_edited_or_deleted_meanwhile(stag
     stage.sql("DELETE FROM status_words WHERE status_id <> $1", edited)
     stage.sql("UPDATE statuses SET deleted_at = now() WHERE id = $1", deleted)
     stage.sql("INSERT INTO words_to_come VALUES ($1)", untouched + 1)
-    stage(words_to_come.store, {id: "'coffee'" for id in (edited, deleted, untouched)}, edited)
+    stage(words_to_come.store, dict.fromkeys((edited, deleted, untouched), "'coffee'"), edited)
     found = stage.sql("SELECT status_id FROM status_words WHERE words @@ 'coffee' ORDER BY status_id")
     assert [row[0] for row in found] == [untouched]
     assert stage.value("SELECT count(*) FROM status_words") == 2

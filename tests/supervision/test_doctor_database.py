@@ -103,6 +103,14 @@ def test_a_database_that_can_only_be_read_is_found(dsn: str) -> None:
     assert wrong(examined(check_database, read_only))[0].startswith("it can only be read: nothing can be posted")
 
 
+def test_it_is_said_how_far_searches_are_after_an_upgrade(dsn: str) -> None:
+    assert not any("searches" in finding.text for finding in examined(check_database, dsn))
+    moment = "extract(epoch FROM '2026-03-01 12:30Z'::timestamptz)"
+    execute(dsn, f"INSERT INTO words_to_come VALUES (({moment} * 1000)::bigint << 16)")
+    notes = [finding.text for finding in examined(check_database, dsn) if "searches" in finding.text]
+    assert notes == ["searches find no posts from before 2026-03-01 12:30 yet: the server adds them while it runs"]
+
+
 def test_calls_that_the_running_server_refuses_are_found() -> None:
     examination = Examination(read_sources({}, {}), None, server={"refusing": "a lock of the database holds calls up"})
     assert wrong(list(check_server(examination))) == [
