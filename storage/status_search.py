@@ -43,6 +43,12 @@ BOUNDS = f"""
         ) AS near
 """
 
+# None if a stretch has no more statuses than it may have.
+FAR = f"""
+    SELECT status_id FROM status_words WHERE status_id < $1 AND status_id >= $2
+    ORDER BY status_id DESC OFFSET {FIRST_STRETCH * LONGER} LIMIT 1
+"""
+
 # What the viewer ($1) may see, without the accounts ($2) and domains ($3) that are hidden. The reader decides on each
 # status again; here it decides how far to read.
 SHOWN = """
@@ -183,6 +189,7 @@ async def _of_index(
     kinds = _kinds(sought, viewer)
     oldest, high = bounds["oldest"], bounds["newest"] + 1
     low = oldest if bounds["near"] is None else _begin_of(bounds["near"], high - bounds["near"])
+    first = low
     found: list[int] = []
     read = 0
     while True:
@@ -195,8 +202,10 @@ async def _of_index(
         read += number
         if low <= oldest or len(found) >= wanted or read >= MOST_READ:
             return found
-        length = int((high - low) * _times(number, len(ids), wanted - len(found)))
+        length = max(1, int((high - low) * _times(number, len(ids), wanted - len(found))))
         low, high = max(oldest, _begin_of(low - length, length)), low
+        if high == first or number > FEW:  # the time before may have many more statuses
+            low = max(low, await db.fetchval(FAR, high, low) or low)
 
 
 def _times(matched: int, shown: int, missing: int) -> float:
