@@ -23,6 +23,8 @@ FIRST_STRETCH = 2_000
 EXPECTED = 1_000
 FEW = 50
 LONGER = 16  # times the stretch before, at most
+# Stretches after the first one that have at most `LONGER` times as many statuses as it, also if few were found.
+CAPPED = 2
 # Statuses with the words that are read until a page is full. It then ends early: there are so many, and almost none of
 # them may be shown.
 MOST_READ = 3_000
@@ -189,7 +191,7 @@ async def _of_index(
     kinds = _kinds(sought, viewer)
     oldest, high = bounds["oldest"], bounds["newest"] + 1
     low = oldest if bounds["near"] is None else _begin_of(bounds["near"], high - bounds["near"])
-    first = low
+    capped = CAPPED
     found: list[int] = []
     read = 0
     while True:
@@ -204,7 +206,8 @@ async def _of_index(
             return found
         length = max(1, int((high - low) * _times(number, len(ids), wanted - len(found))))
         low, high = max(oldest, _begin_of(low - length, length)), low
-        if high == first or number > FEW:  # the time before may have many more statuses
+        capped -= 1
+        if capped >= 0 or number > FEW:  # the time before may have many more statuses
             low = max(low, await db.fetchval(FAR, high, low) or low)
 
 
