@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ...storage.engine.json_values import JsonObject
 from .requests import UnusableKey
 from .uris import ascii_uri, same_uri
-from .vocabulary import list_of, objects_of, types_of, uri_of
+from .vocabulary import list_of, objects_of, types_of, web_uri_of
 
 KEYS = 10  # of one actor
 # A key of 8,192 bits takes 1,424. Decoding base58 takes time with the square of the length.
@@ -35,7 +35,7 @@ def keys_of_actor(actor: JsonObject) -> list[NamedKey]:
 
     A key that names no owner is the actor's too: the actor's document is what names it.
     """
-    own = uri_of(actor)
+    own = web_uri_of(actor)
     return [key for key in _embedded(actor) if own is not None and (key.owner is None or same_uri(key.owner, own))]
 
 
@@ -43,7 +43,7 @@ def key_in(document: JsonObject, key_id: str) -> NamedKey | None:
     """Return the usable key under an id in the document at its address: of the key alone, or of an actor."""
     if is_key(document, key_id):
         return next(_usable([document], document), None)
-    return key_among(list(_embedded(document)), key_id, uri_of(document))
+    return key_among(list(_embedded(document)), key_id, web_uri_of(document))
 
 
 def key_among(keys: list[NamedKey], key_id: str, own: str | None) -> NamedKey | None:
@@ -58,7 +58,7 @@ def key_among(keys: list[NamedKey], key_id: str, own: str | None) -> NamedKey | 
 
 def is_key(document: JsonObject, key_id: str) -> bool:
     """True for a document that is the key under an id, and not that of an actor."""
-    return same_uri(uri_of(document), key_id) and not {"publicKeyPem", "publicKeyMultibase"}.isdisjoint(document)
+    return same_uri(web_uri_of(document), key_id) and not {"publicKeyPem", "publicKeyMultibase"}.isdisjoint(document)
 
 
 def names_key(actor: JsonObject, key_id: str) -> bool:
@@ -86,7 +86,7 @@ def _embedded(document: JsonObject) -> Iterator[NamedKey]:
 
 
 def _usable(keys: list[JsonObject], document: JsonObject) -> Iterator[NamedKey]:
-    own = uri_of(document)
+    own = web_uri_of(document)
     for key in keys:
         try:
             pem = _pem(key)
@@ -104,7 +104,7 @@ def _id_of(key: JsonObject, own: str | None) -> str | None:
         return own
     if isinstance(id, str) and id.startswith("#") and own is not None:
         id = own.partition("#")[0] + id
-    return uri_of(id)
+    return web_uri_of(id)
 
 
 def _multikeys(actor: JsonObject) -> list[JsonObject]:
@@ -126,7 +126,7 @@ def _pem(key: JsonObject) -> str | None:
 
 def _owner(key: JsonObject) -> str | None:
     """Return the owner that a key names. The older vocabulary says `owner`, the newer one `controller`."""
-    return (uri_of(key.get("owner")) if "publicKeyPem" in key else None) or uri_of(key.get("controller"))
+    return (web_uri_of(key.get("owner")) if "publicKeyPem" in key else None) or web_uri_of(key.get("controller"))
 
 
 def _decoded(multibase: str) -> bytes:

@@ -3,28 +3,38 @@
 from __future__ import annotations
 
 import re
-from string import punctuation
 from urllib.parse import SplitResult, quote, unquote, unquote_to_bytes, urlsplit
 
 import idna
 
 PORTS = {"https": 443, "http": 80}
 AUTHORITY_END = re.compile(r"[/?#]")
+LONGEST_HOST = 253
+# Each byte as URIs have it: those beyond ASCII are percent-encoded.
+SPELLED = [chr(byte) if byte < 128 else f"%{byte:02X}" for byte in range(256)]
 TRIPLETS = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
 UNRESERVED = "-._~"
 
 
+def percent_encoded(uri: str) -> str:
+    """Return a URI in ASCII: other characters are percent-encoded, as RFC 3987 maps them. This is cheap enough for all
+    the URIs of a document: `urllib` takes three times as long."""
+    if uri.isascii():
+        return uri
+    return "".join(map(SPELLED.__getitem__, uri.encode("utf-8", "surrogatepass")))
+
+
 def ascii_uri(uri: str) -> str:
-    """Return a URI in ASCII, as RFC 3987 maps one with other characters (an IRI): the path is percent-encoded, and the
-    host is encoded for DNS, which knows no percent-encoding. Another URI is not changed."""
-    if uri.isascii() and "%" not in uri:
-        return uri
-    start, slashes, rest = uri.partition("://")
+    """Return a URI in ASCII that requests can be sent to: its host is encoded for DNS, which knows no percent-encoding.
+
+    It takes up to half a millisecond if the host has other characters than those of ASCII.
+    """
+    encoded = percent_encoded(uri)
+    if "%" not in encoded:
+        return encoded
+    start, slashes, rest = encoded.partition("://")
     host = AUTHORITY_END.split(rest, maxsplit=1)[0] if slashes else ""
-    if uri.isascii() and "%" not in host:
-        return uri
-    encoded = quote(rest[len(host) :] if slashes else start, safe=punctuation)
-    return f"{start}://{_ascii_host(host)}{encoded}" if slashes else encoded
+    return f"{start}://{_ascii_host(host)}{rest[len(host) :]}" if "%" in host else encoded
 
 
 def same_uri(one: str | None, other: str | None) -> bool:
@@ -55,8 +65,9 @@ def _normal_triplets(found: re.Match[str]) -> str:
 
 
 def _ascii_host(host: str) -> str:
+    """Return a host that was percent-encoded as DNS has it. One that can't be a name stays as it is."""
     name, colon, port = unquote(host).partition(":")
     try:
-        return f"{name if name.isascii() else idna.encode(name, uts46=True).decode()}{colon}{port}"
+        return f"{idna.encode(name, uts46=True).decode()}{colon}{port}" if len(name) <= LONGEST_HOST else host
     except idna.IDNAError:
-        return quote(host, safe=punctuation)
+        return host

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import orjson
 
 from ...storage.engine.json_values import JsonObject
-from .uris import PORTS, ascii_uri
+from .uris import PORTS, ascii_uri, percent_encoded
 
 CONTENT_TYPE = "application/activity+json"
 PUBLIC = "https://www.w3.org/ns/activitystreams#Public"
@@ -80,8 +80,14 @@ def uri_of(value: object) -> str | None:
         value = value.get("id")
     if not is_uri(value):
         return None
-    uri = ascii_uri(value)
-    return uri if uri is value or is_uri(uri) else None
+    uri = percent_encoded(value)
+    return uri if len(uri) <= LONGEST_URI else None
+
+
+def web_uri_of(value: object) -> str | None:
+    """Return the URI of a thing as `uri_of` does, with its host as DNS has it. It is meant for single URIs."""
+    uri = uri_of(value)
+    return None if uri is None else ascii_uri(uri)
 
 
 def is_uri(value: object) -> TypeGuard[str]:

@@ -26,6 +26,7 @@ from ..activitypub.vocabulary import (
     types_of,
     uri_of,
     uris_of,
+    web_uri_of,
 )
 from ..rules.domains import is_within
 from ..rules.markup import one_line, sanitise, tidy
@@ -51,7 +52,7 @@ def is_actor(document: JsonObject) -> bool:
 
 def actor_uri_of(document: JsonObject) -> str:
     """Return the id of an actor's document. Raise UntrustedDocument if rows can't hold it, or it is no actor."""
-    uri = uri_of(document)
+    uri = web_uri_of(document)
     if not is_actor(document):
         raise UntrustedDocument("the document is not an actor")
     if uri is None or host_of(uri) is None or not uri.isascii() or not uri.isprintable():
@@ -144,7 +145,7 @@ class _OwnAddresses:
 
 
 def _web_address(value: object) -> str | None:
-    uri = uri_of(value)
+    uri = web_uri_of(value)
     return uri if uri is not None and host_of(uri) is not None and uri.isascii() and uri.isprintable() else None
 
 

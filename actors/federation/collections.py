@@ -55,7 +55,8 @@ async def read_collection(collection: object, host: str, fetch: FetchPage, *, pa
 
 def items_of(page: JsonObject) -> list[object]:
     """Return the items of a collection or of a page, without those of other pages."""
-    return next((list_of(page[name]) for name in LISTS if page.get(name) is not None), [])
+    lists = (list_of(page[name]) for name in LISTS if page.get(name) is not None)
+    return next(lists, list[object]())
 
 
 def _embedded(part: object) -> JsonObject | None:

@@ -26,7 +26,7 @@ from ..activitypub.vocabulary import (
     LARGEST_DOCUMENT,
     MalformedDocument,
     same_host,
-    uri_of,
+    web_uri_of,
 )
 from ..daily_quotas import DailyQuotas
 from ..kernel import Clock
@@ -263,7 +263,7 @@ def _document_of(answer: OutgoingAnswer) -> JsonObject:
 
 
 def _id_of(document: JsonObject) -> str:
-    id = uri_of(document)
+    id = web_uri_of(document)
     if id is None or not id.isascii() or not id.isprintable():  # an index holds 2,048 letters of ASCII, and no more
         raise UntrustedDocument("the document has no usable id")
     return id

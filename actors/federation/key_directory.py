@@ -25,7 +25,7 @@ from ..activitypub.key_documents import is_key, key_among, key_in, keys_of_actor
 from ..activitypub.requests import ReceivedRequest, SignatureRefused
 from ..activitypub.signatures import claim_of, holds
 from ..activitypub.uris import same_uri
-from ..activitypub.vocabulary import LONGEST_URI, MalformedDocument, host_of, same_host, uri_of
+from ..activitypub.vocabulary import LONGEST_URI, MalformedDocument, host_of, same_host, web_uri_of
 from ..daily_quotas import DailyQuotas
 from ..kernel import Clock
 from ..rules.domains import registrable
@@ -134,12 +134,12 @@ class KeyDirectory:
         if key is None:
             raise SignatureRefused("the key is not in its document, or it can't be used")
         is_alone = is_key(document, key_id)
-        owner = key.owner or (_said_actor_of(request) if is_alone else uri_of(document))
+        owner = key.owner or (_said_actor_of(request) if is_alone else web_uri_of(document))
         if owner is None or not same_host(owner, key_id):
             raise SignatureRefused("the key has no owner of its host")
-        if not same_uri(uri_of(document), owner):
+        if not same_uri(web_uri_of(document), owner):
             document = await self._document(owner)
-        uri = uri_of(document)
+        uri = web_uri_of(document)
         own = key_among(keys_of_actor(document), key_id, uri)
         if own is None and is_alone and names_key(document, key_id):
             own = key
@@ -159,6 +159,6 @@ class KeyDirectory:
 def _said_actor_of(request: ReceivedRequest) -> str | None:
     """Return the actor that the activity of a request names."""
     try:
-        return uri_of(read_document(request.body).get("actor"))
+        return web_uri_of(read_document(request.body).get("actor"))
     except MalformedDocument:
         return None

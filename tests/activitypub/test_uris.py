@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from troupe.actors.activitypub.uris import ascii_uri, same_uri
-from troupe.actors.activitypub.vocabulary import LONGEST_URI, uri_of
+from troupe.actors.activitypub.vocabulary import LONGEST_URI, uri_of, web_uri_of
+from troupe.actors.outgoing.errors import ForbiddenTarget
+from troupe.actors.outgoing.targets import written_target
 
 
 @pytest.mark.parametrize(
@@ -26,8 +28,20 @@ from troupe.actors.activitypub.vocabulary import LONGEST_URI, uri_of
 )  # fmt: skip
 def test_a_uri_is_written_in_ascii(written: str, ascii: str) -> None:
     assert ascii_uri(written) == ascii
-    assert uri_of({"id": written}) == ascii
+    assert web_uri_of({"id": written}) == ascii
     assert same_uri(written, ascii)
+    assert same_uri(uri_of(written), ascii)
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["a%2Fb.test", "a%40b.test", "eve@b\u00fccher.test", "%00.test", "%ED%A0%80.test", "\u00fc" * 300, "-\u00fc.test"],
+)
+def test_a_host_that_is_no_name_stays_one(host: str) -> None:
+    written = ascii_uri(f"https://{host}/users/una")
+    assert written.isascii()
+    with pytest.raises(ForbiddenTarget):
+        written_target(written)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any
@@ -11,15 +11,25 @@ from typing import Any
 from troupe.actors.activitypub import cavage, rfc9421
 from troupe.actors.activitypub.door import read_document
 from troupe.actors.activitypub.follower_lists import LONGEST_HEADER, read_header
-from troupe.actors.activitypub.requests import ReceivedRequest, SignatureRefused
-from troupe.actors.activitypub.vocabulary import LARGEST_DOCUMENT, MalformedDocument
+from troupe.actors.activitypub.public_keys import LONGEST_PEM, public_key
+from troupe.actors.activitypub.requests import ReceivedRequest, SignatureRefused, UnusableKey
+from troupe.actors.activitypub.vocabulary import (
+    LARGEST_DOCUMENT,
+    LONGEST_URI,
+    MOST_ELEMENTS,
+    MalformedDocument,
+    uris_of,
+)
+from troupe.actors.federation.errors import UntrustedDocument
 from troupe.actors.federation.fetching import HEAD_BYTES, alternate_of, is_document
+from troupe.actors.federation.webfinger import LARGEST_XRD, resource_of
 from troupe.http.addresses import client_address
 from troupe.http.answers.errors import HttpError
 from troupe.http.intake.decoding import read_json, read_urlencoded
 from troupe.http.intake.multipart import read_multipart
+from troupe.http.intake.negotiation import asks_for_document
 from troupe.http.intake.nesting import nest
-from troupe.http.intake.request import LARGE_FORM, LARGEST_BODY
+from troupe.http.intake.request import LARGE_FORM, LARGEST_BODY, Request
 from troupe.http.server.listener import LARGEST_HEAD
 from troupe.http.server.plain import Recogniser
 from troupe.http.server.stream_sockets import READ_AT_ONCE
@@ -28,7 +38,7 @@ from troupe.http.streaming.client_frames import ClientFrames, WrongFrame
 from .fuzz import Target
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
-REFUSALS = (HttpError, MalformedDocument, SignatureRefused, WrongFrame)
+REFUSALS = (HttpError, MalformedDocument, SignatureRefused, UnusableKey, UntrustedDocument, WrongFrame)
 MASK = bytes(4)
 CHUNK = 64 * 1024  # of a body, at most: what one read of a connection brings
 LARGEST_FRAMES = 64 * 1024
@@ -80,6 +90,22 @@ def odd_document(text: str) -> bytes:
         for number, piece in enumerate(pieces)
     ]
     return json.dumps({"tag": things[:1_200], "object": things[1_200:]}).encode()
+
+
+def read_accept(text: str) -> bool:
+    async def nothing() -> AsyncIterator[bytes]:
+        return
+        yield b""
+
+    lines = [(b"accept", text.encode("latin-1", "replace"))]
+    return asks_for_document(Request("GET", "/users/ada", b"", lines, "127.0.0.1", nothing()))
+
+
+def uris_in(text: str) -> list[str]:
+    """Return as many different URIs as a document has room for, each as long as it may be."""
+    rest = text[: LONGEST_URI // 2]
+    number = min(MOST_ELEMENTS, LARGEST_DOCUMENT // (len(as_bytes(rest)) + 30))
+    return [f"https://peer.test/{at}/{rest}" for at in range(number)]
 
 
 def read_form(raw: bytes) -> object:
@@ -143,6 +169,11 @@ EDGE = (
         request_with("signature-input"),
     ),
     Target("Collection-Synchronization", LONGEST_HEADER, lambda text: read_header(text, "https://far.example/")),
+    Target("Digest", LARGEST_HEAD, refusing(lambda one: cavage.claim_of(one, NOW)), request_with("digest")),
+    Target("Accept", LARGEST_HEAD, read_accept, str),
+    Target("key in PEM", LONGEST_PEM, refusing(public_key.__wrapped__), str),
+    Target("WebFinger in XML", LARGEST_XRD, refusing(resource_of), within(b"<XRD><Link ", b"", LARGEST_XRD)),
+    Target("URIs of a document", LARGEST_DOCUMENT, uris_of, uris_in),
     Target("Link", LARGEST_HEAD, alternate_of, answer_with("link")),
     Target("Content-Type of an answer", LARGEST_HEAD, is_document, answer_with("content-type")),
     Target("page with a link to a document", HEAD_BYTES, alternate_of, page_of),
