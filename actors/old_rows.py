@@ -19,7 +19,8 @@ from .kernel import Clock, Record, instant_of_id
 
 ACCOUNTS = 50  # of a batch; the longest names take a millisecond each
 POSTS = 50  # of a batch, which take about 20 ms here and 20 ms in PostgreSQL
-PAUSE = 0.1  # seconds between two batches: a third of one core is used
+SHORT_PAUSE = 0.02  # seconds between two batches of accounts, so that requests come in between
+PAUSE = 0.1  # seconds between two batches of posts: a third of one core is used
 LONG = 10_000  # characters of a post that is cut in a thread
 REPORTED = 600.0  # seconds between two records in the log
 EVERY = 3600.0  # seconds until the next look: rows of an earlier version come again if a backup of one is restored
@@ -71,7 +72,9 @@ class OldRows:
     async def complete(self) -> None:
         """Complete all old rows, batch after batch."""
         # No event tells of rows that others have written.
-        while await self._fill_names() or await self.fill_words():  # noqa: ASYNC110
+        while await self._fill_names():  # noqa: ASYNC110
+            await trio.sleep(SHORT_PAUSE)
+        while await self.fill_words():  # noqa: ASYNC110
             await trio.sleep(PAUSE)
 
     async def _fill_names(self) -> bool:

@@ -184,7 +184,7 @@ async def test_names_of_earlier_versions_are_found_once_they_are_folded(
 ) -> None:
     """The server folds them in batches while it runs."""
     monkeypatch.setattr(old_rows, "ACCOUNTS", 2)
-    monkeypatch.setattr(old_rows, "PAUSE", 0)
+    monkeypatch.setattr(old_rows, "SHORT_PAUSE", 0)
     for number in range(5):
         await remote(stage, f"far{number}", "far.example", f"Müller {number}")
     await stage.sql("UPDATE accounts SET names = NULL")
