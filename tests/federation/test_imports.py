@@ -204,6 +204,7 @@ async def test_a_domain_with_too_many_new_accounts_is_left_alone_for_a_while(
     await upload(stage, "following", "".join(f"u{number}@{peer.domain}\n" for number in range(20)))
     late = f"{LOOKUP} AND due_at > now() + interval '4 minutes' AND attempts = 0"
     await until_none(lambda: stage.rows(f"SELECT WHERE (SELECT count(*) FROM ({late}) l) < 18"))
+    await until_none(lambda: stage.rows("SELECT FROM import_lines HAVING count(*) FILTER (WHERE done) < 2"))
     assert len(await followed(stage, ada)) == 2
     assert len([one for one in peer.peer.asked if one.path.startswith("/.well-known/")]) <= 2 + LOOKUPS.lanes_of_a_group
 
