@@ -12,7 +12,6 @@ from datetime import datetime
 from pathlib import Path
 
 import trio
-from cryptography import x509
 
 from ..actors.kernel import Record
 from .configuration import Settings
@@ -122,6 +121,8 @@ def context_of(certificate: Path, key: Path) -> ssl.SSLContext:
 
 def details_of(certificate: Path) -> CertificateDetails:
     """Return what a certificate says. Raises BadCertificate."""
+    from cryptography import x509  # late: only servers without a proxy need it
+
     try:
         read = x509.load_pem_x509_certificate(certificate.read_bytes())
     except (OSError, ValueError) as error:

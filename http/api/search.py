@@ -18,7 +18,7 @@ from ..access.authentication import Viewer
 from ..access.context import HttpContext
 from ..answers.answer import Answer
 from ..answers.errors import Malformed, Unauthorized
-from ..intake.ids import AccountId, Cursor, LowerCursor
+from ..intake.ids import LARGEST_ID, AccountId, Cursor, LowerCursor
 from ..intake.input import Input
 from ..intake.paging import clamp
 from ..intake.parameters import Choice, Count, Flag, Sought
@@ -154,8 +154,9 @@ async def _sought(context: HttpContext, viewer: Viewer, query: SearchQuery, page
     if not any(terms) and not written.restricts:
         return None
     below, above, _ = page.bounds
+    low = max(written.low, min(above + 1, LARGEST_ID))
     return StatusSearch(
-        tuple(term for term in terms if term), max(written.low, above + 1), min(written.high, below), written.without,
+        tuple(term for term in terms if term), low, min(written.high, below), written.without,
         in_public=written.place != "library", in_library=written.place != "public",
     )  # fmt: skip
 

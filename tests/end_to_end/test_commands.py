@@ -167,6 +167,7 @@ def test_the_tree_is_that_of_the_running_server(server: Server) -> None:
             "media",
             "films",
             "expiry",
+            "old_rows",
             "disks",
             "control",
             "http",

@@ -206,6 +206,7 @@ async def test_the_library_has_what_the_viewer_did_with_statuses_of_others(ada: 
     assert await found(ada, "opal") == everything
     assert await found(ada, "opal in:library", limit="2", offset="1") == everything[1:3]
     assert await found(ada, "opal in:public") == []
+    assert await found(ada, "opal", limit="0") == []
 
 
 async def test_posts_of_earlier_versions_are_found_as_far_as_they_were_read(stage: Stage, ada: Person) -> None:

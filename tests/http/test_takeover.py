@@ -28,7 +28,7 @@ async def test_a_server_that_is_not_taken_over_from_serves_again(
     settings = Settings(data=tmp_path, host="127.0.0.1", port=free_port())
     actors: Any = SimpleNamespace(cut_streams=list)
     database, listeners = cast("Any", SimpleNamespace(predecessor="")), Listeners(settings)
-    server, stopping = HttpServer(settings, stage.http_context, actors, database, listeners), trio.Event()
+    server, stopping = HttpServer(settings, stage.http_context, actors, database, listeners, None), trio.Event()
     async with trio.open_nursery() as nursery:
         await nursery.start(server.run, stopping)
         listeners.hand_over()

@@ -106,9 +106,9 @@ async def test_a_slow_relay_tells_nothing_after_a_newer_status(
         await trio.sleep(GATHER)
         return await take_step(*arguments)
 
-    def published(self: Broadcast, shown: ShownStatus, origin: Origin) -> None:
+    def published(self: Broadcast, shown: ShownStatus, origin: Origin, *, news: bool = True) -> None:
         told.append(shown.id)
-        publish(self, shown, origin)
+        publish(self, shown, origin, news=news)
 
     async def post() -> None:
         for _ in range(6):

@@ -108,6 +108,11 @@ RECORDS: dict[LogEvent, dict[str, object]] = {
     },
     LogEvent.LIBRARY_SAID: {"logger": "hypercorn.error", "error": "Error in ASGI Framework"},
     LogEvent.LOG_DROPPED: {"count": 42, "folded_seconds": 7.0},
+    LogEvent.CERTIFICATE_LOADED: {"decision": "new connections get the one that ends on 2027-02-19"},
+    LogEvent.CERTIFICATE_REFUSED: {
+        "error": "/etc/troupe/privkey.pem can't be read: Permission denied",
+        "decision": "new connections get the last good one",
+    },
     LogEvent.HANGUP_IGNORED: {"decision": "go on: settings of files and options need a restart"},
     LogEvent.SHUTDOWN_MISSED: {"node": "main-7 on web1 since 08:00"},
     LogEvent.SHUTDOWN_BEGUN: {"decision": "SIGTERM"},

@@ -18,7 +18,7 @@ from troupe.supervision.listeners import Listeners
 def server(context: SimpleNamespace | None = None, /, **chosen: Any) -> HttpServer:
     settings, nothing = Settings(data=Path("data"), **chosen), cast("Any", None)
     context = context or SimpleNamespace(settings=settings)
-    return HttpServer(settings, cast("Any", context), nothing, nothing, Listeners(settings))
+    return HttpServer(settings, cast("Any", context), nothing, nothing, Listeners(settings), None)
 
 
 @pytest.mark.parametrize(("chosen", "fast"), [({}, True), ({"fast_path": "on"}, True), ({"fast_path": "off"}, False)])
