@@ -225,7 +225,7 @@ async def test_a_domain_that_was_blocked_gets_nothing_more_not_even_what_waited(
     await ada.publish()
     act = act_at_command_line(Ids(sim.run.clock, 9), sim.run.clock.now())
     for domain in ("b.example", "c.example"):
-        sim.run.database.arrange(impose, act, domain, DomainTerms("suspend"))
+        sim.run.database.arrange(impose, act, domain, DomainTerms("suspend"), here="troupe.test")
     await sim.actors.blocks.reload()
     await trio.sleep(5)
     await ada.publish()
