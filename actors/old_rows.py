@@ -41,10 +41,9 @@ class OldRows:
 
     def inspect(self) -> dict[str, object]:
         """Return what an operator sees."""
+        done: dict[str, object] = {"accounts": self.accounts, "posts": self.posts}
         since = self.searchable_since
-        return {"accounts": self.accounts, "posts": self.posts} | (
-            {} if since is None else {"searchable_since": since.isoformat()}
-        )
+        return done if since is None else done | {"searchable_since": since.isoformat()}
 
     async def run(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Complete all rows at start, and look for more from time to time, until `stopping`."""
