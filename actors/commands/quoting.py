@@ -23,6 +23,8 @@ def refuse_quote(quoted: Quotable, viewer: Perspective) -> Refused | None:
 async def admit_quote(db: Connection, account_id: int, quoted: Status) -> str | Refused:
     """Return the state of a new quote: `pending` until the author on another server answers, else `accepted`.
 
+    Authors may quote their own posts without an answer, also on other servers.
+
     Until the transaction ends the status can't be deleted or get another policy, and the relations between the two
     accounts can't change.
     """
@@ -35,4 +37,5 @@ async def admit_quote(db: Connection, account_id: int, quoted: Status) -> str | 
         return NO_QUOTED
     if (refusal := refuse_quote(current, viewer)) is not None:
         return refusal
-    return "accepted" if current.local and approval_for(current, viewer) == "automatic" else "pending"
+    needs_no_answer = current.local or author == account_id
+    return "accepted" if needs_no_answer and approval_for(current, viewer) == "automatic" else "pending"

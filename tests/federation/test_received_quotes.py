@@ -73,6 +73,18 @@ async def test_a_quote_among_others_needs_the_authors_document(stage: Stage, ada
     assert rows == [[f"{eve['id']}/statuses/2", "accepted"], [f"{eve['id']}/statuses/3", "pending"]]
 
 
+async def test_an_author_elsewhere_quotes_own_posts_without_a_document(
+    stage: Stage, ada: Person, peer: ForeignServer
+) -> None:
+    eve = peer.person("eve")
+    first = note(eve, 1, cc=[f"{HOME}/users/ada"])
+    second = note(eve, 2, cc=[f"{HOME}/users/ada"], quote=first["id"])
+    for post in (first, second):
+        await take(stage, create(eve, post))
+    rows = await stage.rows("SELECT uri, quote_state FROM statuses WHERE quote_state IS NOT NULL")
+    assert rows == [[second["id"], "accepted"]]
+
+
 async def test_an_answer_shows_or_ends_a_quote_by_this_server(stage: Stage, ada: Person, peer: ForeignServer) -> None:
     oscar, mallory = peer.person("oscar", "other.test"), peer.person("mallory")
     policy = {"canQuote": {"automaticApproval": [], "manualApproval": [PUBLIC]}}
