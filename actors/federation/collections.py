@@ -55,8 +55,7 @@ async def read_collection(collection: object, host: str, fetch: FetchPage, *, pa
 
 def items_of(page: JsonObject) -> list[object]:
     """Return the items of a collection or of a page, without those of other pages."""
-    lists = (list_of(page[name]) for name in LISTS if page.get(name) is not None)
-    return next(lists, list[object]())
+    return list_of(next((page[name] for name in LISTS if page.get(name) is not None), None))
 
 
 def _embedded(part: object) -> JsonObject | None:
