@@ -13,7 +13,7 @@ from ...actors.account import CredentialsOf
 from ...actors.commands.profiles import UpdateProfile
 from ...actors.rules import lengths, limits, text
 from ...actors.rules.complaints import Complaint, refusal, too_long
-from ...actors.rules.identity import domain_of
+from ...actors.rules.identity import pasted_domain
 from ...actors.rules.languages import language_code
 from ...storage import featured_tags
 from ...storage.accounts import Account
@@ -81,7 +81,8 @@ class ProfileChange(Input):
     def command(self) -> UpdateProfile:
         """Return the command. Raises 422 if a value is too long."""
         fields = _fields(self.fields_attributes)
-        domains = None if self.attribution_domains is None else [domain_of(name) for name in self.attribution_domains]
+        written = self.attribution_domains
+        domains = None if written is None else [pasted_domain(name) for name in written if name.strip()]
         profile = Profile(
             display_name=self.display_name,
             note_source=self.note,

@@ -138,6 +138,16 @@ async def test_the_author_of_a_page_is_an_account_that_says_so_too(
     assert (await card_of(stage, ada, status))["authors"] == []
 
 
+async def test_domains_that_may_name_an_account_are_read_as_people_paste_them(ada: Person) -> None:
+    written = ["https://news.example/", "*.blog.example", " ", "BÜCHER.example", "http://news.example"]
+    answer = await ada.send("PATCH", "/api/v1/profile", json={"attribution_domains": written})
+    assert answer.json["attribution_domains"] == ["news.example", "blog.example", "xn--bcher-kva.example"]
+    answer = await ada.send("PATCH", "/api/v1/profile", json={"attribution_domains": ["two words.example"]})
+    assert (answer.status, answer.json["error"]) == (422, "Validation failed: Attribution domains is invalid")
+    answer = await ada.send("PATCH", "/api/v1/profile", json={"attribution_domains": [""]})
+    assert answer.json["attribution_domains"] == []
+
+
 async def test_oembed_and_linked_data_are_read(stage: Stage, ada: Person, web: Site) -> None:
     oembed = b"""{
         "type": "rich", "title": "From oEmbed", "author_name": "Grace", "author_url": "https://a.example/grace",
