@@ -83,8 +83,13 @@ def is_within(domain: str, other: str) -> bool:
 
 
 def mail_domain(written: str) -> str | None:
-    """Return the domain of e-mail addresses that staff mean. None for a whole address, and for a domain with a port."""
-    domain = None if "@" in written.strip().removeprefix("@") else pasted_domain(written)
+    """Return the domain of e-mail addresses that staff mean. None for a whole address, and for a domain with a port.
+
+    `@example.org`, `*@example.org` and `%@example.org` are all addresses of a domain, as in a search for them.
+    """
+    text = written.strip()
+    local, _, host = text.rpartition("@")
+    domain = pasted_domain(host if local in ("*", "%") else text) if local in ("", "*", "%") else None
     return None if domain is None or ":" in domain else domain
 
 

@@ -75,7 +75,10 @@ def test_an_email_domain_is_blocked(data: Path) -> None:
     assert [one["domain"] for one in found] == ["odd.example"]
 
 
-@pytest.mark.parametrize("written", ["*.bad.example", "@bad.example", "https://bad.example/", "BAD.example."])
+@pytest.mark.parametrize(
+    "written",
+    ["*.bad.example", "@bad.example", "*@bad.example", "%@bad.example", "https://bad.example/", "BAD.example."],
+)
 def test_an_email_domain_is_read_as_people_paste_it(data: Path, written: str) -> None:
     assert run(data, "email-domains", "block", written).stdout == "Blocked bad.example\n"
 
