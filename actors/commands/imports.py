@@ -35,7 +35,7 @@ from .relations import Block, Follow, Mute, Unblock, Unfollow, Unmute, block, fo
 # A batch is one turn, for which the account's other requests wait.
 BATCH = 20
 
-RUNNING = Refused(422, "Another import of this kind is not finished yet")
+RUNNING = Refused(422, "Another import of this kind is not finished yet: wait for it, or stop it below")
 UNKNOWN = "There is no such account on this server."
 NO_ACCOUNT = "This is not the address of an account."
 NO_POST = "This post is not known here, or not visible to you."

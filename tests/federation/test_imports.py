@@ -145,7 +145,7 @@ async def test_a_server_that_is_away_is_tried_again_and_then_reported(
     browser = await upload(stage, "following", f"finn@{peer.domain}\neve@{peer.domain}\n")
     await until_none(lambda: stage.rows(UNTRIED))
     assert await followed(stage, ada) == ["finn"]
-    assert "1 of 2 lines, 1 wait for other servers" in (await browser.get(PAGE)).text
+    assert "1 of 2 lines, 1 waits for other servers" in (await browser.get(PAGE)).text
     ((id,),) = await stage.rows("SELECT id FROM imports")
     page = (await browser.get(f"/settings/imports/{id}")).text
     assert f"<strong>eve@{peer.domain}</strong>: Its server did not answer. It is tried again later." in page
