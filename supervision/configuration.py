@@ -106,8 +106,8 @@ class Settings(BaseModel):
     )
     tls_certificate: MaybePath = setting(
         None,
-        "The certificate of this server with its chain, for one without a proxy in front: it then speaks TLS and HTTP/2"
-        " on `port`. It is read again when the file changes.",
+        "The certificate of this server, with its chain, where no proxy is in front. With it the server speaks TLS and"
+        " HTTP/2 on `port`. The file is read again when it changes.",
         "the path of a PEM file, such as /etc/letsencrypt/live/social.example.org/fullchain.pem",
     )
     tls_key: MaybePath = setting(
@@ -117,7 +117,7 @@ class Settings(BaseModel):
     )
     tls_redirect_port: int | None = setting(
         None,
-        "With `tls_certificate`: a TCP port without TLS, which sends browsers to the encrypted one.",
+        "With `tls_certificate`: a TCP port without TLS that redirects browsers to the encrypted port.",
         "a number from 1 to 65535, such as 80",
         ge=1,
         le=65535,
