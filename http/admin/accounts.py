@@ -50,7 +50,8 @@ def _network(text: str | None) -> str | None:
 class AccountsFilter(Paged):
     """The filters that both versions of the list have.
 
-    Names and e-mail addresses are sought by their beginning, addresses also by their domain.
+    Names and e-mail addresses are sought by their beginning, addresses also by their domain. A handle is a name and a
+    domain.
     """
 
     username: MaybeText = None
@@ -59,13 +60,21 @@ class AccountsFilter(Paged):
     email: MaybeText = None
     ip: Annotated[MaybeText, AfterValidator(_network)] = None
 
-    def texts(self) -> AccountFilter:
-        """Return the filter of these parameters. An empty text is none."""
+    def texts(self, here: str, local: bool | None) -> AccountFilter:
+        """Return the filter of these parameters, for accounts of this server whose domain is `here`, of others, or all.
+
+        An empty text is none.
+        """
+        username, _, host = (self.username or "").strip().removeprefix("@").partition("@")
+        written = (host or self.by_domain or "").lower()
+        domain = pasted_domain(written) or UNKNOWN_DOMAIN if written else None
+        is_here = here in (domain, written) and local is not False
         email, email_domain = sought_addresses(self.email or "")
         return AccountFilter(
-            username=self.username.strip().removeprefix("@") or None if self.username else None,
+            local=True if is_here else local,
+            username=username or None,
             display_name=self.display_name or None,
-            domain=pasted_domain(self.by_domain) or UNKNOWN_DOMAIN if self.by_domain else None,
+            domain=None if is_here else domain,
             email=email,
             email_domain=email_domain,
             network=self.ip,
@@ -85,10 +94,9 @@ class FlaggedAccounts(AccountsFilter):
     sensitized: Flag = False
     staff: Flag = False
 
-    def wanted(self) -> AccountFilter:
+    def wanted(self, here: str) -> AccountFilter:
         return replace(
-            self.texts(),
-            local=None if self.local == self.remote else self.local,
+            self.texts(here, None if self.local == self.remote else self.local),
             statuses=frozenset(status for status in STATUSES if getattr(self, status)),
             staff=self.staff,
         )
@@ -103,10 +111,9 @@ class AdminAccountsQuery(AccountsFilter):
     role_ids: MaybeTexts = None
     invited_by: AccountId = None
 
-    def wanted(self) -> AccountFilter:
+    def wanted(self, here: str) -> AccountFilter:
         return replace(
-            self.texts(),
-            local=None if self.origin is None else self.origin == "local",
+            self.texts(here, None if self.origin is None else self.origin == "local"),
             statuses=frozenset([self.status] if self.status else ()),
             staff=self.permissions == "staff",
             roles=_roles(self.role_ids) if self.role_ids else None,
@@ -117,13 +124,13 @@ class AdminAccountsQuery(AccountsFilter):
 @api.get("/api/v1/admin/accounts", auth="user", scopes=READ_ACCOUNTS, permission=Permission.MANAGE_USERS)
 async def show_flagged(context: HttpContext, request: Request, viewer: Viewer, sought: FlaggedAccounts) -> Answer:
     """Accounts by filters, the newest first."""
-    return await _answer(context, request, viewer, sought.wanted(), sought.page(ACCOUNTS))
+    return await _answer(context, request, viewer, sought.wanted(context.settings.local_domain), sought.page(ACCOUNTS))
 
 
 @api.get("/api/v2/admin/accounts", auth="user", scopes=READ_ACCOUNTS, permission=Permission.MANAGE_USERS)
 async def show_sought(context: HttpContext, request: Request, viewer: Viewer, sought: AdminAccountsQuery) -> Answer:
     """Accounts by filters, the newest first."""
-    return await _answer(context, request, viewer, sought.wanted(), sought.page(ACCOUNTS))
+    return await _answer(context, request, viewer, sought.wanted(context.settings.local_domain), sought.page(ACCOUNTS))
 
 
 @api.get("/api/v1/admin/accounts/<id>", auth="user", scopes=READ_ACCOUNTS, permission=Permission.MANAGE_USERS)

@@ -54,7 +54,7 @@ async def show(context: HttpContext, request: Request, sought: AccountQuery) -> 
     """Show accounts by filters, the newest first."""
     me = await staff_member(context, request, PERMISSION)
     page = sought.page(ON_A_PAGE)
-    ids = await context.database.read(admin_accounts.page, sought.wanted(), page)
+    ids = await context.database.read(admin_accounts.page, sought.wanted(context.settings.local_domain), page)
     return me.page(
         "accounts.html",
         done=words_of(sought, DONE),

@@ -15,6 +15,7 @@ from ..checklist.rows import rows
 from ..clients import STAFF, Person, Reply, Stage, link
 
 V1, V2 = "/api/v1/admin/accounts", "/api/v2/admin/accounts"
+HERE = "localhost:3000"  # the domain of the server under test
 OWN = "/api/v1/accounts/verify_credentials"
 NOT_ALLOWED = (403, {"error": "This action is not allowed"})
 
@@ -100,6 +101,13 @@ async def test_pages_have_links(stage: Stage) -> None:
         ("username=@AD", ["ada"]),
         ("username=%25", []),
         ("username=_da", []),
+        ("username=@sus@far.test", ["sus"]),
+        ("username=sus@Far.Test&local=true", []),
+        ("username=@ada@far.test", []),
+        (f"username=@ada@{HERE}", ["ada"]),
+        (f"username=sus@{HERE}", []),
+        (f"username=ada@{HERE}&remote=true", []),
+        (f"by_domain={HERE}", ["dis", "pen", "ada", "moderator"]),
         ("display_name=ad", ["ada"]),
         ("email=ADA@", ["ada"]),
         ("email=%25", []),
