@@ -20,6 +20,7 @@ from ..rules.languages import language_code
 from ..rules.limits import SPOILER_CODE_POINTS, STATUS_MEDIA_ELSEWHERE
 from ..rules.markup import escape, escape_attribute, plain, sanitise, tidy, trimmed
 from ..rules.scan import tag_name
+from ..rules.text import ContentType, render_elsewhere
 from ..rules.visibility import Visibility
 from .links import LONGEST_MEDIA_TYPE, file_of, is_file_type, kind_by_ending, page_of, picture_of, size_of
 from .requests import WINDOW
@@ -62,6 +63,11 @@ QUOTE = "https://misskey-hub.net/ns#_misskey_quote"
 OBJECT_TYPES = frozenset({CONTENT_TYPE, "application/ld+json"})  # of a link to a post
 QuotePolicy = Literal["public", "followers", "nobody"]
 MediaType = Literal["image", "video", "audio", "unknown"]
+# Of texts that are no HTML. PeerTube writes its comments in Markdown.
+WRITTEN_AS: dict[str, ContentType] = {
+    "text/plain": "text/plain", "text/markdown": "text/markdown", "text/x-markdown": "text/markdown",
+}  # fmt: skip
+BEGINS_AS_HTML = re.compile(r"\s{0,100}<[a-zA-Z][a-zA-Z0-9]{0,20}[\s/>]")
 KINDS: dict[str | None, MediaType] = {"Image": "image", "Video": "video", "Audio": "audio"}
 
 
@@ -273,7 +279,11 @@ def _is_written(document: JsonObject) -> bool:
 def _content(document: JsonObject) -> str:
     if not _is_written(document):
         return _title_and_link(document)
-    return sanitise(document.get("content", ""))
+    content = document.get("content", "")
+    kind = WRITTEN_AS.get(_media_type(document))
+    if kind is None or (kind == "text/markdown" and BEGINS_AS_HTML.match(content)):  # Markdown may hold HTML
+        return sanitise(content)
+    return render_elsewhere(content, kind)
 
 
 def _title_and_link(document: JsonObject) -> str:
@@ -283,6 +293,11 @@ def _title_and_link(document: JsonObject) -> str:
     url = _page_address(document) or uri_of(document) or ""
     texts = [f"<p>{escape(text)}</p>" for text in (title, _time_and_place(document), summary) if text]
     return sanitise("".join([*texts, f'<p><a href="{escape_attribute(url)}">{escape(url)}</a></p>']))
+
+
+def _media_type(document: JsonObject) -> str:
+    """Return the media type that an object names, in lower case without parameters."""
+    return (text_of(document.get("mediaType"), LONGEST_MEDIA_TYPE) or "").partition(";")[0].strip().lower()
 
 
 def _time_and_place(document: JsonObject) -> str:

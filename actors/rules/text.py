@@ -24,6 +24,7 @@ __all__ = [
     "one_line",
     "plain",
     "render",
+    "render_elsewhere",
     "render_field_value",
     "render_note",
     "sanitise",
@@ -45,6 +46,7 @@ SHOWN_OF_LINK = 30
 MARKDOWN_CHARACTERS = 10_000
 # Characters that mean something to the parser, line feeds included: what it takes most of its time for.
 MARKDOWN_SIGNS = 1_500
+LINE_FEED = "\n"
 MARKDOWN_SIGN = regex.compile(r"[\n*_~`\[\]<>&!\\]")
 
 
@@ -59,10 +61,10 @@ class MentionTarget:
 
 @dataclass(frozen=True, slots=True)
 class Targets:
-    """The addresses that mentions and hashtags link to."""
+    """The addresses that mentions and hashtags link to. Hashtags stay text without `tag_url`."""
 
     mentions: Mapping[str, MentionTarget]
-    tag_url: Callable[[str], str]
+    tag_url: Callable[[str], str] | None
     local_domain: str
 
 
@@ -104,7 +106,20 @@ def render(
     content_type: ContentType = "text/plain",
 ) -> str:
     """Return a status as safe HTML. `mentions` has the accounts by `FoundMention.handle`. Other handles stay text."""
-    targets = Targets(mentions, tag_url, local_domain)
+    return _rendered(text, Targets(mentions, tag_url, local_domain), content_type)
+
+
+def render_elsewhere(text: str, content_type: ContentType) -> str:
+    """Return a status that another server wrote as plain text or Markdown as safe HTML.
+
+    Handles and hashtags stay text: what they stand for is known to their server. In long texts, so do addresses.
+    """
+    if len(text) > MARKDOWN_CHARACTERS:
+        return sanitise(f"<p>{markup.escape(tidy(text)).replace(LINE_FEED, '<br>')}</p>")
+    return _rendered(text, Targets({}, None, ""), content_type)
+
+
+def _rendered(text: str, targets: Targets, content_type: ContentType) -> str:
     if _is_plain(text, content_type):
         return "".join(f"<p>{paragraph}</p>" for paragraph in _paragraphs(tidy(text), targets))
 
@@ -185,7 +200,7 @@ def _entity(entity: Entity, targets: Targets, rel: str) -> str | None:
     if isinstance(entity, FoundLink):
         return _link(entity.url, rel)
     if isinstance(entity, Hashtag):
-        return _hashtag(entity, targets.tag_url(entity.name))
+        return None if targets.tag_url is None else _hashtag(entity, targets.tag_url(entity.name))
     target = targets.mentions.get(entity.handle(targets.local_domain))
     return _mention(target) if target else None
 

@@ -205,6 +205,24 @@ async def test_the_text_of_a_post_may_come_by_language_alone(
     assert (found["content"], found["language"]) == (content, language)
 
 
+@pytest.mark.parametrize(("media_type", "text", "content"), [
+    ("text/plain", "a < b & <i>c</i>\ntwo\n\nthree", "<p>a &lt; b &amp; &lt;i&gt;c&lt;/i&gt;<br>two</p><p>three</p>"),
+    ("TEXT/Plain; charset=utf-8", "#tea for @ada", "<p>#tea for @ada</p>"),
+    ("text/markdown", "so **good**\ntwo\n\n* three", "<p>so <strong>good</strong><br>two</p><ul><li>three</li></ul>"),
+    ("text/markdown", "a<script>x</script>", "<p>a&lt;script&gt;x&lt;/script&gt;</p>"),
+    ("text/markdown", "<p>*a*<script>x</script></p>", "<p>*a*</p>"),
+    ("text/html", "<p>a\n<b>c</b></p>", "<p>a\n<b>c</b></p>"),
+    ("image/png", "<p>a</p>", "<p>a</p>"),
+    (["text/plain"], "a\nb", "<p>a<br>b</p>"),
+    ("text/plain", f"{'<b> ' * 99}\n" * 50 + "#tea", "<p>" + f"{'&lt;b&gt; ' * 99}<br>" * 50 + "#tea</p>"),
+])  # fmt: skip
+async def test_a_text_may_be_plain_or_in_markdown(
+    stage: Stage, ada: Person, peer: ForeignServer, media_type: object, text: str, content: str
+) -> None:
+    found = await posted(stage, ada, peer, content=text, mediaType=media_type)
+    assert found["content"] == content
+
+
 async def test_tags_by_any_spelling_of_their_types(stage: Stage, ada: Person, peer: ForeignServer) -> None:
     emoji = {
         "type": "toot:Emoji",
