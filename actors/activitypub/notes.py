@@ -22,7 +22,7 @@ from ..rules.markup import escape, escape_attribute, plain, sanitise, tidy, trim
 from ..rules.scan import tag_name
 from ..rules.text import ContentType, render_elsewhere
 from ..rules.visibility import Visibility
-from .links import LONGEST_MEDIA_TYPE, file_of, is_file_type, kind_by_ending, page_of, picture_of, size_of
+from .links import LONGEST_MEDIA_TYPE, PAGES, file_of, is_file_type, kind_by_ending, page_of, picture_of, size_of
 from .requests import WINDOW
 from .vocabulary import (
     CONTENT_TYPE,
@@ -68,6 +68,7 @@ WRITTEN_AS: dict[str, ContentType] = {
     "text/plain": "text/plain", "text/markdown": "text/markdown", "text/x-markdown": "text/markdown",
 }  # fmt: skip
 BEGINS_AS_HTML = re.compile(r"\s{0,100}<[a-zA-Z][a-zA-Z0-9]{0,20}[\s/>]")
+NO_FILES = frozenset({"Link", *WRITTEN, *CONVERTED}) - {"Image", "Audio", "Video"}  # unless their media type says so
 KINDS: dict[str | None, MediaType] = {"Image": "image", "Video": "video", "Audio": "audio"}
 
 
@@ -402,9 +403,11 @@ def _attachments(document: JsonObject) -> Iterator[ReceivedAttachment]:
 
 def _attachment(document: JsonObject) -> ReceivedAttachment | None:
     link = file_of(document.get("url")) or file_of(document)
-    if link is None or ("Link" in types_of(document) and not link.is_file):
+    if link is None:
         return None
     media_type = link.media_type or text_of(document.get("mediaType"), LONGEST_MEDIA_TYPE)
+    if not is_file_type(media_type) and (not NO_FILES.isdisjoint(types_of(document)) or _media_type(document) in PAGES):
+        return None
     alt = text_of(document.get("summary"), LONGEST_DESCRIPTION) or text_of(document.get("name"), LONGEST_DESCRIPTION)
     return ReceivedAttachment(
         url=link.href,

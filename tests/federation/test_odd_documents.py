@@ -272,6 +272,9 @@ async def test_a_link_to_a_page_is_no_file(stage: Stage, ada: Person, peer: Fore
         {"type": "Link", "mediaType": "text/html", "href": peer.url("/page")},
         {"type": "Link", "href": peer.url("/page")},
         {"type": "Document", "url": [{"type": "Link", "mediaType": "text/html", "href": peer.url("/page")}]},
+        {"type": "Document", "mediaType": "text/html; charset=utf-8", "url": peer.url("/page")},
+        {"type": "Page", "url": peer.url("/page"), "name": "A page"},
+        {"type": ["Article"], "id": peer.url("/page"), "url": [peer.url("/page")]},
     ]
     assert (await posted(stage, ada, peer, attachment=links))["media_attachments"] == []
 
