@@ -1,8 +1,8 @@
 """The door for documents of other servers: brings each into one form, so that the code behind it reads one form only.
 
 Servers write the same things in many ways: names with prefixes, one value or a list of one, an object or its id alone,
-texts by language, numbers as texts. What is odd is read. What is forged is not decided here: the readers check who
-says what about whom.
+texts by language, numbers as texts. What is odd is read. What is forged is not decided here: the readers check whether
+the sender may say it.
 
 In a document that came through the door
 

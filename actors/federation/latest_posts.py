@@ -1,7 +1,7 @@
-"""The latest posts of an account that somebody here begins to follow, so that its profile and home are not empty.
+"""The latest posts of an account that a user here begins to follow, so that its profile and the home are not empty.
 
-They are read from the first page of its outbox. They are no news: they get the places of their own times, and nobody
-is told of them.
+They are read from the first page of its outbox. They are no news: they get the places of their own times, without
+notifications, and streams do not show them.
 """
 
 from __future__ import annotations

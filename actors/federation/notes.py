@@ -42,7 +42,7 @@ async def keep_note(
 ) -> int | None:  # fmt: skip
     """Store a post that was read, as `store_note` does: reading one may take long, and is done once.
 
-    One that is no `news` is put where it belongs by its time: nobody is told of it, and streams don't show it.
+    One that is no `news` is put where it belongs by its time, without notifications, and streams don't show it.
     """
     if note is None:
         return None

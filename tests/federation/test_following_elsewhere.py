@@ -187,7 +187,7 @@ OUTBOXES: dict[str, Callable[[ForeignServer, dict[str, Any], Any], str]] = {
 async def test_home_begins_with_the_latest_posts_once_a_follow_is_accepted(
     stage: Stage, ada: Person, peer: ForeignServer, outbox: Callable[[ForeignServer, dict[str, Any], Any], str]
 ) -> None:
-    """They stand at their own times, between what was there: nobody is told, and streams don't show them."""
+    """They stand at their own times, between what was there, without notifications, and streams don't show them."""
     eve, fay = peer.person("eve"), peer.person("fay")
     await accepted(stage, ada, fay, peer)
     late = note(fay, 5, published=(datetime.now(UTC) - timedelta(hours=8)).isoformat())
