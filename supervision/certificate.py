@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -74,8 +75,8 @@ class ServerCertificate:
 
     def _load(self) -> None:
         self._seen = self._state()
-        self._loaded = context_of(self._certificate, self._key)
-        until = details_of(self._certificate).until
+        context, until = context_of(self._certificate, self._key), details_of(self._certificate).until
+        self._loaded = context
         self._record("certificate.loaded", decision=f"new connections get the one that ends on {until:%Y-%m-%d}")
 
     def _state(self) -> Sequence[object]:
@@ -92,9 +93,10 @@ def certificate_of(settings: Settings, record: Record) -> ServerCertificate | No
 
 @dataclass(frozen=True, slots=True)
 class CertificateDetails:
-    """The names that a certificate is good for, and its end."""
+    """The names that a certificate is good for, its beginning and its end."""
 
     names: tuple[str, ...]
+    since: datetime
     until: datetime
 
     def is_for(self, host: str) -> bool:
@@ -110,8 +112,9 @@ def context_of(certificate: Path, key: Path) -> ssl.SSLContext:
         # A key with a password would be asked for on the terminal.
         context.load_cert_chain(certificate, key, password=lambda: b"")
     except ssl.SSLError as error:
+        why = _unusual(certificate) or _unusual(key)
         raise BadCertificate(
-            f"{certificate} and {key} are not a certificate with its private key: {error.reason or error}"
+            why or f"{certificate} and {key} are not a certificate with its private key: {error.reason or error}"
         ) from error
     except OSError as error:
         readable = _first_unreadable(certificate, key)
@@ -125,18 +128,29 @@ def details_of(certificate: Path) -> CertificateDetails:
 
     try:
         read = x509.load_pem_x509_certificate(certificate.read_bytes())
-    except (OSError, ValueError) as error:
+        extensions = read.extensions
+    except (OSError, ValueError, x509.DuplicateExtension, x509.UnsupportedGeneralNameType) as error:
         raise BadCertificate(f"{certificate} is no certificate: {error}") from error
-    try:
-        names = read.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
-    except x509.ExtensionNotFound:
-        return CertificateDetails((), read.not_valid_after_utc)
-    return CertificateDetails(tuple(names.get_values_for_type(x509.DNSName)), read.not_valid_after_utc)
+    names: tuple[str, ...] = ()
+    with suppress(x509.ExtensionNotFound):
+        of_hosts = extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+        names = tuple(of_hosts.get_values_for_type(x509.DNSName))
+    return CertificateDetails(names, read.not_valid_before_utc, read.not_valid_after_utc)
 
 
 def _fits(name: str, host: str) -> bool:
     """True if a name of a certificate is this host, or `*` and its parent domain."""
     return name == host or (name.startswith("*.") and host.partition(".")[2] == name[2:])
+
+
+def _unusual(file: Path) -> str | None:
+    """Return what is wrong with a file that OpenSSL only says it can't read."""
+    content = file.read_bytes()
+    if not content.strip():
+        return f"{file} is empty"
+    if b"-----BEGIN " not in content:
+        return f"{file} is not in PEM form, which begins with -----BEGIN"
+    return f"the key in {file} has a password: store it without one" if b"ENCRYPTED" in content else None
 
 
 def _stat(file: Path) -> object:

@@ -104,6 +104,8 @@ def check_free(settings: Settings, environment: Mapping[str, str]) -> None:
 def cannot_listen(settings: Settings, error: OSError) -> CannotListen:
     """Return why the server can't listen, with what helps."""
     advice = ADVICE.get(error.errno or 0, "choose another --host, --port or --socket")
+    if settings.tls_redirect_port is not None:
+        advice += ", or another tls_redirect_port"
     return CannotListen(f"can't listen on {settings.listening} ({error.strerror or error}): {advice}")
 
 

@@ -28,9 +28,12 @@ class Certificate:
 
 
 def certificate(
-    folder: Path, *, hosts: Sequence[str] = (), addresses: Sequence[str] = (), days: float = 1
+    folder: Path, *, hosts: Sequence[str] = (), addresses: Sequence[str] = (), days: float = 1, after: float = -1
 ) -> Certificate:
-    """Make a certificate for names and IP addresses in this folder. It is valid for a day, or for so many."""
+    """Make a certificate for names and IP addresses in this folder.
+
+    It is good until in a day, or in so many, and from yesterday on, or `after` so many.
+    """
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "a server of the tests")])
     now = datetime.now(UTC)
@@ -41,7 +44,7 @@ def certificate(
         .issuer_name(name)
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
-        .not_valid_before(now - timedelta(days=1))
+        .not_valid_before(now + timedelta(days=min(after, days - 0.1)))
         .not_valid_after(now + timedelta(days=days))
         .add_extension(x509.SubjectAlternativeName(subjects), critical=False)
         .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)

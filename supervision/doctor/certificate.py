@@ -24,7 +24,11 @@ def check_certificate(examination: Examination) -> Iterator[Finding]:
         details = details_of(settings.tls_certificate)
     except BadCertificate as error:
         yield Finding(
-            SUBJECT, "wrong", str(error), "Name the PEM files of tls_certificate and tls_key, which this user may read."
+            SUBJECT,
+            "wrong",
+            str(error),
+            "Correct the files that tls_certificate and tls_key name, or the settings. The server reads changed files"
+            " by itself.",
         )
         return
     host, left = public_address(settings).host, details.until - datetime.now(UTC)
@@ -33,7 +37,12 @@ def check_certificate(examination: Examination) -> Iterator[Finding]:
         yield Finding(
             SUBJECT, "wrong", f"{settings.tls_certificate} is for {names}, and not for {host}", f"Get one for {host}."
         )
-    if left < timedelta():
+    if details.since > datetime.now(UTC):
+        yield Finding(
+            SUBJECT, "wrong", f"{settings.tls_certificate} is not good before {details.since:%Y-%m-%d %H:%M} UTC",
+            "Check the clock of this machine, or use another certificate until then.",
+        )  # fmt: skip
+    elif left < timedelta():
         yield Finding(SUBJECT, "wrong", f"{settings.tls_certificate} ended on {details.until:%Y-%m-%d}", RENEW)
     elif left < SOON:
         text = f"{settings.tls_certificate} ends in {left.days} days, on {details.until:%Y-%m-%d}"

@@ -9,13 +9,15 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from troupe.supervision.certificate import LOOK_EVERY, ServerCertificate
+from troupe.supervision.certificate import LOOK_EVERY, BadCertificate, CertificateDetails, ServerCertificate
 from troupe.supervision.configuration import Settings
 from troupe.supervision.doctor.certificate import check_certificate
 from troupe.supervision.doctor.findings import Examination, Finding
+from troupe.supervision.failures import CannotListen
 from troupe.supervision.sources import read_sources
 
 from ..certificates import certificate
+from ..stand_ins import unrecorded
 
 DOMAIN = "troupe.test"
 
@@ -64,6 +66,66 @@ def test_doctor_reads_the_certificate(tmp_path: Path, host: str, days: float, st
     certificate(tmp_path, hosts=[host], days=days)
     first = findings(tmp_path)[0]
     assert (first.state, text in first.text) == (state, True), first
+
+
+def test_doctor_finds_a_certificate_that_is_not_good_yet(tmp_path: Path) -> None:
+    certificate(tmp_path, hosts=[DOMAIN], days=90, after=30)
+    (found,) = findings(tmp_path)
+    assert (found.state, "is not good before" in found.text) == ("wrong", True), found
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "error"),
+    [
+        ("public.pem", b"", "public.pem is empty"),
+        ("public.pem", b"0\x82\x01", "public.pem is not in PEM form"),
+        (
+            "key.pem",
+            b"-----BEGIN ENCRYPTED PRIVATE KEY-----\nAA==\n-----END ENCRYPTED PRIVATE KEY-----\n",
+            "has a password",
+        ),
+        (
+            "public.pem",
+            b"-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n",
+            "are not a certificate with its",
+        ),
+    ],
+)
+async def test_what_is_wrong_with_a_file_is_said_and_the_last_good_one_stays(
+    tmp_path: Path, autojump_clock: MockClock, name: str, content: bytes, error: str
+) -> None:
+    files, said = certificate(tmp_path, hosts=[DOMAIN]), list[object]()
+
+    def record(event: str, /, **facts: object) -> None:
+        said.append(facts.get("error"))
+
+    read, stopping = ServerCertificate(files.file, files.key, record), trio.Event()
+    async with trio.open_nursery() as nursery:
+        await nursery.start(read.run, stopping)
+        good = read.context()
+        (tmp_path / name).write_bytes(content)
+        read.read_again()
+        await trio.sleep(1)
+        stopping.set()
+    assert read.context() is good
+    assert error in str(said[-1])
+
+
+async def test_a_certificate_that_can_not_be_read_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """OpenSSL takes some that the library for their details does not."""
+    files = certificate(tmp_path, hosts=[DOMAIN])
+
+    def refuse(file: Path) -> CertificateDetails:
+        raise BadCertificate("odd")
+
+    monkeypatch.setattr("troupe.supervision.certificate.details_of", refuse)
+    read = ServerCertificate(files.file, files.key, unrecorded)
+    with pytest.raises(CannotListen, match="odd"):
+        async with trio.open_nursery() as nursery:
+            await read.run(trio.Event(), task_status=trio.TASK_STATUS_IGNORED)
+            nursery.cancel_scope.cancel()
+    with pytest.raises(BadCertificate):
+        read.context()
 
 
 def test_doctor_finds_files_that_can_not_be_used(tmp_path: Path) -> None:
