@@ -258,3 +258,35 @@ def test_every_text_has_a_longest_length(dsn: str) -> None:
         """,
     )
     assert unbounded is None
+
+
+def test_uris_with_other_characters_than_ascii_are_percent_encoded(bare_dsn: str) -> None:
+    apply(bare_dsn, *migrations()[: [step.name for step in migrations()].index("ascii_uris")])
+    raw, encoded = (
+        "https://p.test/\u0430\u4eac\U0001f388%2f?q=\u00fc",
+        "https://p.test/%D0%B0%E4%BA%AC%F0%9F%8E%88%2f?q=%C3%BC",
+    )
+    plain, twice, long = "https://p.test/%d0%b0", "https://p.test/\u00fc", "https://p.test/" + 700 * "\u4eac"
+    statements = [
+        f"accounts (id, username, uri, created_at, updated_at) VALUES ({id}, 'u{id}', 'u{id}', now(), now())"
+        for id in (1, 2)
+    ]
+    statements += [
+        "statuses (id, account_id, uri, in_reply_to_uri, local, visibility, conversation_id, created_at) VALUES"
+        f" ({id}, 1, '{uri}', '{raw}', false, 'public', {id}, now())"
+        for id, uri in enumerate((raw, plain, twice, "https://p.test/%C3%BC", long), 1)
+    ]
+    statements += [
+        f"tombstones (uri, created_at) VALUES ('{raw}', now())",
+        f"favourites (id, account_id, status_id, uri, created_at) VALUES (1, 1, 1, '{raw}', now())",
+        f"follows (id, account_id, target_account_id, uri, created_at) VALUES (1, 1, 2, '{raw}', now())",
+        f"blocks (id, account_id, target_account_id, uri, created_at) VALUES (1, 1, 2, '{raw}', now())",
+    ]
+    for statement in statements:
+        value(bare_dsn, f"INSERT INTO {statement}")
+    upgrade(bare_dsn)
+    stored = value(bare_dsn, "SELECT array_agg(uri ORDER BY id) FROM statuses")
+    assert stored == [encoded, plain, twice, "https://p.test/%C3%BC", long]
+    assert value(bare_dsn, "SELECT array_agg(DISTINCT in_reply_to_uri) FROM statuses") == [encoded]
+    for table in ("tombstones", "favourites", "follows", "blocks"):
+        assert value(bare_dsn, f"SELECT array_agg(uri) FROM {table}") == [encoded], table
