@@ -243,7 +243,7 @@ class Resolver:
         """Fetch the latest posts of an account after the caller has gone on, and not too often."""
         if account.uri not in self._begun:
             self._begun[account.uri] = None
-            self._jobs.add("posts", account.uri, partial(self._latest.read, account))
+            self._jobs.add("posts", account.uri, partial(self._latest.read, account, self._context.clock.now()))
 
     def do_later(self, work: str, uri: str, job: Job) -> None:
         """Have a job done for a URI after the caller has gone on, once at a time."""
