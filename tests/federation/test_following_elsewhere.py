@@ -204,6 +204,20 @@ async def test_home_begins_with_the_latest_posts_once_a_follow_is_accepted(
     assert await ada.done("GET", "/api/v1/notifications?types[]=mention") == []
 
 
+async def test_posts_since_the_acceptance_are_news_in_their_order(
+    stage: Stage, ada: Person, peer: ForeignServer
+) -> None:
+    """As if their server had delivered them: what it delivers too comes between them. Many tell whole seconds."""
+    eve = peer.person("eve")
+    second = (datetime.now(UTC) - timedelta(seconds=2)).replace(microsecond=0).isoformat()
+    first, middle, last = [note(eve, number, published=second) for number in range(3)]
+    peer.collection(eve["outbox"], [wrapped(last), wrapped(middle), wrapped(first)])
+    await take(stage, create(eve, first | {"cc": [ADA]}))
+    between = await ada.done("POST", "/api/v1/statuses", json={"status": "while they travel"})
+    await accepted(stage, ada, eve, peer)
+    assert await home(ada) == [last["id"], middle["id"], between["uri"], first["id"]]
+
+
 async def test_latest_posts_are_fetched_once(stage: Stage, ada: Person, bob: Person, peer: ForeignServer) -> None:
     eve = peer.person("eve")
     (known, other) = posts(eve, 1, 2)
