@@ -16,6 +16,8 @@ INSERT = Statement(f"""
 
 DELETE = f"DELETE FROM follow_requests WHERE account_id = $1 AND target_account_id = $2 RETURNING {COLUMNS}"
 
+ASKED_AT = "SELECT created_at FROM follow_requests WHERE account_id = $1 AND target_account_id = $2"
+
 # Requests become follows with the same terms and fresh ids: a follow is as old as its acceptance. Their notifications
 # are deleted, their places in lists stay.
 ACCEPT = """
@@ -100,3 +102,8 @@ async def is_locked(db: Connection, target_id: int) -> bool:
 async def page(db: Connection, account_id: int, page: Page) -> list[tuple[int, int]]:
     """Return the accounts that ask to follow an account, the latest first, as (paging id, account id)."""
     return await page_of(db, PAGE, page, account_id)
+
+
+async def asked_at(db: Connection, account_id: int, target_id: int) -> datetime | None:
+    """Return when an account asked to follow another one. None if it waits for no answer."""
+    return await db.fetchval(ASKED_AT, account_id, target_id)

@@ -7,7 +7,7 @@ without notifications, and streams do not show them.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator
-from datetime import datetime, timedelta
+from datetime import datetime
 from itertools import islice
 
 from ...storage import remote_statuses
@@ -25,7 +25,6 @@ from .notes import keep_note, note_of
 PAGES = 2  # that are fetched: the outbox, and its first page
 MOST_ITEMS = 60  # that are looked at: many may be boosts
 POSTS = 20  # that are stored: a page of the home timeline
-ACCEPTANCE_TRAVELS = timedelta(minutes=1)  # and the clock of the other server may be behind
 OPEN = ("public", "unlisted")
 
 FindParts = Callable[[ReceivedNote], Awaitable[None]]
@@ -42,11 +41,11 @@ class LatestPosts:
         self._fetcher = fetcher
         self._find_parts = find_parts
 
-    async def read(self, account: Account, accepted_at: datetime) -> None:
+    async def read(self, account: Account, accepted_since: datetime) -> None:
         """Fetch and store the latest public posts of an account. Nothing where the outbox is hidden.
 
-        What it has published since it accepted is news. Its server delivers that too: from one way or the other, an
-        older post comes before a newer one.
+        It may have accepted a follow since a time. What it has published since then is news, because its server may
+        deliver it too: by one way or the other, an older post comes before a newer one.
         """
         latest = list(islice(_posts_of(await self._first_page(account)), POSTS))
         for named in reversed(latest):  # many servers tell whole seconds: of one second, the newest is stored last
@@ -54,7 +53,7 @@ class LatestPosts:
             if uri is None or not same_host(uri, account.uri):
                 continue
             if await self._context.database.read(remote_statuses.find, uri) is None:
-                await self._store(account, uri, object_of(named), accepted_at)
+                await self._store(account, uri, object_of(named), accepted_since)
 
     async def _first_page(self, account: Account) -> list[object]:
         """Return the items of an outbox, or of its first page. Raise the FetchFailed that kept all from being read."""
@@ -66,7 +65,7 @@ class LatestPosts:
             raise read.failure
         return read.items
 
-    async def _store(self, account: Account, uri: str, embedded: JsonObject | None, accepted_at: datetime) -> None:
+    async def _store(self, account: Account, uri: str, embedded: JsonObject | None, accepted_since: datetime) -> None:
         """Store a post. The account's own server has told it, so that an embedded one is believed."""
         try:
             document = embedded or await self._fetcher.fetch(uri)
@@ -75,7 +74,7 @@ class LatestPosts:
         note = await note_of(self._context, document, account) if is_post(document) else None
         if note is None or note.uri != uri or note.visibility not in OPEN:
             return
-        news = note.created_at > accepted_at - ACCEPTANCE_TRAVELS
+        news = note.created_at > accepted_since
         if await keep_note(self._runtime, note, account, wanted=True, news=news) is not None:
             await self._find_parts(note)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Protocol, TypeVar
 
 from ...storage import accounts, remote_statuses
@@ -34,7 +35,7 @@ class Resolves(Protocol):
 
     def find_parents_later(self, uri: str) -> None: ...
 
-    def find_latest_later(self, account: Account) -> None: ...
+    def find_latest_later(self, account: Account, accepted_since: datetime) -> None: ...
 
     def do_later(self, work: str, uri: str, job: Job) -> None: ...
 

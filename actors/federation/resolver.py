@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from typing import TypeVar
 
@@ -239,11 +239,14 @@ class Resolver:
         """Fetch what a status answers, after the caller has gone on."""
         self._jobs.add("parents", uri, partial(self._threads.find_parents, uri))
 
-    def find_latest_later(self, account: Account) -> None:
-        """Fetch the latest posts of an account after the caller has gone on, and not too often."""
+    def find_latest_later(self, account: Account, accepted_since: datetime) -> None:
+        """Fetch the latest posts of an account that has accepted a follow, after the caller has gone on.
+
+        Not too often. It may have accepted since a time: before that it has delivered nothing.
+        """
         if account.uri not in self._begun:
             self._begun[account.uri] = None
-            self._jobs.add("posts", account.uri, partial(self._latest.read, account, self._context.clock.now()))
+            self._jobs.add("posts", account.uri, partial(self._latest.read, account, accepted_since))
 
     def do_later(self, work: str, uri: str, job: Job) -> None:
         """Have a job done for a URI after the caller has gone on, once at a time."""

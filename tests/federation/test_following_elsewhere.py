@@ -209,7 +209,7 @@ async def test_posts_since_the_acceptance_are_news_in_their_order(
 ) -> None:
     """As if their server had delivered them: what it delivers too comes between them. Many tell whole seconds."""
     eve = peer.person("eve")
-    second = (datetime.now(UTC) - timedelta(seconds=2)).replace(microsecond=0).isoformat()
+    second = (datetime.now(UTC) + timedelta(seconds=2)).replace(microsecond=0).isoformat()
     first, middle, last = [note(eve, number, published=second) for number in range(3)]
     peer.collection(eve["outbox"], [wrapped(last), wrapped(middle), wrapped(first)])
     await take(stage, create(eve, first | {"cc": [ADA]}))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from urllib.parse import unquote
 
-from ....storage import follows, relations, tombstones
+from ....storage import follow_requests, follows, tombstones
 from ....storage.engine.json_values import JsonObject
 from ...activitypub.vocabulary import uri_of
 from ...commands.follow_requests import AuthorizeRequest
@@ -12,6 +13,8 @@ from ...commands.follower_lists import EndUnknownFollow
 from ...commands.quotes import ConfirmQuote
 from ..quotes import WaitingQuote, asking_quote, is_allowed
 from ..receiving import Activity, InboxContext
+
+LONGEST_WAY = timedelta(minutes=1)  # of an Accept that meets no outage
 
 
 async def accept(inbox: InboxContext, activity: Activity) -> None:
@@ -30,9 +33,11 @@ async def accept(inbox: InboxContext, activity: Activity) -> None:
     follower = await asking(inbox, activity)
     if follower is None:
         return
-    if (await inbox.shared.database.read(relations.find_relation, follower, activity.actor.id)).requested:
+    asked_at = await inbox.shared.database.read(follow_requests.asked_at, follower, activity.actor.id)
+    if asked_at is not None:
+        accepted_since = max(asked_at, inbox.shared.clock.now() - LONGEST_WAY)
         await inbox.ask(activity.actor.id, AuthorizeRequest(follower), activity.origin)
-        inbox.resolver.find_latest_later(activity.actor)
+        inbox.resolver.find_latest_later(activity.actor, accepted_since)
     else:
         await inbox.ask(follower, EndUnknownFollow(activity.actor.id), activity.origin)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from ....actors.activitypub.notes import ReceivedNote
 from ....actors.context import ActorContext
 from ....actors.federation.errors import DocumentMissing
@@ -30,7 +32,7 @@ class StoredOnly:
     def find_parents_later(self, uri: str) -> None:
         """Other servers do not tell what a status answers."""
 
-    def find_latest_later(self, account: Account) -> None:
+    def find_latest_later(self, account: Account, accepted_since: datetime) -> None:
         """Nor do they show what an account has published."""
 
     def do_later(self, work: str, uri: str, job: Job) -> None:
