@@ -261,6 +261,15 @@ async def test_sound_that_nothing_can_decode_is_left_out(ada: Person) -> None:
     assert (shown["type"], shown["meta"]["audio_encode"]) == ("video", "aac")
 
 
+@pytest.mark.parametrize("name", ["a.flac", "a.aac", "a.wav", "a.mp3"])
+async def test_sound_of_any_format_may_begin_with_a_tag(ada: Person, name: str) -> None:
+    """Programs that write tags put those of MP3 before other sound too."""
+    tag = b"ID3\x04\0\0\0\0\x02\x0a" + bytes(266)
+    sound = await film_of(ada, tag + made_by_ffmpeg(name, *TONE, "-id3v2_version", "0"), name)
+    assert (sound["type"], sound["meta"]["audio_encode"]) == ("audio", "mp3")
+    assert sound["meta"]["duration"] == pytest.approx(1, abs=0.1)
+
+
 @pytest.mark.parametrize(
     ("cut", "status"), [(0, 200), (2, 200), (3000, 422)], ids=["whole", "without its end", "without a part"]
 )
