@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -30,6 +31,7 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 TEST_DOMAINS = {"test", "localhost", "example", "invalid"}
 # A server that listens on one of these listens on both loopback addresses: clients resolve `localhost` to either.
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}
+HOST = re.compile(r"[^\s/:@\[\]]+")
 # As other programs do: people who write `::` mean all addresses.
 ANY = {"::": ("0.0.0.0", "::")}  # noqa: S104  # the operator has chosen it
 
@@ -222,7 +224,9 @@ class Settings(BaseModel):
         "refused or accepted",
     )
     smtp_host: Text = setting(
-        None, "The server that takes mails. Without one no mail is sent.", "a name or an IP address"
+        None,
+        "The server that takes mails. Without one no mail is sent.",
+        "a name or an IP address, without scheme and port, such as mail.example.org",
     )
     smtp_port: int = setting(587, "The TCP port of that server.", "a number from 1 to 65535", ge=1, le=65535)
     smtp_tls: Literal["none", "starttls", "tls"] = setting(
@@ -419,6 +423,13 @@ class Settings(BaseModel):
     def _ascii_domain(cls, value: str | None) -> str | None:
         return ascii_domain(value) if value else None
 
+    @field_validator("smtp_host")
+    @classmethod
+    def _host_alone(cls, value: str | None) -> str | None:
+        if value and not is_host(value):
+            raise ValueError("it is no name and no IP address")
+        return value
+
     @field_validator("mail_from")
     @classmethod
     def _mailbox(cls, value: str | None) -> str | None:
@@ -590,6 +601,15 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def is_host(written: str) -> bool:
+    """True for an IP address, and for a name without a port. Names inside a network may have underscores."""
+    try:
+        ipaddress.ip_address(written)
+    except ValueError:
+        return HOST.fullmatch(written) is not None
+    return True
 
 
 def ascii_domain(domain: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from functools import partial
 from io import BytesIO
+from pathlib import Path
 from typing import IO
 
 import trio
@@ -18,7 +19,7 @@ from ...storage.media import ProcessedMedia
 from ..activitypub.vocabulary import host_of
 from ..kernel import Clock, NotAnswered
 from ..media.jobs import FileRefused
-from ..media.kinds import FILMS, HEAD, IMAGES, SOUNDS, kind_of
+from ..media.kinds import FILMS, HEAD, IMAGES, SOUNDS, Kind, kind_in, kind_of
 from ..media.process import ProcessingFailed
 from ..media.processor import Incoming, MediaProcessor, TooManyUploads
 from ..outgoing.client import OutgoingAnswer, OutgoingClient, OutgoingRequest, RequestLimits
@@ -117,7 +118,7 @@ class RemoteFilms:
             with trio.fail_after(FETCH_SECONDS):
                 answer = await ask_for_file(url, self._place, ask)
             await writer.finish()
-        upload.kind = kind_of(writer.head)
+        upload.kind = await trio.to_thread.run_sync(_kind_at, upload.source)
         return answer.status == 200
 
     async def _made(self, upload: Incoming) -> ProcessedMedia:
@@ -125,6 +126,11 @@ class RemoteFilms:
         if upload.kind in IMAGES:
             return await self._media.make(upload, "image")
         return await self._media.copy_film(upload)
+
+
+def _kind_at(path: Path) -> Kind | None:
+    with path.open("rb") as file:
+        return kind_in(file)
 
 
 class _FilmWriter:

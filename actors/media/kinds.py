@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 from dataclasses import dataclass
+from typing import IO
 
 HEAD = 64  # bytes that are enough to know the kind
 
@@ -55,6 +57,26 @@ CODECS = {b"avif": AVIF, b"avis": AVIF, b"heic": HEIC, b"heix": HEIC, b"hevc": H
 # What films of QuickTime begin with if they are older than `ftyp`, as small cameras still write them.
 QUICKTIME = {b"moov", b"mdat", b"wide", b"free", b"skip", b"pnot"}
 RAW = b"crx "  # of Canon's cameras: no decoder is shipped
+# A tag of ID3v2 begins with ten bytes, and ends with ten more if it says so. The last four of the ten are its length,
+# in groups of seven bits.
+TAG = b"ID3"
+TAG_HEADER = 10
+TAG_HAS_FOOTER = 0x10
+
+
+def kind_in(file: IO[bytes]) -> Kind | None:
+    """Return the kind of a file, which is open at its beginning. None if it is not accepted.
+
+    Programs that write tags put those of ID3 before sound of every format, not before MP3 alone.
+    """
+    head = file.read(HEAD)
+    if not head.startswith(TAG) or len(head) < TAG_HEADER:
+        return kind_of(head)
+    length = sum((byte & 0x7F) << shift for byte, shift in zip(head[6:TAG_HEADER], (21, 14, 7, 0), strict=True))
+    footer = TAG_HEADER if head[5] & TAG_HAS_FOOTER else 0
+    file.seek(TAG_HEADER + length + footer, io.SEEK_SET)
+    tagged = kind_of(file.read(HEAD))
+    return tagged if tagged in SOUNDS else MP3
 
 
 def kind_of(head: bytes) -> Kind | None:

@@ -24,7 +24,7 @@ from ..outbox import Outbox
 from . import process
 from .cleaning import Cleaning
 from .jobs import UNVERIFIED, FileRefused, Job, Task
-from .kinds import GIF, HEAD, Kind, kind_of
+from .kinds import GIF, Kind, kind_in
 from .pages import PageFacts, page_of
 from .places import Places
 from .probe import probe, report_missing
@@ -148,7 +148,7 @@ class MediaProcessor:
             await trio.to_thread.run_sync(self.folder.clear, upload.key)
 
     def _stage(self, key: str, file: IO[bytes]) -> Kind | None:
-        kind = kind_of(file.read(HEAD))
+        kind = kind_in(file)
         file.seek(0)
         self.folder.stage(key, file)
         return kind
@@ -239,8 +239,7 @@ class MediaProcessor:
     async def _make_film(self, medium: Media, key: str) -> ProcessedMedia:
         """Make files of a waiting upload and publish them. Raises what `make` raises."""
         source = self.folder.waiting(medium.id)
-        place, head = await trio.to_thread.run_sync(self._begin, key, source)
-        kind = kind_of(head)
+        place, kind = await trio.to_thread.run_sync(self._begin, key, source)
         if kind is None:
             raise FileRefused(UNVERIFIED)
         if not self.takes_films:
@@ -254,10 +253,10 @@ class MediaProcessor:
             raise
         return made
 
-    def _begin(self, key: str, source: Path) -> tuple[Path, bytes]:
+    def _begin(self, key: str, source: Path) -> tuple[Path, Kind | None]:
         with source.open("rb") as file:
-            head = file.read(HEAD)
-        return self.folder.begin(key), head
+            kind = kind_in(file)
+        return self.folder.begin(key), kind
 
     def _job(self, task: Task, kind: str, source: Path, place: Path, name: str, **more: int) -> Job:
         self._first_file.set()

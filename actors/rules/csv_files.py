@@ -13,11 +13,13 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 
+from .identity import INVISIBLE
+
 MOST_CELLS = 16  # of a row that are read
 SEPARATORS = (",", ";", "\t")
 # A first line by which spreadsheets are told the separator.
 SEPARATOR_LINE = re.compile(r"\A\"?sep=(.)\"?[ \t,;]*(?:\r\n|\r|\n|\Z)", re.IGNORECASE)
-BLANK = " \t\r\n\u00a0\u200b\ufeff"
+BLANK = " \t\r\n\u00a0" + INVISIBLE
 
 # How files of other kinds begin. Spreadsheets of today are ZIP archives.
 BEGINNINGS = (

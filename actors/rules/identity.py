@@ -14,6 +14,9 @@ ACCT = regex.compile(r"^acct:(?://)?", regex.IGNORECASE)
 FULL_WIDTH_AT = "\uff20"
 LONGEST_SOUGHT = 4096  # characters, more than a handle or an address has
 NOT_SHOWN = frozenset({"Cf", "Cc"})  # categories of Unicode
+# Characters without a sign that come along when a name or an address is copied: the marks of direction, which pages put
+# around handles, blanks without width, and byte order marks.
+INVISIBLE = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200b\u2060\ufeff"
 SIGNS_BEFORE = regex.compile(r"""[\s\p{Ps}\p{Pi}\p{Pf}<"'`]*+""")
 SIGNS_BEHIND = regex.compile(r"""(?r)[\s\p{Pe}\p{Pi}\p{Pf}\p{Terminal_Punctuation}…>"'`]*+""")  # read from the end
 
@@ -83,7 +86,7 @@ def pasted_domain(written: str) -> str | None:
     The domain may be written as in a list of blocks (`*.example.org`, `.example.org`), as the address of a page, or as
     the end of a handle. `*.example.org` is `example.org`: a block of a domain is one of its subdomains too.
     """
-    found = PASTED.fullmatch(written.strip().strip("\ufeff\u200b")) if len(written) <= LONGEST_PASTED else None
+    found = PASTED.fullmatch(written.strip().strip(INVISIBLE)) if len(written) <= LONGEST_PASTED else None
     if found is None:
         return None
     name, at, host = found[1].removeprefix("@").rpartition("@")

@@ -7,6 +7,7 @@ length that is in use. What was found is remembered by the address as it is writ
 from __future__ import annotations
 
 import ipaddress
+import re
 from collections.abc import Iterable
 from datetime import datetime
 
@@ -17,6 +18,7 @@ RANKS: dict[NetworkSeverity, int] = {"sign_up_requires_approval": 0, "sign_up_bl
 # Some 2 MB. Then the answers are found anew.
 MOST_REMEMBERED = 16_384
 BITS = {4: 32, 6: 128}
+INTERFACE = re.compile(r"%[^/]+")  # of an address that is valid on one link alone
 
 
 class NetworkRules:
@@ -88,9 +90,12 @@ def covers(network: str, address: str) -> bool:
 
 
 def network_of(written: str) -> Network | None:
-    """Return a network, or a single address as one. None for other texts. Bits beyond the prefix are cleared."""
+    """Return a network, or a single address as one. None for other texts. Bits beyond the prefix are cleared.
+
+    The name of an interface (`fe80::1%eth0`) is left out, as from the addresses of clients: PostgreSQL stores none.
+    """
     try:
-        network = ipaddress.ip_network(written.strip(), strict=False)
+        network = ipaddress.ip_network(INTERFACE.sub("", written.strip(), 1), strict=False)
     except ValueError:
         return None
     mapped = network.network_address.ipv4_mapped if isinstance(network, ipaddress.IPv6Network) else None

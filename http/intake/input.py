@@ -32,7 +32,7 @@ class Input(BaseModel):
 
 
 def _refusal(error: ValidationError) -> HttpError:
-    found = error.errors(include_url=False, include_input=False)
+    found = error.errors(include_url=False)
     for one in found:
         if one["type"] in ("missing", "blank"):
             return missing(str(one["loc"][-1]))
@@ -58,7 +58,9 @@ def _message(error: ErrorDetails) -> str:
         case "string_too_short":
             return f"is too short (minimum is {context['min_length']} characters)"
         case "too_long":
-            return f"is too long (maximum is {context['max_length']} items)"
+            # Also of texts, where the type of the field reads them with a function of ours.
+            unit = "characters" if isinstance(error["input"], str) else "items"
+            return f"is too long (maximum is {context['max_length']} {unit})"
         case "value_error":
             return str(context["error"])
         case _:

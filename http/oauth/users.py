@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ...actors.rules.identity import handle_of, without_signs_around
 from ...actors.rules.limits import EMAIL_CHARACTERS
 from ...actors.rules.mailboxes import spelled
 from ...storage import users
@@ -37,11 +38,15 @@ async def user_with(context: HttpContext, request: Request, login: str, password
 
 
 async def user_by_login(context: HttpContext, login: str) -> User | None:
-    """Return the user with a name or an e-mail address.
+    """Return the user with a name, an e-mail address or a handle.
 
-    The domain of an address may be written in other letters. Addresses that operators gave may be stored so too.
+    The domain of an address may be written in other letters. Addresses that operators gave may be stored so too. A
+    handle of this server is read last: another user may have an e-mail address that is written the same.
     """
-    for written in dict.fromkeys((spelled(login), login.strip())):
+    bare = without_signs_around(login)
+    handle = handle_of(bare, context.settings.local_domain)
+    own = handle[0] if handle is not None and handle[1] is None else spelled(bare)
+    for written in dict.fromkeys((spelled(login), login.strip(), own)):
         if (user := await context.database.read(users.find_user_by_login, written)) is not None:
             return user
     return None

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import orjson
 
-from ...actors.rules.identity import USERNAME
+from ...actors.rules.identity import USERNAME, domain_of
 from ...storage import accounts, instance
 from ...storage.accounts import Account
 from ..access.context import HttpContext
@@ -35,9 +35,14 @@ async def find_account(context: HttpContext, id: int) -> Account:
 
 
 async def find_local(context: HttpContext, name: str) -> Account:
-    """Return an account of this server by its name. Raises NotFound, and Gone if it is deleted or suspended."""
-    found = await context.database.read(accounts.find_by_acct, name, None) if USERNAME.fullmatch(name) else None
-    return _present(found)
+    """Return an account of this server by its name. Raises NotFound, and Gone if it is deleted or suspended.
+
+    People write the domain of this server behind it, as in a handle.
+    """
+    username, at, written = name.partition("@")
+    is_own = not at or (domain_of(written) or written.lower()) == context.settings.local_domain
+    is_name = is_own and USERNAME.fullmatch(username) is not None
+    return _present(await context.database.read(accounts.find_by_acct, username, None) if is_name else None)
 
 
 def _present(found: Account | None) -> Account:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from ...actors.rules.visibility import ANONYMOUS
 from ...actors.statuses import ShownStatus
+from ...storage.engine.json_values import JsonObject
 from ...storage.media import Media
 from ..access.context import HttpContext
 from ..answers.answer import Answer, redirect
@@ -77,7 +78,7 @@ def _head(context: HttpContext, shown: ShownStatus) -> Head:
         url=url,
         description=summary_of(shown),
         kind="article",
-        image=avatar_url(author, settings.base_url) if fields is None else str(fields["url"]),
+        image=avatar_url(author, settings.base_url) if fields is None else _image(fields),
         image_description=author.avatar_description if picture is None else picture.description,
         large_image=picture is not None,
         handle=f"@{author.username}@{settings.local_domain}",
@@ -89,7 +90,13 @@ def _head(context: HttpContext, shown: ShownStatus) -> Head:
 
 
 def _picture(shown: ShownStatus) -> Media | None:
-    """The picture that other sites may show with a link to the status: none that people must choose to see."""
+    """The file whose picture other sites may show with a link to the status: none that people must choose to see."""
     if shown.status.sensitive or shown.status.spoiler_text or shown.author.sensitized_at is not None:
         return None
-    return next((one for one in shown.status.media if one.type == "image" and one.file is not None), None)
+    made = (one for one in shown.status.media if one.file is not None)
+    return next((one for one in made if one.type == "image" or one.thumbnail_file is not None), None)
+
+
+def _image(fields: JsonObject) -> str:
+    """The address of a picture itself, or of what stands for a film or for sound."""
+    return str(fields["url"] if fields["type"] == "image" else fields["preview_url"])

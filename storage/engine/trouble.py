@@ -93,9 +93,13 @@ def connecting(dsn: str) -> Generator[None]:
 
 
 def _is_whole(dsn: str) -> bool:
-    """False if a password with / ? or # in it cuts the URL: its rest would be shown as the name of the database."""
-    _, authority, *rest = urlsplit(dsn)
-    return "@" in authority or not any("@" in part for part in rest)
+    """False if a password with @ / ? or # in it cuts the URL.
+
+    Its rest would be taken for the host, or shown as the name of the database. Values of a query may have an @.
+    """
+    _, authority, path, query, fragment = urlsplit(dsn)
+    cut = authority.count("@") > 1 or any("@" in part for part in (path, query.partition("=")[0], fragment))
+    return not cut and ("@" in authority or "@" not in query)
 
 
 def explain(error: BaseException, dsn: str = "") -> str:

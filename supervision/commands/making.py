@@ -12,7 +12,7 @@ from ...actors.kernel.ids import Ids
 from ...actors.mail.templates import CONFIRMATION
 from ...actors.outbox import new_effect
 from ...actors.rules.identity import USERNAME, local_account
-from ...actors.rules.mailboxes import spelled
+from ...actors.rules.mailboxes import is_mailbox, spelled
 from ...http.access import scopes as scope_tree
 from ...storage import accounts, oauth, outbox, users
 from ...storage.accounts import Account
@@ -54,11 +54,13 @@ class CreatedAccount:
 
 
 def check_account(username: object, email: object, role: object = "user") -> None:
-    """Refuse values that no row takes. Otherwise operators are free: `admin@localhost` is a valid address here."""
+    """Refuse values that no row takes, and addresses to which no mail can be sent.
+
+    Otherwise operators are free: `admin@localhost` is a valid address here.
+    """
     if not isinstance(username, str) or not USERNAME.fullmatch(username):
         raise WrongAccount(f"the name {username!r} is not 1 to 30 of the letters a to z, digits and underscores")
-    local, at, host = email.rpartition("@") if isinstance(email, str) else ("", "", "")
-    if not (at and local and host) or len(str(email)) > 320 or "\0" in str(email):
+    if not isinstance(email, str) or not is_mailbox(spelled(email)):
         raise WrongAccount(f"the e-mail address {email!r} is none")
     if role not in ROLES:
         raise WrongAccount(f"the role {role!r} is none of {', '.join(ROLES)}")

@@ -135,6 +135,25 @@ async def test_each_address_signs_in_and_resets_its_own_account(stage: Stage) ->
             assert (letter.to, f"@user{number}" in letter.body) == (email, True), login
 
 
+async def test_people_sign_in_by_their_handle_too(stage: Stage) -> None:
+    """As they write it to others. Marks that are copied with a login are left out."""
+    await stage.person("ada")
+    for login in ("@ada@localhost:3000", "ADA@LOCALHOST:3000", "acct:ada@localhost:3000", "\u202a@ada\u202c"):
+        await signed_in(stage, login)
+    for login in ("@ada@elsewhere.example", "@bob@localhost:3000"):
+        assert (await Browser(stage).sign_in(login)).status == 200
+
+
+async def test_an_address_signs_in_before_a_handle_that_is_written_the_same(stage: Stage) -> None:
+    await stage.person("ada")
+    await registered(stage, "eve", password="password of eve")
+    await stage.sql("UPDATE users SET confirmed_at = now(), approved_at = now()")
+    await stage.sql("UPDATE users SET email = 'ada@localhost:3000' WHERE email = 'eve@example.org'")
+    await signed_in(stage, "ada@localhost:3000", "password of eve")
+    assert (await Browser(stage).sign_in("ada@localhost:3000")).status == 200
+    await signed_in(stage, "ada")
+
+
 @pytest.mark.parametrize("login", ["jörg@example.org", "Ⓐ@example.org", "a\u00a0b@example.org", "@", "a@", "@@example"])
 async def test_logins_that_nobody_has_are_refused_as_others(stage: Stage, login: str) -> None:
     answer = await Browser(stage).sign_in(login, "password")

@@ -6,14 +6,17 @@ The names in comments are of clients that send a form so.
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, quote_plus
 
 import pytest
+import pyvips
 
 from ..clients import Person, Reply, Stage
+from .uploading import fetched, picture
 
 Pairs = list[tuple[str, str]]
 URLENCODED = "application/x-www-form-urlencoded"
@@ -300,3 +303,32 @@ async def test_a_chosen_file_beside_empty_ones_counts(ada: Person) -> None:
     named = '--edge\r\nContent-Disposition: form-data; name="avatar"; filename="a.png"\r\n\r\n\r\n'
     form = typed([("display_name", "Ada")], MULTIPART + "edge", more=named)
     assert (await sent(ada, "PATCH", "/api/v1/accounts/update_credentials", form)).status == 422
+
+
+@pytest.mark.parametrize("as_", ["json", "form"])
+@pytest.mark.parametrize(
+    "head", ["data:image/png;base64,", "DATA:image/svg+xml;charset=utf-8;base64,", "data:;base64,"]
+)
+async def test_a_picture_may_be_a_text(ada: Person, as_: str, head: str) -> None:
+    """As libraries send avatars. What a picture is, its bytes say."""
+    text = head + b64encode(picture(30, 30)).decode()
+    path = "/api/v1/accounts/update_credentials"
+    reply = await ada.send("PATCH", path, **{as_: {"avatar": text}})
+    assert reply.status == 200, reply.text
+    assert pyvips.Image.new_from_buffer((await fetched(ada, reply.json["avatar"])).body, "").width == 400
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("data:image/png;base64,", "Avatar can't be blank"),
+        ("data:image/png;base64,PGI+", "Avatar content type is invalid, Avatar is invalid"),
+        ("data:image/png;base64,AAAAA", "Avatar is invalid"),
+        ("data:image/png;base64,\u00e9", "Avatar is invalid"),
+        ("data:image/png,a", "Avatar is invalid"),
+        ("iVBORw0KGgo=", "Avatar is invalid"),
+    ],
+)
+async def test_a_text_that_is_no_picture_is_refused(ada: Person, text: str, error: str) -> None:
+    reply = await ada.send("PATCH", "/api/v1/accounts/update_credentials", json={"avatar": text})
+    assert (reply.status, reply.json["error"]) == (422, f"Validation failed: {error}")

@@ -13,7 +13,7 @@ import trio.testing
 
 from ..clients import BASE, Person, Reply, Stage
 from .browsing import page
-from .uploading import fetched, moving_png, part, picture, uploaded
+from .uploading import fetched, film_of, moving_png, part, picture, uploaded
 
 FILES = Path(__file__).parent.parent / "media" / "files"
 TEST_PICTURE = ("-f", "lavfi", "-i", "testsrc=d=1:s=64x48:r=4")
@@ -47,17 +47,6 @@ def packets(film: bytes) -> list[tuple[float, float]]:
         command = ["ffprobe", "-v", "error", "-print_format", "json", "-show_packets", str(file)]
         shown = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)["packets"]
     return sorted((float(one["pts_time"]), float(one["duration_time"])) for one in shown)
-
-
-async def film_of(person: Person, data: bytes, name: str = "a.mp4") -> Any:
-    """The attachment of a film or of sound when it is processed."""
-    reply = await person.post("/api/v2/media", files={"file": part(data, name)})
-    with trio.fail_after(60):
-        while reply.status in (202, 206):
-            await trio.testing.wait_all_tasks_blocked(0.01)
-            reply = await person.get(f"/api/v1/media/{reply.json['id']}")
-    assert reply.status == 200, reply.text
-    return reply.json
 
 
 async def body_of(person: Person, url: str) -> bytes:
@@ -259,6 +248,15 @@ async def test_sound_that_nothing_can_decode_is_left_out(ada: Person) -> None:
     unknown = film[:track] + film[track:].replace(b"mp4a", b"apac", 1).replace(b"esds", b"free", 1)
     shown = await film_of(ada, unknown)
     assert (shown["type"], shown["meta"]["audio_encode"]) == ("video", "aac")
+
+
+@pytest.mark.parametrize("name", ["a.flac", "a.aac", "a.wav", "a.mp3"])
+async def test_sound_of_any_format_may_begin_with_a_tag(ada: Person, name: str) -> None:
+    """Programs that write tags put those of MP3 before other sound too."""
+    tag = b"ID3\x04\0\0\0\0\x02\x0a" + bytes(266)
+    sound = await film_of(ada, tag + made_by_ffmpeg(name, *TONE, "-id3v2_version", "0"), name)
+    assert (sound["type"], sound["meta"]["audio_encode"]) == ("audio", "mp3")
+    assert sound["meta"]["duration"] == pytest.approx(1, abs=0.1)
 
 
 @pytest.mark.parametrize(

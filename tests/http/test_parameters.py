@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import Field
 
 from troupe.http.answers.errors import HttpError, Malformed
 from troupe.http.intake.decoding import read_json, read_urlencoded
@@ -12,7 +13,7 @@ from troupe.http.intake.ids import LARGEST_ID, UNKNOWN_ID, Cursor, Ids, Position
 from troupe.http.intake.input import Input, attribute
 from troupe.http.intake.nesting import nest
 from troupe.http.intake.paging import Paged
-from troupe.http.intake.parameters import Choice, Count, Flag, Given, MaybeFlag, Several, Text
+from troupe.http.intake.parameters import Choice, Count, Flag, Given, MaybeFlag, Prose, Several, Text
 
 
 def parsed(query: str) -> dict[str, Any]:
@@ -176,6 +177,24 @@ def test_a_choice_outside_the_list_is_422() -> None:
     with pytest.raises(HttpError) as caught:
         Everything.read({"kind": "c"})
     assert caught.value.text == "Validation failed: Kind is not included in the list"
+
+
+class Bounded(Input):
+    comment: Annotated[Prose, Field(max_length=3)] = ""
+    names: Annotated[tuple[Text, ...], Several, Field(max_length=3)] = ()
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        ({"comment": "four"}, "Comment is too long (maximum is 3 characters)"),
+        ({"names": ["a", "b", "c", "d"]}, "Names is too long (maximum is 3 items)"),
+    ],
+)
+def test_the_length_of_texts_is_in_characters_and_of_lists_in_items(given: dict[str, object], text: str) -> None:
+    with pytest.raises(HttpError) as caught:
+        Bounded.read(given)
+    assert caught.value.text == f"Validation failed: {text}"
 
 
 class Required(Input):

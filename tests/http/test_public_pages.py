@@ -14,7 +14,7 @@ from troupe.http.web.paging import POSTS
 from ..clients import BASE, Person, Stage
 from .browsing import Page, page
 from .policy_files import write_policy
-from .uploading import uploaded
+from .uploading import film, film_of, uploaded
 
 HOSTILE = '"><script>alert(1)</script><img src=x onerror=alert(1)>&amp;'
 NOW = datetime(2026, 11, 27, 14, 5, tzinfo=UTC)
@@ -146,6 +146,27 @@ async def test_media_have_their_descriptions_and_hide_where_the_author_wants(sta
         (veil,) = veiled.all("details")
         assert "open" not in veil
         assert "/media/" not in (veiled.meta("og:image") or "")
+
+
+async def test_a_film_is_shown_by_its_picture_where_it_is_linked(stage: Stage, ada: Person) -> None:
+    shown = await film_of(ada, film(sound=True))
+    status = await ada.write("look", media_ids=[shown["id"]])
+    head = await page(stage, f"/@ada/{status['id']}")
+    assert head.meta("og:image") == shown["preview_url"]
+    assert head.meta("twitter:card") == "summary_large_image"
+    bare = await film_of(ada, film(sound=True, pictures=False), "a.ogg")
+    status = await ada.write("listen", media_ids=[bare["id"]])
+    assert (await page(stage, f"/@ada/{status['id']}")).meta("twitter:card") == "summary"
+
+
+async def test_a_profile_is_found_by_the_whole_handle(stage: Stage, ada: Person) -> None:
+    status = await ada.publish("hello")
+    for handle in ("ada@localhost:3000", "ADA@LocalHost:3000"):
+        assert (await page(stage, f"/@{handle}")).link("canonical") == f"{BASE}/@ada"
+        assert (await page(stage, f"/@{handle}/{status['id']}")).link("canonical") == f"{BASE}/@ada/{status['id']}"
+        assert (await stage.anybody().get(f"/@{handle}.rss")).status == 200
+    for handle in ("ada@elsewhere.example", "ada@", "ada@localhost:3000@localhost:3000", "@localhost:3000"):
+        await page(stage, f"/@{handle}", 404)
 
 
 async def test_media_of_accounts_that_moderators_marked_are_folded(stage: Stage, ada: Person) -> None:

@@ -92,9 +92,12 @@ async def test_a_film_is_fetched_when_it_is_first_looked_at(stage: Stage, una: A
     assert (made, size) == ("film", len(whole.body) + len(still.body))
 
 
-@pytest.mark.parametrize("type", ["audio", "unknown"])
-async def test_sound_is_made_an_mp3(stage: Stage, una: Account, web: Site, type: str) -> None:
-    url = web.file("/sound", film(sound=True, pictures=False), "application/octet-stream")
+TAG = b"ID3\x04\0\0\0\0\x02\x0a" + bytes(266)  # as programs put it before sound of every format
+
+
+@pytest.mark.parametrize(("type", "tag"), [("audio", b""), ("unknown", b""), ("audio", TAG)])
+async def test_sound_is_made_an_mp3(stage: Stage, una: Account, web: Site, type: str, tag: bytes) -> None:
+    url = web.file("/sound", tag + film(sound=True, pictures=False), "application/octet-stream")
     shown = await attached(stage, una, url, type)
     reply = await look(stage, shown["url"])
     assert (reply.status, reply.headers["Content-Type"], shown["preview_url"]) == (200, "audio/mpeg", None)

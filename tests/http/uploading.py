@@ -8,6 +8,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pyvips
+import trio
+import trio.testing
 from PIL import Image
 from quart.datastructures import FileStorage
 
@@ -81,6 +83,17 @@ async def upload(
 async def uploaded(client: Client, data: bytes | None = None, **how: Any) -> Any:
     """The attachment that came of a file."""
     reply = await upload(client, picture() if data is None else data, **how)
+    assert reply.status == 200, reply.text
+    return reply.json
+
+
+async def film_of(person: Person, data: bytes, name: str = "a.mp4") -> Any:
+    """The attachment of a film or of sound when it is processed."""
+    reply = await person.post("/api/v2/media", files={"file": part(data, name)})
+    with trio.fail_after(60):
+        while reply.status in (202, 206):
+            await trio.testing.wait_all_tasks_blocked(0.01)
+            reply = await person.get(f"/api/v1/media/{reply.json['id']}")
     assert reply.status == 200, reply.text
     return reply.json
 

@@ -1,5 +1,7 @@
 """What a file is, by its first bytes alone."""
 
+from io import BytesIO
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,6 +24,7 @@ from troupe.actors.media.kinds import (
     WEBM,
     WEBP,
     Kind,
+    kind_in,
     kind_of,
 )  # fmt: skip
 
@@ -81,3 +84,31 @@ def test_everything_else_is_nothing_that_is_taken(head: bytes) -> None:
 @given(st.binary(max_size=HEAD))
 def test_no_bytes_do_harm(head: bytes) -> None:
     assert kind_of(head) is None or isinstance(kind_of(head), Kind)
+
+
+def tag(length: int, flags: int = 0, footer: bytes = b"") -> bytes:
+    """A tag of ID3v2 whose text is so long."""
+    size = bytes(length >> shift & 0x7F for shift in (21, 14, 7, 0))
+    return b"ID3\x04\0" + bytes([flags]) + size + bytes(length) + footer
+
+
+@pytest.mark.parametrize(
+    ("file", "kind"),
+    [
+        (tag(0) + b"fLaC\0\0\0\x22", FLAC),
+        (tag(200_000) + b"fLaC\0\0\0\x22", FLAC),  # with a cover
+        (tag(300) + b"\xff\xf1\x50\x80", AAC),
+        (tag(300) + b"RIFF\x10\0\0\0WAVEfmt ", WAV),
+        (tag(300, 0x10, b"3DI" + bytes(7)) + b"OggS\0\x02", OGG),
+        (tag(300) + b"\xff\xfb\x90\x64", MP3),
+        (tag(300) + bytes(500) + b"\xff\xfb\x90\x64", MP3),  # with room for more tags
+        (tag(300) + b"\xff\xd8\xff\xe0", MP3),  # tags stand before sound
+        (tag(300)[:50], MP3),
+        (b"ID3\x04", MP3),
+        (b"ID3\x04\0\0\x7f\x7f\x7f\x7f", MP3),
+        (b"fLaC\0\0\0\x22", FLAC),
+        (b"", None),
+    ],
+)
+def test_a_tag_does_not_say_what_sound_stands_behind_it(file: bytes, kind: Kind | None) -> None:
+    assert kind_in(BytesIO(file)) == kind

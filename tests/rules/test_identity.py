@@ -30,6 +30,8 @@ from troupe.actors.rules.identity import pasted_domain
         ("Bücher.example", "xn--bcher-kva.example"),
         ("*.xn--bcher-kva.example", "xn--bcher-kva.example"),
         ("例え。テスト", "xn--r8jz45g.xn--zckzah"),
+        ("\u202aa.example\u202c", "a.example"),
+        ("\u2068@ada@a.example\u2069 ", "a.example"),
     ],
 )
 def test_a_pasted_domain_is_found(written: str, domain: str) -> None:

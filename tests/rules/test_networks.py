@@ -54,6 +54,8 @@ def test_what_is_no_address_or_this_machine_is_not_blocked(address: str) -> None
         (" 192.0.2.7/24 ", "192.0.2.0/24"),
         ("::ffff:192.0.2.7/120", "192.0.2.0/24"),
         ("2001:DB8::1/32", "2001:db8::/32"),
+        ("fe80::1%eth0", "fe80::1/128"),
+        ("fe80::1%eth0/64", "fe80::/64"),
         ("192.0.2.7/33", "None"),
         ("example.org", "None"),
     ],

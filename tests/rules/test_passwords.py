@@ -1,10 +1,11 @@
 """Passwords: what matches, and which hashes are renewed at the next sign-in."""
 
 import time
+from collections.abc import Callable
 
 import pytest
 
-from troupe.actors.rules.passwords import hashed, hashed_quickly, matches, outdated
+from troupe.actors.rules.passwords import HASHER, hashed, hashed_quickly, matches, outdated
 
 
 def test_passwords_are_hashed_as_owasp_recommends() -> None:
@@ -15,6 +16,23 @@ def test_a_password_matches_its_hash_and_no_other_does() -> None:
     stored = hashed("open sesame")
     assert matches(stored, "open sesame")
     assert not matches(stored, "open barley")
+
+
+@pytest.mark.parametrize("made_by", [hashed, hashed_quickly])
+def test_a_password_is_the_same_from_every_keyboard(made_by: Callable[[str], str]) -> None:
+    """An accent is a part of its letter, or a character of its own."""
+    for typed in ("caf\u00e9 noir", "cafe\u0301 noir"):
+        stored = made_by(typed)
+        assert matches(stored, "caf\u00e9 noir")
+        assert matches(stored, "cafe\u0301 noir")
+        assert not matches(stored, "cafe noir")
+        assert not matches(stored, "Caf\u00e9 noir")
+
+
+def test_a_password_of_an_earlier_version_matches_as_it_was_typed() -> None:
+    stored = HASHER.hash("cafe\u0301 noir")
+    assert matches(stored, "cafe\u0301 noir")
+    assert not matches(stored, "cafe noir")
 
 
 def test_one_password_has_a_new_hash_each_time() -> None:

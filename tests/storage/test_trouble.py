@@ -39,13 +39,25 @@ def test_the_advice_for_the_embedded_postgresql_names_no_url_and_no_firewall(fol
         raise error
 
 
-@pytest.mark.parametrize("password", ["1/secret", "1?secret", "1#secret", "secret:1"])
+@pytest.mark.parametrize(
+    "password", ["1/secret", "1?secret", "1#secret", "secret:1", "1@secret", "1@secret/1", "1@secret#1"]
+)
 def test_a_password_that_cuts_the_url_is_not_shown(password: str) -> None:
     with pytest.raises(Unavailable) as told, connecting(f"postgresql://ada:{password}@localhost/troupe"):
         raise ValueError(f"Port could not be cast to integer value as '{password}'")
     assert "secret" not in str(told.value)
     assert "can't be read" in str(told.value)
     assert told.value.__cause__ is None
+
+
+@pytest.mark.parametrize("password", ["1/2", "1?2", "1#2", "1@2", "1@2/3", "1@2#3", "1@2?3"])
+def test_a_url_that_its_password_cuts_is_not_tried(password: str) -> None:
+    """The name service was blamed for the host `2`."""
+    with (
+        pytest.raises(Unavailable, match="is written as %"),
+        connecting(f"postgresql://ada:{password}@localhost/troupe"),
+    ):
+        pytest.fail("it was tried")
 
 
 def test_a_whole_url_is_tried() -> None:

@@ -165,6 +165,19 @@ def test_a_translation_service_without_a_web_address_is_refused(url: str) -> Non
         read_settings({}, {"TROUPE_TRANSLATION_URL": url})
 
 
+@pytest.mark.parametrize("host", ["mail.example.org", "mail_server", "bücher.example", "192.0.2.25", "2001:db8::25"])
+def test_the_mail_server_is_a_name_or_an_address(host: str) -> None:
+    assert read_settings({}, {"TROUPE_SMTP_HOST": host}).smtp_host == host
+
+
+@pytest.mark.parametrize(
+    "host", ["mail.example:587", "smtp://mail.example", "mail.example/", "eve@mail.example", "[::1]", "two words"]
+)
+def test_a_mail_server_with_more_than_its_name_is_refused(host: str) -> None:
+    with pytest.raises(ConfigurationError, match="smtp_host"):
+        read_settings({}, {"TROUPE_SMTP_HOST": host})
+
+
 def test_an_empty_domain_is_none() -> None:
     assert read_settings({}, {"TROUPE_DOMAIN": ""}).domain is None
 
