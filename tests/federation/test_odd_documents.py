@@ -181,6 +181,14 @@ async def test_a_warning_may_come_by_language_alone(
     assert found["content"] == "<p>hello 1</p>"
 
 
+async def test_a_warning_and_a_title_may_be_html(stage: Stage, ada: Person, peer: ForeignServer) -> None:
+    found = await posted(stage, ada, peer, summary="Spiders<br>&amp; tea")
+    assert (found["spoiler_text"], found["sensitive"]) == ("Spiders\n& tea", True)
+    article = peer.url("/users/eve/statuses/2")
+    found = await posted(stage, ada, peer, id=article, type="Article", name="Tom &amp; <em>Jerry</em>&#8217;s")
+    assert found["content"].startswith("<p>Tom &amp; Jerry\u2019s</p><p><a href=")
+
+
 @pytest.mark.parametrize(("texts", "content", "language"), [
     ({"content": "<p>tea</p>", "contentMap": {"de": "<p>Tee</p>", "en": "<p>tea</p>"}}, "<p>tea</p>", "en"),
     ({"contentMap": {"de": "<p>Tee</p>", "en": "<p>tea</p>"}}, "<p>Tee</p>", "de"),
@@ -331,6 +339,11 @@ async def test_a_poll_that_closes_later_is_open(stage: Stage, ada: Person, peer:
         assert (await ada.post(f"/api/v1/polls/{poll['id']}/votes", json={"choices": [0]})).status == (
             422 if expired else 200
         )
+
+
+async def test_an_option_may_have_its_text_as_content(stage: Stage, ada: Person, peer: ForeignServer) -> None:
+    found = await posted(stage, ada, peer, type="Question", anyOf=[{"content": "tea"}, {"name": "", "content": "cake"}])
+    assert [option["title"] for option in found["poll"]["options"]] == ["tea", "cake"]
 
 
 async def test_a_vote_names_the_option_with_its_spaces(stage: Stage, ada: Person, peer: ForeignServer) -> None:
