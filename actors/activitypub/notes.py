@@ -15,6 +15,7 @@ from math import isfinite
 from typing import Literal
 
 from ...storage.engine.json_values import JsonObject
+from ..rules.domains import is_within
 from ..rules.instants import instant_of
 from ..rules.languages import language_code
 from ..rules.limits import SPOILER_CODE_POINTS, STATUS_MEDIA_ELSEWHERE
@@ -32,7 +33,6 @@ from .vocabulary import (
     is_object,
     object_of,
     objects_of,
-    same_host,
     text_of,
     types_of,
     uri_of,
@@ -362,9 +362,14 @@ def _page_address(document: JsonObject) -> str | None:
 
 
 def _page(document: JsonObject, uri: str) -> str:
-    """Return the web page of a post if it is on its own server, else its id, which many servers use for both."""
+    """Return the web page of a post if it is on its own server, else its id, which many servers use for both.
+
+    Threads and blogs have ids on one of `threads.net` and `www.threads.net`, and pages on the other.
+    """
     url = _page_address(document)
-    return url if url is not None and same_host(url, uri) else uri
+    hosts = [(host_of(address) or "").partition(":")[0] for address in (url or uri, uri)]
+    is_own = is_within(*hosts) or is_within(*reversed(hosts))
+    return url if url is not None and is_own else uri
 
 
 def _parent(document: JsonObject, uri: str) -> str | None:

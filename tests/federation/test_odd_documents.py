@@ -255,6 +255,23 @@ async def test_a_post_without_a_page_has_its_id_for_one(
     assert found["url"] == found["uri"]
 
 
+@pytest.mark.parametrize(("host", "page", "is_own"), [
+    ("peer.test", "https://www.peer.test/@eve/1", True),
+    ("host0.peer.test", "https://peer.test/@eve/1", True),
+    ("peer.test", "https://notpeer.test/@eve/1", False),
+    ("peer.test", "https://peer.test.evil.test/@eve/1", False),
+    ("host0.peer.test", "https://host1.peer.test/@eve/1", False),
+])  # fmt: skip
+async def test_a_page_may_be_above_or_below_the_host_of_the_id(
+    stage: Stage, ada: Person, peer: ForeignServer, host: str, page: str, *, is_own: bool
+) -> None:
+    """Threads has ids on threads.net, and pages on www.threads.net."""
+    eve = peer.person("eve", host)
+    document = note(eve, url=page, cc=[ADA], tag=[MENTION])
+    await take(stage, create(eve, document))
+    assert (await shown(stage, ada, document))["url"] == (page if is_own else document["id"])
+
+
 @pytest.mark.parametrize(("attachment", "type", "end"), [
     ({"type": "Document", "url": "PEER/a.JPG?size=large"}, "image", "/a.JPG?size=large"),
     ({"type": "Document", "url": [{"type": "Link", "mediaType": "image/webp", "href": "PEER/a"}]}, "image", "/a"),
