@@ -61,7 +61,7 @@ LISTS = frozenset(
     }
 )  # fmt: skip
 TEXTS = frozenset({"content", "name", "summary", "value"})
-STRINGS = frozenset({"mediaType", "preferredUsername", "publicKeyPem", "publicKeyMultibase", "blurhash"})
+STRINGS = frozenset({"mediaType", "preferredUsername", "webfinger", "publicKeyPem", "publicKeyMultibase", "blurhash"})
 TIMES = frozenset({"published", "updated", "startTime", "endTime"})
 NUMBERS = frozenset({"totalItems", "votersCount", "width", "height", "size"})
 BOOLEANS = frozenset({"sensitive", "manuallyApprovesFollowers", "discoverable", "indexable", "memorial", "suspended"})

@@ -15,10 +15,11 @@ from math import isfinite
 from typing import Literal
 
 from ...storage.engine.json_values import JsonObject
+from ..rules.domains import is_within
 from ..rules.instants import instant_of
 from ..rules.languages import language_code
 from ..rules.limits import SPOILER_CODE_POINTS, STATUS_MEDIA_ELSEWHERE
-from ..rules.markup import escape, escape_attribute, plain, sanitise, tidy, trimmed
+from ..rules.markup import escape, escape_attribute, plain, plain_if_html, sanitise, tidy, trimmed
 from ..rules.scan import tag_name
 from ..rules.text import ContentType, render_elsewhere
 from ..rules.visibility import Visibility
@@ -32,7 +33,6 @@ from .vocabulary import (
     is_object,
     object_of,
     objects_of,
-    same_host,
     text_of,
     types_of,
     uri_of,
@@ -204,7 +204,7 @@ def read_note(document: JsonObject, followers: str | None, now: datetime) -> Rec
     named = [one for one in _mentioned(document) if one != author]
     mentioned = tuple(one for one in named if is_open or one in everybody)[:MOST_MENTIONS]
     silent = tuple(one for one in addressed if one not in (*mentioned, PUBLIC, followers, author))[:MOST_MENTIONS]
-    spoiler = trimmed(text_of(document.get("summary"), SPOILER_CODE_POINTS) or "") if _is_written(document) else ""
+    spoiler = _warning(document)
     created_at = min(max(time_of(document.get("published")) or now, EARLIEST), now)
     return ReceivedNote(
         uri=uri,
@@ -277,6 +277,12 @@ def _is_written(document: JsonObject) -> bool:
     return any(kind in WRITTEN for kind in types_of(document))
 
 
+def _warning(document: JsonObject) -> str:
+    """Return the warning. The summary of what is longer than a post belongs to its text."""
+    summary = text_of(document.get("summary"), SPOILER_CODE_POINTS) if _is_written(document) else None
+    return trimmed(plain_if_html(summary or ""))
+
+
 def _content(document: JsonObject) -> str:
     if not _is_written(document):
         return _title_and_link(document)
@@ -289,7 +295,7 @@ def _content(document: JsonObject) -> str:
 
 def _title_and_link(document: JsonObject) -> str:
     """Return a title and the page, for what is longer than a post or of another kind."""
-    title = trimmed(text_of(document.get("name"), LONGEST_TITLE) or "")
+    title = trimmed(plain_if_html(text_of(document.get("name"), LONGEST_TITLE) or ""))
     summary = plain(sanitise(text_of(document.get("summary"), SPOILER_CODE_POINTS) or ""))
     url = _page_address(document) or uri_of(document) or ""
     texts = [f"<p>{escape(text)}</p>" for text in (title, _time_and_place(document), summary) if text]
@@ -356,9 +362,14 @@ def _page_address(document: JsonObject) -> str | None:
 
 
 def _page(document: JsonObject, uri: str) -> str:
-    """Return the web page of a post if it is on its own server, else its id, which many servers use for both."""
+    """Return the web page of a post if it is on its own server, else its id, which many servers use for both.
+
+    Threads and blogs have ids on one of `threads.net` and `www.threads.net`, and pages on the other.
+    """
     url = _page_address(document)
-    return url if url is not None and same_host(url, uri) else uri
+    hosts = [(host_of(address) or "").partition(":")[0] for address in (url or uri, uri)]
+    is_own = is_within(*hosts) or is_within(*reversed(hosts))
+    return url if url is not None and is_own else uri
 
 
 def _parent(document: JsonObject, uri: str) -> str | None:
@@ -453,7 +464,7 @@ def _poll(document: JsonObject, now: datetime) -> ReceivedPoll | None:
     multiple = bool(document.get("anyOf"))
     choices = objects_of(document["anyOf"] if multiple else document.get("oneOf"))[:MOST_OPTIONS]
     # With the spaces around them: a vote must have the same text.
-    titles = [text_of(choice.get("name"), LONGEST_OPTION) or "" for choice in choices]
+    titles = [text_of(choice.get("name") or choice.get("content"), LONGEST_OPTION) or "" for choice in choices]
     if not choices or not all(map(str.strip, titles)):
         return None
     votes = tuple(_total(choice.get("replies")) for choice in choices)

@@ -31,7 +31,7 @@ from ..activitypub.vocabulary import (
 from ..rules.domains import is_within
 from ..rules.markup import one_line, sanitise, tidy
 from .errors import UntrustedDocument
-from .webfinger import Handle, handle_from
+from .webfinger import Handle, handle_from, handle_in
 
 ACTORS = frozenset({"Person", "Service", "Group", "Organization", "Application"})
 BOTS = frozenset({"Service", "Application"})
@@ -61,9 +61,14 @@ def actor_uri_of(document: JsonObject) -> str:
 
 
 def own_handle_of(document: JsonObject) -> Handle:
-    """Return the handle that an actor claims on its own host. Raise UntrustedDocument for a name that can't be one."""
+    """Return the handle that an actor claims: the one that it names whole (FEP-2c59), or its name on its own host.
+
+    Raise UntrustedDocument for a name that can't be one.
+    """
     username, host = document.get("preferredUsername"), host_of(actor_uri_of(document))
-    handle = handle_from(username, host) if isinstance(username, str) and host is not None else None
+    handle = handle_in(document.get("webfinger"))
+    if handle is None and isinstance(username, str) and host is not None:
+        handle = handle_from(username, host)
     if handle is None:
         raise UntrustedDocument("the actor has no usable name")
     return handle

@@ -21,7 +21,7 @@ from ...storage.engine.json_values import JsonObject
 from ..activitypub.names import LocalNames
 from ..activitypub.notes import ReceivedNote, ReceivedQuote, author_of, is_post
 from ..activitypub.uris import ascii_uri, same_uri
-from ..activitypub.vocabulary import host_of, same_host, uri_of
+from ..activitypub.vocabulary import host_of, same_host, types_of, uri_of
 from ..broadcast import account_address
 from ..commands.account_deletions import DeleteAccount
 from ..commands.late_parts import JoinParts
@@ -152,7 +152,7 @@ class Resolver:
         document = await self._fetcher.fetch_resource(url)
         if is_actor(document):
             return _required(await self.account_of(document))
-        return _required(await self.status_of(document))
+        return _required(await self._status_in(document))
 
     async def status(self, uri: str) -> int | None:
         """Return the status with a URI: stored, or fetched with its author."""
@@ -165,6 +165,19 @@ class Resolver:
             return None
 
     async def _fetch_status(self, uri: str) -> int | None:
+        return await self._status_in(await self._fetcher.fetch(uri))
+
+    async def _status_in(self, document: JsonObject) -> int | None:
+        """Return the status of a proven document: of a post, or of the Create that has published one.
+
+        Some servers and relays boost a post by the id of its Create, and people search for it.
+        """
+        uri = uri_of(document.get("object")) if "Create" in types_of(document) else None
+        if uri is None:
+            return await self.status_of(document)
+        known = await self._context.database.read(remote_statuses.find, uri)
+        if known is not None:
+            return None if known.deleted else known.id
         return await self.status_of(await self._fetcher.fetch(uri))
 
     async def status_of(self, document: JsonObject) -> int | None:

@@ -145,15 +145,15 @@ def _subject(answer: JsonObject, asked: Handle) -> Handle:
     An answer that does not say is about the handle that was asked for.
     """
     named = [one for one in (answer.get("subject"), *list_of(answer.get("aliases"))[:MOST_ALIASES]) if one is not None]
-    handles = (_handle_in(one) for one in named)
+    handles = (handle_in(one) for one in named)
     handle = next((one for one in handles if one is not None), None if "subject" in answer else asked)
     if handle is None:
         raise UntrustedDocument("the answer is about no handle")
     return handle
 
 
-def _handle_in(name: object) -> Handle | None:
-    """Return the handle in an address such as `acct:eve@peer.test`, whose scheme may be missing."""
+def handle_in(name: object) -> Handle | None:
+    """Return the handle in an address such as `acct:eve@peer.test` or `eve@peer.test`. None for other values."""
     text = unquote(text_of(name, LONGEST_URI * 2) or "").strip()
     scheme, colon, rest = text.partition(":")
     handle = rest if colon and scheme.lower() == "acct" else text

@@ -55,13 +55,17 @@ FORMATTING = frozenset({"b", "big", "code", "em", "font", "i", "nobr", "s", "sma
 HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 
 # Elements that are not in `TAGS`, as what means the same: without a line through it, a text says the opposite.
-RENAMED = {"strike": "s", "kbd": "code", "samp": "code", "tt": "code", "menu": "ul", "dir": "ul"}
+RENAMED = {"strike": "s", "kbd": "code", "samp": "code", "tt": "code", "menu": "ul", "dir": "ul", "xmp": "pre"}
 QUOTATION_MARKS = {"": "\u201c", "/": "\u201d"}  # of <q>, by whether its tag closes
 
-# `10<sup>6</sup>` is not 106. Letters, as in `1<sup>st</sup>`, are left where they are.
+# `10<sup>6</sup>` is not 106, and a footnote, whose number is a link, no part of its word. Letters, as in
+# `1<sup>st</sup>`, are left where they are.
 RAISED = str.maketrans("0123456789+-=()n\u2212", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿ⁻")
 LOWERED = str.maketrans("0123456789+-=()\u2212", "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎₋")
-INDEX = regex.compile(r"(?i:<(?P<name>su[bp])(?![\w-])[^<>]*+>)(?P<text>[0-9n()=+\u2212-]{1,20}+)(?i:</su[bp]\s*+>)")
+INDEX = regex.compile(
+    r"(?i:<(?P<name>su[bp])(?![\w-])[^<>]*+>)(?P<link>(?i:<a(?![\w-])[^<>]*+>)?+)(?P<text>[0-9n()=+\u2212-]{1,20}+)"
+    r"(?P<end>(?i:</a\s*+>)?+)(?i:</su[bp]\s*+>)"
+)
 
 # Blogs and other servers write emoji as pictures, whose text is the emoji.
 EMOJI_PICTURE = regex.compile(
@@ -69,6 +73,15 @@ EMOJI_PICTURE = regex.compile(
     r"(?P<text>:[a-zA-Z0-9_]{1,100}+:|[\p{Extended_Pictographic}\p{Regional_Indicator}\p{Emoji_Modifier}\u200d\ufe0f]{1,20}+)"
     r"""["'\s/>]"""
 )
+
+# Blogs show formulas as pictures, whose text is LaTeX.
+FORMULA_PICTURE = regex.compile(r"""(?i:\bclass\s*+=\s*+["']?(?:[\w-]++\s++)*(?:latex|tex|math)(?![\w-]))""")
+PICTURE_TEXT = regex.compile(r"""(?i:\balt\s*+=\s*+)(?:"(?P<text>[^"]*+)"|'(?P<text>[^']*+)')""")
+# KaTeX writes each formula twice: as MathML, and so for eyes alone, letter by letter.
+SECOND_FORMULA = "katex-html"
+
+# Elements whose content is no part of a text: code, what is shown in place of a frame, the head of a page.
+DROPPED_WITH_CONTENT = frozenset({"script", "style", "iframe", "noembed", "noframes", "noscript", "template", "title"})
 
 # Elements that begin a line of their own but are not in `TAGS`. Each of their tags becomes a mark, which becomes a line
 # break where text stands on both sides of it in one block. The mark is an element, so that a parser carries it along.
@@ -111,6 +124,10 @@ ANY_TAG = regex.compile(r"<[^<>]*+>")
 # The entities that sanitised HTML has. The ampersand is last: what it begins is text.
 ENTITIES = (("&lt;", "<"), ("&gt;", ">"), ("&nbsp;", "\xa0"), ("&quot;", '"'), ("&amp;", "&"))
 MANY_LINE_FEEDS = regex.compile(r"\n{3,}")
+# Of texts that may be HTML.
+SIMPLE_TAG = regex.compile(r"<(?P<close>/?)(?P<name>[A-Za-z][A-Za-z0-9]{0,15}+)(?:[\s/][^<>]*+)?+>")
+TEXT_TAGS = TAGS | RENAMED.keys() | HEADINGS | {"div", "small", "sub", "sup"}
+ENTITY = regex.compile(r"(?i:&(?:#[0-9]{1,7}|#x[0-9a-f]{1,6}|[a-z][a-z0-9]{1,30});)")
 BLOCKS = frozenset({"p", "br", "pre", "ul", "ol", "li", "blockquote"})
 VERBATIM = frozenset({"a", "code", "pre"})
 
@@ -121,7 +138,7 @@ def _cleaner() -> nh3.Cleaner:
 
     return nh3.Cleaner(
         tags=set(TAGS),
-        clean_content_tags={"script", "style"},
+        clean_content_tags=set(DROPPED_WITH_CONTENT),
         attributes={"a": {"href"}, "ol": {"start"}, "li": {"value"}},
         tag_attribute_values={"a": {"translate": {"no"}}, "span": {"translate": {"no"}}},
         allowed_classes={name: set(classes) for name, classes in CLASSES.items()},
@@ -232,6 +249,19 @@ def plain(html: str) -> str:
     return MANY_LINE_FEEDS.sub("\n\n", text).strip()
 
 
+def plain_if_html(text: str) -> str:
+    """Return the text of what may be HTML: some servers write titles and warnings as HTML, others as plain text.
+
+    It is HTML if it has a line break, or an element that posts have, opened and closed: `I <3 tea` and `how <p> works`
+    have none. Entities are read in plain text, too.
+    """
+    tags = [(found["close"], found["name"].lower()) for found in SIMPLE_TAG.finditer(text)]
+    opened, closed = ({name for close, name in tags if close == end} for end in ("", "/"))
+    if "br" in opened or not (opened & closed).isdisjoint(TEXT_TAGS):
+        return plain(sanitise(text))
+    return ENTITY.sub(lambda entity: standard.unescape(entity[0]), text)
+
+
 def _without_tags(html: str) -> str:
     return ANY_TAG.sub("", BLOCK_TAG.sub("\n\n", LINE_TAG.sub("\n", html)))
 
@@ -273,8 +303,26 @@ def _without_traps(html: str, most_tags: int) -> tuple[str, int]:
     html = INDEX.sub(_written_index, _with_written_maths(html))
     # An opened tag without a `>` is no tag. Looking for its end again for each `<` would take quadratic time.
     tags_end = html.rfind(">") + 1
-    tamed, tags = RAW_TAG.subn(_made_safe, html[:tags_end], most_tags + 1)
+    write = _SecondFormulas().write if SECOND_FORMULA in html else _made_safe
+    tamed, tags = RAW_TAG.subn(write, html[:tags_end], most_tags + 1)
     return tamed + html[tags_end:], tags
+
+
+class _SecondFormulas:
+    """Writes the tags of HTML as `_made_safe` does, and makes a dropped element of each formula that is there again."""
+
+    def __init__(self) -> None:
+        self._depth = 0  # of the elements inside of such a formula
+
+    def write(self, tag: regex.Match[str]) -> str:
+        is_span = tag["name"].lower() == "span"
+        if self._depth:
+            self._depth += (-1 if tag["close"] else 1) if is_span else 0
+            return "" if self._depth else "</style>"
+        if is_span and SECOND_FORMULA in tag[0]:
+            self._depth = 1
+            return "<style>"
+        return _made_safe(tag)
 
 
 def _made_safe(tag: regex.Match[str]) -> str:
@@ -288,8 +336,7 @@ def _made_safe(tag: regex.Match[str]) -> str:
     if name == "q":
         return QUOTATION_MARKS[tag["close"]]
     if name == "img":
-        emoji = EMOJI_PICTURE.search(tag[0])
-        return emoji["text"] if emoji else ""
+        return _picture_text(tag[0])
     if name in FORMATTING:
         return f"<{tag['close']}{name}>"
     if name in DROPPED_BLOCKS:
@@ -299,8 +346,18 @@ def _made_safe(tag: regex.Match[str]) -> str:
     return tag[0]
 
 
+def _picture_text(tag: str) -> str:
+    """Return the text of a picture that stands for one: an emoji, or a formula."""
+    if emoji := EMOJI_PICTURE.search(tag):
+        return emoji["text"]
+    formula = PICTURE_TEXT.search(tag) if FORMULA_PICTURE.search(tag) else None
+    latex = escape(standard.unescape(formula["text"].strip())) if formula else ""
+    return f"${latex}$" if latex else ""
+
+
 def _written_index(index: regex.Match[str]) -> str:
-    return index["text"].translate(RAISED if index["name"].lower() == "sup" else LOWERED)
+    written = index["text"].translate(RAISED if index["name"].lower() == "sup" else LOWERED)
+    return f"{index['link']}{written}{index['end']}"
 
 
 def _with_written_maths(html: str) -> str:

@@ -5,7 +5,7 @@ Its description stays open, and everything that is needed to sign up and to sign
 
 from __future__ import annotations
 
-CLOSED = ("/api/", "/@", "/users/", "/tags/")
+CLOSED = ("/api/", "/@", "/users/", "/tags/", "/web/", "/deck/", "/statuses/")
 OPEN = frozenset(
     {
         "/api/openapi.json",

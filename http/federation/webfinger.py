@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from urllib.parse import unquote
 
 import orjson
@@ -12,7 +13,7 @@ from ...actors.rules.identity import handle_of
 from ...storage.accounts import Account
 from ..access.context import HttpContext
 from ..answers.answer import Answer
-from ..answers.errors import Gone, NotFound
+from ..answers.errors import Gone, Malformed, NotFound
 from ..entities.account import avatar_url
 from ..intake.input import Input
 from ..intake.parameters import Given
@@ -23,6 +24,8 @@ JRD = "application/jrd+json; charset=utf-8"
 PROFILE_PAGE = "http://webfinger.net/rel/profile-page"
 AVATAR = "http://webfinger.net/rel/avatar"
 SUBSCRIBE = "http://ostatus.org/schema/1.0/subscribe"
+# A handle, with its scheme or without, or any other URI.
+RESOURCE = re.compile(r"(?i:acct:)?@?[^\s@:/?#=&]+@[^\s@]+|(?!(?i:acct:))[A-Za-z][A-Za-z0-9+.-]*:\S+")
 
 
 class WebfingerQuery(Input):
@@ -33,9 +36,10 @@ class WebfingerQuery(Input):
 async def show_webfinger(context: HttpContext, sought: WebfingerQuery) -> Answer:
     """The links of a local account, or of this server. 404 for accounts of other servers, 410 for deleted ones."""
     names = context.federation.names
-    handle = f"acct:{names.domain}@{names.domain}"
-    if sought.resource.lower() == handle or isinstance(names.read(sought.resource), ServerActorName):
+    if _names_server(sought.resource, names):
         return _answer(_of_server(names))
+    if RESOURCE.fullmatch(unquote(sought.resource).strip()) is None:
+        raise Malformed("resource must be a URI, such as acct:name@domain")
     name = local_name(sought.resource, names)
     if name is None:
         raise NotFound
@@ -43,6 +47,15 @@ async def show_webfinger(context: HttpContext, sought: WebfingerQuery) -> Answer
     if account.deleted_at is not None:
         raise Gone
     return _answer(_of_account(account, names))
+
+
+def _names_server(resource: str, names: LocalNames) -> bool:
+    """True for the handle of this server and the address of its actor, and for its domain: Mastodon asks for that."""
+    if isinstance(names.read(resource), ServerActorName):
+        return True
+    name = unquote(resource).strip().lower()
+    domain = re.sub("^https?://", "", name).removesuffix("/").removesuffix(":443")
+    return domain == names.domain or name.removeprefix("acct:").removeprefix("@") == f"{names.domain}@{names.domain}"
 
 
 def local_name(resource: str, names: LocalNames) -> str | None:
@@ -73,7 +86,7 @@ def _of_account(account: Account, names: LocalNames) -> dict[str, object]:
         "links": [
             {"rel": PROFILE_PAGE, "type": "text/html", "href": url},
             actor,
-            {"rel": SUBSCRIBE, "template": f"{names.base_url}/authorize_interaction?uri={{uri}}"},
+            _subscription(names),
             {"rel": AVATAR, "href": avatar_url(account, names.base_url)},
         ],
     }
@@ -86,8 +99,14 @@ def _of_server(names: LocalNames) -> dict[str, object]:
         "links": [
             {"rel": PROFILE_PAGE, "type": "text/html", "href": f"{names.base_url}/about"},
             {"rel": "self", "type": CONTENT_TYPE, "href": names.server_actor},
+            _subscription(names),
         ],
     }
+
+
+def _subscription(names: LocalNames) -> dict[str, object]:
+    """The page to which other servers send people of this one, with what they want to follow or answer."""
+    return {"rel": SUBSCRIBE, "template": f"{names.base_url}/authorize_interaction?uri={{uri}}"}
 
 
 def _answer(links: dict[str, object]) -> Answer:

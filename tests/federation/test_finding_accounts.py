@@ -182,6 +182,28 @@ async def test_an_account_has_one_uri_in_ascii_however_it_is_spelled(
     assert len(await stage.rows("SELECT id FROM accounts WHERE domain IS NOT NULL")) == 1
 
 
+async def test_an_actor_may_name_its_whole_handle(stage: Stage, ada: Person, peer: ForeignServer) -> None:
+    """FEP-2c59: the domain of the handle is then asked, and the actor's host need not know WebFinger."""
+    domain = peer.domain_of("other.test")
+    for number, handle in enumerate((f"eve@{domain}", f"acct:fay@{domain}", {"@value": f"gus@{domain}"})):
+        name = ("eve", "fay", "gus")[number]
+        named = None if number else "someone"
+        actor = peer.person(f"u{number}", preferredUsername=named, webfinger=handle)
+        peer.fail(peer.webfinger_url(f"u{number}@{peer.domain}"), 404)
+        assert await search(ada, actor["id"]) == [], "not proven yet"
+        peer.handle(name, "other.test", actor["id"])
+        for query in (actor["id"], f"@{name}@{domain}"):
+            assert [(one["acct"], one["uri"]) for one in await search(ada, query)] == [
+                (f"{name}@{domain}", actor["id"])
+            ]
+    # A handle that leads to another actor proves nothing, and what is no handle is not one.
+    thief = peer.person("thief", webfinger=f"eve@{domain}")
+    assert await search(ada, thief["id"]) == []
+    for number, odd in enumerate(("https://elsewhere.example", 7, [], "@", "eve@")):
+        actor = peer.person(f"odd{number}", webfinger=odd)
+        assert [one["acct"] for one in await search(ada, actor["id"])] == [f"odd{number}@{peer.domain}"], odd
+
+
 async def test_the_inbox_of_a_static_site_may_be_at_a_service(
     stage: Stage, ada: Person, bob: Person, peer: ForeignServer
 ) -> None:

@@ -11,8 +11,8 @@ import pytest
 from troupe.actors.rules.limits import PINS_ELSEWHERE
 
 from ..clients import Person, Stage
-from .delivering import act, take
-from .finding import search, until_done
+from .delivering import HOME, PUBLIC, act, take
+from .finding import followed, search, until_done
 from .peer import ForeignServer
 
 URIS = "SELECT uri FROM statuses WHERE NOT local ORDER BY uri"
@@ -33,6 +33,59 @@ async def test_a_status_is_found_by_its_address_and_by_its_page(stage: Stage, ad
     assert found["account"]["acct"] == f"eve@{peer.domain}"
     assert [one["id"] for one in await search_status(ada, note["id"])] == [found["id"]]
     assert len(peer.asked(note["id"])) == 1
+
+
+def published(peer: ForeignServer, note: dict[str, Any], named: object) -> str:
+    """Serve the Create of a note, and return its id."""
+    activity: dict[str, Any] = {
+        "id": f"{note['id']}/activity",
+        "type": "Create",
+        "actor": note["attributedTo"],
+        "object": named,
+    }
+    return peer.serve(activity["id"], activity)
+
+
+async def test_a_status_is_found_by_the_activity_that_has_published_it(
+    stage: Stage, ada: Person, peer: ForeignServer
+) -> None:
+    eve, fay = peer.person("eve"), peer.person("fay", "other.test")
+    note = peer.note(eve, "/notes/1")
+    (found,) = await search_status(ada, published(peer, note, note))
+    assert (found["uri"], found["account"]["acct"]) == (note["id"], f"eve@{peer.domain}")
+    assert [one["id"] for one in await search_status(ada, f"{note['id']}/activity")] == [found["id"]]
+    # What an activity says of a post of another server is asked of that server, and no activity leads to the next one.
+    other = peer.note(fay, "/notes/2", "<p>yes</p>")
+    forged: dict[str, Any] = {
+        "id": peer.url("/forged"),
+        "type": "Create",
+        "actor": eve["id"],
+        "object": other | {"content": "no"},
+    }
+    (found,) = await search_status(ada, peer.serve(forged["id"], forged))
+    assert (found["content"], found["account"]["acct"]) == ("<p>yes</p>", f"fay@{peer.domain_of('other.test')}")
+    chain: dict[str, Any] = {
+        "id": peer.url("/chain"),
+        "type": "Create",
+        "actor": eve["id"],
+        "object": published(peer, other, other),
+    }
+    assert await search_status(ada, peer.serve(chain["id"], chain)) == []
+
+
+async def test_a_boost_may_name_the_activity_that_has_published_a_post(
+    stage: Stage, ada: Person, peer: ForeignServer
+) -> None:
+    eve, fay = peer.person("eve"), peer.person("fay", "other.test")
+    await followed(ada, peer, "eve")
+    await take(stage, act(eve, "Accept", {"type": "Follow", "actor": f"{HOME}/users/ada", "object": eve["id"]}))
+    note = peer.note(fay, "/notes/1")
+    boost = act(eve, "Announce", published(peer, note, note["id"]), to=[PUBLIC])
+    await take(stage, boost)
+    (shown,) = await ada.done("GET", "/api/v1/timelines/home")
+    assert shown["reblog"]["uri"] == note["id"]
+    await take(stage, act(eve, "Undo", boost, 2))
+    assert await ada.done("GET", "/api/v1/timelines/home") == []
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from troupe.actors.activitypub.vocabulary import is_object
+from troupe.actors.effects.deliveries import DELIVERIES
+from troupe.actors.effects.registry import QueueWithContext
 
 from ..clients import Person, Stage
 from .delivering import HOME, act, applied, create, deliver, note, take
@@ -105,6 +107,26 @@ async def test_an_answer_names_a_follow_in_many_ways(
     for number in range(2):
         await take(stage, act(eve, kind, named, number))
         assert await standing(ada, id) == (FOLLOWS if kind == "Accept" else NEITHER)
+
+
+@pytest.mark.parametrize("kind", ["Accept", "Reject"])
+async def test_an_answer_to_a_favourite_or_a_post_is_none_to_a_follow(
+    stage: Stage, ada: Person, peer: ForeignServer, kind: str
+) -> None:
+    """GoToSocial answers them in the same way, and names them by their ids alone."""
+    eve = peer.person("eve")
+    stage.outbox.add(QueueWithContext(DELIVERIES, None))  # what is to be delivered stays in the rows
+    id, status = await followed(ada, peer), await ada.publish("hello")
+    like = f"{ADA}#likes/7"
+    named: list[Any] = [like, {"type": "Like", "id": like, "actor": ADA, "object": f"{eve['id']}/1"}, status["uri"]]
+    for number, one in enumerate(named):
+        await take(stage, act(eve, kind, one, number))
+        assert await standing(ada, id) == ASKED, one
+    await ada.done("POST", f"/api/v1/accounts/{id}/unfollow")
+    before = await stage.rows("SELECT id FROM activities")
+    for number, one in enumerate(named, 10):
+        await take(stage, act(eve, kind, one, number))
+    assert await stage.rows("SELECT id FROM activities") == before, "no end of an unknown follow"
 
 
 @pytest.mark.parametrize("id", [f"{ADA}#follows/1/accept", None, "accept"])

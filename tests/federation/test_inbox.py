@@ -493,6 +493,8 @@ async def test_a_report_reaches_staff(stage: Stage, ada: Person, bob: Person, pe
         await take(stage, act(eve, "Flag", named, content="spam") | {"extra": number})
     rows = await stage.rows("SELECT target_account_id, status_ids, comment, uri FROM reports")
     assert rows == [[int(ada.id), [int(status["id"])], "spam", f"{eve['id']}#Flag/1"]]
+    await take(stage, act(eve, "Flag", f"{HOME}/users/bob", 3, summary="rude"))  # as Lemmy tells the reason
+    assert await stage.rows("SELECT comment FROM reports WHERE target_account_id = $1", int(bob.id)) == [["rude"]]
 
 
 async def test_pins_come_and_go(stage: Stage, ada: Person, peer: ForeignServer) -> None:

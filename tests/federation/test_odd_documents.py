@@ -181,6 +181,14 @@ async def test_a_warning_may_come_by_language_alone(
     assert found["content"] == "<p>hello 1</p>"
 
 
+async def test_a_warning_and_a_title_may_be_html(stage: Stage, ada: Person, peer: ForeignServer) -> None:
+    found = await posted(stage, ada, peer, summary="Spiders<br>&amp; tea")
+    assert (found["spoiler_text"], found["sensitive"]) == ("Spiders\n& tea", True)
+    article = peer.url("/users/eve/statuses/2")
+    found = await posted(stage, ada, peer, id=article, type="Article", name="Tom &amp; <em>Jerry</em>&#8217;s")
+    assert found["content"].startswith("<p>Tom &amp; Jerry\u2019s</p><p><a href=")
+
+
 @pytest.mark.parametrize(("texts", "content", "language"), [
     ({"content": "<p>tea</p>", "contentMap": {"de": "<p>Tee</p>", "en": "<p>tea</p>"}}, "<p>tea</p>", "en"),
     ({"contentMap": {"de": "<p>Tee</p>", "en": "<p>tea</p>"}}, "<p>Tee</p>", "de"),
@@ -245,6 +253,23 @@ async def test_a_post_without_a_page_has_its_id_for_one(
 ) -> None:
     found = await posted(stage, ada, peer, url=url)
     assert found["url"] == found["uri"]
+
+
+@pytest.mark.parametrize(("host", "page", "is_own"), [
+    ("peer.test", "https://www.peer.test/@eve/1", True),
+    ("host0.peer.test", "https://peer.test/@eve/1", True),
+    ("peer.test", "https://notpeer.test/@eve/1", False),
+    ("peer.test", "https://peer.test.evil.test/@eve/1", False),
+    ("host0.peer.test", "https://host1.peer.test/@eve/1", False),
+])  # fmt: skip
+async def test_a_page_may_be_above_or_below_the_host_of_the_id(
+    stage: Stage, ada: Person, peer: ForeignServer, host: str, page: str, *, is_own: bool
+) -> None:
+    """Threads has ids on threads.net, and pages on www.threads.net."""
+    eve = peer.person("eve", host)
+    document = note(eve, url=page, cc=[ADA], tag=[MENTION])
+    await take(stage, create(eve, document))
+    assert (await shown(stage, ada, document))["url"] == (page if is_own else document["id"])
 
 
 @pytest.mark.parametrize(("attachment", "type", "end"), [
@@ -331,6 +356,11 @@ async def test_a_poll_that_closes_later_is_open(stage: Stage, ada: Person, peer:
         assert (await ada.post(f"/api/v1/polls/{poll['id']}/votes", json={"choices": [0]})).status == (
             422 if expired else 200
         )
+
+
+async def test_an_option_may_have_its_text_as_content(stage: Stage, ada: Person, peer: ForeignServer) -> None:
+    found = await posted(stage, ada, peer, type="Question", anyOf=[{"content": "tea"}, {"name": "", "content": "cake"}])
+    assert [option["title"] for option in found["poll"]["options"]] == ["tea", "cake"]
 
 
 async def test_a_vote_names_the_option_with_its_spaces(stage: Stage, ada: Person, peer: ForeignServer) -> None:

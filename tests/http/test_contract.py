@@ -31,6 +31,8 @@ OWN = frozenset(
         ("GET", "/@<name>/<id>"),
         ("GET", "/@<name>/<id>/embed"),
         ("GET", "/authorize_interaction"),
+        *(("GET", f"/{client}/@<name>{rest}") for client in ("web", "deck") for rest in ("", "/<id>")),
+        *(("GET", f"{client}/statuses/<id>") for client in ("", "/web")),
         # What other servers ask for and deliver: signed, without tokens.
         ("GET", "/nodeinfo/2.1"),
         ("GET", "/actor"),

@@ -25,7 +25,7 @@ UNTOLD = re.compile(
     r"/(|about|inbox|privacy|terms|health|health/live|health/ready|style.css|favicon.ico|robots.txt|manifest.json|thumbnail.png"
     r"|staff.css|staff.js|apple-touch-icon.png|actor|actor/outbox|authorize_interaction)"
     r"|/(media|media_proxy|avatars|headers|emojis|nodeinfo|\.well-known|auth)/.*|/oauth/authorize.*"
-    r"|/(@|admin|disputes|settings|tags/|terms/|users/).*"
+    r"|/(@|admin|disputes|settings|tags/|terms/|users/|web/|deck/|statuses/).*"
 )
 
 

@@ -53,6 +53,39 @@ async def test_addresses_for_servers_lead_people_to_pages(stage: Stage, ada: Per
     assert (reply.status, reply.headers["Location"]) == (302, target.format(id=id))
 
 
+@pytest.mark.parametrize(
+    ("path", "target"),
+    [
+        ("/web/@ada", "/@ada"),
+        ("/web/@ada@localhost:3000", "/@ada"),
+        ("/deck/@ada", "/@ada"),
+        ("/web/@ada/{id}", "/@ada/{id}"),
+        ("/deck/@ada@LOCALHOST:3000/{id}", "/@ada/{id}"),
+        ("/web/statuses/{id}", "/@ada/{id}"),
+        ("/statuses/{id}", "/@ada/{id}"),
+    ],
+)
+@pytest.mark.parametrize("accept", ["text/html,*/*", "application/activity+json"])
+async def test_addresses_of_an_earlier_web_client_lead_to_pages(
+    stage: Stage, ada: Person, path: str, target: str, accept: str
+) -> None:
+    id = (await ada.publish())["id"]
+    reply = await stage.anybody().get(path.format(id=id), headers={"Accept": accept})
+    assert (reply.status, reply.headers.get("Location")) == (302, target.format(id=id))
+
+
+async def test_such_addresses_tell_nothing_of_others_and_of_private_posts(stage: Stage, ada: Person) -> None:
+    private = (await ada.publish(visibility="private"))["id"]
+    for path in (
+        "/web/@eve@far.test",
+        "/web/@a%00b",
+        f"/web/statuses/{private}",
+        f"/statuses/{private}",
+        "/statuses/7",
+    ):
+        assert (await stage.anybody().get(path)).status == 404, path
+
+
 async def test_a_profile_tells_about_the_account(stage: Stage, ada: Person, bob: Person) -> None:
     await bob.post(f"/api/v1/accounts/{ada.id}/follow")
     fields = {"0": {"name": "site", "value": "https://ada.example"}, "1": {"name": "old", "value": "https://b.example"}}

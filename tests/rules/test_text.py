@@ -2,6 +2,7 @@
 
 import pytest
 
+from troupe.actors.rules.markup import plain_if_html
 from troupe.actors.rules.text import (
     ContentType,
     MentionTarget,
@@ -233,16 +234,44 @@ LATEX = '<annotation encoding="application/x-tex">x = \\frac{1}{2}</annotation>'
         ("<p>He said <q>no</q>.</p>", "<p>He said \u201cno\u201d.</p>"),
         ("10<sup>-6</sup> m, CO<sub>2</sub>, a<sup>1</sup>", "10\u207b\u2076 m, CO\u2082, a\xb9"),
         ("the 1<sup>st</sup> <sup>a<b>2</b></sup>", "the 1st a<b>2</b>"),
+        ('posts<sup id="r1"><a href="#n1">1</a></sup>, tea<SUP><A HREF="/n">12</A></SUP>', "posts\xb9, tea\xb9\xb2"),
+        ('posts<sup><a href="https://a.example/#n1">1</a></sup>',
+         'posts<a href="https://a.example/#n1" target="_blank" rel="nofollow noopener noreferrer">\xb9</a>'),
+        ("<xmp>a\n b</xmp>", "<pre>a\n b</pre>"),
         ('hi <img class="emoji" alt=":blob_cat:" src="https://a.example/b.png">', "hi :blob_cat:"),
         ("tea <img src=https://a.example/t.png alt=\U0001f375> time", "tea \U0001f375 time"),
         ('<img alt="\U0001f469\u200d\U0001f4bb" src="x">', "\U0001f469\u200d\U0001f4bb"),
         ('<img src="https://a.example/b.png" alt="a cat">', ""),
         ('<img alt=":&lt;script&gt;:" src="x"><img alt=":a:', ""),
+        # What stands in place of a frame, or for readers without scripts, and the title of a page.
+        ('<p>tea</p><iframe src="https://a.example">a film</iframe>', "<p>tea</p>"),
+        ('tea<noscript><p>a <img src="x" alt="cat"></p></noscript><noembed>b</noembed> time', "tea time"),
+        ("<html><head><title>Tea</title></head><body><p>Tea &amp; cake</p></body></html>", "<p>Tea &amp; cake</p>"),
+        ("<template><p>tea</p></template>cake", "cake"),
     ],
-)
+)  # fmt: skip
 def test_elements_that_clients_do_not_know_keep_their_meaning(given: str, expected: str) -> None:
     assert sanitise(given) == expected
     assert sanitise(expected) == expected
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("Spiders<br>in tea", "Spiders\nin tea"),
+        ("<p>Food &amp; drink</p>", "Food & drink"),
+        ("Why <EM class=x>we</EM> write", "Why we write"),
+        ("<script>alert(1)</script><b>tea</b>", "tea"),
+        ("Tom &amp; Jerry&#8217;s &#x2615; &nbsp;", "Tom & Jerry\u2019s \u2615 \xa0"),
+        # Plain text, whatever signs it has.
+        ("I <3 cats & dogs -> <p", "I <3 cats & dogs -> <p"),
+        ("how <p> and List<T> work, <T>x</T>", "how <p> and List<T> work, <T>x</T>"),
+        ("?a=1&copy=2 &nonsense; &#99999999;", "?a=1&copy=2 &nonsense; &#99999999;"),
+        ("", ""),
+    ],
+)
+def test_titles_and_warnings_may_be_html(given: str, expected: str) -> None:
+    assert plain_if_html(given) == expected
 
 
 @pytest.mark.parametrize(
@@ -259,6 +288,13 @@ def test_elements_that_clients_do_not_know_keep_their_meaning(given: str, expect
         ('<math><annotation encoding="application/x-tex">a &lt; b &amp; c</annotation></math>', "$a &lt; b &amp; c$"),
         ("<math><mi>a</mi></math> İ <math><mi>b</mi></math>", "a İ b"),
         ("<math><annotation encoding=TeX>&lt;script&gt;</annotation></math>", "$&lt;script&gt;$"),
+        # Pictures of formulas, and formulas of KaTeX, which are there twice.
+        ('So <img src="https://a.example/?latex=x" alt="a^2 &lt; b" class="latex" />.', "So $a^2 &lt; b$."),
+        ("<img class='wp tex' alt='\\alpha'><img class=latex><img class='latex-free' alt='x'>", "$\\alpha$"),
+        (f'<span class="katex"><span class="katex-mathml"><math>{LATEX}</math></span><span class="katex-html" '
+         'aria-hidden="true"><span class="base"><span>x</span><br>=</span></span></span><p>so <span>it</span> is</p>',
+         "<span><span>$x = \\frac{1}{2}$</span></span><p>so <span>it</span> is</p>"),
+        ('<span class="katex-html"><span><p>x</p>', ""),
     ],
 )  # fmt: skip
 def test_formulas_become_latex(given: str, expected: str) -> None:

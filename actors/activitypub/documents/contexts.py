@@ -37,6 +37,7 @@ ACTOR_TERMS: JsonObject = {
     "memorial": "toot:memorial",
     "suspended": "toot:suspended",
     "attributionDomains": _uri("toot:attributionDomains"),
+    "webfinger": "https://purl.archive.org/socialweb/webfinger#webfinger",
     "PropertyValue": "schema:PropertyValue",
     "value": "schema:value",
 }

@@ -7,6 +7,7 @@ from urllib.parse import unquote
 
 from ....storage import follow_requests, follows, tombstones
 from ....storage.engine.json_values import JsonObject
+from ...activitypub.names import ACTIVITY
 from ...activitypub.vocabulary import uri_of
 from ...commands.follow_requests import AuthorizeRequest
 from ...commands.follower_lists import EndUnknownFollow
@@ -69,9 +70,14 @@ async def asking(inbox: InboxContext, activity: Activity) -> int | None:
 
 
 def _asking_uri(activity: Activity) -> str | None:
-    """Return the account that an answer names: by an embedded Follow, by the id of one, or by itself."""
+    """Return the account that an answer names: by an embedded Follow, by the id of one, or by itself.
+
+    GoToSocial accepts favourites and boosts too, by their ids alone.
+    """
     uri, embedded = activity.object_uri, activity.object
-    asking = None if uri is None else unquote(uri).partition("#")[0]
+    asking, _, named = unquote(uri or "").partition("#")
+    if ACTIVITY.fullmatch(named) and not named.startswith("follows/"):
+        return None
     if embedded is None:
         return asking
     return (actor_of(embedded) or asking) if "Follow" in activity.object_types else uri

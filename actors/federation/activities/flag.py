@@ -17,7 +17,9 @@ async def flag(inbox: InboxContext, activity: Activity) -> None:
     """File a report about each account of this server that is named, with those of its posts that are."""
     if inbox.standing_of(activity.actor.uri).rejects_reports:
         return
-    comment = text_of(activity.document.get("content"), LONGEST_COMMENT) or ""
+    # Mastodon tells the reason in the one, Lemmy in the other.
+    told = (text_of(activity.document.get(name), LONGEST_COMMENT) for name in ("content", "summary"))
+    comment = next(filter(None, told), "")
     about: dict[int, list[int]] = {}
     for uri in uris_of(activity.document.get("object"))[:MOST_OBJECTS]:
         if not inbox.names.is_local(uri):
@@ -26,8 +28,8 @@ async def flag(inbox: InboxContext, activity: Activity) -> None:
             about.setdefault(account_id, [])
         elif (status := await inbox.status(uri)) is not None:
             about.setdefault(status.account_id, []).append(status.id)
-    told = inbox.shared.quotas.take("reports", host_of(activity.actor.uri) or "", len(about))
-    for account_id, status_ids in list(about.items())[:told]:
+    admitted = inbox.shared.quotas.take("reports", host_of(activity.actor.uri) or "", len(about))
+    for account_id, status_ids in list(about.items())[:admitted]:
         seen = await _visible(inbox, activity, account_id, status_ids)
         report = FileReport(account_id, seen[:REPORT_STATUSES], comment=comment, uri=activity.id)
         await inbox.ask(activity.actor.id, report, activity.origin)

@@ -37,6 +37,7 @@ async def test_an_actor_has_all_that_others_require(stage: Stage, ada: Person) -
     assert actor["featuredTags"] == f"{ADA}/collections/tags"
     assert actor["endpoints"] == {"sharedInbox": f"{BASE}/inbox"}
     assert (actor["manuallyApprovesFollowers"], actor["memorial"]) == (False, False)
+    assert actor["webfinger"] == "ada@localhost:3000"
 
 
 async def test_the_key_is_the_actors_own_and_is_made_once(stage: Stage, ada: Person, bob: Person) -> None:
@@ -196,5 +197,6 @@ async def test_the_servers_own_actor(stage: Stage) -> None:
         "id": f"{BASE}/actor", "type": "Application", "preferredUsername": "localhost:3000", "inbox": f"{BASE}/inbox",
     }  # fmt: skip
     assert (actor["manuallyApprovesFollowers"], actor["discoverable"]) == (True, False)
+    assert (actor["webfinger"], undeclared(actor)) == ("localhost:3000@localhost:3000", set())
     assert actor["publicKey"]["id"] == f"{BASE}/actor#main-key"
     assert (await document(stage, actor["outbox"]))["totalItems"] == 0

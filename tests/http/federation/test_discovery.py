@@ -11,6 +11,7 @@ from ...clients import BASE, Person, Reply, Stage
 
 DOMAIN = "localhost:3000"
 WEBFINGER = "/.well-known/webfinger"
+SUBSCRIBE = "http://ostatus.org/schema/1.0/subscribe"
 
 
 async def webfinger(stage: Stage, resource: str) -> Reply:
@@ -83,8 +84,31 @@ async def test_webfinger_knows_an_account_in_every_spelling(stage: Stage, ada: P
 
 
 async def test_webfinger_of_the_server(stage: Stage) -> None:
-    for resource in (f"acct:{DOMAIN}@{DOMAIN}", f"{BASE}/actor", f"{BASE}/actor/", f"{BASE.upper()}/actor"):
-        assert (await webfinger(stage, resource)).json["subject"] == f"acct:{DOMAIN}@{DOMAIN}", resource
+    handle = f"{DOMAIN}@{DOMAIN}"
+    for resource in (
+        f"acct:{handle}", f"@{handle}", f"acct%3A{handle}", f"{BASE}/actor", f"{BASE}/actor/", f"{BASE.upper()}/actor",
+        BASE, f"{BASE}/", f"https://{DOMAIN.upper()}/", DOMAIN,
+    ):  # fmt: skip
+        assert (await webfinger(stage, resource)).json.get("subject") == f"acct:{handle}", resource
+
+
+async def test_webfinger_of_the_server_says_where_its_people_follow_others(stage: Stage) -> None:
+    """Mastodon asks for it when a visitor enters this domain there."""
+    links = {link["rel"]: link for link in (await webfinger(stage, f"https://{DOMAIN}")).json["links"]}
+    assert links[SUBSCRIBE]["template"] == f"{BASE}/authorize_interaction?uri={{uri}}"
+
+
+@pytest.mark.parametrize("resource", ["foobar", "acct:", "acct:ada", "=acct:ada@{}", "acct://ada@{}", "a b@{}", "@{}"])
+async def test_a_resource_that_is_no_uri_is_refused(stage: Stage, ada: Person, resource: str) -> None:
+    answer = await webfinger(stage, resource.format(DOMAIN))
+    assert (answer.status, answer.json) == (400, {"error": "resource must be a URI, such as acct:name@domain"})
+
+
+@pytest.mark.parametrize(
+    "resource", ["mailto:ada@{}", "https://{}/nobody", "https://{}.evil.example/", "acct:eve@far.test"]
+)
+async def test_other_uris_are_not_known(stage: Stage, ada: Person, resource: str) -> None:
+    assert (await webfinger(stage, resource.format(DOMAIN))).status == 404
 
 
 @pytest.mark.parametrize("path", ["@ada/{}/", "users/ADA/statuses/{}", "web/@ada/{}?utm_source=mail", "%40ada/{}"])
@@ -119,7 +143,7 @@ async def test_webfinger_of_the_server_leads_to_its_actor(stage: Stage) -> None:
 
 async def test_people_of_other_servers_are_sent_back_to_follow(stage: Stage, ada: Person) -> None:
     links = {link["rel"]: link for link in (await webfinger(stage, f"acct:ada@{DOMAIN}")).json["links"]}
-    template = links["http://ostatus.org/schema/1.0/subscribe"]["template"]
+    template = links[SUBSCRIBE]["template"]
     assert template == f"{BASE}/authorize_interaction?uri={{uri}}"
     path = template.removeprefix(BASE)
     far = await stage.anybody().get(path.replace("{uri}", "https://far.test/%3Cb%3E"))

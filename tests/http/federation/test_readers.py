@@ -169,7 +169,7 @@ class TestLimitedFederation:
     async def test_pages_stay_closed_whoever_signs(self, stage: Stage, ada: Person, una: Peer) -> None:
         await stage.sql("INSERT INTO allowed_domains (id, domain, created_at) VALUES (1, 'peer.example', now())")
         await stage.http_context.blocks.reload()
-        for path in ("/@ada", "/users/ada", "/@ada/with_replies"):
+        for path in ("/@ada", "/users/ada", "/@ada/with_replies", "/web/@ada", "/deck/@ada/1", "/statuses/1"):
             assert (await una.get(path, Accept="text/html")).status == 401, path
         assert (await una.get("/@ada/with_replies")).status == 401
 
