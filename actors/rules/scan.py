@@ -116,7 +116,8 @@ CANDIDATE = regex.compile(
     (?:
         (?<![A-Za-z0-9@\uff20\#\uff03$]) (?P<link> (?i:https?) :// )
     |   (?<![\w=/]) @ (?P<name> [A-Za-z0-9_]++ (?: [.-]++ [A-Za-z0-9_]++ )*+ )
-        (?: @ (?P<domain> \w++ (?: [.-]++ \w++ )*+ (?: : [0-9]{2,5}+ (?!\w) )?+ ) )?+
+        (?: @ (?P<domain> (?: \w++ [.-]++ (?=\w) )*+ (?: [\p{Latin}\p{M}\d_]++ | [\w--\p{Latin}]++ )
+            (?: : [0-9]{2,5}+ (?!\w) )?+ ) )?+
         (?P<refused> (?= @ | :// | [\p{Latin}--\p{ASCII}] ) )?+
     |   (?: (?<! [\w/)=&@\#\uff03$] | \]\( ) | (?<=[\#\uff03]\w{1,255}/) ) [\#\uff03]
         (?P<tag> (?!\p{M}) [\w--\p{Cf}\ufe0f]++ (?: [\u00b7\u30fb\u200c\u200d]++ [\w--\p{Cf}\ufe0f]++ )*+ )
@@ -126,11 +127,12 @@ CANDIDATE = regex.compile(
 )
 
 # The last label keeps to Latin or to other scripts, so that a sentence which goes on in Japanese right after
-# `example.com` does not become part of the name.
+# `example.com` does not become part of the name. In the labels before it browsers allow emoji and arrows too.
 HOST = regex.compile(
     r"""
     (?: \[ (?P<six> [0-9A-Fa-f:.]{2,45}+ ) \]
-    |   (?P<name> (?: [\w-]++ \. (?=\w) )*+ (?: [\p{Latin}\p{M}\d_-]++ | [[\w-]--\p{Latin}]++ ) )
+    |   (?P<name> (?: [\w\p{So}\p{Emoji_Modifier}\p{Block=Arrows}-]++ \. (?=\w) )*+
+        (?: [\p{Latin}\p{M}\d_-]++ | [[\w-]--\p{Latin}]++ ) )
     )
     (?: : (?P<port> [0-9]++ ) )?+
     """,
@@ -246,8 +248,10 @@ def _reachable(host: "regex.Match[str]") -> bool:
 
 
 def _is_host_name(name: str) -> bool:
-    domain = ascii_domain(name)
-    if domain is None or not _is_long_known(name, domain) or any(not _is_label(label) for label in name.split(".")):
+    domain = ascii_domain(name) or _ascii_with_symbols(name)
+    if domain is None or not _is_long_known(name, domain):
+        return False
+    if not all(_is_label(label) for written in (name, domain) for label in written.split(".")):
         return False
     # Browsers read a name whose last label is a number as an IPv4 address, and refuse it if it is not one.
     last_label = domain.rpartition(".")[2]
@@ -257,7 +261,7 @@ def _is_host_name(name: str) -> bool:
 def _is_long_known(name: str, domain: str) -> bool:
     """True if Python's own, older Unicode tables have every letter: URL parsers refuse newer ones."""
     try:
-        letters = name + idna.decode(domain) if "xn--" in domain else name
+        letters = name + _decoded(domain)
     except UnicodeError:
         return False
     return all(unicodedata.category(letter) != "Cn" for letter in letters)
@@ -285,6 +289,32 @@ def ascii_domain(domain: str) -> str | None:
         return idna.encode(domain, uts46=True).decode()
     except UnicodeError:
         return None
+
+
+def _ascii_with_symbols(domain: str) -> str | None:
+    """Return a domain that has emoji or other symbols in ASCII, as browsers do: IDNA 2008 forbids symbols."""
+    if len(domain) > HOST_CHARACTERS:
+        return None
+    try:
+        labels = idna.uts46_remap(_decoded(domain.lower())).split(".")
+        return ".".join(_ascii_symbols(label) or idna.encode(label).decode() for label in labels)
+    except UnicodeError:
+        return None
+
+
+def _ascii_symbols(label: str) -> str | None:
+    """Return a label that has a symbol in Punycode. None if it has none, or a joiner, which browsers refuse."""
+    if not any(unicodedata.category(letter)[0] == "S" for letter in label) or "\u200d" in label:
+        return None
+    return f"xn--{label.encode('punycode').decode()}"
+
+
+def _decoded(domain: str) -> str:
+    """Return a domain with the letters that its labels write in Punycode. Raise UnicodeError if one can't be read."""
+    labels = domain.split(".")
+    return ".".join(
+        label[4:].encode("ascii").decode("punycode") if label.startswith("xn--") else label for label in labels
+    )
 
 
 def _before_sentence_signs(text: str, start: int, end: int) -> int:
