@@ -33,6 +33,8 @@ async def test_a_search_finds_an_own_post_and_account_by_any_address(
     for host, path in ADDRESSES:
         found = await searched(ada, host + path.format(id))
         assert [status["id"] for status in found["statuses"]] == [id], host + path
+    for path in ("@ada/{}", "@ADA/{}/"):
+        assert [status["id"] for status in (await searched(ada, "home.test/" + path.format(id)))["statuses"]] == [id]
     for host, path in ACTORS:
         assert [account["id"] for account in (await searched(ada, host + path))["accounts"]] == [ada.id], host + path
 
