@@ -24,6 +24,8 @@ HASHTAG_SIGNS = ("#", "\uff03")
 HASHTAG_CHARACTERS = 255
 # Longer links count with their full length: a link counts as 23 characters only if servers store it.
 URL_CHARACTERS = 2048
+# Classes of letters that are written from right to left, and of their numbers.
+RIGHT_TO_LEFT = frozenset({"R", "AL", "AN"})
 # RFC 1035: a name in full, and each label of it.
 HOST_CHARACTERS = 253
 LABEL_CHARACTERS = 63
@@ -295,16 +297,23 @@ def _ascii_with_symbols(domain: str) -> str | None:
     """Return a domain that has emoji or other symbols in ASCII, as browsers do: IDNA 2008 forbids symbols."""
     if len(domain) > HOST_CHARACTERS:
         return None
+    written = domain.lower()
     try:
-        labels = idna.uts46_remap(_decoded(domain.lower())).split(".")
-        return ".".join(_ascii_symbols(label) or idna.encode(label).decode() for label in labels)
+        mapped = idna.uts46_remap(_decoded(written))
+        labels = [_ascii_symbols(label) or idna.encode(label).decode() for label in mapped.split(".")]
     except UnicodeError:
         return None
+    if any(unicodedata.bidirectional(letter) in RIGHT_TO_LEFT for letter in mapped):
+        return None  # symbols next to these are shown in another place
+    encoded = ".".join(labels)
+    # Punycode that another encoder would write otherwise is refused by browsers.
+    return encoded if "xn--" not in written or encoded == written else None
 
 
 def _ascii_symbols(label: str) -> str | None:
-    """Return a label that has a symbol in Punycode. None if it has none, or a joiner, which browsers refuse."""
-    if not any(unicodedata.category(letter)[0] == "S" for letter in label) or "\u200d" in label:
+    """Return a label that has a symbol in Punycode. None if it has none, or what browsers refuse beside one."""
+    kinds = [unicodedata.category(letter)[0] for letter in label]
+    if "S" not in kinds or kinds[0] == "M" or "\u200d" in label:
         return None
     return f"xn--{label.encode('punycode').decode()}"
 

@@ -38,6 +38,7 @@ from troupe.actors.rules.text import content_type, render, scan, tidy, without_l
         ("https://i\u2764.ws/a https://\U0001f355\U0001f4a9.ws http://\u2191\u2191\u2193\u2190ba.tk/", None),
         ("https://i\u2764\ufe0f.ws https://xn--ls8h.la/ https://\u2603.b\u00fccher.example/", None),
         ("https://\U0001f3f3\ufe0f\u200d\U0001f308.example https://\u2764 https://xn--\u2764.example", []),
+        ("https://xn--02G https://xn---00C https://\u05d0\u2603.example https://\u20e3\u2603.example", []),
         ("https://example.com\u2764 https://example.com\u2764.", ["https://example.com"] * 2),
         ("https://" + "\u2603" * 70 + ".example https://" + "\u2603." * 20_000 + "example", []),
         ("https://user@example.com https://guest:secret@example.com/ https://guest:@example.com", []),
