@@ -74,10 +74,8 @@ _TABLE = """
 
 # The English name of each language, by its code.
 LANGUAGES = {code: name for code, _, name in (entry.strip().partition(" ") for entry in _TABLE.split(","))}
-# Codes that ISO 639 has withdrawn, which Java and so Android still uses, and names of what the table has otherwise.
-_OTHER_CODES = {
-    "cmn": "zh", "in": "id", "iw": "he", "ji": "yi", "jw": "jv", "mo": "ro", "zh-hans": "zh-CN", "zh-hant": "zh-TW",
-}  # fmt: skip
+# Codes that ISO 639 has withdrawn, which Java and so Android still uses; and Mandarin, which is written as Chinese.
+_OTHER_CODES = {"cmn": "zh", "in": "id", "iw": "he", "ji": "yi", "jw": "jv", "mo": "ro"}
 _BY_LOWER_CASE = {code.lower(): code for code in LANGUAGES} | _OTHER_CODES
 
 
@@ -89,5 +87,5 @@ def language_code(given: str | None) -> str | None:
     if not given:
         return None
     parts = given.strip().replace("_", "-").lower().split("-")
-    candidates = ("-".join(parts), f"{parts[0]}-{parts[-1]}", "-".join(parts[:2]), parts[0])
+    candidates = ("-".join(parts), f"{parts[0]}-{parts[-1]}", parts[0])
     return next((code for one in candidates if (code := _BY_LOWER_CASE.get(one))), None)

@@ -16,8 +16,8 @@ from troupe.actors.rules.languages import language_code
         # With a script.
         ("zh-Hant-HK", "zh-HK"),
         ("zh-Hans-CN", "zh-CN"),
-        ("zh-Hans-SG", "zh-CN"),
-        ("zh-Hant", "zh-TW"),
+        ("zh-Hans-SG", "zh"),
+        ("zh-Hant", "zh"),
         ("pt-Latn-BR", "pt-BR"),
         ("sr-Latn", "sr"),
         # Android calls Hebrew, Indonesian and Yiddish by their codes of 1988.
