@@ -88,6 +88,10 @@ ADDRESSES = frozenset({"author_url", "image", "player", "oembed", "base", "refre
 # Texts that programs escape for HTML before they are written into an attribute, where they are escaped again.
 ESCAPED_TWICE = ("description", "author_name", "provider_name", "image_description")
 
+# A description that is HTML as a whole.
+MARKUP = re.compile(r"<([a-z]+)(?:\s[^<>]*)?>.*</\1>", re.IGNORECASE | re.DOTALL)
+ANY_TAG = re.compile(r"<[^<>]*>")
+
 # The types of JSON-LD that describe a page, by their ends: there are many kinds of articles and postings.
 WORKS = ("article", "posting", "webpage", "videoobject")
 # What pages write around JSON-LD for readers of XHTML and for very old browsers.
@@ -195,6 +199,8 @@ def facts_of(text: str) -> PageFacts:
     if own:  # it shows if the other title was escaped twice
         facts["title"] = as_meant(facts["title"], own)
     facts |= {name: as_meant(facts[name], own) for name in ESCAPED_TWICE}
+    if MARKUP.fullmatch(facts["description"].strip()):
+        facts["description"] = unescape(ANY_TAG.sub(" ", facts["description"])).strip()
     # Addresses that were escaped twice are frequent, and none has this in it.
     facts |= {name: facts[name].replace("&amp;", "&") for name in ADDRESSES}
     return PageFacts(

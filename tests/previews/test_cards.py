@@ -177,6 +177,24 @@ def test_texts_that_are_escaped_twice_are_read() -> None:
     assert facts.description == "It\u2019s tea"
 
 
+@pytest.mark.parametrize(
+    ("written", "description"),
+    [
+        ("&lt;p&gt;Hot &lt;b&gt;tea&lt;/b&gt; &amp;amp; cake&lt;/p&gt;", "Hot tea & cake"),
+        ('<p class="a">Hot</p>\n<p>tea</p>', "Hot tea"),
+        ("The <b> tag and </b>", "The <b> tag and </b>"),
+        ("<3 tea", "<3 tea"),
+        ("<" * 1000, "<" * 1000),
+    ],
+)
+def test_a_description_is_text(written: str, description: str) -> None:
+    quote = "'" if '"' in written else '"'
+    page = f"<title>Tea</title><meta name=description content={quote}{written}{quote}>"
+    draft = draft_of("https://a.example/", facts_of(page), NO_OEMBED)
+    assert draft is not None
+    assert draft.facts.description == description
+
+
 @pytest.mark.parametrize("blank", ["", " \n ", "\u200b", "\u3164"])
 def test_an_oembed_answer_without_a_title_leaves_that_of_the_page(blank: str) -> None:
     draft = draft_of("https://a.example/", PageFacts(title="Tea"), OEmbed({"title": blank, "author_name": blank}))

@@ -202,6 +202,13 @@ def test_too_much_markdown_is_plain_text() -> None:
          '<a href="https://a.example" class="mention u-url">@<span>a</span></a>'),
         ('<a class="hashtag mention" href="https://a.example" rel="tag me">#a</a>',
          '<a href="https://a.example" class="hashtag mention" rel="tag">#a</a>'),
+        ('#<a href="https://a.example" class="hashtag mention">a</a>'
+         ' @<a href="https://b.example" class="mention">b</a>',
+         '<a href="https://a.example" class="hashtag mention" rel="tag">#a</a>'
+         ' <a href="https://b.example" class="mention">@b</a>'),
+        ('##<a href="https://a.example" class="u-url mention"><span>#</span>a</a> #<a href="https://b.example">b</a>',
+         '##<a href="https://a.example" class="u-url mention"><span>#</span>a</a>'
+         f' #{TO_B.replace("e/", "e")}b</a>'),
         ('<span class="invisible x" style="a" translate="no">a</span><span class="x">b</span>',
          '<span class="invisible" translate="no">a</span><span>b</span>'),
         ('<span translate="yes">a</span>', "<span>a</span>"),
