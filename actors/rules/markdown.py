@@ -121,7 +121,7 @@ def _text(state: StateInline, silent: bool) -> bool:
     return end > start
 
 
-@lru_cache(maxsize=1)  # asked at each sign of one text, then of the next
+@lru_cache(maxsize=2 * NESTING)  # asked at each sign of one text, and of the texts of the images in it
 def _found(source: str) -> tuple[list[int], list[int]]:
     """Return where that begins and ends which the parser must leave as it is."""
     places = [(entity.start, _end_in_markdown(source, entity.start, entity.end, isinstance(entity, FoundLink)))

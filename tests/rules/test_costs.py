@@ -1,7 +1,7 @@
 """The work and the results of the largest texts are bounded: counted in characters, items and calls, not in time."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import Any, cast
 
@@ -20,6 +20,7 @@ from troupe.actors.activitypub.notes import (
 from troupe.actors.activitypub.vocabulary import MOST_ELEMENTS
 from troupe.actors.cache import RowCache
 from troupe.actors.rules import filters, markup, text
+from troupe.actors.rules.scan import Entity
 from troupe.http.entities.rendered import Rendered
 
 from ..fuzz.fuzz import FRAGMENTS, repeated
@@ -110,6 +111,21 @@ def test_what_is_kept_in_memory_is_bounded_in_bytes(monkeypatch: pytest.MonkeyPa
     assert [id for id in range(50) if rows.peek(id) is not None] == list(range(39, 50))
     rendered.keep(b"x" * 5_000, 99, ())
     assert rendered.find(99, ()) is None
+
+
+def test_markdown_with_images_is_scanned_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The parser reads the text of each image in between."""
+    find, scanned = text.markdown.find, 0
+
+    def counted(source: str, start: int = 0) -> Iterator[Entity]:
+        nonlocal scanned
+        scanned += len(source)
+        return find(source, start)
+
+    monkeypatch.setattr(text.markdown, "find", counted)
+    source = "".join(f"![![{number}](https://a.example)](https://a.example)" for number in range(100))
+    text.markdown.to_html(source)
+    assert scanned < 3 * len(source)
 
 
 def test_markdown_and_html_are_parsed_once_for_a_post(monkeypatch: pytest.MonkeyPatch) -> None:
