@@ -19,7 +19,7 @@ from troupe.actors.activitypub.notes import (
 )
 from troupe.actors.activitypub.vocabulary import MOST_ELEMENTS
 from troupe.actors.cache import RowCache
-from troupe.actors.rules import filters, markup, text
+from troupe.actors.rules import filters, markup, scan, text
 from troupe.actors.rules.scan import Entity
 from troupe.http.entities.rendered import Rendered
 
@@ -111,6 +111,24 @@ def test_what_is_kept_in_memory_is_bounded_in_bytes(monkeypatch: pytest.MonkeyPa
     assert [id for id in range(50) if rows.peek(id) is not None] == list(range(39, 50))
     rendered.keep(b"x" * 5_000, 99, ())
     assert rendered.find(99, ()) is None
+
+
+@pytest.mark.parametrize("label", ["b\u00fccher.", "xn--bcher-kva.", "XN--ls8h.", "\u2764.", "\u307f\u3093\u306a."])
+@pytest.mark.parametrize("sign", ["https://", "@a@"])
+def test_so_many_characters_of_international_domains_are_read(
+    monkeypatch: pytest.MonkeyPatch, label: str, sign: str
+) -> None:
+    ascii_domain, read = scan.ascii_domain, 0
+
+    def counted(domain: str) -> str | None:
+        nonlocal read
+        read += len(domain)
+        return ascii_domain(domain)
+
+    monkeypatch.setattr(scan, "ascii_domain", counted)
+    list(scan.find(f"{sign}{label * (240 // len(label))}la " * 400))
+    assert read < scan.INTERNATIONAL_CHARACTERS + 300
+    assert len(list(scan.find(f"{sign}b\u00fccher.example " * 400))) == 400
 
 
 def test_markdown_with_images_is_scanned_once(monkeypatch: pytest.MonkeyPatch) -> None:
