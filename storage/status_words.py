@@ -74,6 +74,8 @@ class Searchable(Protocol):
     @property
     def in_reply_to_id(self) -> int | None: ...
     @property
+    def quote_state(self) -> str | None: ...
+    @property
     def mentioned_ids(self) -> Sequence[int]: ...
     @property
     def tags(self) -> Sequence[Named]: ...
@@ -197,6 +199,8 @@ def _properties(
     yield from (has(name) for name, is_so in properties.items() if is_so)
     if status.in_reply_to_id is not None:
         yield has("reply")
+    if status.quote_state is not None:
+        yield has("quote")
     if status.sensitive:
         yield has("sensitive")
 

@@ -62,4 +62,5 @@ async def change_quote(
         await quotes.put(db, status.id, None, None, None, change_id)
     else:
         await quotes.put(db, status.id, quote.quoted.id, quote.state, quote.approval_uri, change_id)
+    await statuses.store_words(db, [status.id])  # the search operator `has:quote`
     return change_id

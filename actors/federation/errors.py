@@ -2,7 +2,8 @@
 
 FetchFailed
 ├── DocumentMissing          it can't be had, for one of these reasons or another
-│   ├── HostNotAllowed       its host is blocked, inside a network, or this server's own
+│   ├── HostNotAllowed       its host is blocked or inside a network
+│   │   └── LeadsHere        its host is this server's own
 │   ├── TooManyDiscoveries   too many new accounts of its domain came lately
 │   ├── DocumentUnknown      its server answers 404
 │   ├── DocumentGone         its server answers 410: it was deleted
@@ -24,6 +25,14 @@ class DocumentMissing(FetchFailed):
 
 class HostNotAllowed(DocumentMissing):
     """Raised if the host of a document must not be asked."""
+
+
+class LeadsHere(HostNotAllowed):
+    """Raised if a redirect or a page leads to an address of this server, which it does not request."""
+
+    def __init__(self, address: str) -> None:
+        super().__init__("the address is one of this server")
+        self.address = address
 
 
 class TooManyDiscoveries(DocumentMissing):

@@ -43,6 +43,7 @@ from .errors import (
     DocumentUnavailable,
     DocumentUnknown,
     HostNotAllowed,
+    LeadsHere,
     ServerUnreachable,
     UnreadableDocument,
     UntrustedDocument,
@@ -103,7 +104,10 @@ class DocumentFetcher:
         return await self._proven(uri, await self._get(uri, DOCUMENTS))
 
     async def fetch_resource(self, url: str) -> JsonObject:
-        """Return the document behind an address that a person gave: its own, or the one that a page names."""
+        """Return the document behind an address that a person gave: its own, or the one that a page names.
+
+        Raise LeadsHere if the other server shows a post of this one there, and redirects to it.
+        """
         answer = await self._get(url, DOCUMENTS_OR_PAGES)
         if is_document(answer):
             return await self._proven(url, answer)
@@ -181,6 +185,8 @@ class DocumentFetcher:
         raise AnswerTooLarge("too many redirects")
 
     def _allowed(self, url: str) -> RequestTarget:
+        if self._names.is_local(url):
+            raise LeadsHere(url)
         if not self.may_ask(url):
             raise ForbiddenTarget("requests to this host are not allowed")
         return written_target(url)

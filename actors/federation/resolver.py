@@ -34,7 +34,15 @@ from ..rules.domains import is_within
 from .actor_documents import actor_uri_of, is_actor, keys_of, moved_to, own_handle_of, profile_of
 from .details import AccountDetails
 from .discoveries import Discoveries
-from .errors import DocumentGone, DocumentMissing, DocumentUnknown, FetchFailed, HostNotAllowed, UntrustedDocument
+from .errors import (
+    DocumentGone,
+    DocumentMissing,
+    DocumentUnknown,
+    FetchFailed,
+    HostNotAllowed,
+    LeadsHere,
+    UntrustedDocument,
+)
 from .fetching import DocumentFetcher
 from .flights import Flights
 from .later_jobs import Job, LaterJobs
@@ -149,7 +157,10 @@ class Resolver:
         status = await self._context.database.read(remote_statuses.find, url)
         if status is not None:
             return _required(None if status.deleted else status.id)
-        document = await self._fetcher.fetch_resource(url)
+        try:
+            document = await self._fetcher.fetch_resource(url)
+        except LeadsHere as elsewhere:
+            return _required(await self._own.find(elsewhere.address))
         if is_actor(document):
             return _required(await self.account_of(document))
         return _required(await self._status_in(document))

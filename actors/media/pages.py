@@ -55,7 +55,11 @@ EURO = "\u20ac"
 
 REFRESH = re.compile(r"""\s*([0-9]{1,2})(?:\.[0-9]*)?\s*(?:[;,]|\s)\s*(?:url\s*=\s*)?["']?([^"']+)""", re.IGNORECASE)
 LONGEST_REFRESH = 10  # seconds; a page that stays for longer is read itself
-NO_PICTURE = re.compile(r"(?:data|blob|about):.*|(?:https?:)?//|#|null|undefined", re.IGNORECASE | re.DOTALL)
+# Drawings are none either: nothing here decodes SVG.
+NO_PICTURE = re.compile(
+    r"(?:data|blob|about):.*|(?:https?:)?//|#|null|undefined|[^?#]*\.svgz?(?:[?#].*)?", re.IGNORECASE | re.DOTALL
+)
+WEB = ("https://", "http://")
 CDATA = re.compile(r"<!\[CDATA\[(.*)\]\]>", re.DOTALL)
 
 # In an attribute, a named reference without a semicolon before a letter, a digit or `=` is none: `?a=1&copy=2`.
@@ -72,7 +76,7 @@ METAS: dict[str, tuple[str, ...]] = {
     "image_description": ("og:image:alt", "twitter:image:alt"),
     "creator": ("fediverse:creator",),
     "language": ("og:locale", "language"),
-    "published_at": ("article:published_time", "date"),
+    "published_at": ("article:published_time", "datepublished", "date"),
     "player": ("og:video:secure_url", "og:video:url", "og:video", "twitter:player"),
     "width": ("og:video:width", "twitter:player:width"),
     "height": ("og:video:height", "twitter:player:height"),
@@ -83,6 +87,10 @@ BLANK_LETTERS = frozenset("\u115f\u1160\u2800\u3164\uffa0")  # letters and signs
 ADDRESSES = frozenset({"author_url", "image", "player", "oembed", "base", "refresh"})
 # Texts that programs escape for HTML before they are written into an attribute, where they are escaped again.
 ESCAPED_TWICE = ("description", "author_name", "provider_name", "image_description")
+
+# A description that is HTML as a whole.
+MARKUP = re.compile(r"<([a-z]+)(?:\s[^<>]*)?>.*</\1>", re.IGNORECASE | re.DOTALL)
+ANY_TAG = re.compile(r"<[^<>]*>")
 
 # The types of JSON-LD that describe a page, by their ends: there are many kinds of articles and postings.
 WORKS = ("article", "posting", "webpage", "videoobject")
@@ -176,10 +184,11 @@ def facts_of(text: str) -> PageFacts:
     linked = _linked(reader.scripts, own)
     said = {fact: reader.first(names) for fact, names in METAS.items()}
     facts = {fact: said.get(fact) or linked.get(fact, "") for fact in (*METAS, "author_url")}
-    if not facts["author_url"].startswith(("https://", "http://")):
+    if not facts["author_url"].startswith(WEB):
         facts["author_url"] = linked.get("author_url", "")
-    elif facts["author_name"] == facts["author_url"]:
-        facts["author_name"] = linked.get("author_name", "")
+    if facts["author_name"].startswith(WEB):
+        facts["author_url"] = facts["author_url"] or facts["author_name"]
+        facts["author_name"] = "" if linked.get("author_name", "").startswith(WEB) else linked.get("author_name", "")
     facts |= {
         "title": facts["title"] or own,
         "language": reader.language or facts["language"],
@@ -190,6 +199,8 @@ def facts_of(text: str) -> PageFacts:
     if own:  # it shows if the other title was escaped twice
         facts["title"] = as_meant(facts["title"], own)
     facts |= {name: as_meant(facts[name], own) for name in ESCAPED_TWICE}
+    if MARKUP.fullmatch(facts["description"].strip()):
+        facts["description"] = unescape(ANY_TAG.sub(" ", facts["description"])).strip()
     # Addresses that were escaped twice are frequent, and none has this in it.
     facts |= {name: facts[name].replace("&amp;", "&") for name in ADDRESSES}
     return PageFacts(
@@ -236,7 +247,7 @@ class PageParser(HTMLParser):
         self.frame: dict[str, str] = {}
         self._metas: dict[str, str] = {}
         self._inside = ""  # the title, or a script with JSON-LD
-        self._apart = 0  # depth of elements whose titles are not the page's: drawings and templates
+        self._apart = 0  # depth of elements that are not shown as the page: drawings, templates, what is for no scripts
 
     def first(self, names: tuple[str, ...]) -> str:
         """Return the first of these that the page states."""
@@ -254,7 +265,7 @@ class PageParser(HTMLParser):
             case "link":
                 self._take_link(given)
             case "html":
-                self.language = self.language or given.get("lang", "")
+                self.language = self.language or given.get("lang") or given.get("xml:lang", "")
             case "base":
                 self.base = self.base or given.get("href", "")
             case "title" if not self._apart and not has_letters(unescape(self.title)):
@@ -263,7 +274,7 @@ class PageParser(HTMLParser):
                 if len(self.scripts) < MOST_SCRIPTS:
                     self.scripts.append("")
                     self._inside = "script"
-            case "svg" | "template":
+            case "svg" | "template" | "noscript":
                 self._apart += 1
             case "iframe":
                 self.frame = self.frame or given
@@ -273,7 +284,7 @@ class PageParser(HTMLParser):
     def handle_endtag(self, tag: str) -> None:
         if tag == self._inside:
             self._inside = ""
-        elif tag in ("svg", "template"):
+        elif tag in ("svg", "template", "noscript"):
             self._apart = max(0, self._apart - 1)
 
     def parse_marked_section(self, i: int, report: int = 1) -> int:
@@ -299,7 +310,7 @@ class PageParser(HTMLParser):
             self._metas.setdefault(name, content[:LONGEST_ADDRESS])
 
     def _take_refresh(self, given: Mapping[str, str]) -> None:
-        if given.get("http-equiv", "").lower() == "refresh":
+        if given.get("http-equiv", "").lower() == "refresh" and not self._apart:
             found = REFRESH.match(given.get("content", "")[:LONGEST_ADDRESS])
             if found is not None and int(found[1]) <= LONGEST_REFRESH:
                 self.refresh = self.refresh or found[2].strip()
@@ -413,7 +424,7 @@ def _facts(found: dict[str, object], known: Mapping[str, dict[str, object]]) -> 
         "description": text("description"),
         "provider_name": text("publisher", "name"),
         "author_name": text("author", "name"),
-        "author_url": text("author", "url"),
+        "author_url": "" if isinstance(_first(found.get("author")), str) else text("author", "url"),
         "image": text("image", "url", "contentUrl") or text("thumbnailUrl"),
         "language": text("inLanguage"),
         "published_at": text("datePublished") or text("uploadDate"),

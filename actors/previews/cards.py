@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
+from email.utils import parsedate_to_datetime
 from html import escape
 from urllib.parse import urljoin, urlsplit
 
@@ -112,7 +115,7 @@ def draft_of(url: str, page: PageFacts, oembed: OEmbed) -> Draft | None:
         width=player.width if player else 0,
         height=player.height if player else 0,
         image_description=shown(page.image_description, LONGEST_DESCRIPTION),
-        published_at=instant_of(page.published_at),
+        published_at=time_of(page.published_at),
         creator=shown(page.creator, LONGEST_HANDLE),
     )
     image = photo or web_address(base, page.image) or web_address(url, oembed.text("thumbnail_url"))
@@ -161,6 +164,15 @@ def web_address(base: str, written: str) -> str:
     except (ValueError, ForbiddenTarget):
         return ""
     return address if len(address) <= LONGEST_URL else ""
+
+
+def time_of(written: str) -> datetime | None:
+    """Return a time that a page names: in ISO 8601, as Ruby writes it, or as mails have it. Else None."""
+    instant = instant_of(written.strip().removesuffix(" UTC"))
+    if instant is None:
+        with suppress(ValueError, OverflowError):
+            return instant_of(parsedate_to_datetime(written).isoformat())
+    return instant
 
 
 def number_of(value: object) -> int:

@@ -41,8 +41,9 @@ BOUNDARY = "\0"
 WORD = regex.compile(r"[\p{L}\p{M}\p{Nd}\p{Pc}]+")
 MARKED_WORD = rf"{BOUNDARY}\g<0>{BOUNDARY}"
 SPACE = regex.compile(r"\s+")
-# What a reader does not see, and what may not hide a word: soft hyphens, joiners, marks of direction.
-INVISIBLE = regex.compile(r"[\0\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]+")
+# What a reader does not see, and what may not hide a word: soft hyphens, joiners, marks of direction, and the selector
+# of the variant of an emoji, which would be a mark of the word behind it.
+INVISIBLE = regex.compile(r"[\0\p{Default_Ignorable_Code_Point}]+")
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,12 +74,18 @@ _TABLE = """
 
 # The English name of each language, by its code.
 LANGUAGES = {code: name for code, _, name in (entry.strip().partition(" ") for entry in _TABLE.split(","))}
-_BY_LOWER_CASE = {code.lower(): code for code in LANGUAGES}
+# Codes that ISO 639 has withdrawn, which Java and so Android still uses; and Mandarin, which is written as Chinese.
+_OTHER_CODES = {"cmn": "zh", "in": "id", "iw": "he", "ji": "yi", "jw": "jv", "mo": "ro"}
+_BY_LOWER_CASE = {code.lower(): code for code in LANGUAGES} | _OTHER_CODES
 
 
 def language_code(given: str | None) -> str | None:
-    """Return the code of a language as it is stored. None if it is unknown; then the author's default applies."""
+    """Return the code of a language as it is stored. None if it is unknown; then the author's default applies.
+
+    Of a tag with more parts, such as `zh-Hant-HK`, those count that the table has: `zh-HK`.
+    """
     if not given:
         return None
-    code = given.strip().replace("_", "-").lower()
-    return _BY_LOWER_CASE.get(code) or _BY_LOWER_CASE.get(code.partition("-")[0])
+    parts = given.strip().replace("_", "-").lower().split("-")
+    candidates = ("-".join(parts), f"{parts[0]}-{parts[-1]}", parts[0])
+    return next((code for one in candidates if (code := _BY_LOWER_CASE.get(one))), None)

@@ -8,10 +8,13 @@ from contextlib import suppress
 from typing import Protocol
 from urllib.parse import urlsplit
 
+import regex
+
 from ...storage.accounts import Account
 from ..outgoing.errors import ForbiddenTarget
 from ..outgoing.targets import LONGEST_URL, RequestTarget, written_target
-from .markup import ATTRIBUTE, TAG
+from .markup import ATTRIBUTE, TAG, plain
+from .scan import FoundLink, find
 
 MOST_LINKS = 10  # that are looked at
 
@@ -40,7 +43,8 @@ class HasLinks(Protocol):
 def link_of(status: HasLinks, base_url: str) -> RequestTarget | None:
     """Return the first link of a status to a page of another server, in one spelling. None if it shows no card.
 
-    Mentions and hashtags are no links, and a status with media or a quote shows these.
+    Mentions and hashtags are no links, whether their server marks them or not. A status with media or a quote shows
+    these.
     """
     if status.media_ids or status.quote_state is not None or status.reblog_of_id is not None:
         return None
@@ -52,7 +56,7 @@ def link_of(status: HasLinks, base_url: str) -> RequestTarget | None:
         if tag["name"] != "a" or tag["close"]:
             continue
         attributes = {found["name"]: html.unescape(found["value"]) for found in ATTRIBUTE.finditer(tag["attributes"])}
-        if "mention" in attributes.get("class", "").split():
+        if "mention" in attributes.get("class", "").split() or _is_name(status.content, tag):
             continue
         with suppress(ForbiddenTarget):
             target = written_target(attributes.get("href", ""))
@@ -62,3 +66,12 @@ def link_of(status: HasLinks, base_url: str) -> RequestTarget | None:
         if links == MOST_LINKS:
             return None
     return None
+
+
+def _is_name(content: str, tag: regex.Match[str]) -> bool:
+    """True if the text of a link is a handle or a hashtag, with its sign in the link or right before it."""
+    text = plain(content[tag.end() : content.find("</a>", tag.end())])
+    before = content[max(0, tag.start() - 1) : tag.start()]
+    written = before + text if before in ("@", "#") else text
+    found = next(find(written), None)
+    return found is not None and not isinstance(found, FoundLink) and (found.start, found.end) == (0, len(written))

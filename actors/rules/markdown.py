@@ -1,12 +1,14 @@
 """Markdown for statuses: CommonMark with strikethrough. Every line break is kept, raw HTML is text, an image a link.
 
 The scanner goes before the parser: addresses, handles, hashtags and emoji are text to it, whatever signs they have.
+Nothing that was written is lost: a link that leads nowhere, and an address that is defined but not used, stay text.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from functools import cache, lru_cache
+from collections.abc import Callable
+from functools import cache, lru_cache, partial
 from typing import TYPE_CHECKING
 
 import regex
@@ -18,6 +20,7 @@ from .scan import FoundLink, find
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.renderer import RendererHTML
+    from markdown_it.rules_block import StateBlock
     from markdown_it.rules_inline import StateInline
     from markdown_it.token import Token
     from markdown_it.utils import EnvType, OptionsDict
@@ -27,15 +30,29 @@ NESTING = 20
 # What may close the emphasis around an address or a name: `_ask @alice_`. The parser keeps it as text if it does not.
 CLOSING = "*_~"
 BRACKET = regex.compile(r"[\[\]]")
+# `[name]: address`, to which `[name]` refers elsewhere.
+DEFINITION = regex.compile(r"\[(?P<name>[^\[\]\n]++)\]:")
+# Characters of scripts without spaces, with their punctuation; and Hangul, whose particles follow without a space.
+EAST_ASIAN = regex.compile(
+    r"[[\p{East_Asian_Width=Wide}\p{East_Asian_Width=Fullwidth}\p{East_Asian_Width=Halfwidth}\p{Script=Hangul}]"
+    r"--\p{Emoji_Presentation}]",
+    regex.VERSION1,
+)
 
 
 @cache
 def _markdown() -> MarkdownIt:
     from markdown_it import MarkdownIt  # late: few statuses are written in Markdown
+    from markdown_it.rules_inline import emphasis, strikethrough
 
     made = MarkdownIt("commonmark", {"html": False, "breaks": True, "maxNesting": NESTING})
+    made.validateLink = _leads_somewhere
+    made.block.ruler.at("reference", _reference)
     made.inline.ruler.at("text", _text)
+    made.inline.ruler.at("emphasis", partial(_between_letters, emphasis.tokenize))
+    made.inline.ruler.at("strikethrough", partial(_between_letters, strikethrough.tokenize))
     made.add_render_rule("image", _image)
+    made.add_render_rule("link_close", _link_end)
     return made.enable("strikethrough")
 
 
@@ -45,10 +62,47 @@ def to_html(source: str) -> str:
 
 
 def _image(renderer: RendererHTML, tokens: list[Token], place: int, options: OptionsDict, env: EnvType) -> str:
-    """Return a link to a picture: a post shows those alone that are attached to it."""
+    """Return a link to a picture: posts show only attached ones. Inside of a link, return its description."""
     address = str(tokens[place].attrs["src"])
-    text = renderer.renderInlineAsText(tokens[place].children, options, env)
-    return f'<a href="{markup.escape_attribute(address)}">{markup.escape(text.strip() or address)}</a>'
+    text = markup.escape(renderer.renderInlineAsText(tokens[place].children, options, env).strip() or address)
+    before = next((one.type for one in reversed(tokens[:place]) if one.type in ("link_open", "link_close")), "")
+    return text if before == "link_open" else f'<a href="{markup.escape_attribute(address)}">{text}</a>'
+
+
+def _link_end(renderer: RendererHTML, tokens: list[Token], place: int, options: OptionsDict, env: EnvType) -> str:
+    """Return the end of a link. A link without a text shows its address."""
+    opening = tokens[place - 1]
+    return f"{markup.escape(str(opening.attrs['href']))}</a>" if opening.type == "link_open" else "</a>"
+
+
+def _leads_somewhere(url: str) -> bool:
+    """True if posts may have a link to an address."""
+    return url.partition(":")[0].lower() in markup.SCHEMES
+
+
+def _reference(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Take the definition of an address if its name is used. The parser writes nothing for definitions."""
+    from markdown_it.rules_block import reference
+
+    found = DEFINITION.match(state.src, state.bMarks[start] + state.tShift[start])
+    if found is not None and state.src.lower().count(f"[{found['name'].lower()}]") == 1:
+        return False
+    return reference(state, start, end, silent)
+
+
+def _between_letters(tokenize: Callable[[StateInline, bool], bool], state: StateInline, silent: bool) -> bool:
+    """Take signs of emphasis. In East Asian scripts they work at punctuation too, where no space separates words.
+
+    CommonMark wants a space or a sign on the other side: `**is so.** And`. (commonmark-spec#650 has the proposal.)
+    """
+    start, known = state.pos, len(state.delimiters)
+    if not tokenize(state, silent):
+        return False
+    before, after = state.src[start - 1 : start] if start else "", state.src[state.pos : state.pos + 1]
+    if state.src[start] != "_" and (EAST_ASIAN.match(before) or EAST_ASIAN.match(after)):
+        for delimiter in state.delimiters[known:]:
+            delimiter.open, delimiter.close = not (after or " ").isspace(), not (before or " ").isspace()
+    return True
 
 
 def _text(state: StateInline, silent: bool) -> bool:
@@ -67,7 +121,7 @@ def _text(state: StateInline, silent: bool) -> bool:
     return end > start
 
 
-@lru_cache(maxsize=1)  # asked at each sign of one text, then of the next
+@lru_cache(maxsize=2 * NESTING)  # asked at each sign of one text, and of the texts of the images in it
 def _found(source: str) -> tuple[list[int], list[int]]:
     """Return where that begins and ends which the parser must leave as it is."""
     places = [(entity.start, _end_in_markdown(source, entity.start, entity.end, isinstance(entity, FoundLink)))

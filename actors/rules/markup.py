@@ -110,6 +110,11 @@ ALTERNATIVE = regex.compile(r"""(?i:\balttext\s*+=\s*+)(?:"(?P<text>[^"]*+)"|'(?
 BETWEEN_LETTERS = regex.compile(r"(?<=\w)(?:<[^<>]*+>|\s)++(?=\w)")
 SPACES = regex.compile(r"\s++")
 
+# The sign of a mention or hashtag right before its link, as Friendica and Hubzilla write it. Clients expect it inside.
+SIGN_BEFORE = regex.compile(
+    r'(?P<sign>[@#])(?P<link><a href="[^"]*+" class="(?:[a-z-]++ )*+mention(?: [a-z-]++)*+"[^<>]*+>)(?!(?:<span>)?[@#])'
+)
+
 ATTRIBUTE = regex.compile(r' (?P<name>[a-z]+)="(?P<value>[^"]*+)"')
 TAG = regex.compile(r'<(?P<close>/?)(?P<name>[a-z0-9]++)(?P<attributes>(?: [a-z]++="[^"]*+")*+)>')
 TOKEN = regex.compile(rf"(?P<tag>{TAG.pattern})|(?P<text>[^<]++)")
@@ -437,7 +442,7 @@ def _canonical(html: str) -> str:
             return anchor(attributes) if kept[-1] else ""
         return _opening(tag["name"], attributes)
 
-    return TAG.sub(write, html)
+    return SIGN_BEFORE.sub(r"\g<link>\g<sign>", TAG.sub(write, html))
 
 
 def anchor(attributes: dict[str, str]) -> str:

@@ -19,11 +19,15 @@ from .marks import bounded
 # A status of 500 characters has room for 250 candidates. Each costs little but not nothing (an international domain 80
 # µs), so a text that consists of candidates is not read to its end.
 CANDIDATES = 500
+# Characters of candidates that may have an international domain: the longest of these take 0.4 ms.
+INTERNATIONAL_CHARACTERS = 20_000
 HASHTAG_SIGNS = ("#", "\uff03")
 # Longer tags are left as plain text: a tag name is an index key, and no real tag is so long.
 HASHTAG_CHARACTERS = 255
 # Longer links count with their full length: a link counts as 23 characters only if servers store it.
 URL_CHARACTERS = 2048
+# Classes of letters that are written from right to left, and of their numbers.
+RIGHT_TO_LEFT = frozenset({"R", "AL", "AN"})
 # RFC 1035: a name in full, and each label of it.
 HOST_CHARACTERS = 253
 LABEL_CHARACTERS = 63
@@ -116,7 +120,8 @@ CANDIDATE = regex.compile(
     (?:
         (?<![A-Za-z0-9@\uff20\#\uff03$]) (?P<link> (?i:https?) :// )
     |   (?<![\w=/]) @ (?P<name> [A-Za-z0-9_]++ (?: [.-]++ [A-Za-z0-9_]++ )*+ )
-        (?: @ (?P<domain> \w++ (?: [.-]++ \w++ )*+ (?: : [0-9]{2,5}+ (?!\w) )?+ ) )?+
+        (?: @ (?P<domain> (?: \w++ [.-]++ (?=\w) )*+ (?: [\p{Latin}\p{M}\d_]++ | [\w--\p{Latin}]++ )
+            (?: : [0-9]{2,5}+ (?!\w) )?+ ) )?+
         (?P<refused> (?= @ | :// | [\p{Latin}--\p{ASCII}] ) )?+
     |   (?: (?<! [\w/)=&@\#\uff03$] | \]\( ) | (?<=[\#\uff03]\w{1,255}/) ) [\#\uff03]
         (?P<tag> (?!\p{M}) [\w--\p{Cf}\ufe0f]++ (?: [\u00b7\u30fb\u200c\u200d]++ [\w--\p{Cf}\ufe0f]++ )*+ )
@@ -126,11 +131,12 @@ CANDIDATE = regex.compile(
 )
 
 # The last label keeps to Latin or to other scripts, so that a sentence which goes on in Japanese right after
-# `example.com` does not become part of the name.
+# `example.com` does not become part of the name. In the labels before it browsers allow emoji and arrows too.
 HOST = regex.compile(
     r"""
     (?: \[ (?P<six> [0-9A-Fa-f:.]{2,45}+ ) \]
-    |   (?P<name> (?: [\w-]++ \. (?=\w) )*+ (?: [\p{Latin}\p{M}\d_-]++ | [[\w-]--\p{Latin}]++ ) )
+    |   (?P<name> (?: [\w\p{So}\p{Emoji_Modifier}\p{Block=Arrows}-]++ \. (?=\w) )*+
+        (?: [\p{Latin}\p{M}\d_-]++ | [[\w-]--\p{Latin}]++ ) )
     )
     (?: : (?P<port> [0-9]++ ) )?+
     """,
@@ -173,12 +179,15 @@ NOT_IN_TAG_NAME = regex.compile(r"[^\w\u00b7\u30fb\u200c\u200d]+")
 
 def find(text: str, start: int = 0) -> Iterator[Entity]:
     """Find the entities of a text from `start` on. The text before `start` is only the context of the first one."""
-    position = start
+    position, international = start, 0
     for _ in range(CANDIDATES):
         candidate = CANDIDATE.search(text, position)
-        if candidate is None:
+        if candidate is None or international > INTERNATIONAL_CHARACTERS:
             return
         entity, position = _read(text, candidate)
+        read = text[candidate.start() : position]
+        if not read.isascii() or "xn--" in read.lower():
+            international += len(read)
         if entity is not None:
             yield entity
 
@@ -246,8 +255,10 @@ def _reachable(host: "regex.Match[str]") -> bool:
 
 
 def _is_host_name(name: str) -> bool:
-    domain = ascii_domain(name)
-    if domain is None or not _is_long_known(name, domain) or any(not _is_label(label) for label in name.split(".")):
+    domain = ascii_domain(name) or _ascii_with_symbols(name)
+    if domain is None or not _is_long_known(name, domain):
+        return False
+    if not all(_is_label(label) for written in (name, domain) for label in written.split(".")):
         return False
     # Browsers read a name whose last label is a number as an IPv4 address, and refuse it if it is not one.
     last_label = domain.rpartition(".")[2]
@@ -257,7 +268,7 @@ def _is_host_name(name: str) -> bool:
 def _is_long_known(name: str, domain: str) -> bool:
     """True if Python's own, older Unicode tables have every letter: URL parsers refuse newer ones."""
     try:
-        letters = name + idna.decode(domain) if "xn--" in domain else name
+        letters = name + _decoded(domain)
     except UnicodeError:
         return False
     return all(unicodedata.category(letter) != "Cn" for letter in letters)
@@ -285,6 +296,39 @@ def ascii_domain(domain: str) -> str | None:
         return idna.encode(domain, uts46=True).decode()
     except UnicodeError:
         return None
+
+
+def _ascii_with_symbols(domain: str) -> str | None:
+    """Return a domain that has emoji or other symbols in ASCII, as browsers do: IDNA 2008 forbids symbols."""
+    if len(domain) > HOST_CHARACTERS:
+        return None
+    written = domain.lower()
+    try:
+        mapped = idna.uts46_remap(_decoded(written))
+        labels = [_ascii_symbols(label) or idna.encode(label).decode() for label in mapped.split(".")]
+    except UnicodeError:
+        return None
+    if any(unicodedata.bidirectional(letter) in RIGHT_TO_LEFT for letter in mapped):
+        return None  # symbols next to these are shown in another place
+    encoded = ".".join(labels)
+    # Punycode that another encoder would write otherwise is refused by browsers.
+    return encoded if "xn--" not in written or encoded == written else None
+
+
+def _ascii_symbols(label: str) -> str | None:
+    """Return a label that has a symbol in Punycode. None if it has none, or what browsers refuse beside one."""
+    kinds = [unicodedata.category(letter)[0] for letter in label]
+    if "S" not in kinds or kinds[0] == "M" or "\u200d" in label:
+        return None
+    return f"xn--{label.encode('punycode').decode()}"
+
+
+def _decoded(domain: str) -> str:
+    """Return a domain with the letters that its labels write in Punycode. Raise UnicodeError if one can't be read."""
+    labels = domain.split(".")
+    return ".".join(
+        label[4:].encode("ascii").decode("punycode") if label.startswith("xn--") else label for label in labels
+    )
 
 
 def _before_sentence_signs(text: str, start: int, end: int) -> int:

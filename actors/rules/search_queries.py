@@ -22,12 +22,14 @@ PLACES: dict[str, Place] = {"all": "all", "library": "library", "public": "publi
 OTHER_PLACE: dict[Place, Place] = {"all": "all", "library": "public", "public": "library"}
 
 # `has` and `is` are one operator under two names.
-PROPERTIES = frozenset({"audio", "embed", "image", "link", "media", "poll", "reply", "sensitive", "video"})
+PROPERTIES = frozenset({"audio", "embed", "image", "link", "media", "poll", "quote", "reply", "sensitive", "video"})
 
 ABOVE_EVERY_ID = 2**63 - 1
 
 # Quotation marks as keyboards write them. One that is never closed is part of a word.
-PHRASES = (('"', '"'), ("\u201c\u201d\u201e", "\u201c\u201d\u201e"), ("«", "»"), ("「", "」"), ("《", "》"))
+PHRASES = (
+    ('"', '"'), ("\u201c\u201d\u201e", "\u201c\u201d\u201e"), ("«»", "«»"), ("「", "」"), ("『", "』"), ("《", "》"),
+)  # fmt: skip
 PART = regex.compile(
     r"(?P<sign>[+-])?+ (?: (?P<name>has|is|language|from|before|after|during|in) : (?=\S) )? (?:"
     + " | ".join(f"[{start}] (?P<phrase>[^{start}{end}]*+) [{end}]" for start, end in PHRASES)

@@ -19,6 +19,7 @@ from ..computed import Computed
 from ..kernel.clock import Clock
 from ..kernel.pool_services import Record
 from ..outgoing.breaker import Breaker
+from ..rules.languages import LANGUAGES
 from .port import AskedTooOften, NotTranslatable, OfferedLanguages, TextsNotTaken, TranslationFailed, Translator
 from .texts import StatusTexts, as_html, from_html, texts_of
 
@@ -31,7 +32,10 @@ STATUSES_KEPT = 1000
 KEPT_OF_STATUS = 8  # translations: into several languages
 
 # Languages whose code does not tell how a service writes them.
-WRITTEN = {"zh-cn": ("zh-hans", "zh"), "zh-tw": ("zh-hant", "zt"), "zh-hk": ("zh-hant", "zt")}
+WRITTEN = {"zh-cn": ("zh-hans", "zh"), "zh-tw": ("zh-hant", "zt"), "zh-hk": ("zh-hant", "zt"), "pt-br": ("pb",)}
+# The languages of statuses that have several forms, with their forms: services have other codes for these.
+REGIONAL = [code for code in LANGUAGES if "-" in code]
+WITH_FORMS = sorted({*REGIONAL, *(code.partition("-")[0] for code in REGIONAL)})
 
 T = TypeVar("T")
 
@@ -150,6 +154,16 @@ def pair_of(offered: OfferedLanguages, written: str | None, wanted: str) -> tupl
 def all_targets(offered: OfferedLanguages) -> list[str]:
     """Return the languages into which the service translates from any."""
     return sorted({target for targets in offered.values() for target in targets})
+
+
+def with_own_codes(offered: OfferedLanguages) -> OfferedLanguages:
+    """Return the languages also under the codes that statuses of this server have, which clients look up."""
+    named = {code: _with_own_codes(targets) for code, targets in offered.items()}
+    return named | {own: named[code] for own in WITH_FORMS if own not in named and (code := code_among(offered, own))}
+
+
+def _with_own_codes(codes: Iterable[str]) -> list[str]:
+    return sorted({*codes, *(own for own in WITH_FORMS if code_among(codes, own) is not None)})
 
 
 def code_among(codes: Iterable[str], language: str) -> str | None:

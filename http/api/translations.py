@@ -6,7 +6,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 from ...actors.translation.port import AskedTooOften, NotTranslatable, QuotaUsedUp, TranslationFailed
-from ...actors.translation.translations import all_targets
+from ...actors.translation.translations import all_targets, with_own_codes
 from ...storage import users
 from ..access import rates
 from ..access.authentication import Viewer
@@ -50,7 +50,7 @@ async def translate(context: HttpContext, viewer: Viewer, id: int, wish: Transla
 async def show_languages(context: HttpContext) -> Answer:
     """The languages into which statuses are translated, by those they are in. Empty if this server translates none."""
     with _explained():
-        offered = await context.translations.languages()
+        offered = with_own_codes(await context.translations.languages())
     return json({**offered, UNKNOWN: all_targets(offered)} if offered else {})
 
 

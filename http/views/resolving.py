@@ -16,8 +16,8 @@ from ..access.context import HttpContext
 
 MENTION_PATIENCE = 5.0  # seconds that a new status waits for the accounts that it mentions
 MOST_MENTIONS = 10  # of one text that other servers are asked for
-# The page of a profile. Of other addresses nothing tells what they are.
-PROFILE_WITHOUT_SCHEME = re.compile(r"(?:[\w-]+\.)+\w+(?::[0-9]+)?/@[\w.@-]+/?")
+# The page of a profile or of a status of it. Of other addresses nothing tells what they are.
+PAGE_WITHOUT_SCHEME = re.compile(r"(?:[\w-]+\.)+\w+(?::[0-9]+)?/@[\w.@-]+(?:/[\w-]+)?/?")
 # Where servers have the pages and the ids of their accounts.
 PROFILE = re.compile(
     r"https?://(?P<domain>[^/?#@]+)/(?:@|users/|u/|profile/|author/|channel/)(?P<name>[\w.-]+)/?", re.IGNORECASE
@@ -30,7 +30,7 @@ def web_address_of(query: str) -> str | None:
     """Return the web address that a query is, also if it was copied without its scheme; None if it is none."""
     if query.lower().startswith(("https://", "http://")):
         return query
-    return f"https://{query}" if PROFILE_WITHOUT_SCHEME.fullmatch(query) else None
+    return f"https://{query}" if PAGE_WITHOUT_SCHEME.fullmatch(query) else None
 
 
 async def resolve_address(context: HttpContext, url: str) -> Account | int | None:

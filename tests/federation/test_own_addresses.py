@@ -33,8 +33,30 @@ async def test_a_search_finds_an_own_post_and_account_by_any_address(
     for host, path in ADDRESSES:
         found = await searched(ada, host + path.format(id))
         assert [status["id"] for status in found["statuses"]] == [id], host + path
+    for path in ("@ada/{}", "@ADA/{}/"):
+        assert [status["id"] for status in (await searched(ada, "home.test/" + path.format(id)))["statuses"]] == [id]
     for host, path in ACTORS:
         assert [account["id"] for account in (await searched(ada, host + path))["accounts"]] == [ada.id], host + path
+
+
+async def test_a_search_finds_an_own_post_and_account_by_the_page_that_another_server_has_of_them(
+    stage: Stage, ada: Person, bob: Person, peer: ForeignServer
+) -> None:
+    """Mastodon redirects from its page of a post to the server of the author."""
+    id, hidden = (await ada.publish("hello"))["id"], (await ada.publish("hello", visibility="private"))["id"]
+    for path in ("@ada/{}", "users/ada/statuses/{}"):
+        own = f"{HOME}/{path}"
+        page = peer.redirect(peer.url("/@ada@home.test/1"), own.format(id))
+        assert [status["id"] for status in (await searched(bob, page))["statuses"]] == [id]
+        page = peer.redirect(peer.url("/@ada@home.test/2"), own.format(hidden))
+        assert (await searched(bob, page))["statuses"] == []
+        alternate = f'<link rel="alternate" type="application/activity+json" href="{own.format(id)}">'
+        page = peer.serve(peer.url("/@ada@home.test/3"), alternate.encode(), "text/html")
+        assert [status["id"] for status in (await searched(bob, page))["statuses"]] == [id]
+    page = peer.redirect(peer.url("/@ada@home.test"), f"{HOME}/@ada")
+    assert [account["id"] for account in (await searched(bob, page))["accounts"]] == [ada.id]
+    nothing = peer.redirect(peer.url("/about"), f"{HOME}/about")
+    assert await searched(bob, nothing) == {"accounts": [], "statuses": [], "hashtags": []}
 
 
 async def test_an_address_tells_no_more_than_the_id(stage: Stage, ada: Person, bob: Person) -> None:

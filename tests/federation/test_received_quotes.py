@@ -179,6 +179,8 @@ async def test_the_request_brings_the_quote(
     (quoting,) = await ada.done("GET", f"/api/v1/statuses/{status['id']}/quotes")
     assert (quoting["uri"], quoting["edited_at"], quoting["quote"]["state"]) == (post["id"], None, "accepted")
     assert (await ada.done("GET", f"/api/v1/statuses/{status['id']}"))["quotes_count"] == 1
+    marked = "SELECT words @@ $2::text::tsquery FROM status_words WHERE status_id = $1"
+    assert await stage.rows(marked, int(quoting["id"]), "'has:quote'") == [[True]]
     (told,) = await ada.done("GET", "/api/v1/notifications?types[]=quote")
     assert told["status"]["id"] == quoting["id"]
     await take(stage, create(eve, plain), late=timedelta(minutes=1))

@@ -9,6 +9,7 @@ import pytest
 
 from troupe.actors.old_rows import OldRows
 from troupe.storage import status_search
+from troupe.storage.engine.migrate import migrations
 
 from ..clients import Person, Stage
 from .uploading import uploaded
@@ -151,6 +152,24 @@ async def test_operators_say_which_statuses_are_meant(stage: Stage, ada: Person,
     }
     shown = {query: " ".join(names[id] for id in await found(ada, query)) for query in expected}
     assert shown == expected
+
+
+async def test_statuses_that_quote_one_are_found(stage: Stage, ada: Person, bob: Person) -> None:
+    quoted = await bob.publish("opal")
+    quoting = await ada.write("look", quoted_status_id=quoted["id"])
+    for query in ("has:quote", "is:quote look", "from:me is:quote"):
+        assert await found(ada, query) == [quoting["id"]], query
+    assert await found(ada, "look -is:quote") == []
+    await ada.done("PUT", f"/api/v1/statuses/{quoting['id']}", json={"status": "look again"})
+    assert await found(ada, "again has:quote") == [quoting["id"]]
+
+
+async def test_quotes_of_earlier_versions_are_found(stage: Stage, ada: Person) -> None:
+    quoting = await ada.write("look", quoted_status_id=(await ada.publish("opal"))["id"])
+    await stage.sql("UPDATE status_words SET words = ts_delete(words, 'has:quote')")
+    assert await found(ada, "has:quote") == []
+    await stage.sql(next(step.sql for step in migrations() if step.name == "quotes_in_search"))
+    assert await found(ada, "has:quote") == [quoting["id"]]
 
 
 async def test_an_operator_without_a_meaning_is_words(ada: Person) -> None:

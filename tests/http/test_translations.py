@@ -12,6 +12,7 @@ import trio
 import trio.testing
 
 from troupe.actors.translation import translations as module
+from troupe.actors.translation.translations import with_own_codes
 
 from ..clients import PATIENCE, Person, Stage
 from ..outgoing.peer import answer
@@ -343,10 +344,24 @@ async def test_texts_that_the_service_refuses_do_not_prevent_others(
 # What the server says of it
 
 
+CHINESE = ["zh", "zh-CN", "zh-HK", "zh-Hant", "zh-TW", "zh-YUE"]
+
+
+def test_languages_are_offered_by_the_codes_of_statuses_too() -> None:
+    """Clients look the language of a status up. LibreTranslate says pb and zt, others zh-Hans."""
+    offered = with_own_codes({"en": ["de", "pb", "zt"], "pt": ["en"], "pb": ["pt"], "zh-Hans": ["en"], "zt": []})
+    assert offered["en"] == ["de", "pb", "pt-BR", "zh-HK", "zh-TW", "zt"]
+    assert offered["pt-BR"] == offered["pb"] == ["pt", "pt-BR", "pt-PT"]
+    assert offered["pt-PT"] == offered["zh"] == offered["zh-CN"] == ["en"]
+    assert offered["zh-TW"] == []
+    assert with_own_codes({}) == {}
+
+
 async def test_the_languages_are_those_of_the_service(stage: Stage, service: TranslationService) -> None:
     for _ in range(2):
         assert (await stage.anybody().get(LANGUAGES)).json == {
-            "en": ["de", "fr", "zh-Hant"], "de": ["en"], "fr": ["en"], "und": ["de", "en", "fr", "zh-Hant"],
+            "en": ["de", "fr", *CHINESE], "de": ["en"], "fr": ["en"],
+            "und": ["de", "en", "fr", *CHINESE],
         }  # fmt: skip
     assert service.listed == 1
     assert (await stage.anybody().get("/api/v2/instance")).json["configuration"]["translation"] == {"enabled": True}

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from troupe.actors.media.pages import PageFacts, facts_of
-from troupe.actors.previews.cards import NO_OEMBED, OEmbed, draft_of, web_address
+from troupe.actors.previews.cards import NO_OEMBED, OEmbed, draft_of, time_of, web_address
 from troupe.actors.rules.instants import instant_of
 
 VIDEO = "https://www.youtube.com/watch?v=1"
@@ -157,6 +157,7 @@ def test_references_in_the_address_of_an_image_are_read_as_browsers_do(written: 
         '<meta property="og:image" content="undefined"><link rel="image_src" href="/tea.png">',
         '<meta itemprop="image" content="//x.example/tea.png">',
         '<meta property="og:image" content=" \\tea.png\n ">',
+        '<meta property="og:image" content="/t.svg?a=1"><meta name="twitter:image" content="/tea.png">',
         '<base href="/sub/deep"><meta property="og:image" content="../tea.png">',
     ],
 )
@@ -174,6 +175,24 @@ def test_texts_that_are_escaped_twice_are_read() -> None:
     )
     assert (facts.author_name, facts.provider_name) == ("O\u2019Brien & Co", "A & B")
     assert facts.description == "It\u2019s tea"
+
+
+@pytest.mark.parametrize(
+    ("written", "description"),
+    [
+        ("&lt;p&gt;Hot &lt;b&gt;tea&lt;/b&gt; &amp;amp; cake&lt;/p&gt;", "Hot tea & cake"),
+        ('<p class="a">Hot</p>\n<p>tea</p>', "Hot tea"),
+        ("The <b> tag and </b>", "The <b> tag and </b>"),
+        ("<3 tea", "<3 tea"),
+        ("<" * 1000, "<" * 1000),
+    ],
+)
+def test_a_description_is_text(written: str, description: str) -> None:
+    quote = "'" if '"' in written else '"'
+    page = f"<title>Tea</title><meta name=description content={quote}{written}{quote}>"
+    draft = draft_of("https://a.example/", facts_of(page), NO_OEMBED)
+    assert draft is not None
+    assert draft.facts.description == description
 
 
 @pytest.mark.parametrize("blank", ["", " \n ", "\u200b", "\u3164"])
@@ -244,3 +263,53 @@ def test_addresses_are_in_full_and_of_the_web(written: str, address: str) -> Non
 )
 def test_times_are_those_that_can_be(text: str, time: datetime | None) -> None:
     assert instant_of(text) == time
+
+
+@pytest.mark.parametrize(
+    ("text", "time"),
+    [
+        ("2026-02-03 04:05:06 UTC", datetime(2026, 2, 3, 4, 5, 6, tzinfo=UTC)),
+        ("2026-02-03 04:05:06 +0100", datetime(2026, 2, 3, 3, 5, 6, tzinfo=UTC)),
+        ("Tue, 03 Feb 2026 04:05:06 GMT", datetime(2026, 2, 3, 4, 5, 6, tzinfo=UTC)),
+        ("Tue Feb  3 04:05:06 2026", datetime(2026, 2, 3, 4, 5, 6, tzinfo=UTC)),
+        ("1 Jan 99999999999 00:00:00", None),
+        ("32 Jan 2026 00:00:00 +9999", None),
+        ("Tue, 02/03/2026 - 04:05", None),
+        ("9999-12-31T23:59:59.999999Z", None),
+        ("", None),
+    ],
+)
+def test_times_of_pages_are_read_as_programs_write_them(text: str, time: datetime | None) -> None:
+    assert time_of(text) == time
+
+
+LINKED = '<script type="application/ld+json">{{"@type": "Article", "headline": "Tea", "author": {0}}}</script>'
+ANN = '{"name": "Ann", "url": "https://a.example/ann"}'
+
+
+@pytest.mark.parametrize(
+    ("head", "author"),
+    [
+        (LINKED.format('"Ann Lee"'), ("Ann Lee", "")),
+        (LINKED.format('["Ann", "Ben"]'), ("Ann", "")),
+        (LINKED.format(f"[{ANN}]"), ("Ann", "https://a.example/ann")),
+        (LINKED.format('"https://a.example/ann"'), ("", "https://a.example/ann")),
+        ('<meta name="author" content="https://a.example/ann">', ("", "https://a.example/ann")),
+        (f'<meta name="author" content="https://b.example/">{LINKED.format(ANN)}', ("Ann", "https://a.example/ann")),
+        (f'<meta property="article:author" content="https://b.example/">{LINKED.format(ANN)}',
+         ("Ann", "https://b.example/")),
+    ],
+)  # fmt: skip
+def test_an_author_is_a_name_and_an_address(head: str, author: tuple[str, str]) -> None:
+    draft = draft_of("https://a.example/b/", facts_of(f"<title>Tea</title>{head}"), NO_OEMBED)
+    assert draft is not None
+    assert (draft.facts.author_name, draft.facts.author_url) == author
+
+
+def test_what_is_for_browsers_without_scripts_is_not_the_page() -> None:
+    facts = facts_of(
+        '<html xml:lang="de"><noscript><title>Please turn JavaScript on</title>'
+        '<meta http-equiv="refresh" content="0;url=/nojs"></noscript>'
+        '<title>Tea</title><meta itemprop="datePublished" content="2026-02-03">'
+    )
+    assert (facts.title, facts.refresh, facts.language, facts.published_at) == ("Tea", "", "de", "2026-02-03")

@@ -1,7 +1,7 @@
 """The work and the results of the largest texts are bounded: counted in characters, items and calls, not in time."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import Any, cast
 
@@ -19,7 +19,8 @@ from troupe.actors.activitypub.notes import (
 )
 from troupe.actors.activitypub.vocabulary import MOST_ELEMENTS
 from troupe.actors.cache import RowCache
-from troupe.actors.rules import filters, markup, text
+from troupe.actors.rules import filters, markup, scan, text
+from troupe.actors.rules.scan import Entity
 from troupe.http.entities.rendered import Rendered
 
 from ..fuzz.fuzz import FRAGMENTS, repeated
@@ -110,6 +111,39 @@ def test_what_is_kept_in_memory_is_bounded_in_bytes(monkeypatch: pytest.MonkeyPa
     assert [id for id in range(50) if rows.peek(id) is not None] == list(range(39, 50))
     rendered.keep(b"x" * 5_000, 99, ())
     assert rendered.find(99, ()) is None
+
+
+@pytest.mark.parametrize("label", ["b\u00fccher.", "xn--bcher-kva.", "XN--ls8h.", "\u2764.", "\u307f\u3093\u306a."])
+@pytest.mark.parametrize("sign", ["https://", "@a@"])
+def test_so_many_characters_of_international_domains_are_read(
+    monkeypatch: pytest.MonkeyPatch, label: str, sign: str
+) -> None:
+    ascii_domain, read = scan.ascii_domain, 0
+
+    def counted(domain: str) -> str | None:
+        nonlocal read
+        read += len(domain)
+        return ascii_domain(domain)
+
+    monkeypatch.setattr(scan, "ascii_domain", counted)
+    list(scan.find(f"{sign}{label * (240 // len(label))}la " * 400))
+    assert read < scan.INTERNATIONAL_CHARACTERS + 300
+    assert len(list(scan.find(f"{sign}b\u00fccher.example " * 400))) == 400
+
+
+def test_markdown_with_images_is_scanned_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The parser reads the text of each image in between."""
+    find, scanned = text.markdown.find, 0
+
+    def counted(source: str, start: int = 0) -> Iterator[Entity]:
+        nonlocal scanned
+        scanned += len(source)
+        return find(source, start)
+
+    monkeypatch.setattr(text.markdown, "find", counted)
+    source = "".join(f"![![{number}](https://a.example)](https://a.example)" for number in range(100))
+    text.markdown.to_html(source)
+    assert scanned < 3 * len(source)
 
 
 def test_markdown_and_html_are_parsed_once_for_a_post(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -73,6 +73,11 @@ WORDS = [
     ("example.com", '<a href="x"><span class="invisible">https://</span><span>example.com</span></a>',
         "example.com", "example.com"),
     ("😾", "no😾no", "😾", "😾"),
+    ("cats", "I ❤\ufe0fcats", "cats", "cats"),
+    ("❤\ufe0f", "I ❤ it", "❤", "❤"),
+    ("❤", "I❤\ufe0f\u200d🔥it", "❤", "❤"),
+    ("zebra", "ze\u061cb\u034fra\u3164", "zebra", "zebra"),
+    ("кот", "ко\u180eт", "кот", "кот"),
     (".*", "anything", None, None),
     ("(a+)+$", "aaaaaaaaaaaaaaaaaaaaaaaaaaaa!", None, None),
 ]  # fmt: skip

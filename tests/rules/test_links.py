@@ -58,6 +58,22 @@ def test_links_behind_words_count_too() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        '<a href="https://b.example/@ada">@ada@b.example</a>',
+        '<a href="https://b.example/@ada">@<span>ada</span></a>',
+        '@<a href="https://b.example/@ada">ada</a>',
+        '<a href="https://b.example/tags/tea">#tea</a>',
+        '#<a href="https://b.example/tags/tea">tea</a>',
+        '<span>#</span><a href="https://b.example/t" class="mention hashtag">tea</a>',
+    ],
+)
+def test_a_name_is_no_link_though_its_server_does_not_say_so(name: str) -> None:
+    found = link_of(status_with(content=f'<p>so {name} <a href="https://a.example/x">#1 of #teas</a></p>'), BASE)
+    assert (found and found.url) == "https://a.example/x"
+
+
 def test_only_some_links_are_looked_at() -> None:
     own = " ".join(f"{BASE}/{number}" for number in range(10))
     assert link_of(status(f"{own} https://a.example"), BASE) is None

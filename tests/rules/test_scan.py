@@ -34,6 +34,13 @@ from troupe.actors.rules.text import content_type, render, scan, tidy, without_l
             [],
         ),
         ("xhttp://example.com @http://example.com", []),
+        # Browsers open hosts with emoji and other symbols, but not with joiners.
+        ("https://i\u2764.ws/a https://\U0001f355\U0001f4a9.ws http://\u2191\u2191\u2193\u2190ba.tk/", None),
+        ("https://i\u2764\ufe0f.ws https://xn--ls8h.la/ https://\u2603.b\u00fccher.example/", None),
+        ("https://\U0001f3f3\ufe0f\u200d\U0001f308.example https://\u2764 https://xn--\u2764.example", []),
+        ("https://xn--02G https://xn---00C https://\u05d0\u2603.example https://\u20e3\u2603.example", []),
+        ("https://example.com\u2764 https://example.com\u2764.", ["https://example.com"] * 2),
+        ("https://" + "\u2603" * 70 + ".example https://" + "\u2603." * 20_000 + "example", []),
         ("https://user@example.com https://guest:secret@example.com/ https://guest:@example.com", []),
         ("https://bank.example:443@evil.example/@alice https://b\u00e9a@example.com https://\u307f@example.com", []),
         ("https://bank.example,x@evil.example https://foo:bar@example.com/foobar", []),
@@ -109,6 +116,12 @@ def test_a_sentence_of_any_script_ends_after_an_address_a_handle_and_a_tag(mark:
         ("@alice@\u2603\u2603.example @alice@xn--\u00e9.example", []),
         ("@@alice", [("alice", None)]),
         ("@alice@bob @alice", [("alice", "bob"), ("alice", None)]),
+        # A sentence goes on right after the handle.
+        (
+            "@alice@example.com\u3055\u3093 @bob@t.\u307f\u3093\u306aabc",
+            [("alice", "example.com"), ("bob", "t.xn--q9jyb4c")],
+        ),
+        ("@\u7528\u6237@weibo.com", []),
     ],
 )
 def test_mentions(text: str, mentions: list[tuple[str, str | None]] | None) -> None:
@@ -240,7 +253,8 @@ HOSTILE = [
     "a\u00b7", "@a@b-", "@a.", "http://", "http://a", "http://a.b/", "http://a.b/ ", "http://a.", "http://a.b/(",
     "http://a.b/)", "http://a.b/.", "http://\u00e9.\u00e9 ", "http://xn--a ", "@a@\u00e9 ", "#\ufdfa ", "\U0001f1e6",
     "\U0001f468\u200d",
-    "http://a.b/\u201e", "http://a.b/\u00ab\u00bb", "http://a,", "\u06d4",
+    "http://a.b/\u201e", "http://a.b/\u00ab\u00bb", "http://a,", "\u06d4", "http://\u2764.\u2764 ", "http://\u2764.a ",
+    "@a@b\u3042",
 ]  # fmt: skip
 
 

@@ -34,6 +34,8 @@ def marks(*found: SoughtMark) -> SearchedStatuses:
         ("+tea", texts(TEXT("tea"))),
         ('"black tea" -"with milk"', texts(TEXT("black tea"), TEXT("with milk", True))),
         ("「緑 茶」«thé vert»", texts(TEXT("緑 茶"), TEXT("thé vert"))),
+        ("-『緑 茶』 »grüner Tee«", texts(TEXT("緑 茶", True), TEXT("grüner Tee"))),
+        ("is:quote", marks(SoughtMark("has", "quote"))),
         ('"black tea', texts(TEXT('"black'), TEXT("tea"))),
         ("#Tea -#Coffee", texts(TEXT("tea", is_hashtag=True), TEXT("coffee", True, is_hashtag=True))),
         ("C# #1", texts(TEXT("C#"), TEXT("#1"))),

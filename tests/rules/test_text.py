@@ -1,5 +1,7 @@
 """The HTML that becomes of a text (contract 1 and 15)."""
 
+# ruff: noqa: RUF001 - punctuation of other scripts is what is tested
+
 import pytest
 
 from troupe.actors.rules.markup import plain_if_html
@@ -22,6 +24,11 @@ MENTIONS = {
 ALICE = (
     '<span class="h-card" translate="no">'
     '<a href="https://t.example/@alice" class="u-url mention">@<span>alice</span></a></span>'
+)
+TO_B = '<a href="https://b.example/" target="_blank" rel="nofollow noopener noreferrer">'
+LINK_B = (
+    '<a href="https://b.example/" target="_blank" rel="nofollow noopener noreferrer" translate="no">'
+    '<span class="invisible">https://</span><span>b.example/</span><span class="invisible"></span></a>'
 )
 LINK_ATTRIBUTES = 'target="_blank" rel="nofollow noopener noreferrer" translate="no"'
 
@@ -136,6 +143,40 @@ def test_markdown_around_addresses_and_emoji_stays() -> None:
     assert "<strong><a" in html("**https://example.com/a_b_**", "text/markdown")
 
 
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("**真，**她 **「強調」**です", "<strong>真，</strong>她 <strong>「強調」</strong>です"),
+        ("1. 한국어**(강조)**를", "<ol><li>한국어<strong>(강조)</strong>를</li></ol>"),
+        ("中*“文”*中 ~~删除的文字（带括号）。~~这个", "中<em>“文”</em>中 <s>删除的文字（带括号）。</s>这个"),
+        ("* **具体：**与其说“一棵树”", "<ul><li><strong>具体：</strong>与其说“一棵树”</li></ul>"),
+        ("**Note:**text 2 ** 3 ** 4 真 ** 她", "**Note:**text 2 ** 3 ** 4 真 ** 她"),
+        ("snake_case_中_文_中", "snake_case_中_文_中"),
+    ],
+)
+def test_emphasis_needs_no_spaces_in_scripts_without_them(source: str, expected: str) -> None:
+    assert html(source, "text/markdown") in (expected, f"<p>{expected}</p>")
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("[mail](mailto:a@b.example) [text](b.example) [up](/up)",
+         "[mail](mailto:a@b.example) [text](b.example) [up](/up)"),
+        ("<ada@b.example>", "&lt;ada@b.example&gt;"),
+        ("[Update]: done\n\nso[^1]\n\n[^1]: it is", "[Update]: done</p><p>so[^1]</p><p>[^1]: it is"),
+        ("[Source]: https://b.example/", f"[Source]: {LINK_B}"),
+        ("[Source]: https://b.example/\n\nsee [source] and [it][SOURCE]",
+         f"see {TO_B}source</a> and {TO_B}it</a>"),
+        ("[](https://b.example/)", f"{TO_B}https://b.example/</a>"),
+        ("[![built & well](https://c.example/a.svg)](https://b.example/)", f"{TO_B}built &amp; well</a>"),
+        ("[a](https://b.example/) ![p](https://b.example/)", f"{TO_B}a</a> {TO_B}p</a>"),
+    ],
+)  # fmt: skip
+def test_markdown_loses_nothing_that_was_written(source: str, expected: str) -> None:
+    assert html(source, "text/markdown") == f"<p>{expected}</p>"
+
+
 @pytest.mark.parametrize("scheme", ["javascript:", "JaVaScRiPt:", "data:text/html,", "vbscript:", "file:///", "//"])
 def test_markdown_leads_nowhere_dangerous(scheme: str) -> None:
     assert "href" not in html(f"[x]({scheme}alert(1)) <{scheme}alert(1)>", "text/markdown")
@@ -162,6 +203,13 @@ def test_too_much_markdown_is_plain_text() -> None:
          '<a href="https://a.example" class="mention u-url">@<span>a</span></a>'),
         ('<a class="hashtag mention" href="https://a.example" rel="tag me">#a</a>',
          '<a href="https://a.example" class="hashtag mention" rel="tag">#a</a>'),
+        ('#<a href="https://a.example" class="hashtag mention">a</a>'
+         ' @<a href="https://b.example" class="mention">b</a>',
+         '<a href="https://a.example" class="hashtag mention" rel="tag">#a</a>'
+         ' <a href="https://b.example" class="mention">@b</a>'),
+        ('##<a href="https://a.example" class="u-url mention"><span>#</span>a</a> #<a href="https://b.example">b</a>',
+         '##<a href="https://a.example" class="u-url mention"><span>#</span>a</a>'
+         f' #{TO_B.replace("e/", "e")}b</a>'),
         ('<span class="invisible x" style="a" translate="no">a</span><span class="x">b</span>',
          '<span class="invisible" translate="no">a</span><span>b</span>'),
         ('<span translate="yes">a</span>', "<span>a</span>"),
