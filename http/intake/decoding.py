@@ -76,7 +76,7 @@ def read_untyped(raw: bytes) -> Tree:
 
 
 def read_json(raw: bytes) -> Tree:
-    """Return the object of a JSON body. An empty body and null are an empty object, and so is the empty list of PHP."""
+    """Return the object of a JSON body. An empty one may be written as nothing, null, a text or, by PHP, a list."""
     raw = raw.removeprefix(BOM_UTF8).strip()
     if not raw:
         return {}
@@ -87,7 +87,7 @@ def read_json(raw: bytes) -> Tree:
         value: Value = orjson.loads(raw)
     except orjson.JSONDecodeError:
         raise Malformed("The request body is not valid JSON") from None
-    if value is None or value == []:
+    if value in (None, "", []):
         return {}
     if not isinstance(value, dict):
         raise Malformed("The request body must be a JSON object")
