@@ -24,6 +24,7 @@ from .answers.errors import (
     NotFound,
     TooMany,
     Unauthorized,
+    Unprocessable,
     error_answer,
     is_expected,
 )
@@ -135,7 +136,7 @@ def answer_to_error(context: HttpContext, request: Request, error: Exception) ->
 
 def _in_oauth_shape(request: Request, error: Exception) -> Exception:
     """Return the error of a request that can't be read in the shape that its path has for errors."""
-    if isinstance(error, Malformed) and request.path.startswith(OAUTH):
+    if isinstance(error, Malformed | Unprocessable) and request.path.startswith(OAUTH):
         return Malformed("invalid_request", description=error.description or error.text)
     return error
 

@@ -156,9 +156,14 @@ class Media:
     discarded: bool = False  # deleted by its owner, and kept for staff
 
     @property
+    def changeable(self) -> bool:
+        """True if its owner may describe it: no published status has it, and it is not kept for staff alone."""
+        return self.status_id is None and not self.discarded
+
+    @property
     def taken(self) -> bool:
         """True if its owner can't use it: a status has it, published or scheduled, or it is kept for staff alone."""
-        return self.discarded or self.status_id is not None or self.scheduled_status_id is not None
+        return self.scheduled_status_id is not None or not self.changeable
 
     @property
     def files(self) -> tuple[str, ...]:

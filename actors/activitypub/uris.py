@@ -12,6 +12,8 @@ AUTHORITY_END = re.compile(r"[/?#]")
 LONGEST_HOST = 253
 # Each byte as URIs have it: those beyond ASCII are percent-encoded.
 SPELLED = [chr(byte) if byte < 128 else f"%{byte:02X}" for byte in range(256)]
+# Printable characters of ASCII that no URI has (RFC 3986), and those that are not printable.
+FORBIDDEN = re.compile(r'[\x00-\x20"<>\\^`{|}\x7f]')
 TRIPLETS = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
 UNRESERVED = "-._~"
 
@@ -35,6 +37,19 @@ def ascii_uri(uri: str) -> str:
     start, slashes, rest = encoded.partition("://")
     host = AUTHORITY_END.split(rest, maxsplit=1)[0] if slashes else ""
     return f"{start}://{_ascii_host(host)}{rest[len(host) :]}" if "%" in host else encoded
+
+
+def web_address(url: str) -> str:
+    """Return the address of a page or file as apps can read it: in ASCII, without characters that no URI has.
+
+    The decoders of some apps refuse a whole page of posts because of one address in other characters. A host is
+    percent-encoded too, which browsers understand: encoding for DNS takes too long for all addresses of a page.
+    """
+    return FORBIDDEN.sub(lambda found: f"%{ord(found[0]):02X}", percent_encoded(url))
+
+
+def maybe_web_address(url: str | None) -> str | None:
+    return None if url is None else web_address(url)
 
 
 def same_uri(one: str | None, other: str | None) -> bool:

@@ -101,8 +101,9 @@ async def edit_status(account: AccountActor, message: EditStatus) -> Refused | N
     if before.reblog_of_id is not None:
         return NOT_ALLOWED
     content_type = text.content_type(message.content_type or before.content_type)
-    written = await write(account, message.text, message.spoiler_text, content_type)
-    if not message.media_ids and says_nothing(written.content, written.content_type):
+    quotes = before.quote_state is not None
+    written = await write(account, message.text, message.spoiler_text, content_type, quotes=quotes)
+    if not message.media_ids and not quotes and says_nothing(written.content, written.content_type):
         return BLANK
     edited = await account.transact(_edit, account, message, written, account.now, account.origin)
     if isinstance(edited, Refused):

@@ -51,7 +51,7 @@ class AddWaitingMedia(Message[Media]):
 
 @dataclass(frozen=True, slots=True)
 class DescribeMedia(Message[Media]):
-    """Command: change an attachment that is in no status. None leaves a value as it is."""
+    """Command: change an attachment that is in no published status. None leaves a value as it is."""
 
     id: int
     description: str | None = None
@@ -127,9 +127,9 @@ async def describe_media(account: AccountActor, message: DescribeMedia) -> Media
 async def describe(
     db: Connection, account: AccountActor, message: DescribeMedia, now: datetime, origin: Origin
 ) -> MediaChange | Refused:
-    """Change an attachment. One that is in a status is refused: an edit of the status changes it."""
+    """Change an attachment. One of a published status is refused: an edit of the status changes it."""
     medium = await _own(db, account, message.id)
-    if medium is None or medium.taken:
+    if medium is None or not medium.changeable:
         return NOT_FOUND
     if medium.state == "failed":
         return failed(medium)

@@ -112,7 +112,8 @@ async def schedule_status(
 
 async def _mentioned(account: AccountActor, post: PublishStatus) -> tuple[int, ...]:
     """Return the accounts that the text mentions today."""
-    written = await write(account, post.text, post.spoiler_text, text.content_type(post.content_type))
+    content_type, quotes = text.content_type(post.content_type), post.quoted_status_id is not None
+    written = await write(account, post.text, post.spoiler_text, content_type, quotes=quotes)
     return written.mentioned_ids
 
 

@@ -145,7 +145,7 @@ async def publish_status(
         if quoted is None:
             return await made_by(account, message.idempotency_key) or NO_QUOTED
     new = await compose(account, message, parent, quoted)
-    if not new.media_ids and says_nothing(new.content, new.content_type):
+    if not new.media_ids and quoted is None and says_nothing(new.content, new.content_type):
         return BLANK
     if unexpected := unexpected_mentions(account, named_by(new), message.allowed_mentions):
         return await made_by(account, message.idempotency_key) or UnexpectedMentions(unexpected)
@@ -192,7 +192,8 @@ async def compose(
     """Return everything about the new status that does not depend on rows which may change meanwhile."""
     context = account.context
     user = account.owner
-    written = await write(account, message.text, message.spoiler_text, text.content_type(message.content_type))
+    content_type = text.content_type(message.content_type)
+    written = await write(account, message.text, message.spoiler_text, content_type, quotes=quoted is not None)
     id = context.ids.next()
     uri = f"{context.base_url}/users/{user.username}/statuses/{id}"
     visibility = narrowed(await choose_visibility(account, message.visibility), quoted)
@@ -222,10 +223,15 @@ async def compose(
     )
 
 
-async def write(account: AccountActor, source: str, spoiler: str, content_type: text.ContentType) -> Written:
-    """Turn typed text into what is stored and shown. Without a text, the content warning becomes the text."""
+async def write(
+    account: AccountActor, source: str, spoiler: str, content_type: text.ContentType, *, quotes: bool
+) -> Written:
+    """Turn typed text into what is stored and shown.
+
+    Without a text, the content warning becomes the text. If the status quotes another one, it may stay without a text.
+    """
     context = account.context
-    if not source and spoiler:
+    if not source and spoiler and not quotes:
         source, spoiler = spoiler, ""
     source = text.without_local_domain(source, context.local_domain) if content_type == "text/plain" else source
     scan = text.scan(source, content_type)
@@ -253,8 +259,8 @@ def unexpected_mentions(
 
 
 def says_nothing(content: str, content_type: str) -> bool:
-    """True if no text is left to read, after unsafe HTML was removed."""
-    return content_type != "text/plain" and not text.plain(content)
+    """True if there is no text to read, after unsafe HTML was removed."""
+    return not (content if content_type == "text/plain" else text.plain(content))
 
 
 def poll_of(account: AccountActor, terms: PollTerms | None, id: int | None) -> NewPoll | None:

@@ -27,7 +27,7 @@ from ..entities.dashboard import cohort_fields, dimension_fields, measure_fields
 from ..intake.ids import StatusId
 from ..intake.input import Input
 from ..intake.paging import clamp
-from ..intake.parameters import Choice, Count, Maybe, Several, Text
+from ..intake.parameters import Choice, Count, Maybe, Several, Text, as_time
 from ..router import api
 from ..views import figures
 
@@ -48,7 +48,7 @@ DIMENSIONS_ABOUT = frozenset({*DIMENSIONS_OF_TAG, *DIMENSIONS_OF_DOMAIN})
 def _time(value: object) -> datetime:
     """A time in ISO 8601, within the centuries that ids can tell."""
     try:
-        written = datetime.fromisoformat(str(value).strip())
+        written = datetime.fromisoformat(as_time(str(value)))
         found = (written if written.tzinfo else written.replace(tzinfo=UTC)).astimezone(UTC)
     except (ValueError, OverflowError):
         found = None

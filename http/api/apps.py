@@ -88,4 +88,4 @@ def _is_website(text: str) -> bool:
         parts = urlsplit(text)
     except ValueError:
         return False
-    return parts.scheme in ("http", "https") and bool(parts.netloc) and len(text) <= LONGEST_TEXT
+    return parts.scheme in ("http", "https") and bool(parts.netloc) and len(text) <= LONGEST_TEXT and " " not in text

@@ -20,7 +20,7 @@ from ..entities.edit import edit_json, only_edit, source_fields
 from ..entities.status import shown_quote_json
 from ..intake.ids import StatusId
 from ..intake.input import Input
-from ..intake.parameters import Choice, Focus, MaybeProse, Several
+from ..intake.parameters import Choice, Focus, MaybeProse, SeveralForms
 from ..router import api
 from ..views.resolving import resolve_mentions
 from ..views.statuses import answer_with, find_visible, part_of, perspective_of
@@ -43,7 +43,7 @@ class MediaAttributes(Input):
 
 
 class EditForm(Writing):
-    media_attributes: Annotated[tuple[MediaAttributes, ...], Several] = ()
+    media_attributes: Annotated[tuple[MediaAttributes, ...], SeveralForms] = ()
 
     def check(self) -> None:
         super().check()

@@ -35,7 +35,7 @@ from ..entities.filter import entry_fields, filter_fields, keyword_fields
 from ..intake.ids import DIGITS, StatusId
 from ..intake.input import Input
 from ..intake.nesting import Value
-from ..intake.parameters import Flag, Line, MaybeFlag, MaybeLine, MaybeSeconds, MaybeTexts, Text, as_list
+from ..intake.parameters import Flag, Line, MaybeFlag, MaybeLine, MaybeSeconds, MaybeTexts, Text, as_forms
 from ..router import api
 
 READ = ("read:filters",)
@@ -62,8 +62,7 @@ class KeywordForm(Input):
 
 def _keywords(value: Value) -> list[Value]:
     """The forms in a list or a hash. A scalar in place of a form is ignored."""
-    entries = as_list(value) if isinstance(value, list | dict) else []
-    return [{**entry, "destroy": entry.get("_destroy")} for entry in entries if isinstance(entry, dict)]
+    return [{**entry, "destroy": entry.get("_destroy")} for entry in as_forms(value)]
 
 
 KEYWORDS = {

@@ -76,13 +76,13 @@ async def _upload(context: HttpContext, viewer: Viewer, new: NewMedia) -> Media:
 
 @api.get("/api/v1/media/<id>", auth="user", scopes=SCOPES)
 async def show(context: HttpContext, viewer: Viewer, id: int) -> Answer:
-    """Show an attachment that no status has yet; 206 until it is processed."""
+    """Show an attachment that no published status has; 206 until it is processed."""
     return _answer(context, await _own(context, viewer, id))
 
 
 @api.put("/api/v1/media/<id>", auth="user", scopes=SCOPES, file_rates=(rates.MEDIA,), body_limit=uploads.THUMBNAIL_BODY)
 async def describe(context: HttpContext, viewer: Viewer, id: int, described: Described) -> Answer:
-    """Describe an attachment that no status has yet."""
+    """Describe an attachment that no published status has."""
     described.check()
     await _own(context, viewer, id)
     async with uploads.thumbnail(context, viewer, described.thumbnail) as small:
@@ -98,7 +98,7 @@ async def delete(viewer: Viewer, id: int) -> Answer:
 
 async def _own(context: HttpContext, viewer: Viewer, id: int) -> Media:
     medium = await context.database.read(media.find, id)
-    if medium is None or medium.account_id != viewer.account_id or medium.taken:
+    if medium is None or medium.account_id != viewer.account_id or not medium.changeable:
         raise NotFound
     if medium.state == "failed":
         raise failed(medium)

@@ -98,13 +98,17 @@ class RequestedAlerts(Input):
 NOTHING = RequestedAlerts()
 
 
-class SubscriptionChange(Input):
+class SubscriptionChange(RequestedAlerts):
+    """The alerts and the policy. Some clients write them beside `data`, as a subscription is shown."""
+
     data: Annotated[RequestedAlerts, Maybe] = NOTHING
-    policy: Annotated[Policy | None, Choice] = None
+
+    @property
+    def wanted(self) -> tuple[str, ...]:
+        return (self.data.alerts if "alerts" in self.data.model_fields_set else self.alerts).wanted
 
     @property
     def chosen(self) -> Policy:
-        """The policy, which some clients write beside `data`."""
         return self.data.policy or self.policy or "all"
 
 
@@ -123,7 +127,7 @@ async def subscribe(context: HttpContext, request: Request, viewer: Viewer, want
     new = NewPushSubscription(
         # The endpoint stays as it was given: clients compare it with their own to know if it is theirs.
         viewer.token.id, viewer.account_id, await secret_of(request, LARGEST_BODY) or "", device.endpoint, target.host,
-        decoded(device.keys.p256dh), decoded(device.keys.auth), device.standard, wanted.data.alerts.wanted,
+        decoded(device.keys.p256dh), decoded(device.keys.auth), device.standard, wanted.wanted,
         wanted.chosen,
     )  # fmt: skip
     made = await context.database.transact(push_subscriptions.replace, new, context.clock.now())
@@ -141,7 +145,7 @@ async def show(context: HttpContext, viewer: Viewer) -> Answer:
 @api.put(PATH, auth="user", scopes=("push",))
 async def change(context: HttpContext, viewer: Viewer, wanted: SubscriptionChange) -> Answer:
     """Change what the device is alerted to. What is not named is off."""
-    alerts = wanted.data.alerts.wanted
+    alerts = wanted.wanted
     return _answer(
         context,
         await context.database.transact(push_subscriptions.change, viewer.token.id, alerts, wanted.chosen),

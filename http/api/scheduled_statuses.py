@@ -15,7 +15,7 @@ from ..answers.errors import Unprocessable
 from ..entities.scheduled_status import scheduled_status_fields
 from ..intake.input import Input
 from ..intake.paging import Paged, links
-from ..intake.parameters import MaybeText
+from ..intake.parameters import MaybeText, as_time
 from ..intake.request import Request
 from ..router import api
 
@@ -33,7 +33,7 @@ class Scheduled(Input):
         """The time in UTC. A time without an offset is taken as UTC."""
         if self.scheduled_at is None or not self.scheduled_at.strip():
             return None
-        moment = instant_of(self.scheduled_at)
+        moment = instant_of(as_time(self.scheduled_at))
         if moment is None:
             raise UNREADABLE
         return moment

@@ -72,8 +72,6 @@ class Writing(Input):
         media = self.media()
         if self.poll is not None and media:
             raise Unprocessable(f"Cannot attach more than {limits.STATUS_MEDIA} files")
-        if not self.status and not self.spoiler_text and not media:
-            raise invalid("Text can't be blank")
         if lengths.is_too_long(self.status, self.spoiler_text):
             raise invalid(f"Text character limit of {limits.STATUS_CHARACTERS} exceeded")
 
@@ -85,10 +83,13 @@ class StatusForm(Writing, Scheduled):
     allowed_mentions: MaybeIds = None
 
     def check(self) -> None:
-        """Refuse the same values, and media or a poll beside a quote."""
+        """Refuse the same values, a status without content, and media or a poll beside a quote."""
         super().check()
-        if self.quoted_status_id is not None and (self.poll is not None or self.media()):
+        media, quotes = self.media(), self.quoted_status_id is not None
+        if quotes and (self.poll is not None or media):
             raise invalid(attachments.BESIDE_A_QUOTE)
+        if not (self.status or self.spoiler_text or media or quotes):
+            raise invalid("Text can't be blank")
         if self.poll is not None and (wrong := list(complaints(self.poll.terms()))):
             raise invalid(*wrong)
 

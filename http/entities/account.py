@@ -7,6 +7,7 @@ from datetime import datetime
 
 import orjson
 
+from ...actors.activitypub.uris import web_address
 from ...actors.custom_emojis import CustomEmojis
 from ...storage.accounts import Account
 from ...storage.featured_tags import FeaturedTag
@@ -78,7 +79,7 @@ def _identity(account: Account) -> dict[str, object]:
         "id": str(account.id),
         "username": account.username,
         "acct": account.acct,
-        "url": account.url or account.uri,
+        "url": web_address(account.url or account.uri),
         "uri": account.uri,
         "created_at": midnight(account.created_at),
         "bot": account.bot,

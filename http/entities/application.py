@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...actors.activitypub.uris import maybe_web_address
 from ...storage.oauth import Application
 
 
@@ -9,7 +10,7 @@ def application_fields(application: Application, vapid_key: str) -> dict[str, ob
     return {
         "id": str(application.id),
         "name": application.name,
-        "website": application.website,
+        "website": maybe_web_address(application.website),
         "scopes": list(application.scopes),
         "redirect_uris": list(application.redirect_uris),
         "redirect_uri": "\n".join(application.redirect_uris),

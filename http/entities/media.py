@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...actors.activitypub.uris import maybe_web_address
 from ...storage.media import Media
 from .remote_file import remote_file_address
 
@@ -15,8 +16,8 @@ def media_fields(media: Media, base_url: str) -> dict[str, object]:
         "type": media.type,
         "url": url,
         "preview_url": preview or (url if media.type == "image" else None),
-        "remote_url": media.remote_url,
-        "preview_remote_url": media.thumbnail_remote_url,
+        "remote_url": maybe_web_address(media.remote_url),
+        "preview_remote_url": maybe_web_address(media.thumbnail_remote_url),
         "text_url": None,
         "meta": media.meta,
         "description": media.description or None,

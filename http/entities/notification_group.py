@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...actors.activitypub.uris import web_address
 from ...storage.accounts import Account
 from ...storage.notification_groups import Group
 from .account import avatar_url
@@ -31,7 +32,7 @@ def partial_account_fields(account: Account, base_url: str) -> dict[str, object]
     return {
         "id": str(account.id),
         "acct": account.acct,
-        "url": account.url or account.uri,
+        "url": web_address(account.url or account.uri),
         "avatar": avatar,
         "avatar_static": avatar,
         "avatar_description": account.avatar_description,

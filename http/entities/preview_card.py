@@ -8,6 +8,7 @@ from datetime import datetime
 
 import orjson
 
+from ...actors.activitypub.uris import web_address
 from ...actors.rules.links import writes_for
 from ...storage.accounts import Account
 from ...storage.preview_cards import CardFacts, PreviewCard
@@ -32,22 +33,22 @@ def card_fields(card: PreviewCard, base_url: str, author: CardAuthor | None = No
     """Return a card. `author` is the account that has written its page."""
     facts = card.facts
     return {
-        "url": card.url,
+        "url": web_address(card.url),
         "title": facts.title,
         "description": facts.description,
         "language": facts.language,
         "type": facts.type,
         "authors": _authors(facts, author),
         "author_name": facts.author_name,
-        "author_url": facts.author_url,
+        "author_url": web_address(facts.author_url),
         "provider_name": facts.provider_name,
-        "provider_url": facts.provider_url,
+        "provider_url": web_address(facts.provider_url),
         "html": facts.html,
         "width": facts.width,
         "height": facts.height,
         "image": file_address(facts.image_file, base_url),
         "image_description": facts.image_description,
-        "embed_url": facts.embed_url,
+        "embed_url": web_address(facts.embed_url),
         "blurhash": facts.blurhash,
         "published_at": maybe_instant(facts.published_at),
     }
@@ -67,7 +68,7 @@ def author_of(card: PreviewCard, account: Account | None, renderings: Renderings
         return None
     return CardAuthor(
         account.display_name or account.username,
-        account.url or account.uri,
+        web_address(account.url or account.uri),
         orjson.Fragment(account_json(account, renderings, base_url)),
     )
 
@@ -75,6 +76,8 @@ def author_of(card: PreviewCard, account: Account | None, renderings: Renderings
 def _authors(facts: CardFacts, author: CardAuthor | None) -> list[dict[str, object]]:
     """Return the author of the page, if it is an account or has an address."""
     if author is not None:
-        name, url = facts.author_name or author.name, facts.author_url or author.url
+        name, url = facts.author_name or author.name, web_address(facts.author_url) or author.url
         return [{"name": name, "url": url, "account": author.json}]
-    return [{"name": facts.author_name, "url": facts.author_url, "account": None}] if facts.author_url else []
+    if not facts.author_url:
+        return []
+    return [{"name": facts.author_name, "url": web_address(facts.author_url), "account": None}]

@@ -11,6 +11,7 @@ from collections.abc import Callable
 import orjson
 
 from ...actors.account import ViewerPart
+from ...actors.activitypub.uris import maybe_web_address, web_address
 from ...actors.custom_emojis import CustomEmojis
 from ...actors.rules.text import tag_url
 from ...actors.rules.visibility import ANONYMOUS, Perspective
@@ -201,7 +202,7 @@ def _text(status: Status) -> dict[str, object]:
     return {
         "id": str(status.id),
         "uri": status.uri,
-        "url": status.url,
+        "url": maybe_web_address(status.url),
         "created_at": instant(status.created_at),
         "edited_at": maybe_instant(status.edited_at),
         "visibility": status.visibility,
@@ -231,7 +232,12 @@ def _attached(status: Status, base_url: str, card_author: CardAuthor | None) -> 
     return {
         "media_attachments": [media_fields(one, base_url) for one in status.media],
         "mentions": [
-            {"id": str(mention.id), "username": mention.username, "url": mention.url, "acct": mention.acct}
+            {
+                "id": str(mention.id),
+                "username": mention.username,
+                "url": web_address(mention.url),
+                "acct": mention.acct,
+            }
             for mention in status.mentions
         ],
         "tags": [{"name": tag.name, "url": tag_url(base_url, tag.name)} for tag in status.tags],
@@ -242,7 +248,7 @@ def _attached(status: Status, base_url: str, card_author: CardAuthor | None) -> 
 def _application(status: Status) -> dict[str, object] | None:
     if status.application_name is None:
         return None
-    return {"name": status.application_name, "website": status.application_website}
+    return {"name": status.application_name, "website": maybe_web_address(status.application_website)}
 
 
 def _id(value: int | None) -> str | None:

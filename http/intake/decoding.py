@@ -76,9 +76,9 @@ def read_untyped(raw: bytes) -> Tree:
 
 
 def read_json(raw: bytes) -> Tree:
-    """Return the object of a JSON body; an empty body and null are an empty object."""
+    """Return the object of a JSON body. An empty one may be written as nothing, null, a text or, by PHP, a list."""
     raw = raw.removeprefix(BOM_UTF8).strip()
-    if raw in (b"", b"null"):
+    if not raw:
         return {}
     if len(raw) > MOST_PARAMETERS and CROWDED.match(raw):
         raise Malformed("Too many parameters")
@@ -87,6 +87,8 @@ def read_json(raw: bytes) -> Tree:
         value: Value = orjson.loads(raw)
     except orjson.JSONDecodeError:
         raise Malformed("The request body is not valid JSON") from None
+    if value in (None, "", []):
+        return {}
     if not isinstance(value, dict):
         raise Malformed("The request body must be a JSON object")
     _check(value)

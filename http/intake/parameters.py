@@ -18,6 +18,8 @@ from .nesting import Tree, Value
 LONGEST_QUERY = 1000
 LARGEST_COUNT = 2**63 - 1
 FALSE = frozenset({"0", "f", "F", "false", "FALSE", "off", "OFF"})
+# The end of a time whose offset came in a form that does not escape `+`.
+LOST_PLUS = re.compile(r"(:[0-9]{2}(?:\.[0-9]{1,9})?) ([0-9]{2}:?[0-9]{2})$")
 
 
 def _text(value: object) -> str:
@@ -77,6 +79,17 @@ def as_list(value: Value) -> list[Value]:
             return [value]
 
 
+def as_forms(value: Value) -> list[Tree]:
+    """Return the forms in a list or a hash. A scalar in place of the list or of a form is ignored."""
+    entries = as_list(value) if isinstance(value, list | dict) else []
+    return [entry for entry in entries if isinstance(entry, dict)]
+
+
+def as_time(text: str) -> str:
+    """Return the text of a time, with the `+` of its offset where a form turned it into a space."""
+    return LOST_PLUS.sub(r"\1+\2", text.strip())
+
+
 def _numbers(value: Value) -> tuple[int, ...]:
     """The numbers in a list. Each text that is not a number becomes -1, which is the position of nothing."""
     texts = map(str, as_list(value))
@@ -84,8 +97,8 @@ def _numbers(value: Value) -> tuple[int, ...]:
 
 
 def _maybe(value: object) -> object:
-    """A nested form; an empty one counts as not given."""
-    if value is None or value == "" or value == {}:
+    """A nested form. An empty one counts as not given; PHP writes it as a list."""
+    if value in (None, "", {}, []):
         raise PydanticUseDefault
     return value
 
@@ -104,8 +117,7 @@ def _fields(value: Value) -> tuple[tuple[str, str], ...]:
 
     A scalar in place of the list or of an entry is ignored. A list of nothing but scalars counts as not given.
     """
-    entries = as_list(value) if isinstance(value, list | dict) else []
-    fields = [entry for entry in entries if isinstance(entry, dict)]
+    fields = as_forms(value)
     if not fields and value not in ([], {}):
         raise PydanticUseDefault
     return tuple((_part(entry, "name"), _part(entry, "value")) for entry in fields)
@@ -147,6 +159,7 @@ Count = Annotated[int | None, BeforeValidator(_count)]
 MaybeSeconds = Annotated[int | None, BeforeValidator(_seconds)]
 Choice = BeforeValidator(_choice)  # for Annotated[Literal[...] | None, Choice]: an empty string is not given
 Several = BeforeValidator(as_list)  # for Annotated[list[X], Several]
+SeveralForms = BeforeValidator(as_forms)  # for Annotated[tuple[SomeInput, ...], SeveralForms]
 Texts = Annotated[tuple[Text, ...], Several]
 MaybeTexts = Annotated[tuple[Text, ...] | None, Several]  # None: not given, which differs from none
 Numbers = Annotated[tuple[int, ...], BeforeValidator(_numbers)]

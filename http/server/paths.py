@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 from ..asgi import HOSTS, Application, Receive, Scope, Send
+
+SLASHES = re.compile("//+")
 
 
 class NormalizedPaths:
@@ -13,21 +17,22 @@ class NormalizedPaths:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path = scope.get("path", "/")
-        if not path.startswith("/") or path.startswith("//"):
+        if not path.startswith("/") or "//" in path:
             scope = {**scope, "path": normalized(path)}
         await self._inner(scope, receive, send)
 
 
 def normalized(path: str) -> str:
-    """Return a path with exactly one slash in front.
+    """Return a path with exactly one slash in front, and one between two segments.
 
-    RFC 9112 lets clients send a whole address in place of a path. The framework's router ignores further slashes;
-    without this, they would circumvent all checks of how a path begins.
+    RFC 9112 lets clients send a whole address in place of a path. Apps join addresses and paths to
+    `//api/v1/instance` or `/api/v1//instance`, which the reference server answers. The framework's router ignores
+    further slashes in front; without this, they would circumvent all checks of how a path begins.
     """
     _, colon, rest = path.partition("://")
     if colon and not path.startswith("/"):
         path = rest.partition("/")[2]
-    return f"/{path.lstrip('/')}"
+    return SLASHES.sub("/", f"/{path}")
 
 
 def without_host(inner: Application) -> Application:

@@ -21,9 +21,10 @@ from .delivery import DirectStream, deliver_by_server
 from .frames import Frames
 from .session import StreamSession
 
-# Comments, which show proxies and clients that the connection is alive.
-GREETING = b":)\n\n"
-HEARTBEAT = b":thump\n\n"
+# Comments, which show proxies and clients that the connection is alive. No empty line follows: up to version 2.2.0
+# Mastodon.py takes one for the end of an event, and gives up because the event is empty.
+GREETING = b":)\n"
+HEARTBEAT = b":thump\n"
 HEARTBEAT_SECONDS = 15.0  # as often as Mastodon sends them
 
 WIRE = Wire(chunk)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from troupe.actors.activitypub.uris import ascii_uri, same_uri
+from troupe.actors.activitypub.uris import ascii_uri, same_uri, web_address
 from troupe.actors.activitypub.vocabulary import LONGEST_URI, uri_of, web_uri_of
 from troupe.actors.outgoing.errors import ForbiddenTarget
 from troupe.actors.outgoing.targets import written_target
@@ -31,6 +31,20 @@ def test_a_uri_is_written_in_ascii(written: str, ascii: str) -> None:
     assert web_uri_of({"id": written}) == ascii
     assert same_uri(written, ascii)
     assert same_uri(uri_of(written), ascii)
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("https://peer.test/a?b=%C3%BC&c[]=d#e", "https://peer.test/a?b=%C3%BC&c[]=d#e"),
+        ("https://peer.test/\u30bf\u30b0", "https://peer.test/%E3%82%BF%E3%82%B0"),
+        ('https://peer.test/a b|c^d"<e>\\`{f}', "https://peer.test/a%20b%7Cc%5Ed%22%3Ce%3E%5C%60%7Bf%7D"),
+        ("https://b\u00fccher.example/", "https://b%C3%BCcher.example/"),
+        ("", ""),
+    ],
+)
+def test_apps_get_addresses_in_the_characters_of_rfc_3986(url: str, shown: str) -> None:
+    assert web_address(url) == shown
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from .rows import rows
 
 STATUSES = "/api/v1/statuses"
 SCHEDULED = "/api/v1/scheduled_statuses"
+URLENCODED = "application/x-www-form-urlencoded"
 HOUR = timedelta(hours=1)
 TOO_SOON = "Scheduled at date must be in the future"
 
@@ -45,6 +46,12 @@ async def time_comes(stage: Stage, scheduled: Any) -> None:
     await stage.sql(moved, f"scheduled/{id}", over, over.isoformat())
     stage.outbox.wake()
     await stage.until_gone("SELECT id FROM outbox WHERE due_at <= now()")
+
+
+async def test_a_form_may_leave_the_plus_of_an_offset_as_it_is(ada: Person) -> None:
+    form = "status=x&scheduled_at=2999-01-01T10:00:00+02:00"
+    made = await ada.post(STATUSES, data=form, headers={"Content-Type": URLENCODED})
+    assert (made.status, made.json["scheduled_at"]) == (200, "2999-01-01T08:00:00.000Z")
 
 
 async def posts(person: Person) -> list[Any]:
@@ -242,7 +249,6 @@ async def test_its_media_are_reserved_until_it_is_cancelled(stage: Stage, ada: P
     ):
         assert (refused.status, refused.json) == (422, {"error": taken})
     path = f"/api/v1/media/{first['id']}"
-    assert (await ada.send("PUT", path, form={"description": "x"})).status == 404
     assert (await ada.delete(path)).json == {"error": "Media attachment is currently used by a status"}
     await stage.sql("UPDATE media_attachments SET updated_at = now() - interval '2 days'")
     await stage.http_context.media.cleaning.clean()
@@ -251,6 +257,20 @@ async def test_its_media_are_reserved_until_it_is_cancelled(stage: Stage, ada: P
     await stage.http_context.media.cleaning.clean()
     assert (await ada.send("PUT", path, form={"description": "x"})).status == 200
     assert (await try_to_attach(ada, first["id"], second["id"])).status == 200
+
+
+async def test_its_media_are_described_until_it_is_published(stage: Stage, ada: Person, bob: Person) -> None:
+    medium = await uploaded(ada)
+    path = f"/api/v1/media/{medium['id']}"
+    made = await schedule(ada, media_ids=[medium["id"]])
+    described = await ada.done("PUT", path, {"description": "a gull"})
+    assert described == medium | {"description": "a gull"} == await ada.done("GET", path)
+    assert (await scheduled_by(ada))[0]["media_attachments"] == [described]
+    assert (await bob.put(path, {"description": "mine"})).status == 404
+    await time_comes(stage, made)
+    assert (await posts(ada))[0]["media_attachments"] == [described]
+    for method in ("GET", "PUT"):
+        assert (await ada.send(method, path, form={"description": "late"})).status == 404
 
 
 async def test_its_media_are_published_with_it(stage: Stage, ada: Person) -> None:

@@ -195,6 +195,15 @@ def test_a_blurhash_is_checked(value: object, *, holds: bool) -> None:
     assert (blurhash_of(value) is not None) == holds
 
 
+async def test_apps_can_read_all_addresses_of_a_post(stage: Stage, ada: Person, peer: ForeignServer) -> None:
+    file = {"type": "Document", "mediaType": "image/png", "url": peer.url("/a b \u00fc.png")}
+    shown = await stored(stage, ada, peer, url=peer.url("/@eve/\u30bf\u30b0"), attachment=file)
+    assert shown["url"] == peer.url("/@eve/%E3%82%BF%E3%82%B0")
+    assert shown["media_attachments"][0]["remote_url"] == peer.url("/a%20b%20%C3%BC.png")
+    await stage.sql("UPDATE accounts SET url = $1 WHERE username = 'eve'", peer.url("/@\u00e9ve"))
+    assert (await ada.get(f"/api/v1/statuses/{shown['id']}")).json["account"]["url"] == peer.url("/@%C3%A9ve")
+
+
 @rows("S102")
 async def test_a_deletion_there_removes_the_media_here(stage: Stage, ada: Person, peer: ForeignServer) -> None:
     url = peer.serve(peer.url("/a.png"), picture(), "image/png")

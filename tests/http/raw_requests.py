@@ -179,6 +179,7 @@ RAW_REQUESTS: dict[str, Raw] = {
     "asterisk form of a GET": Raw(get(target=b"*"), REFUSED, False),
     "a path without a slash": Raw(get(target=b"api/v1/instance"), REFUSED, False),
     "two slashes": Raw(get(target=b"//localhost/api"), (404,)),
+    "slashes between segments": Raw(get(target=b"/api//v1///instance"), OK),
     "an escaped line": Raw(get(target=b"/api/v1/instance%0d%0aX:%20y"), (404,)),
     "an escaped NUL": Raw(get(target=b"/api/v1/instance%00"), (404,)),
     "a space in the target": Raw(get(target=b"/api/v1/inst ance"), REFUSED, False),

@@ -11,6 +11,11 @@ OOB = "urn:ietf:wg:oauth:2.0:oob"
 APPS = "/api/v1/apps"
 
 
+async def test_the_website_of_an_application_is_shown_in_ascii(stage: Stage) -> None:
+    form = {"client_name": "Tusk", "redirect_uris": OOB, "website": "https://tusk.example/\u00fc"}
+    assert (await stage.anybody().post(APPS, form)).json["website"] == "https://tusk.example/%C3%BC"
+
+
 async def test_a_new_application_has_what_clients_need(stage: Stage) -> None:
     form = {"client_name": "Tusk", "redirect_uris": OOB, "scopes": "read write", "website": "https://tusk.example"}
     app = (await stage.anybody().post(APPS, form)).json
@@ -69,6 +74,7 @@ async def test_an_address_that_a_browser_would_open_itself_is_refused(
         ({"scopes": "read everything"}, "Scopes doesn't match configured on the server."),
         ({"website": "tusk.example"}, "Website is not a valid URL"),
         ({"website": "javascript:alert(1)"}, "Website is not a valid URL"),
+        ({"website": "https://tusk example.org/"}, "Website is not a valid URL"),
         ({"client_name": "x" * 61}, "Name is too long (maximum is 60 characters)"),
     ],
 )

@@ -160,6 +160,14 @@ async def test_media_come_go_and_are_described_by_an_edit(ada: Person) -> None:
     assert await edit(ada, status, "", media_ids=[one["id"]], media_attributes=attributes) == described
 
 
+@pytest.mark.parametrize("attributes", [[], "", [""], None, {}, "x"])
+async def test_attributes_that_name_no_medium_change_none(ada: Person, attributes: object) -> None:
+    medium = await uploaded(ada)
+    status = await attach(ada, medium)
+    edited = await edit(ada, status, "two", media_ids=[medium["id"]], media_attributes=attributes)
+    assert (edited["content"], edited["media_attachments"]) == ("<p>two</p>", status["media_attachments"])
+
+
 async def test_media_of_others_are_not_taken(ada: Person, bob: Person) -> None:
     status, others = await ada.publish("one"), await attach(bob, await uploaded(bob))
     id = others["media_attachments"][0]["id"]

@@ -8,6 +8,9 @@ from typing import Any
 
 import pytest
 
+from troupe.http.entities.preview_card import card_fields
+from troupe.storage.preview_cards import CardFacts, PreviewCard
+
 from ..clients import Person, Stage
 from .entity_shapes import ACCOUNT, CREDENTIAL_ACCOUNT, DAY, ID, INSTANT, URL, differences
 
@@ -100,6 +103,18 @@ async def test_status(stage: Stage, ada: Person, bob: Person) -> None:
     assert parent["mentions"] == [{"id": bob.id, "username": "bob", "acct": "bob", "url": "http://localhost:3000/@bob"}]
     assert parent["tags"] == [{"name": "trio", "url": "http://localhost:3000/tags/trio"}]
     assert parent["application"] == {"name": "Test app", "website": None}
+
+
+def test_addresses_of_a_card_are_in_ascii() -> None:
+    facts = CardFacts(
+        author_url="https://peer.test/\u00e4",
+        provider_url="https://peer.test/\u00f6",
+        embed_url="https://peer.test/a b",
+    )
+    shown = card_fields(PreviewCard(1, "https://peer.test/\u30bf", facts), "https://home.test")
+    assert (shown["url"], shown["author_url"]) == ("https://peer.test/%E3%82%BF", "https://peer.test/%C3%A4")
+    assert (shown["provider_url"], shown["embed_url"]) == ("https://peer.test/%C3%B6", "https://peer.test/a%20b")
+    assert shown["authors"] == [{"name": "", "url": "https://peer.test/%C3%A4", "account": None}]
 
 
 async def test_deleted_status(ada: Person) -> None:

@@ -465,6 +465,7 @@ async def test_impossible_basic_credentials_are_no_client(stage: Stage, credenti
         ({"grant_type": "password"}, 400, "unsupported_grant_type", "The authorization grant type is not supported"),
         ({"grant_type": ""}, 400, "invalid_request", "Missing required parameter: grant_type."),
         ({"grant_type": "authorization_code"}, 400, "invalid_request", "Missing required parameter: code."),
+        ({"scope[]": "read"}, 400, "invalid_request", "Validation failed: Scope is invalid"),
     ],
 )
 async def test_what_the_token_endpoint_refuses(

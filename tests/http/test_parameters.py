@@ -13,7 +13,19 @@ from troupe.http.intake.ids import LARGEST_ID, UNKNOWN_ID, Cursor, Ids, Position
 from troupe.http.intake.input import Input, attribute
 from troupe.http.intake.nesting import nest
 from troupe.http.intake.paging import Paged
-from troupe.http.intake.parameters import Choice, Count, Flag, Given, MaybeFlag, Prose, Several, Text
+from troupe.http.intake.parameters import (
+    Choice,
+    Count,
+    Flag,
+    Given,
+    Maybe,
+    MaybeFlag,
+    Prose,
+    Several,
+    SeveralForms,
+    Text,
+    as_time,
+)
 
 
 def parsed(query: str) -> dict[str, Any]:
@@ -75,7 +87,7 @@ def test_any_bytes_are_read_or_refused(raw: bytes) -> None:
     "raw",
     [
         b"{",
-        b"[]",
+        b'["a"]',
         b'"text"',
         b'{"a": "\\u0000"}',
         b'{"a": "\\ud800"}',
@@ -90,8 +102,14 @@ def test_json_that_is_not_understood_is_400(raw: bytes) -> None:
         read_json(raw)
 
 
-def test_an_empty_json_body_is_an_empty_object() -> None:
-    assert read_json(b" ") == {}
+@pytest.mark.parametrize("raw", [b" ", b"null", b'""', b"[]", b" [ ]\n"])
+def test_an_empty_json_body_is_an_empty_object(raw: bytes) -> None:
+    """PHP has one type for lists and objects, and TootSDK sends an empty text where it has nothing to say."""
+    assert read_json(raw) == {}
+
+
+class Inner(Input):
+    flag: Flag = True
 
 
 class Everything(Input):
@@ -104,6 +122,8 @@ class Everything(Input):
     ids: Ids = ()
     texts: Annotated[tuple[Text, ...], Several] = ()
     kind: Annotated[Literal["a", "b"] | None, Choice] = None
+    inner: Annotated[Inner | None, Maybe] = None
+    several: Annotated[tuple[Inner, ...], SeveralForms] = ()
 
 
 @pytest.mark.parametrize("value", ["0", "f", "F", "false", "FALSE", "off", "OFF", False, 0])
@@ -167,6 +187,30 @@ def test_lists_are_understood_however_they_are_written(value: object) -> None:
 
 def test_a_hash_for_a_list_keeps_the_order_of_appearance() -> None:
     assert Everything.read(parsed("texts[9]=a&texts[-1]=b")).texts == ("a", "b")
+
+
+@pytest.mark.parametrize("value", [None, "", {}, []])
+def test_an_empty_form_is_not_given(value: object) -> None:
+    assert Everything.read({"inner": value}).inner is None
+
+
+@pytest.mark.parametrize("value", [[{"flag": "0"}], {"7": {"flag": "0"}}, ["", {"flag": "0"}, 1, None]])
+def test_scalars_between_forms_are_ignored(value: object) -> None:
+    assert Everything.read({"several": value}).several == (Inner(flag=False),)
+
+
+@pytest.mark.parametrize(
+    ("text", "time"),
+    [
+        ("2027-01-01T10:00:00 02:00", "2027-01-01T10:00:00+02:00"),
+        (" 2027-01-01 10:00:00.123 0530 ", "2027-01-01 10:00:00.123+0530"),
+        ("2027-01-01T10:00 02:00", "2027-01-01T10:00+02:00"),
+        ("2027-01-01 10:00", "2027-01-01 10:00"),
+        ("2027-01-01T10:00:00-02:00", "2027-01-01T10:00:00-02:00"),
+    ],
+)
+def test_an_offset_gets_back_the_plus_that_a_form_did_not_escape(text: str, time: str) -> None:
+    assert as_time(text) == time
 
 
 def test_unknown_parameters_are_ignored() -> None:

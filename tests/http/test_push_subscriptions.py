@@ -133,6 +133,21 @@ async def test_the_policy_may_stand_beside_the_data(ada: Person) -> None:
     assert (await ada.put(PATH, {"data[alerts][poll]": "true"})).json["policy"] == "all"
 
 
+async def test_the_alerts_may_stand_beside_the_data(ada: Person) -> None:
+    """An app sends the subscription as it was shown. Otherwise all of its alerts would end."""
+    shown = (await ada.post(PATH, form(**{"data[alerts][mention]": "true"}))).json
+    assert alerted(await ada.put(PATH, json=shown)) == {"mention"}
+    assert alerted(await ada.put(PATH, json=shown | {"data": {"policy": "none"}})) == {"mention"}
+    assert alerted(await ada.put(PATH, json=shown | {"data": {"alerts": {"poll": True}}})) == {"poll"}
+
+
+@pytest.mark.parametrize("data", [[], {"alerts": []}, None, ""])
+async def test_no_data_is_no_alerts(ada: Person, data: object) -> None:
+    subscription = {"endpoint": ENDPOINT, "keys": {"p256dh": P256DH, "auth": AUTH}}
+    made = await ada.post(PATH, json={"subscription": subscription, "data": data})
+    assert (made.status, made.json["policy"], alerted(made)) == (200, "all", set())
+
+
 async def test_keys_may_be_written_in_the_usual_base64_too(ada: Person) -> None:
     key, auth = point(), bytes(range(240, 256))
     usual = form(p256dh=base64.b64encode(key).decode(), auth=base64.b64encode(auth).decode())

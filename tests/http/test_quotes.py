@@ -104,6 +104,18 @@ async def test_what_does_not_exist_is_not_quoted(ada: Person, id: str) -> None:
     assert (answer.status, answer.json) == (404, NO_QUOTED)
 
 
+@pytest.mark.parametrize("warning", ["", "uspol"])
+async def test_a_quote_needs_no_text_and_keeps_its_warning(ada: Person, bob: Person, warning: str) -> None:
+    post = await ada.publish("a needle")
+    made = await quote(bob, post, " ", spoiler_text=warning)
+    assert (made["content"], made["spoiler_text"], made["sensitive"]) == ("", warning, bool(warning))
+    assert made["quote"]["state"] == "accepted"
+    edited = await bob.done("PUT", f"{STATUSES}/{made['id']}", {"spoiler_text": "careful"})
+    assert (edited["content"], edited["spoiler_text"]) == ("", "careful")
+    later = await quote(bob, post, "", scheduled_at="2999-01-01")
+    assert (later["params"]["text"], later["params"]["quoted_status_id"]) == ("", post["id"])
+
+
 async def test_an_empty_id_quotes_nothing(ada: Person) -> None:
     assert (await try_to_quote(ada, {"id": ""})).json["quote"] is None
 

@@ -81,6 +81,11 @@ class Events:
             name = await self._next_line("event: ")
             return name, await self._next_line("data: ")
 
+    async def line(self) -> str:
+        """The next line, which may be empty."""
+        with trio.fail_after(PATIENCE):
+            return await anext(self._lines)
+
     async def comment(self) -> str:
         with trio.fail_after(PATIENCE):
             return await self._next_line(":")

@@ -88,7 +88,7 @@ async def test_what_is_below_the_root_and_no_stream(stage: Stage) -> None:
 async def test_a_quiet_stream_is_kept_alive(edge: Edge, ada: Person, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sse, "HEARTBEAT_SECONDS", 0.01)
     async with edge.events("user", ada.token) as stream:
-        assert [await stream.comment() for _ in range(3)] == [")", "thump", "thump"]
+        assert [await stream.line() for _ in range(3)] == [":)", ":thump", ":thump"]
 
 
 async def test_a_closing_house_ends_the_stream(edge: Edge, stage: Stage, ada: Person) -> None:
