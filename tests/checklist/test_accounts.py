@@ -111,7 +111,8 @@ async def test_fields_that_are_none_change_nothing(ada: Person, given: object) -
         ({"fields_attributes": [{"value": "x"}]}, "Fields contains values with missing labels"),
         ({"source": {"privacy": "secret"}}, "Privacy is not included in the list"),
         ({"attribution_domains": ["not a domain"]}, "Attribution domains is invalid"),
-        ({"avatar": "data:image/png;base64,AAAA"}, "Avatar is invalid"),
+        ({"avatar": "a.png"}, "Avatar is invalid"),
+        ({"avatar": "data:image/png;base64,AAAA"}, "Avatar content type is invalid, Avatar is invalid"),
     ],
 )
 async def test_what_no_profile_can_be(ada: Person, change: dict[str, Any], text: str) -> None:

@@ -125,7 +125,8 @@ async def test_unknown_paths(stage: Stage) -> None:
     assert (answer.status, answer.json) == (404, {"error": "Not Found"})
     assert (await client.get("/nothing")).json == {"error": "Not Found"}
     assert "<h1>There is nothing here</h1>" in (await client.get("/nothing", headers={"Accept": "text/html"})).text
-    assert (await client.get("/api//v1/instance")).status == 404
+    assert (await client.get("/api//v1/nothing")).status == 404
+    assert (await client.get("/api//v1/instance")).status == 200  # as apps join an address and a path
     assert (await client.get("/api/v1/accounts/abc")).json == {"error": "Record not found"}
 
 
