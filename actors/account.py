@@ -5,20 +5,23 @@ Memory mirrors rows and changes only after commit. The commands are in `commands
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from functools import wraps
-from typing import Any
+from functools import partial, wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from ..storage import follow_requests, status_flags, users
+from ..storage.engine.database import Connection
 from ..storage.paging import Page
 from ..storage.status_flags import Flags
 from .broadcast import PollChanged, Related
+from .change import Change
 from .context import ActorContext
 from .entity import EntityActor
 from .facts import (
     ChangedConversationMutes,
     ChangedRelation,
+    ChangedStatus,
     ChangedUser,
     DeletedStatus,
     Fact,
@@ -31,6 +34,9 @@ from .kernel.actor import Turn
 from .rules.filters import NO_FILTERS, Filters
 from .rules.visibility import ANONYMOUS, Perspective
 from .viewers import ViewerRules
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 DISABLED = Refused(403, "Your login is currently disabled")
 MOST_REQUESTS_COUNTED = 40  # by the reference server
@@ -75,6 +81,20 @@ class ViewerFlags(SystemMessage[ViewerPart]):
     ids: tuple[int, ...]
 
 
+class AccountChange(Change):
+    """The transaction of a turn of an account."""
+
+    __slots__ = ("account",)
+
+    def __init__(self, account: AccountActor, db: Connection) -> None:
+        super().__init__(db, account.context, account.address, account.origin)
+        self.account = account
+
+    def count_again(self, *status_ids: int | None) -> None:
+        """Publish that the counts of statuses have changed. None is no status."""
+        self.publish(*(ChangedStatus(id) for id in status_ids if id is not None))
+
+
 class AccountActor(EntityActor):
     """The owner of one account's rows."""
 
@@ -103,6 +123,23 @@ class AccountActor(EntityActor):
     def describe(self) -> str:
         following, flags, filtering = len(self.perspective.following), len(self.flags), len(self.filters.rows)
         return f"following {following}, flags {flags}, filters {filtering}"
+
+    async def change(
+        self, work: Callable[Concatenate[AccountChange, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Run this turn's one transaction, and do after its commit what the change says. Return the answer of `work`.
+
+        An answer that is a refusal rolls the transaction back.
+        """
+        return await self._change(self.context.database.transact, partial(AccountChange, self), work, *args, **kwargs)
+
+    async def change_alone(
+        self, work: Callable[Concatenate[AccountChange, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Run a change of one statement, which writes the rows of what it promises."""
+        return await self._change(
+            self.context.database.transact_alone, partial(AccountChange, self), work, *args, **kwargs
+        )
 
     @classmethod
     def guarded(cls, message: type, function: Turn) -> Turn:

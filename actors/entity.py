@@ -7,19 +7,30 @@ from contextlib import contextmanager
 from datetime import datetime
 from functools import wraps
 from time import perf_counter
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import Concatenate, ParamSpec, TypeVar, cast
 
 from ..storage.engine.database import Connection, Doubtful, Unavailable
 from ..storage.notifications import Notification
+from .change import Change
 from .context import ActorContext
-from .effects.push import PUSH
-from .effects.registry import AnyQueue
 from .facts import AddedNotifications, EditedStatus, Fact, PublishedStatus
-from .kernel import Actor, Cell, Runtime
+from .kernel import Actor, Cell, Refused, Runtime
 from .kernel.request_trail import DONE
 
 P = ParamSpec("P")
 T = TypeVar("T")
+C = TypeVar("C", bound=Change)
+
+# Runs a try in a transaction: `transact` or `transact_alone` of the database.
+Transact = Callable[[Callable[[Connection], Awaitable[tuple[C, T]]]], Awaitable[tuple[C, T]]]
+
+
+class RolledBack(Exception):
+    """Raised in a transaction to roll it back, because the work refuses with this answer."""
+
+    def __init__(self, answer: Refused) -> None:
+        super().__init__(answer.text)
+        self.answer = answer
 
 
 class EntityActor(Actor):
@@ -37,29 +48,34 @@ class EntityActor(Actor):
     async def transact(
         self, work: Callable[Concatenate[Connection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Run this turn's one transaction. Queues that it has promised work to are woken, if they want that."""
+        """Run this turn's one transaction: one storage function whose effect no cache and no other actor shows."""
         self.check_current()
-        promised: set[AnyQueue] = set()
-        outbox = self.context.outbox
+        with self._noted(work):
+            return await self.context.database.transact(work, *args, **kwargs)
+
+    async def _change(
+        self, transact: Transact[C, T], begin: Callable[[Connection], C],
+        work: Callable[Concatenate[C, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs,
+    ) -> T:  # fmt: skip
+        """Run this turn's one transaction, and do after its commit what the change says: see `change.py`."""
 
         @wraps(work)
-        async def watched(db: Connection, /) -> T:
-            with outbox.noting(db, promised):
-                return await work(db, *args, **kwargs)
+        async def attempt(db: Connection, /) -> tuple[C, T]:
+            change = begin(db)
+            answer = await work(change, *args, **kwargs)
+            if isinstance(answer, Refused) and answer is not change.committed_refusal:
+                raise RolledBack(answer)
+            await change.write_promises()
+            return change, answer
 
-        with self._noted(work):
-            done = await self.context.database.transact(watched)
-        for queue in promised:
-            outbox.wake(queue)
-        return done
-
-    async def transact_alone(
-        self, work: Callable[Concatenate[Connection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
-    ) -> T:
-        """Run this turn's one transaction, which is one statement. What it promises is told by the turn itself."""
         self.check_current()
-        with self._noted(work):
-            return await self.context.database.transact_alone(work, *args, **kwargs)
+        try:
+            with self._noted(work):
+                change, answer = await transact(attempt)
+        except RolledBack as rolled_back:
+            return cast("T", rolled_back.answer)  # it is what `work` has returned
+        await self._carry_on(change)
+        return answer
 
     @contextmanager
     def _noted(self, work: object) -> Generator[None]:
@@ -78,15 +94,19 @@ class EntityActor(Actor):
                     envelope.id, envelope.origin.request_id, envelope.origin.causes, outcome,
                 ))  # fmt: skip
 
-    async def publish(self, *facts: Fact, promised: Sequence[int] = ()) -> None:
-        """Publish the facts of this turn's transaction, before the answer, and hand over its promises.
+    async def _carry_on(self, change: Change) -> None:
+        """Publish the facts of a committed change, before the answer, and hand over its promises.
 
         If the timelines that a status goes to stay crowded, the relay carries the promises out after the answer. If the
         rows to tell of can't be read, this actor restarts, and so tells of them before it does anything else. Otherwise
         its next turn could tell of a later change first.
         """
+        for queue in change.due:
+            self.context.outbox.wake(queue)
+        if not change.facts:
+            return
         try:
-            await self._publish(facts, promised)
+            await self._publish(change.facts, change.told)
         except Unavailable as error:
             raise Doubtful("committed, and not told: the database is away") from error
 
@@ -94,7 +114,7 @@ class EntityActor(Actor):
         context = self.context
         for fact in facts:
             self.learn(fact)
-        context.facts.keep(facts)
+        context.facts.cache(facts)
         for fact in facts:
             if isinstance(fact, PublishedStatus | EditedStatus) and not await self._wait_for_room(
                 fact, facts, promised
@@ -103,8 +123,6 @@ class EntityActor(Actor):
         await context.outbox.wait_for_relay(self.address)
         with context.outbox.telling(promised):
             await context.facts.announce(facts, self.origin, self.address)
-        if any(notification.push_to for notification in _added_by(facts)):
-            context.outbox.wake(PUSH)
 
     async def _wait_for_room(
         self, fact: PublishedStatus | EditedStatus, facts: Sequence[Fact], promised: Sequence[int]

@@ -7,8 +7,8 @@ out from the rows as they are then: so it may be carried out late, or twice. Eac
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Iterable, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Collection, Iterable, Sequence
+from contextlib import AbstractContextManager
 
 from ..storage import outbox
 from ..storage.engine.database import Connection, Database
@@ -50,7 +50,6 @@ class Outbox:
         self.trace: TraceEffect | None = None  # for the queues that are added afterwards
         self._announcements = AnnouncementRelay(context, broadcast, tellings, record)
         self._relays: dict[AnyQueue, AnyRelay] = {ANNOUNCEMENTS: self._announcements}
-        self._noted: dict[int, set[AnyQueue]] = {}  # by the connections whose promises are noted
 
     def add(self, staffed: AnyQueueWithContext) -> None:
         """Add a queue, with the context that its effects are carried out with. Called before the relays are run."""
@@ -72,13 +71,9 @@ class Outbox:
         """The number of announcements that a crash kept from being told, and that were told afterwards."""
         return self._announcements.done
 
-    async def promise(self, db: Connection, promises: Sequence[Promise], origin: Origin) -> list[int]:
-        """Write promises in the transaction `db` is in. Return the ids of those to be told by turns."""
-        effects = self.effects_of(promises, origin)
-        await outbox.insert_many(db, effects, self._clock.now())
-        if (noted := self._noted.get(id(db))) is not None:
-            noted |= {queue for effect in effects if (queue := KINDS[effect.kind].queue).woken_by_commit}
-        return told_by_turns(effects)
+    async def promise(self, db: Connection, promises: Sequence[Promise], origin: Origin) -> None:
+        """Write promises in the transaction `db` is in. Turns do it by their `Change`."""
+        await outbox.insert_many(db, self.effects_of(promises, origin), self._clock.now())
 
     def effects_of(self, promises: Sequence[Promise], origin: Origin) -> list[NewEffect]:
         """Return the rows of promises, for a statement that stores them with what they promise to tell."""
@@ -97,15 +92,6 @@ class Outbox:
         if (relay := self._relays.get(queue)) is not None:
             relay.wake()
 
-    @contextmanager
-    def noting(self, db: Connection, queues: set[AnyQueue]) -> Generator[None]:
-        """Note in `queues` which of those that want to be woken by commits are promised work on a connection."""
-        self._noted[id(db)] = queues
-        try:
-            yield
-        finally:
-            del self._noted[id(db)]
-
     async def wait_for_room(
         self, author: Address, promised: Sequence[int], shown: ShownStatus, recipients: Sequence[int] = ()
     ) -> bool:
@@ -119,11 +105,6 @@ class Outbox:
     async def publish_pending(self, address: Address) -> None:
         """Tell at once what this actor promised and a crash kept from being told: before it does anything else."""
         await self._announcements.publish_pending(address)
-
-
-def told_by_turns(effects: Sequence[NewEffect]) -> list[int]:
-    """Return the ids of those that their turn tells and hands over."""
-    return [effect.id for effect in effects if KINDS[effect.kind].queue.told_by_turns]
 
 
 def new_effect(id: int, promise: Promise, origin: Origin = NOWHERE) -> NewEffect:

@@ -52,7 +52,7 @@ class OwnRows:
         facts.observe(AddedNotifications, lambda fact: self._forget_all(one.account_id for one in fact.notifications))
         facts.observe(MergedNotifications, lambda fact: self.forget(fact.account_id))
         facts.observe(ChangedOwnRows, lambda fact: self.forget(fact.account_id))
-        facts.observe(ChangedConversation, lambda fact: self.forget(fact.shown.conversation.account_id))
+        facts.observe(ChangedConversation, lambda fact: self.forget(fact.conversation.account_id))
         facts.observe(ChangedRelation, lambda fact: self._forget_all((fact.account_id, fact.change.other)))
         facts.observe(ChangedDomainBlocks, lambda fact: self.forget(fact.account_id))
         facts.observe(ChangedPairs, lambda fact: self._forget_all(fact.accounts))

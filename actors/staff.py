@@ -16,9 +16,10 @@ from ..storage import audit_log, moderation, outbox
 from ..storage.audit_log import AuditEntry
 from ..storage.engine.database import Connection
 from ..storage.moderation import ModeratedRow
-from .account import AccountActor
-from .effects.registry import Promise
-from .kernel import Ids, Refused
+from .account import AccountActor, AccountChange
+from .effects.registry import Promise, promises_with
+from .facts import Fact
+from .kernel import Address, Ids, Refused
 from .outbox import new_effect
 from .refusals import NOT_ALLOWED
 from .rules.roles import Permission, may, outranks
@@ -40,6 +41,8 @@ class Staff:
 
 COMMAND_LINE = Staff(None, "command line")
 
+NO_ACTOR = Address("account", "0")  # in place of an actor in promises: none of those of acts is one of its own
+
 
 @dataclass(frozen=True, slots=True)
 class Target:
@@ -57,7 +60,8 @@ class StaffAct:
     staff: Staff
     now: datetime
     next_id: Callable[[], int]
-    promise: Callable[[Connection, Sequence[Promise]], Awaitable[list[int]]]  # returns ids for the turn to hand over
+    promise: Callable[[Connection, Sequence[Promise]], Awaitable[None]]
+    publish: Callable[[Connection, Sequence[Fact]], Awaitable[None]]
 
     async def may(self, db: Connection, permission: Permission) -> bool:
         """True if the role allows it, by its row: a token may have been read before the role was taken away."""
@@ -106,22 +110,36 @@ def needs(
     return checked
 
 
-def act_in_turn(account: AccountActor, staff: Staff) -> StaffAct:
-    """Return an act in the turn of an account. The turn wakes the queues of what it promised after its commit."""
-    context, origin = account.context, account.origin
-    return StaffAct(
-        staff, account.now, context.ids.next, lambda db, promises: context.outbox.promise(db, promises, origin)
-    )
+async def act_in_turn(
+    account: AccountActor, staff: Staff, do: Callable[Concatenate[Connection, StaffAct, P], Awaitable[R]],
+    *args: P.args, **kwargs: P.kwargs,
+) -> R:  # fmt: skip
+    """Do an act as the change of a turn of an account."""
+
+    @wraps(do)
+    async def work(change: AccountChange) -> R:
+        async def promise(db: Connection, promises: Sequence[Promise]) -> None:
+            change.promise(*promises)
+
+        async def publish(db: Connection, facts: Sequence[Fact]) -> None:
+            change.publish(*facts)
+
+        act = StaffAct(staff, change.now, change.ids.next, promise, publish)
+        return await do(change.db, act, *args, **kwargs)
+
+    return await account.change(work)
 
 
 def act_in_rows(staff: Staff, ids: Ids, now: datetime) -> StaffAct:
-    """Return an act outside of a turn. What it promises is told by the relay of the running server."""
+    """Return an act outside of a turn. The relay of the running server publishes its facts and keeps its promises."""
 
-    async def promise(db: Connection, promises: Sequence[Promise]) -> list[int]:
+    async def promise(db: Connection, promises: Sequence[Promise]) -> None:
         await outbox.insert_many(db, [new_effect(ids.next(), one) for one in promises], now)
-        return []
 
-    return StaffAct(staff, now, ids.next, promise)
+    async def publish(db: Connection, facts: Sequence[Fact]) -> None:
+        await promise(db, [*promises_with(facts, NO_ACTOR)])
+
+    return StaffAct(staff, now, ids.next, promise, publish)
 
 
 def act_at_command_line(ids: Ids, now: datetime) -> StaffAct:

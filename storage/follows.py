@@ -153,7 +153,7 @@ class RemoteFollow:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ChangedTerms:
     """New terms of a follow. None leaves a term as it is; `languages` has a flag, because None is a value for it.
 
     A follow that is asked for again has the URI of the last time.
@@ -175,7 +175,7 @@ async def insert_follow(db: Connection, follow: FollowTerms, now: datetime) -> b
     return True
 
 
-async def change_follow(db: Connection, account_id: int, target_id: int, change: Change) -> bool:
+async def change_follow(db: Connection, account_id: int, target_id: int, change: ChangedTerms) -> bool:
     """Change the terms of a follow or of a request. False if there is neither."""
     switches = (change.show_reblogs, change.notify, change.set_languages)
     terms = (account_id, target_id, *switches, change.languages, change.uri)

@@ -14,20 +14,19 @@ from typing import TypeAlias
 from ...storage import account_deletions, accounts, media, moderation, users
 from ...storage.account_deletions import DeletedAccount, Kind
 from ...storage.engine.database import Connection
-from ..account import AccountActor
+from ..account import AccountActor, AccountChange
 from ..effects.access import access_ended
 from ..effects.account_deletions import EraseRow, EraseSome, account_deleted
 from ..effects.files import files_unused
-from ..effects.mail import MAIL, notice
+from ..effects.mail import notice
 from ..effects.registry import Promise
 from ..effects.sending import account_changed
-from ..facts import ChangedAccount, ChangedUser, RevokedToken
-from ..kernel import Answer, Message, Origin, Refused, finished, turn
+from ..facts import ChangedAccount, ChangedUser, Fact, RevokedToken
+from ..kernel import Answer, Message, Refused, finished, turn
 from ..mail.templates import ACCOUNT_DELETED
 from ..staff import LAST_OWNER
 from .favourites import Unfavourite, unfavourite
 from .follow_requests import remove_followers
-from .pairs import publish_changes
 from .relations import Unblock, Unfollow, Unmute, unblock, unfollow, unmute
 from .statuses import DeleteStatus, delete_status
 
@@ -47,50 +46,46 @@ class DeleteAccount(Message[None]):
 
 @turn(AccountActor, DeleteAccount)
 async def delete_account(account: AccountActor, message: DeleteAccount) -> Refused | None:
-    deleted = await account.transact(_delete, account, account.now, account.origin)
-    if isinstance(deleted, Refused):
-        return deleted
-    return None if deleted is None else await publish_deletion(account, deleted)
+    return await account.change(_delete)
 
 
 async def delete_if_suspended(account: AccountActor, since: datetime) -> None:
     """Delete the account in this turn if it is still suspended since then."""
-    deleted = await account.transact(_delete_suspended, account, since, account.now, account.origin)
-    if deleted is not None:
-        await publish_deletion(account, deleted)
+    await account.change(_delete_suspended, since)
 
 
-async def publish_deletion(account: AccountActor, deleted: DeletedAccount) -> None:
-    """End the streams and the tokens of a deleted account at once. Its posts and files go afterwards, in batches."""
-    await account.publish(
-        ChangedUser(account.id, None),
-        ChangedAccount(account.id),
-        *(RevokedToken(token_hash) for token_hash in deleted.revoked),
-    )
-    account.context.outbox.wake()
-    account.context.outbox.wake(MAIL)
-
-
-async def _delete(
-    db: Connection, account: AccountActor, now: datetime, origin: Origin
-) -> DeletedAccount | Refused | None:
+async def _delete(change: AccountChange) -> Refused | None:
+    db, account_id = change.db, change.account.id
     # The account before the turn of owners, as acts of staff lock them.
-    if await moderation.lock(db, account.id) is not None and await moderation.is_last_owner(db, account.id):
+    if await moderation.lock(db, account_id) is not None and await moderation.is_last_owner(db, account_id):
         return LAST_OWNER
-    return await mark_deleted(
-        db, account.id, now, lambda db, promises: account.context.outbox.promise(db, promises, origin)
-    )
+    return await _delete_now(change)
 
 
-async def _delete_suspended(
-    db: Connection, account: AccountActor, since: datetime, now: datetime, origin: Origin
-) -> DeletedAccount | None:
-    state = await moderation.lock(db, account.id)
-    if state is None or state.suspended_at != since:
-        return None
-    return await mark_deleted(
-        db, account.id, now, lambda db, promises: account.context.outbox.promise(db, promises, origin)
-    )
+async def _delete_suspended(change: AccountChange, since: datetime) -> None:
+    state = await moderation.lock(change.db, change.account.id)
+    if state is not None and state.suspended_at == since:
+        await _delete_now(change)
+
+
+async def _delete_now(change: AccountChange) -> None:
+    """Delete the user and all access. Nothing if the account was deleted."""
+
+    async def promise(db: Connection, promises: Sequence[Promise]) -> None:
+        change.promise(*promises)
+
+    deleted = await mark_deleted(change.db, change.account.id, change.now, promise)
+    if deleted is not None:
+        change.publish(*deletion_facts(change.account.id, deleted))
+
+
+def deletion_facts(account_id: int, deleted: DeletedAccount) -> Sequence[Fact]:
+    """Return the facts that end the streams and the tokens of a deleted account at once.
+
+    Its posts and files go afterwards, in batches.
+    """
+    revoked = (RevokedToken(token_hash) for token_hash in deleted.revoked)
+    return ChangedUser(account_id, None), ChangedAccount(account_id), *revoked
 
 
 async def mark_deleted(
@@ -133,22 +128,20 @@ async def erase_some(account: AccountActor, message: EraseSome) -> bool:
 @turn(AccountActor, EraseRow)
 async def erase_row(account: AccountActor, message: EraseRow) -> bool:
     """Erase a batch of the media and posts that are kept of deleted accounts, then the row. A local one stays."""
-    left = await account.transact(_delete_row, account, account.origin)
-    await account.publish(ChangedAccount(account.id))
-    account.context.outbox.wake()  # files
-    return left
+    return await account.change(_delete_row)
 
 
-async def _delete_row(db: Connection, account: AccountActor, origin: Origin) -> bool:
-    if not await account_deletions.is_erasable(db, account.id):
+async def _delete_row(change: AccountChange) -> bool:
+    db, account_id = change.db, change.account.id
+    change.publish(ChangedAccount(account_id))
+    if not await account_deletions.is_erasable(db, account_id):
         return False
-    if gone := await account_deletions.delete_kept_media(db, account.id, PLAIN_ROWS_AT_ONCE):
-        files = [file for medium in gone for file in medium.files]
-        await account.context.outbox.promise(db, [files_unused(files)], origin)
+    if gone := await account_deletions.delete_kept_media(db, account_id, PLAIN_ROWS_AT_ONCE):
+        change.promise(files_unused(file for medium in gone for file in medium.files))
         return True
-    if await account_deletions.delete_kept_statuses(db, account.id, PLAIN_ROWS_AT_ONCE):
+    if await account_deletions.delete_kept_statuses(db, account_id, PLAIN_ROWS_AT_ONCE):
         return True
-    await account_deletions.delete_row(db, account.id)
+    await account_deletions.delete_row(db, account_id)
     return False
 
 
@@ -156,14 +149,13 @@ async def _erase_statuses(account: AccountActor) -> bool:
     ids = await account.context.database.read(account_deletions.left, "statuses", account.id, STATUSES_AT_ONCE)
     for id in ids:
         await finished(delete_status(account, DeleteStatus(id, delete_media=True)))
-    account.context.outbox.wake()  # files
     return bool(ids)
 
 
 async def _erase_followers(account: AccountActor) -> bool:
     ids = await account.context.database.read(account_deletions.left, "followers", account.id, ROWS_AT_ONCE)
     if ids:
-        await publish_changes(account, await account.transact(remove_followers, account, ids, account.origin))
+        await account.change(remove_followers, ids)
     return bool(ids)
 
 
@@ -181,17 +173,14 @@ def _eraser(kind: Kind, erase: Callable[[AccountActor, int], Answer[None]]) -> E
 
 async def _erase_media(account: AccountActor) -> bool:
     """Uploads that are in no status."""
-    erased = await account.transact(_delete_media, account, account.origin)
-    account.context.outbox.wake()
-    return erased
+    return await account.change(_delete_media)
 
 
-async def _delete_media(db: Connection, account: AccountActor, origin: Origin) -> bool:
-    ids = await account_deletions.left(db, "media", account.id, ROWS_AT_ONCE)
-    gone = await media.delete_many(db, ids) if ids else []
-    files = [file for medium in gone for file in medium.files]
-    if files:
-        await account.context.outbox.promise(db, [files_unused(files)], origin)
+async def _delete_media(change: AccountChange) -> bool:
+    ids = await account_deletions.left(change.db, "media", change.account.id, ROWS_AT_ONCE)
+    gone = await media.delete_many(change.db, ids) if ids else []
+    if files := [file for medium in gone for file in medium.files]:
+        change.promise(files_unused(files))
     return bool(ids)
 
 

@@ -11,15 +11,14 @@ from ...storage import moderation, registration
 from ...storage.account_deletions import DeletedAccount
 from ...storage.engine.database import Connection
 from ..account import AccountActor
-from ..effects.mail import MAIL, mail
-from ..effects.moderation import account_moderated
+from ..effects.mail import mail
 from ..kernel import Message, Refused, turn
 from ..mail.templates import APPROVAL
 from ..refusals import NOT_ALLOWED, NOT_FOUND
 from ..rules.roles import Permission
 from ..staff import LAST_OWNER, Staff, StaffAct, act_in_turn
-from .account_deletions import mark_deleted, publish_deletion
-from .moderation import named, permitted, publish_moderation
+from .account_deletions import deletion_facts, mark_deleted
+from .moderation import named, permitted, publish_moderated
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,32 +52,23 @@ class GiveRole(Message[None]):
 
 @turn(AccountActor, ApproveSignUp)
 async def approve_sign_up(account: AccountActor, message: ApproveSignUp) -> Refused | None:
-    refused = await account.transact(approve, act_in_turn(account, message.staff), account.id)
-    if refused is not None:
-        return refused
-    account.context.outbox.wake(MAIL)
-    return await publish_moderation(account)
+    return await act_in_turn(account, message.staff, approve, account.id)
 
 
 @turn(AccountActor, RejectSignUp)
 async def reject_sign_up(account: AccountActor, message: RejectSignUp) -> Refused | None:
-    refused = await account.transact(reject, act_in_turn(account, message.staff), account.id)
-    return refused or await publish_moderation(account)
+    return await act_in_turn(account, message.staff, reject, account.id)
 
 
 @turn(AccountActor, DeleteSuspendedNow)
 async def delete_suspended_now(account: AccountActor, message: DeleteSuspendedNow) -> Refused | None:
-    deleted = await account.transact(delete_suspended, act_in_turn(account, message.staff), account.id)
-    if isinstance(deleted, Refused):
-        return deleted
-    await publish_moderation(account)
-    return await publish_deletion(account, deleted)
+    deleted = await act_in_turn(account, message.staff, delete_suspended, account.id)
+    return deleted if isinstance(deleted, Refused) else None
 
 
 @turn(AccountActor, GiveRole)
 async def take_role(account: AccountActor, message: GiveRole) -> Refused | None:
-    refused = await account.transact(give_role, act_in_turn(account, message.staff), account.id, message.role)
-    return refused or await publish_moderation(account)
+    return await act_in_turn(account, message.staff, give_role, account.id, message.role)
 
 
 async def approve(db: Connection, act: StaffAct, account_id: int) -> Refused | None:
@@ -89,7 +79,8 @@ async def approve(db: Connection, act: StaffAct, account_id: int) -> Refused | N
     if not await permitted(db, act, target) or not await registration.approve(db, account_id, act.now):
         return NOT_ALLOWED
     await act.log(db, "approve", named(target))
-    await act.promise(db, [mail(APPROVAL, account_id), account_moderated(account_id)])
+    await act.promise(db, [mail(APPROVAL, account_id)])
+    await publish_moderated(db, act, account_id)
     return None
 
 
@@ -101,7 +92,7 @@ async def reject(db: Connection, act: StaffAct, account_id: int) -> Refused | No
     if not await permitted(db, act, target) or not await registration.reject(db, account_id):
         return NOT_ALLOWED
     await act.log(db, "reject", named(target))
-    await act.promise(db, [account_moderated(account_id)])
+    await publish_moderated(db, act, account_id)
     return None
 
 
@@ -123,9 +114,12 @@ async def delete(db: Connection, act: StaffAct, account_id: int) -> DeletedAccou
     if await moderation.is_last_owner(db, account_id):
         return LAST_OWNER
     deleted = await mark_deleted(db, account_id, act.now, act.promise)
-    await act.promise(db, [account_moderated(account_id)])
+    if deleted is None:
+        return NOT_FOUND
+    await publish_moderated(db, act, account_id)
+    await act.publish(db, deletion_facts(account_id, deleted))
     await act.log(db, "delete", named(target))
-    return deleted or NOT_FOUND
+    return deleted
 
 
 async def give_role(db: Connection, act: StaffAct, account_id: int, role: str) -> Refused | None:
@@ -141,5 +135,5 @@ async def give_role(db: Connection, act: StaffAct, account_id: int, role: str) -
         return LAST_OWNER
     await moderation.set_role(db, account_id, role)
     await act.log(db, "change_role", named(target), before=target.role, after=role)
-    await act.promise(db, [account_moderated(account_id)])
+    await publish_moderated(db, act, account_id)
     return None

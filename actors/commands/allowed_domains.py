@@ -13,7 +13,6 @@ from ...storage.allowed_domains import AllowedDomain
 from ...storage.blocked_domains import BlockedDomain
 from ...storage.engine.database import Connection
 from ..account import AccountActor
-from ..effects.blocked_domains import domain_moderated
 from ..facts import ModeratedDomain
 from ..kernel import Message, Refused, turn
 from ..refusals import NOT_FOUND, OWN_DOMAIN
@@ -48,29 +47,17 @@ class DisallowDomain(Message[AllowedDomain]):
 async def allow_domain(account: AccountActor, message: AllowDomain) -> AllowedDomain | Refused:
     blocks = account.context.blocks
     async with blocks.changing():
-        allowed = await account.transact(
-            allow, act_in_turn(account, message.staff), message.domain,
+        return await act_in_turn(
+            account, message.staff, allow, message.domain,
             limited=blocks.limited, here=account.context.local_domain,
         )  # fmt: skip
-    if isinstance(allowed, AllowedDomain):
-        await _publish(account, message.domain)
-    return allowed
 
 
 @turn(AccountActor, DisallowDomain)
 async def disallow_domain(account: AccountActor, message: DisallowDomain) -> AllowedDomain | Refused:
     blocks = account.context.blocks
     async with blocks.changing():
-        gone = await account.transact(disallow, act_in_turn(account, message.staff), message.id, limited=blocks.limited)
-    if isinstance(gone, AllowedDomain):
-        await _publish(account, gone.domain)
-    return gone
-
-
-async def _publish(account: AccountActor, domain: str) -> None:
-    """Have the change hold before the answer. The relay tells of it again."""
-    await account.publish(ModeratedDomain(domain))
-    account.context.outbox.wake()
+        return await act_in_turn(account, message.staff, disallow, message.id, limited=blocks.limited)
 
 
 @needs(Permission.MANAGE_FEDERATION)
@@ -112,9 +99,6 @@ async def _mark(db: Connection, act: StaffAct, changed: str, *, limited: bool) -
     groups: dict[BlockedDomain | None, list[str]] = {}
     for domain in await instance.peers(db):
         groups.setdefault(rules.block_of(domain) if rules.allows(domain) else NOT_ALLOWED_DOMAIN, []).append(domain)
-    marked = [
+    for block, names in groups.items():
         await blocked_domains.mark(db, names, [NOT_ALLOWED_DOMAIN.created_at], block, act.now)
-        for block, names in groups.items()
-    ]
-    if any(marked):
-        await act.promise(db, [domain_moderated(changed)])
+    await act.publish(db, [ModeratedDomain(changed)])

@@ -9,11 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...storage import announcements, custom_emojis
-from ...storage.announcements import Announcement
-from ...storage.engine.database import Connection
-from ..account import AccountActor
+from ..account import AccountActor, AccountChange
 from ..announcing import NewAnnouncement, add, publish, remove, withdraw
-from ..effects.announcements import reaction_counted
 from ..facts import CountedReaction
 from ..kernel import Message, Refused, turn
 from ..refusals import NOT_FOUND
@@ -84,74 +81,56 @@ async def dismiss_announcement(account: AccountActor, message: DismissAnnounceme
 async def react(account: AccountActor, message: React) -> Refused | None:
     if not is_unicode_emoji(message.name) and not SHORTCODE.fullmatch(message.name):
         return NO_EMOJI
-    return await _publish(account, await account.transact(_react, account, message))
+    return await account.change(_react, message)
 
 
 @turn(AccountActor, Unreact)
 async def unreact(account: AccountActor, message: Unreact) -> Refused | None:
-    return await _publish(account, await account.transact(_unreact, account, message))
+    return await account.change(_unreact, message)
 
 
-async def _publish(account: AccountActor, done: tuple[CountedReaction, list[int]] | Refused) -> Refused | None:
-    if isinstance(done, Refused):
-        return done
-    counted, promised = done
-    return await account.publish(counted, promised=promised)
-
-
-async def _react(db: Connection, account: AccountActor, message: React) -> tuple[CountedReaction, list[int]] | Refused:
-    id, name = message.announcement_id, message.name
-    version = await announcements.lock(db, id, account.now)
+async def _react(change: AccountChange, message: React) -> Refused | None:
+    db, id, name = change.db, message.announcement_id, message.name
+    version = await announcements.lock(db, id, change.now)
     if version is None:
         return NOT_FOUND
     if not is_unicode_emoji(name) and not await custom_emojis.exists(db, name):
         return NO_EMOJI
     if await announcements.other_kinds(db, id, name) >= REACTION_KINDS:
         return TOO_MANY_KINDS
-    await announcements.react(db, id, account.id, name, account.now)
-    return await _counted(db, account, id, name, version)
+    await announcements.react(db, id, change.account.id, name, change.now)
+    return await _publish_count(change, id, name, version)
 
 
-async def _unreact(
-    db: Connection, account: AccountActor, message: Unreact
-) -> tuple[CountedReaction, list[int]] | Refused:
+async def _unreact(change: AccountChange, message: Unreact) -> Refused | None:
     id, name = message.announcement_id, message.name
-    version = await announcements.lock(db, id, account.now)
-    if version is None or not await announcements.unreact(db, id, account.id, name):
+    version = await announcements.lock(change.db, id, change.now)
+    if version is None or not await announcements.unreact(change.db, id, change.account.id, name):
         return NOT_FOUND
-    return await _counted(db, account, id, name, version)
+    return await _publish_count(change, id, name, version)
 
 
-async def _counted(
-    db: Connection, account: AccountActor, id: int, name: str, version: int
-) -> tuple[CountedReaction, list[int]]:
-    counted = CountedReaction(id, name, await announcements.count(db, id, name), version)
-    promises = [reaction_counted(account.id, id, name)]
-    return counted, await account.context.outbox.promise(db, promises, account.origin)
+async def _publish_count(change: AccountChange, id: int, name: str, version: int) -> None:
+    """Publish how many accounts have reacted to an announcement with an emoji."""
+    change.publish(CountedReaction(id, name, await announcements.count(change.db, id, name), version))
 
 
 @turn(AccountActor, AddAnnouncement)
 async def add_announcement(account: AccountActor, message: AddAnnouncement) -> Refused | None:
-    act, context = act_in_turn(account, message.staff), account.context
-    return _told(account, await account.transact(add, act, message.wanted, context.base_url, context.local_domain))
+    context = account.context
+    made = await act_in_turn(account, message.staff, add, message.wanted, context.base_url, context.local_domain)
+    return made if isinstance(made, Refused) else None
 
 
 @turn(AccountActor, ShowAnnouncement)
 async def show_announcement(account: AccountActor, message: ShowAnnouncement) -> Refused | None:
-    act = act_in_turn(account, message.staff)
     if message.shown:
-        return _told(account, await account.transact(publish, act, message.id, None))
-    return _told(account, await account.transact(withdraw, act, message.id))
+        shown = await act_in_turn(account, message.staff, publish, message.id, None)
+    else:
+        shown = await act_in_turn(account, message.staff, withdraw, message.id)
+    return shown if isinstance(shown, Refused) else None
 
 
 @turn(AccountActor, RemoveAnnouncement)
 async def remove_announcement(account: AccountActor, message: RemoveAnnouncement) -> Refused | None:
-    return _told(account, await account.transact(remove, act_in_turn(account, message.staff), message.id))
-
-
-def _told(account: AccountActor, outcome: Announcement | Refused | None) -> Refused | None:
-    """Have the streams told by the outbox."""
-    if isinstance(outcome, Refused):
-        return outcome
-    account.context.outbox.wake()
-    return None
+    return await act_in_turn(account, message.staff, remove, message.id)

@@ -10,7 +10,6 @@ from ...storage import blocked_domains, instance
 from ...storage.blocked_domains import BlockedDomain, Severity
 from ...storage.engine.database import Connection
 from ..account import AccountActor
-from ..effects.blocked_domains import domain_moderated
 from ..facts import ModeratedDomain
 from ..kernel import Message, Refused, turn
 from ..refusals import NOT_FOUND, OWN_DOMAIN
@@ -96,48 +95,30 @@ class LiftDomainBlock(Message[None]):
 
 @turn(AccountActor, ImposeDomainBlock)
 async def impose_domain_block(account: AccountActor, message: ImposeDomainBlock) -> ImposedBlock | Refused:
-    act = act_in_turn(account, message.staff)
+    here = account.context.local_domain
     async with account.context.blocks.changing():
-        imposed = await account.transact(impose, act, message.domain, message.terms, here=account.context.local_domain)
-    if isinstance(imposed, ImposedBlock):
-        await _publish(account, message.domain)
-    return imposed
+        return await act_in_turn(account, message.staff, impose, message.domain, message.terms, here=here)
 
 
 @turn(AccountActor, ImposeListedBlocks)
 async def impose_listed_blocks(account: AccountActor, message: ImposeListedBlocks) -> tuple[str, ...] | Refused:
-    act = act_in_turn(account, message.staff)
+    here = account.context.local_domain
     async with account.context.blocks.changing():
-        imposed = await account.transact(impose_listed, act, message.lines, here=account.context.local_domain)
-    if imposed and not isinstance(imposed, Refused):
-        await _publish(account, imposed[0])  # one tells of all: timelines read the states of every account again
-    return imposed
+        return await act_in_turn(account, message.staff, impose_listed, message.lines, here=here)
 
 
 @turn(AccountActor, ChangeDomainBlock)
 async def change_domain_block(account: AccountActor, message: ChangeDomainBlock) -> BlockedDomain | Refused:
-    act = act_in_turn(account, message.staff)
+    here = account.context.local_domain
     async with account.context.blocks.changing():
-        changed = await account.transact(change, act, message.id, message.terms, here=account.context.local_domain)
-    if isinstance(changed, BlockedDomain):
-        await _publish(account, changed.domain)
-    return changed
+        return await act_in_turn(account, message.staff, change, message.id, message.terms, here=here)
 
 
 @turn(AccountActor, LiftDomainBlock)
 async def lift_domain_block(account: AccountActor, message: LiftDomainBlock) -> Refused | None:
     async with account.context.blocks.changing():
-        lifted = await account.transact(lift, act_in_turn(account, message.staff), message.id)
-    if isinstance(lifted, Refused):
-        return lifted
-    await _publish(account, lifted.domain)
-    return None
-
-
-async def _publish(account: AccountActor, domain: str) -> None:
-    """Have the change hold before the answer. The relay tells of it again."""
-    await account.publish(ModeratedDomain(domain))
-    account.context.outbox.wake()
+        lifted = await act_in_turn(account, message.staff, lift, message.id)
+    return lifted if isinstance(lifted, Refused) else None
 
 
 @needs(Permission.MANAGE_FEDERATION)
@@ -248,10 +229,10 @@ async def _mark(db: Connection, act: StaffAct, changed: Sequence[BlockedDomain],
         if not names.isdisjoint(with_parents(domain)):
             groups.setdefault(rules.block_of(domain), []).append(domain)
             stamps |= {block.created_at for block in (*rules.blocks_of(domain), *former.blocks_of(domain))}
-    marked = [await blocked_domains.mark(db, found, [*stamps], block, act.now) for block, found in groups.items()]
-    if any(marked):
-        # One tells of all: timelines read the states of every account again.
-        await act.promise(db, [domain_moderated(changed[0].domain)])
+    for block, found in groups.items():
+        await blocked_domains.mark(db, found, [*stamps], block, act.now)
+    if changed:  # one tells of all: timelines read the states of every account again
+        await act.publish(db, [ModeratedDomain(changed[0].domain)])
 
 
 async def _record(db: Connection, act: StaffAct, action: str, block: BlockedDomain) -> None:

@@ -35,13 +35,12 @@ class UnblockEmailDomain(Message[None]):
 
 @turn(AccountActor, BlockEmailDomain)
 async def block_email_domain(account: AccountActor, message: BlockEmailDomain) -> BlockedEmailDomain | Refused:
-    act = act_in_turn(account, message.staff)
-    return await account.transact(block, act, message.domain, message.allow_with_approval)
+    return await act_in_turn(account, message.staff, block, message.domain, message.allow_with_approval)
 
 
 @turn(AccountActor, UnblockEmailDomain)
 async def unblock_email_domain(account: AccountActor, message: UnblockEmailDomain) -> Refused | None:
-    ended = await account.transact(unblock, act_in_turn(account, message.staff), message.id)
+    ended = await act_in_turn(account, message.staff, unblock, message.id)
     return ended if isinstance(ended, Refused) else None
 
 

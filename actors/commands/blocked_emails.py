@@ -34,12 +34,12 @@ class UnblockEmail(Message[None]):
 
 @turn(AccountActor, BlockEmail)
 async def block_email(account: AccountActor, message: BlockEmail) -> BlockedEmail | Refused:
-    return await account.transact(block, act_in_turn(account, message.staff), message.email_hash)
+    return await act_in_turn(account, message.staff, block, message.email_hash)
 
 
 @turn(AccountActor, UnblockEmail)
 async def unblock_email(account: AccountActor, message: UnblockEmail) -> Refused | None:
-    ended = await account.transact(unblock, act_in_turn(account, message.staff), message.id)
+    ended = await act_in_turn(account, message.staff, unblock, message.id)
     return ended if isinstance(ended, Refused) else None
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -85,31 +84,27 @@ class UnblockNetwork(Message[None]):
 
 @turn(AccountActor, BlockNetwork)
 async def block_network(account: AccountActor, message: BlockNetwork) -> BlockedNetwork | Refused:
-    act = act_in_turn(account, message.staff)
-    return await _done(account, block, act, message.network, message.terms, message.kept)
+    try:
+        async with account.context.blocks.changing():
+            return await act_in_turn(account, message.staff, block, message.network, message.terms, message.kept)
+    except NetworkTaken:
+        return TAKEN
 
 
 @turn(AccountActor, ChangeNetworkBlock)
 async def change_network_block(account: AccountActor, message: ChangeNetworkBlock) -> BlockedNetwork | Refused:
-    act = act_in_turn(account, message.staff)
-    return await _done(account, change, act, message.id, message.terms, message.kept)
+    try:
+        async with account.context.blocks.changing():
+            return await act_in_turn(account, message.staff, change, message.id, message.terms, message.kept)
+    except NetworkTaken:
+        return TAKEN
 
 
 @turn(AccountActor, UnblockNetwork)
 async def unblock_network(account: AccountActor, message: UnblockNetwork) -> Refused | None:
-    ended = await _done(account, unblock, act_in_turn(account, message.staff), message.id)
+    async with account.context.blocks.changing():
+        ended = await act_in_turn(account, message.staff, unblock, message.id)
     return ended if isinstance(ended, Refused) else None
-
-
-async def _done(
-    account: AccountActor, work: Callable[..., Awaitable[BlockedNetwork | Refused]], *args: object
-) -> BlockedNetwork | Refused:
-    """Do an act, and have it hold before the answer."""
-    try:
-        async with account.context.blocks.changing():
-            return await account.transact(work, *args)
-    except NetworkTaken:
-        return TAKEN
 
 
 @needs(Permission.MANAGE_BLOCKS)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...storage import bookmarks, statuses
-from ...storage.engine.database import Connection
-from ..account import AccountActor
+from ..account import AccountActor, AccountChange
 from ..facts import MarkedStatus
 from ..kernel import Message, Refused, turn
 from ..refusals import NOT_FOUND
@@ -31,21 +30,22 @@ class Unbookmark(Message[None]):
 @turn(AccountActor, Bookmark)
 async def bookmark(account: AccountActor, message: Bookmark) -> Refused | None:
     status = await find_original(account, message.status_id)
-    if status is None or not await account.transact(_bookmark, account, status.id):
+    return NOT_FOUND if status is None else await account.change(_bookmark, status.id)
+
+
+async def _bookmark(change: AccountChange, status_id: int) -> Refused | None:
+    if not await statuses.hold(change.db, status_id):
         return NOT_FOUND
-    return await account.publish(MarkedStatus(account.id, status.id, bookmarked=True))
-
-
-async def _bookmark(db: Connection, account: AccountActor, status_id: int) -> bool:
-    """Store a bookmark. False if the status is gone."""
-    if not await statuses.hold(db, status_id):
-        return False
-    await bookmarks.insert(db, account.context.ids.next(), account.id, status_id, account.now)
-    return True
+    await bookmarks.insert(change.db, change.ids.next(), change.account.id, status_id, change.now)
+    change.publish(MarkedStatus(change.account.id, status_id, bookmarked=True))
+    return None
 
 
 @turn(AccountActor, Unbookmark)
 async def unbookmark(account: AccountActor, message: Unbookmark) -> None:
-    status_id = await original_of(account, message.status_id)
-    await account.transact(bookmarks.delete, account.id, status_id)
-    await account.publish(MarkedStatus(account.id, status_id, bookmarked=False))
+    await account.change(_unbookmark, await original_of(account, message.status_id))
+
+
+async def _unbookmark(change: AccountChange, status_id: int) -> None:
+    await bookmarks.delete(change.db, change.account.id, status_id)
+    change.publish(MarkedStatus(change.account.id, status_id, bookmarked=False))

@@ -28,5 +28,4 @@ async def change(account: AccountActor, message: ChangeSetting) -> Refused | Non
         value = None if message.value is None else setting.written(setting.parsed(message.value))
     except InvalidSetting as invalid:
         return Refused(422, f"Validation failed: {invalid}")
-    act = act_in_turn(account, message.staff)
-    return await account.transact(change_setting, act, setting, value, message.configured)
+    return await act_in_turn(account, message.staff, change_setting, setting, value, message.configured)

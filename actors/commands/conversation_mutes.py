@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...storage import conversation_mutes
-from ...storage.engine.database import Connection
-from ..account import AccountActor
+from ..account import AccountActor, AccountChange
 from ..facts import ChangedConversationMutes
 from ..kernel import Message, Refused, turn
 from ..refusals import NOT_ALLOWED, NOT_FOUND
@@ -33,16 +32,15 @@ async def mute_conversation(account: AccountActor, message: MuteConversation) ->
     status = await find_original(account, message.status_id)
     if status is None:
         return NOT_FOUND
-    if not await account.transact(_mute, account, status.conversation_id):
+    return await account.change(_mute, status.conversation_id)
+
+
+async def _mute(change: AccountChange, conversation_id: int) -> Refused | None:
+    if not await conversation_mutes.takes_part(change.db, change.account.id, conversation_id):
         return NOT_ALLOWED
-    return await account.publish(ChangedConversationMutes(account.id))
-
-
-async def _mute(db: Connection, account: AccountActor, conversation_id: int) -> bool:
-    if not await conversation_mutes.takes_part(db, account.id, conversation_id):
-        return False
-    await conversation_mutes.insert(db, account.id, conversation_id, account.now)
-    return True
+    await conversation_mutes.insert(change.db, change.account.id, conversation_id, change.now)
+    change.publish(ChangedConversationMutes(change.account.id))
+    return None
 
 
 @turn(AccountActor, UnmuteConversation)
@@ -50,5 +48,9 @@ async def unmute_conversation(account: AccountActor, message: UnmuteConversation
     status = await find_original(account, message.status_id)
     if status is None:
         return NOT_FOUND
-    await account.transact(conversation_mutes.delete, account.id, status.conversation_id)
-    return await account.publish(ChangedConversationMutes(account.id))
+    return await account.change(_unmute, status.conversation_id)
+
+
+async def _unmute(change: AccountChange, conversation_id: int) -> None:
+    await conversation_mutes.delete(change.db, change.account.id, conversation_id)
+    change.publish(ChangedConversationMutes(change.account.id))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ...storage import conversations
 from ...storage.conversations import Conversation
 from ...storage.paging import Page
-from ..account import AccountActor
+from ..account import AccountActor, AccountChange
 from ..conversations import ShownConversation, shown_conversations
 from ..facts import ChangedConversation, ChangedOwnRows
 from ..kernel import Answer, Message, Refused, SystemMessage, turn
@@ -55,16 +55,27 @@ async def _read_newest(account: AccountActor, message: NewestConversations) -> t
 @turn(AccountActor, MarkConversation)
 async def mark(account: AccountActor, message: MarkConversation) -> ShownConversation | Refused:
     context = account.context
-    marked: Conversation | None = await account.transact(conversations.mark, account.id, message.id, message.unread)
+    marked = await account.change(_mark, message)
+    if isinstance(marked, Refused):
+        return marked
+    (shown,) = await shown_conversations([marked], context.accounts, context.statuses)
+    return shown
+
+
+async def _mark(change: AccountChange, message: MarkConversation) -> Conversation | Refused:
+    marked: Conversation | None = await conversations.mark(change.db, change.account.id, message.id, message.unread)
     if marked is None:
         return NOT_FOUND
-    (shown,) = await shown_conversations([marked], context.accounts, context.statuses)
-    await account.publish(ChangedConversation(shown, news=False))
-    return shown
+    change.publish(ChangedConversation(marked, news=False))
+    return marked
 
 
 @turn(AccountActor, RemoveConversation)
 async def remove(account: AccountActor, message: RemoveConversation) -> Refused | None:
-    found = await account.transact(conversations.remove, account.id, message.id)
-    await account.publish(ChangedOwnRows(account.id))
-    return None if found else NOT_FOUND
+    return None if await account.change(_remove, message.id) else NOT_FOUND
+
+
+async def _remove(change: AccountChange, id: int) -> bool:
+    """Remove a conversation. False if there is none: then the kept pages may be outdated, and are dropped too."""
+    change.publish(ChangedOwnRows(change.account.id))
+    return await conversations.remove(change.db, change.account.id, id)

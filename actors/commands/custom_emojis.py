@@ -82,32 +82,23 @@ class RemoveEmoji(Message[None]):
 
 @turn(AccountActor, AddEmoji)
 async def add_emoji(account: AccountActor, message: AddEmoji) -> CustomEmoji | Refused:
-    added = await account.transact(add, act_in_turn(account, message.staff), [message.emoji])
-    if isinstance(added, Refused):
-        return added
-    await _show(account)
-    return added[0]
+    added = await act_in_turn(account, message.staff, add, [message.emoji])
+    await account.context.custom_emojis.reload()
+    return added if isinstance(added, Refused) else added[0]
 
 
 @turn(AccountActor, ChangeEmoji)
 async def change_emoji(account: AccountActor, message: ChangeEmoji) -> CustomEmoji | Refused:
-    act = act_in_turn(account, message.staff)
-    changed = await account.transact(change, act, message.id, message.changes, message.files)
-    await _show(account)
+    changed = await act_in_turn(account, message.staff, change, message.id, message.changes, message.files)
+    await account.context.custom_emojis.reload()
     return changed
 
 
 @turn(AccountActor, RemoveEmoji)
 async def remove_emoji(account: AccountActor, message: RemoveEmoji) -> Refused | None:
-    refused = await account.transact(remove, act_in_turn(account, message.staff), message.id)
-    await _show(account)
-    return refused
-
-
-async def _show(account: AccountActor) -> None:
-    """Have the change hold before the answer, and the files removed that are not used any more."""
+    refused = await act_in_turn(account, message.staff, remove, message.id)
     await account.context.custom_emojis.reload()
-    account.context.outbox.wake()
+    return refused
 
 
 @needs(Permission.MANAGE_CUSTOM_EMOJIS)

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
 
 from ...storage import domain_blocks, follows
-from ...storage.engine.database import Connection
-from ..account import AccountActor
-from ..effects.relations import relations_changed
+from ..account import AccountActor, AccountChange
 from ..effects.reminders import DomainBlocked, reminder
 from ..facts import ChangedDomainBlocks
-from ..kernel import Message, Origin, turn
+from ..kernel import Message, turn
 from .follow_requests import AT_ONCE, remove_followers
-from .pairs import PairChanges, publish_changes
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,17 +28,13 @@ class UnblockDomain(Message[None]):
 
 @turn(AccountActor, BlockDomain)
 async def block_domain(account: AccountActor, message: BlockDomain) -> None:
-    promised = await account.transact(_block, account, message.domain, account.now, account.origin)
+    await account.change(_block, message.domain)
     await end_follows(account, message.domain)
-    domains = account.perspective.domain_blocks | {message.domain}
-    await account.publish(ChangedDomainBlocks(account.id, domains), promised=promised)
 
 
 @turn(AccountActor, UnblockDomain)
 async def unblock_domain(account: AccountActor, message: UnblockDomain) -> None:
-    promised = await account.transact(_unblock, account, message.domain, account.origin)
-    domains = account.perspective.domain_blocks - {message.domain}
-    await account.publish(ChangedDomainBlocks(account.id, domains), promised=promised)
+    await account.change(_unblock, message.domain)
 
 
 @turn(AccountActor, DomainBlocked)
@@ -52,23 +44,25 @@ async def finish_domain_block(account: AccountActor, message: DomainBlocked) -> 
 
 async def end_follows(account: AccountActor, domain: str) -> None:
     """End the follows by accounts of a domain, in transactions of a hundred."""
-    more = True
-    while more:
-        changes, more = await account.transact(_sever_some, account, domain, account.origin)
-        await publish_changes(account, changes)
+    while await account.change(_sever_some, domain):
+        pass
 
 
-async def _block(db: Connection, account: AccountActor, domain: str, now: datetime, origin: Origin) -> list[int]:
-    await domain_blocks.insert(db, account.context.ids.next(), account.id, domain, now)
-    promises = [relations_changed(account.id, ()), reminder(account.id, DomainBlocked(domain))]
-    return await account.context.outbox.promise(db, promises, origin)
+async def _block(change: AccountChange, domain: str) -> None:
+    account = change.account
+    await domain_blocks.insert(change.db, change.ids.next(), account.id, domain, change.now)
+    change.publish(ChangedDomainBlocks(account.id, account.perspective.domain_blocks | {domain}))
+    change.promise(reminder(account.id, DomainBlocked(domain)))
 
 
-async def _unblock(db: Connection, account: AccountActor, domain: str, origin: Origin) -> list[int]:
-    await domain_blocks.delete(db, account.id, domain)
-    return await account.context.outbox.promise(db, [relations_changed(account.id, ())], origin)
+async def _unblock(change: AccountChange, domain: str) -> None:
+    account = change.account
+    await domain_blocks.delete(change.db, account.id, domain)
+    change.publish(ChangedDomainBlocks(account.id, account.perspective.domain_blocks - {domain}))
 
 
-async def _sever_some(db: Connection, account: AccountActor, domain: str, origin: Origin) -> tuple[PairChanges, bool]:
-    followers = await follows.from_domain(db, account.id, domain, AT_ONCE)
-    return await remove_followers(db, account, followers, origin), len(followers) == AT_ONCE
+async def _sever_some(change: AccountChange, domain: str) -> bool:
+    """End up to a hundred follows. True if there may be more."""
+    followers = await follows.from_domain(change.db, change.account.id, domain, AT_ONCE)
+    await remove_followers(change, followers)
+    return len(followers) == AT_ONCE

@@ -5,26 +5,20 @@ An edit replaces everything but the quote; the language and the quote policy sta
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from ...storage import accounts, edits, media, notifications, polls, preview_cards, quotes, reblogs, statuses
+from ...storage import edits, media, notifications, polls, preview_cards, quotes, reblogs, statuses
 from ...storage.edits import Revision
-from ...storage.engine.database import Connection
 from ...storage.media import Media
-from ...storage.notifications import NewNotification, Notification
+from ...storage.notifications import NewNotification
 from ...storage.polls import NewPoll, Option, Poll
 from ...storage.statuses import Status
-from ..account import AccountActor
-from ..conversations import ShownConversation
-from ..effects.conversations import conversation_changed
-from ..effects.notifications import notifications_added
+from ..account import AccountActor, AccountChange
 from ..effects.polls import forget_poll, poll_ends
 from ..effects.previews import PREVIEWS, preview_of
-from ..effects.registry import Promise
-from ..effects.statuses import status_edited
-from ..facts import AddedNotifications, ChangedConversation, ChangedStatus, EditedStatus
-from ..kernel import Message, Origin, Refused, turn
+from ..facts import AddedNotifications, EditedStatus
+from ..kernel import Message, Refused, turn
 from ..refusals import NOT_ALLOWED, NOT_FOUND
 from ..rules import text
 from ..rules.attachments import BESIDE_A_QUOTE, complaint
@@ -32,9 +26,8 @@ from ..rules.languages import language_code
 from ..rules.links import link_of
 from ..rules.polls import PollTerms
 from ..sending.statuses import send_edit
-from ..statuses import ShownStatus
 from .interacting import invalid
-from .statuses import BLANK, Written, add_to_conversations, quote_policy, says_nothing, wake_previews, write
+from .statuses import BLANK, Written, add_to_conversations, quote_policy, says_nothing, write
 
 NO_DEADLINE = invalid("Deadline can't be blank")
 SHORTEST = timedelta(milliseconds=1)  # between two states of a status: other servers are told its times so exactly
@@ -80,19 +73,6 @@ class SetQuotePolicy(Message[None]):
     policy: str
 
 
-@dataclass(frozen=True, slots=True)
-class Edited:
-    """The outcome of the transaction. Without an `edit_id` nothing visible has changed."""
-
-    edit_id: int | None = None
-    rebloggers: list[int] = field(default_factory=list[int])
-    notified: tuple[int, ...] = ()
-    told: list[Notification] = field(default_factory=list[Notification])
-    in_conversations: list[ShownConversation] = field(default_factory=list[ShownConversation])
-    promised: list[int] = field(default_factory=list[int])
-    counted: tuple[int, ...] = ()  # other statuses that have other counts now
-
-
 @turn(AccountActor, EditStatus)
 async def edit_status(account: AccountActor, message: EditStatus) -> Refused | None:
     before = await account.context.statuses.find(message.status_id)
@@ -105,12 +85,7 @@ async def edit_status(account: AccountActor, message: EditStatus) -> Refused | N
     written = await write(account, message.text, message.spoiler_text, content_type, quotes=quotes)
     if not message.media_ids and not quotes and says_nothing(written.content, written.content_type):
         return BLANK
-    edited = await account.transact(_edit, account, message, written, account.now, account.origin)
-    if isinstance(edited, Refused):
-        return edited
-    await publish_edit(account, message.status_id, edited)
-    wake_previews(account, written.content)
-    return None
+    return await account.change(_edit, message, written)
 
 
 @turn(AccountActor, SetQuotePolicy)
@@ -120,90 +95,71 @@ async def set_quote_policy(account: AccountActor, message: SetQuotePolicy) -> Re
         return NOT_FOUND
     if status.reblog_of_id is not None:
         return NOT_ALLOWED
-    changed = await account.transact(_change_policy, account, message, account.origin)
-    return changed if isinstance(changed, Refused) else await publish_edit(account, status.id, changed)
+    return await account.change(_change_policy, message)
 
 
-async def mark_sensitive(account: AccountActor, id: int, *, sensitive: bool) -> None:
+async def mark_sensitive(change: AccountChange, id: int, *, sensitive: bool) -> None:
     """Mark an own status as sensitive, or no longer. This is not an edit of its author's. Nothing if it is gone."""
-    changed = await account.transact(_mark, account, id, account.origin, sensitive=sensitive)
-    if changed.edit_id is not None:
-        await publish_edit(account, id, changed)
-
-
-async def _mark(db: Connection, account: AccountActor, id: int, origin: Origin, *, sensitive: bool) -> Edited:
-    status = await statuses.lock_own(db, id, account.id)
+    status = await statuses.lock_own(change.db, id, change.account.id)
     if status is None or status.sensitive == sensitive:
-        return Edited()
-    change_id = account.context.ids.next()
-    await edits.set_sensitive(db, id, change_id, sensitive=sensitive)
-    await statuses.store_words(db, [id])
-    return await show_again(db, account, status, change_id, origin)
+        return
+    change_id = change.ids.next()
+    await edits.set_sensitive(change.db, id, change_id, sensitive=sensitive)
+    await statuses.store_words(change.db, [id])
+    await show_again(change, status, change_id)
 
 
-async def publish_edit(account: AccountActor, id: int, edited: Edited) -> None:
-    """Tell of a change of a status, after the commit and before the answer."""
-    if edited.edit_id is None:
-        return await account.publish(*map(ChangedStatus, (id, *edited.counted)), promised=edited.promised)
-    return await account.publish(
-        EditedStatus(id, edited.edit_id, edited.rebloggers, edited.notified),
-        AddedNotifications(edited.told),
-        *(ChangedConversation(conversation) for conversation in edited.in_conversations),
-        *map(ChangedStatus, edited.counted), promised=edited.promised,
-    )  # fmt: skip
-
-
-async def _change_policy(
-    db: Connection, account: AccountActor, message: SetQuotePolicy, origin: Origin
-) -> Edited | Refused:
-    status = await statuses.lock_own(db, message.status_id, account.id)
+async def _change_policy(change: AccountChange, message: SetQuotePolicy) -> Refused | None:
+    status = await statuses.lock_own(change.db, message.status_id, change.account.id)
     if status is None:
         return NOT_FOUND
-    return await show_again(db, account, status, await _set_policy(db, account, status, message.policy), origin)
+    return await show_again(change, status, await _set_policy(change, status, message.policy))
 
 
-async def _set_policy(db: Connection, account: AccountActor, status: Status, asked: str | None) -> int | None:
+async def _set_policy(change: AccountChange, status: Status, asked: str | None) -> int | None:
     """Set who may quote a locked status. Return the id of the change, None if nothing changes."""
     policy = status.quote_policy if asked is None else quote_policy(status.visibility, asked)
     if policy == status.quote_policy:
         return None
-    change_id = account.context.ids.next()
-    await edits.set_quote_policy(db, status.id, policy, change_id)
+    change_id = change.ids.next()
+    await edits.set_quote_policy(change.db, status.id, policy, change_id)
     return change_id
 
 
-async def show_again(
-    db: Connection, account: AccountActor, status: Status, change_id: int | None, origin: Origin
-) -> Edited:
-    """Promise to show a status again after a change that is not an edit: it makes no revision and no notification."""
-    if change_id is None:
-        return Edited()
-    rebloggers = await reblogs.rebloggers(db, status.id)
-    notified = await notifications.mentioned(db, [status.id])
-    promises = [status_edited(status.id, account.id), *await send_edit(db, account, status.id)]
-    promised = await account.context.outbox.promise(db, promises, origin)
-    return Edited(change_id, rebloggers, notified.get(status.id, ()), promised=promised)
+async def show_again(change: AccountChange, status: Status, change_id: int | None) -> None:
+    """Show a status again after a change that is not an edit: it makes no revision and no notification.
+
+    Nothing without the id of a change.
+    """
+    if change_id is not None:
+        await _publish_edit(change, status, change_id, await reblogs.rebloggers(change.db, status.id))
+        change.promise(*await send_edit(change.db, change.account, status.id))
 
 
-async def _edit(
-    db: Connection, account: AccountActor, message: EditStatus, written: Written, now: datetime, origin: Origin
-) -> Edited | Refused:
+async def _publish_edit(change: AccountChange, status: Status, edit_id: int, rebloggers: list[int]) -> None:
+    """Publish the latest state of a status, to those too who were notified of a mention in it."""
+    notified = await notifications.mentioned(change.db, [status.id])
+    change.publish(EditedStatus(status.id, edit_id, rebloggers, notified.get(status.id, ())))
+
+
+async def _edit(change: AccountChange, message: EditStatus, written: Written) -> Refused | None:
+    db, account, now = change.db, change.account, change.now
     status = await statuses.lock_own(db, message.status_id, account.id)
     if status is None:
         return NOT_FOUND
     attached = await media.lock(db, message.media_ids)
     if (refusal := _refuse(account, message, status, attached)) is not None:
         return refusal
-    change_id = await _set_policy(db, account, status, message.quote_policy)
+    change_id = await _set_policy(change, status, message.quote_policy)
     poll = _poll_after(account, status, message.poll, now)
     revision = _revise(status, message, written, poll)
     descriptions = [new for new in message.descriptions if new.changes(attached.get(new.media_id))]
     if not descriptions and poll == status.poll and _is_as_before(revision, status):
-        return await show_again(db, account, status, change_id, origin)
-    await edits.keep_first(db, account.context.ids.next(), status.id)
-    await _store_poll(db, account, status.poll, poll, now, origin)
+        return await show_again(change, status, change_id)
+    await edits.keep_first(db, change.ids.next(), status.id)
+    await _store_poll(change, status.poll, poll)
     edited_at = max(now, (status.edited_at or status.created_at) + SHORTEST)
-    return await store_revision(db, account, status, revision, descriptions, now, edited_at, origin)
+    return await store_revision(change, status, revision, descriptions, edited_at)
 
 
 def _refuse(account: AccountActor, message: EditStatus, status: Status, attached: dict[int, Media]) -> Refused | None:
@@ -274,90 +230,67 @@ def _titles(poll: Poll) -> tuple[str, ...]:
     return tuple(option.title for option in poll.options)
 
 
-async def _store_poll(
-    db: Connection, account: AccountActor, before: Poll | None, after: Poll | None, now: datetime, origin: Origin
-) -> None:
+async def _store_poll(change: AccountChange, before: Poll | None, after: Poll | None) -> None:
     """Store the poll, and replace its reminder."""
+    db, account_id, now = change.db, change.account.id, change.now
     if after == before:
         return
     if before is not None:
         await forget_poll(db, before.id)
     if after is not None and before is None:
         terms = (_titles(after), after.multiple, after.hide_totals, after.expires_at)
-        await polls.insert(db, NewPoll(after.id, account.id, *terms), now)
+        await polls.insert(db, NewPoll(after.id, account_id, *terms), now)
     elif after is not None and before is not None:
         await polls.change(db, after, reset=not _asks_the_same(before, after.multiple, _titles(after)), now=now)
     elif before is not None:
         await polls.delete(db, before.id)
     if after is not None and after.expires_at is not None:
-        await account.context.outbox.promise(db, [poll_ends(after.id, account.id, after.expires_at)], origin)
+        change.promise(poll_ends(after.id, account_id, after.expires_at))
 
 
 async def store_revision(
-    db: Connection,
-    account: AccountActor,
-    status: Status,
-    revision: Revision,
-    descriptions: list[Description],
-    now: datetime,
-    edited_at: datetime,
-    origin: Origin,
-) -> Edited:
+    change: AccountChange, status: Status, revision: Revision, descriptions: list[Description], edited_at: datetime
+) -> None:
     """Store a new state of a locked status, and everything that it brings about.
 
     `edited_at` is later than the time of the state before: other servers know by it which state is the last one.
     """
-    ids = account.context.ids
+    db, account, ids = change.db, change.account, change.ids
     edit_id = ids.next()
     for new in descriptions:
-        await media.describe(db, new.media_id, new.text, new.focus, None, now)
+        await media.describe(db, new.media_id, new.text, new.focus, None, change.now)
     await edits.revise(db, edit_id, revision, edited_at)
     await notifications.withdraw_updates(db, status.id)
     rebloggers = await reblogs.rebloggers(db, status.id)
     news = [NewNotification(ids.next(), id, account.id, "mention", status.id) for id in revision.mentioned_ids]
     news += [NewNotification(ids.next(), id, account.id, "update", status.id) for id in rebloggers]
-    news += await _news_for_quoting(db, account, status)
-    told = await notifications.insert_many(db, news, now)
-    notified = await notifications.mentioned(db, [status.id])
-    in_conversations = await _add_to_conversations(db, account, status.id, told)
-    promises = [
-        status_edited(status.id, account.id),
-        *notifications_added(told),
-        *(conversation_changed(conversation.conversation, account.id) for conversation in in_conversations),
-        *await _preview(db, account, replace(status, content=revision.content, media_ids=revision.media_ids)),
-        *await send_edit(db, account, status.id),
-    ]
+    news += await _news_for_quoting(change, status)
+    added = await notifications.insert_many(db, news, change.now)
+    await _publish_edit(change, status, edit_id, rebloggers)
+    change.publish(AddedNotifications(added))
+    # Only accounts that are mentioned since this edit are notified of a mention.
+    await add_to_conversations(change, status, [one.account_id for one in added if one.type == "mention"])
+    await _preview(change, replace(status, content=revision.content, media_ids=revision.media_ids))
+    change.promise(*await send_edit(db, account, status.id))
     await statuses.store_words(db, [status.id])  # without the card that an edit has taken away
-    promised = await account.context.outbox.promise(db, promises, origin)
-    return Edited(edit_id, rebloggers, notified.get(status.id, ()), told, in_conversations, promised)
 
 
-async def _news_for_quoting(db: Connection, account: AccountActor, status: Status) -> list[NewNotification]:
+async def _news_for_quoting(change: AccountChange, status: Status) -> list[NewNotification]:
     """Return notifications for the accounts that quote a status, in place of those of its earlier edits."""
     if not status.quotes_count:
         return []
-    quoting = await quotes.quoting(db, status.id)
-    await quotes.withdraw_updates(db, [id for id, _ in quoting])
-    ids = account.context.ids
-    return [NewNotification(ids.next(), by, account.id, "quoted_update", id) for id, by in quoting]
+    quoting = await quotes.quoting(change.db, status.id)
+    await quotes.withdraw_updates(change.db, [id for id, _ in quoting])
+    ids = change.ids
+    return [NewNotification(ids.next(), by, change.account.id, "quoted_update", id) for id, by in quoting]
 
 
-async def _preview(db: Connection, account: AccountActor, status: Status) -> list[Promise]:
-    """Take the card away that belongs to another link than the status has now. Return the promise of the new one."""
-    base_url = account.context.base_url
+async def _preview(change: AccountChange, status: Status) -> None:
+    """Take the card away that belongs to another link than the status has now, and promise the new one."""
+    base_url = change.context.base_url
     if status.card is not None:
         link = link_of(status, base_url)
         if link is None or link.url != status.card.url:
-            await preview_cards.detach(db, status.id)
-    return list(preview_of(status, base_url)) if account.context.outbox.carries_out(PREVIEWS) else []
-
-
-async def _add_to_conversations(
-    db: Connection, account: AccountActor, status_id: int, told: list[Notification]
-) -> list[ShownConversation]:
-    """Give the conversation to accounts that are mentioned only since the edit."""
-    status, author = await statuses.find(db, status_id), await accounts.find(db, account.id)
-    if status is None or author is None:
-        return []
-    named = [notification.account_id for notification in told if notification.type == "mention"]
-    return await add_to_conversations(db, account, ShownStatus(status, author), named)
+            await preview_cards.detach(change.db, status.id)
+    if change.context.outbox.carries_out(PREVIEWS):
+        change.promise(*preview_of(status, base_url))

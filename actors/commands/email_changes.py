@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
 
 from ...storage import email_changes, users
-from ...storage.engine.database import Connection
 from ...storage.registration import Taken
-from ...storage.users import User
-from ..account import AccountActor
-from ..effects.mail import MAIL, forget_mail, mail, notice
+from ..account import AccountActor, AccountChange
+from ..effects.mail import forget_mail, mail, notice
 from ..facts import ChangedUser
-from ..kernel import Message, Origin, turn
+from ..kernel import Message, turn
 from ..mail.templates import EMAIL_CHANGE, EMAIL_CHANGE_ASKED, EMAIL_CHANGED
 
 
@@ -32,40 +29,33 @@ class ConfirmNewEmail(Message[bool]):
 
 @turn(AccountActor, ChangeEmail)
 async def change_email(account: AccountActor, message: ChangeEmail) -> None:
-    user = await account.transact(_begin, account, message.email, account.origin)
-    await account.publish(ChangedUser(account.id, user))
-    account.context.outbox.wake(MAIL)
+    await account.change(_begin, message.email)
 
 
 @turn(AccountActor, ConfirmNewEmail)
 async def confirm_new_email(account: AccountActor, message: ConfirmNewEmail) -> bool:
     try:
-        user = await account.transact(_confirm, account, message.token_hash, account.now, account.origin)
+        return await account.change(_confirm, message.token_hash)
     except Taken:
         return False
-    if user is None:
-        return False
-    await account.publish(ChangedUser(account.id, user))
-    account.context.outbox.wake(MAIL)
-    return True
 
 
-async def _begin(db: Connection, account: AccountActor, email: str, origin: Origin) -> User | None:
+async def _begin(change: AccountChange, email: str) -> None:
     """Promise the link and the notice. A link to another address that waits for a retry is not sent any more."""
-    await email_changes.begin(db, account.id, email)
-    await forget_mail(db, EMAIL_CHANGE, account.id)
-    user = await users.find_user(db, account.id)
+    db, account_id = change.db, change.account.id
+    await email_changes.begin(db, account_id, email)
+    await forget_mail(db, EMAIL_CHANGE, account_id)
+    user = await users.find_user(db, account_id)
+    change.publish(ChangedUser(account_id, user))
     if user is not None:
-        promises = [mail(EMAIL_CHANGE, account.id), notice(EMAIL_CHANGE_ASKED, user)]
-        await account.context.outbox.promise(db, promises, origin)
-    return user
+        change.promise(mail(EMAIL_CHANGE, account_id), notice(EMAIL_CHANGE_ASKED, user))
 
 
-async def _confirm(
-    db: Connection, account: AccountActor, token_hash: bytes, now: datetime, origin: Origin
-) -> User | None:
-    before = await users.find_user(db, account.id)
-    if before is None or not await email_changes.confirm(db, account.id, token_hash, now):
-        return None
-    await account.context.outbox.promise(db, [notice(EMAIL_CHANGED, before)], origin)
-    return await users.find_user(db, account.id)
+async def _confirm(change: AccountChange, token_hash: bytes) -> bool:
+    db, account_id = change.db, change.account.id
+    before = await users.find_user(db, account_id)
+    if before is None or not await email_changes.confirm(db, account_id, token_hash, change.now):
+        return False
+    change.publish(ChangedUser(account_id, await users.find_user(db, account_id)))
+    change.promise(notice(EMAIL_CHANGED, before))
+    return True

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
 
 from ...storage import endorsements, relations
-from ...storage.engine.database import Connection
-from ..account import AccountActor
+from ..account import AccountActor, AccountChange
 from ..kernel import Message, Refused, turn
 from ..refusals import NOT_FOUND
 from .relations import find_present
@@ -31,7 +29,7 @@ class Unendorse(Message[None]):
 
 @turn(AccountActor, Endorse)
 async def endorse(account: AccountActor, message: Endorse) -> Refused | None:
-    return await account.transact(_endorse, account, message.target_id, account.now)
+    return await account.change(_endorse, message.target_id)
 
 
 @turn(AccountActor, Unendorse)
@@ -39,9 +37,10 @@ async def unendorse(account: AccountActor, message: Unendorse) -> None:
     await account.transact(endorsements.delete, account.id, message.target_id)
 
 
-async def _endorse(db: Connection, account: AccountActor, target_id: int, now: datetime) -> Refused | None:
-    await relations.lock_pair(db, account.id, target_id)
+async def _endorse(change: AccountChange, target_id: int) -> Refused | None:
+    db, me = change.db, change.account.id
+    await relations.lock_pair(db, me, target_id)
     if await find_present(db, target_id) is None:
         return NOT_FOUND
-    endorsed = await endorsements.insert(db, account.context.ids.next(), account.id, target_id, now)
+    endorsed = await endorsements.insert(db, change.ids.next(), me, target_id, change.now)
     return None if endorsed else NOT_FOLLOWED

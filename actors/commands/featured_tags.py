@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
 
 from ...storage import featured_tags, tags
-from ...storage.engine.database import Connection
 from ...storage.featured_tags import FeaturedTag
 from ...storage.statuses import StatusTag
-from ..account import AccountActor
-from ..kernel import Message, Origin, Refused, turn
+from ..account import AccountActor, AccountChange
+from ..kernel import Message, Refused, turn
 from ..refusals import NOT_FOUND
 from ..rules.limits import FEATURED_TAGS
 from ..rules.text import Hashtag
@@ -48,24 +46,22 @@ class UnfeatureTag(Message[None]):
 
 @turn(AccountActor, FeatureTag)
 async def feature_tag(account: AccountActor, message: FeatureTag) -> FeaturedTag | Refused:
-    return await account.transact(_feature, account, message, account.now, account.origin)
+    return await account.change(_feature, message)
 
 
-async def _feature(
-    db: Connection, account: AccountActor, message: FeatureTag, now: datetime, origin: Origin
-) -> FeaturedTag | Refused:
+async def _feature(change: AccountChange, message: FeatureTag) -> FeaturedTag | Refused:
+    db, account, ids, now = change.db, change.account, change.ids, change.now
     before = await featured_tags.of_account(db, account.id)
     if (there := _named(message.name, before)) is not None:
         return there
     if len(before) >= FEATURED_TAGS:
         return TOO_MANY
-    ids = account.context.ids
     tag = await tags.ensure(db, StatusTag(ids.next(), message.name, message.display_name), now)
     await featured_tags.insert(db, ids.next(), account.id, tag.id, message.display_name, now)
     made = _named(message.name, await featured_tags.of_account(db, account.id))
     if made is None:
         return NOT_FOUND
-    await account.context.outbox.promise(db, await send_featured_tag(db, account, made, featured=True), origin)
+    change.promise(*await send_featured_tag(db, account, made, featured=True))
     return made
 
 
@@ -75,23 +71,21 @@ def _named(name: str, among: list[FeaturedTag]) -> FeaturedTag | None:
 
 @turn(AccountActor, RemoveFeaturedTag)
 async def remove_featured_tag(account: AccountActor, message: RemoveFeaturedTag) -> Refused | None:
-    removed = await account.transact(_remove, account, account.origin, id=message.id)
-    return None if removed else NOT_FOUND
+    return await account.change(_remove, id=message.id)
 
 
 @turn(AccountActor, UnfeatureTag)
 async def unfeature_tag(account: AccountActor, message: UnfeatureTag) -> None:
-    await account.transact(_remove, account, account.origin, tag_id=message.tag_id)
+    await account.change(_remove, tag_id=message.tag_id)
 
 
-async def _remove(
-    db: Connection, account: AccountActor, origin: Origin, *, id: int | None = None, tag_id: int | None = None
-) -> bool:
-    """Stop featuring a hashtag, by its own id or that of the tag. False if the account has none with this id."""
+async def _remove(change: AccountChange, *, id: int | None = None, tag_id: int | None = None) -> Refused | None:
+    """Stop featuring a hashtag, by its own id or that of the tag. Refused if the account has none with this id."""
+    db, account = change.db, change.account
     featured = await featured_tags.of_account(db, account.id)
     removed = next((one for one in featured if one.id == id or one.tag_id == tag_id), None)
     if removed is None:
-        return False
+        return NOT_FOUND
     await featured_tags.delete(db, account.id, removed.id)
-    await account.context.outbox.promise(db, await send_featured_tag(db, account, removed, featured=False), origin)
-    return True
+    change.promise(*await send_featured_tag(db, account, removed, featured=False))
+    return None

@@ -11,9 +11,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from ...storage import filters
-from ...storage.engine.database import Connection
 from ...storage.filters import Filter, FilterAction, FilterKeyword, FilterStatus
-from ..account import AccountActor
+from ..account import AccountActor, AccountChange
 from ..facts import ChangedFilters
 from ..kernel import Message, Refused, turn
 from ..refusals import NOT_FOUND
@@ -309,20 +308,18 @@ async def _store(account: AccountActor, before: Filter | None, after: Filter | N
     others = [row for row in account.filters.rows if row is not before]
     if after is not None and _grows(before, after) and (refused := _excess([*others, after])) is not None:
         return refused
-    rows = await account.transact(_replace, account.id, before, after, account.now)
-    return await account.publish(ChangedFilters(account.id, rows))
+    return await account.change(_replace, before, after)
 
 
-async def _replace(
-    db: Connection, owner: int, before: Filter | None, after: Filter | None, now: datetime
-) -> tuple[Filter, ...]:
+async def _replace(change: AccountChange, before: Filter | None, after: Filter | None) -> None:
+    db, owner = change.db, change.account.id
     if before is None and after is not None:
-        await filters.insert(db, owner, after, now)
+        await filters.insert(db, owner, after, change.now)
     elif before is not None and after is None:
         await filters.delete(db, owner, before.id)
     elif before is not None and after is not None:
-        await filters.change(db, owner, before, after, now)
-    return await filters.of_account(db, owner)
+        await filters.change(db, owner, before, after, change.now)
+    change.publish(ChangedFilters(owner, await filters.of_account(db, owner)))
 
 
 def _grows(before: Filter | None, after: Filter) -> bool:

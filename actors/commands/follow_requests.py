@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
-from ...storage import follow_requests, follows, notifications, relations
-from ...storage.engine.database import Connection
+from ...storage import follow_requests, follows, relations
 from ...storage.notifications import NewNotification
-from ..account import AccountActor
+from ..account import AccountActor, AccountChange
 from ..effects.reminders import Unlocked
-from ..kernel import Message, Origin, Refused, turn
+from ..kernel import Message, Refused, turn
 from ..refusals import NOT_FOUND
 from ..sending.relations import send_acceptances, send_rejections
-from .pairs import PairChanges, promise_follower_changes, publish_changes
+from .pairs import publish_followers
 
 AT_ONCE = 100  # requests in one transaction: each takes a lock in PostgreSQL, and a place in a mailbox of 256
 
@@ -42,24 +40,17 @@ class RemoveFollower(Message[None]):
 
 @turn(AccountActor, AuthorizeRequest)
 async def authorize_request(account: AccountActor, message: AuthorizeRequest) -> Refused | None:
-    changes = await account.transact(accept, account, [message.account_id], account.now, account.origin)
-    await publish_changes(account, changes)
-    return None if changes.theirs else NOT_FOUND
+    return None if await account.change(_accept, [message.account_id]) else NOT_FOUND
 
 
 @turn(AccountActor, RejectRequest)
 async def reject_request(account: AccountActor, message: RejectRequest) -> Refused | None:
-    changes = await account.transact(_reject, account, message.account_id, account.origin)
-    if changes is None:
-        return NOT_FOUND
-    return await publish_changes(account, changes)
+    return await account.change(_reject, message.account_id)
 
 
 @turn(AccountActor, RemoveFollower)
 async def remove_follower(account: AccountActor, message: RemoveFollower) -> None:
-    await publish_changes(
-        account, await account.transact(remove_followers, account, [message.account_id], account.origin)
-    )
+    await account.change(remove_followers, [message.account_id])
 
 
 @turn(AccountActor, Unlocked)
@@ -69,47 +60,43 @@ async def be_unlocked(account: AccountActor, message: Unlocked) -> None:
 
 async def accept_waiting(account: AccountActor) -> None:
     """Accept the requests of all accounts that do not need to ask any more, in transactions of a hundred."""
-    more = True
-    while more:
-        changes, more = await account.transact(_accept_some, account, account.now, account.origin)
-        await publish_changes(account, changes)
+    while await account.change(_accept_some):
+        pass
 
 
-async def _accept_some(
-    db: Connection, account: AccountActor, now: datetime, origin: Origin
-) -> tuple[PairChanges, bool]:
-    waiting = await follow_requests.waiting(db, account.id, now, AT_ONCE)
-    return await accept(db, account, waiting, now, origin), len(waiting) == AT_ONCE
+async def _accept_some(change: AccountChange) -> bool:
+    """Accept up to a hundred. True if there may be more."""
+    waiting = await follow_requests.waiting(change.db, change.account.id, change.now, AT_ONCE)
+    if waiting:
+        await _accept(change, waiting)
+    return len(waiting) == AT_ONCE
 
 
-async def accept(
-    db: Connection, account: AccountActor, asking: Sequence[int], now: datetime, origin: Origin
-) -> PairChanges:
-    """Turn the requests of these accounts into follows."""
-    new_id = account.context.ids.next
+async def _accept(change: AccountChange, asking: Sequence[int]) -> list[int]:
+    """Turn the requests of these accounts into follows. Return the accounts that had a request."""
+    db, account, new_id = change.db, change.account, change.ids.next
     await relations.lock_pairs(db, account.id, asking)
-    accepted = await follow_requests.accept(db, account.id, [new_id() for _ in asking], asking, now)
-    sent = await send_acceptances(db, account.context, account.id, accepted)
-    new = [NewNotification(new_id(), account.id, follower, "follow") for follower in accepted]
-    added = await notifications.insert_many(db, new, now)
-    return await promise_follower_changes(db, account, accepted, origin, added, sent)
+    accepted = await follow_requests.accept(db, account.id, [new_id() for _ in asking], asking, change.now)
+    change.promise(*await send_acceptances(db, account.context, account.id, accepted))
+    await publish_followers(change, accepted)
+    await change.notify(*(NewNotification(new_id(), account.id, follower, "follow") for follower in accepted))
+    return accepted
 
 
-async def _reject(db: Connection, account: AccountActor, account_id: int, origin: Origin) -> PairChanges | None:
-    await relations.lock_pair(db, account.id, account_id)
-    sent = await send_rejections(db, account, [account_id])
-    if not await follow_requests.delete(db, account_id, account.id):
-        return None
-    return await promise_follower_changes(db, account, [account_id], origin, sent=sent)
+async def _reject(change: AccountChange, account_id: int) -> Refused | None:
+    await relations.lock_pair(change.db, change.account.id, account_id)
+    change.promise(*await send_rejections(change.db, change.account, [account_id]))
+    if not await follow_requests.delete(change.db, account_id, change.account.id):
+        return NOT_FOUND
+    return await publish_followers(change, [account_id])
 
 
-async def remove_followers(
-    db: Connection, account: AccountActor, followers: Sequence[int], origin: Origin
-) -> PairChanges:
+async def remove_followers(change: AccountChange, followers: Sequence[int]) -> None:
     """End the follows and the requests of these accounts."""
+    db, account = change.db, change.account
     await relations.lock_pairs(db, account.id, followers)
-    sent = await send_rejections(db, account, followers)
+    change.promise(*await send_rejections(db, account, followers))
     for follower in followers:
         await follows.delete_follow(db, follower, account.id)
         await follow_requests.delete(db, follower, account.id)
-    return await promise_follower_changes(db, account, followers, origin, sent=sent)
+    await publish_followers(change, followers)

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
 
 from ...storage import followed_tags, tags
-from ...storage.engine.database import Connection
 from ...storage.statuses import StatusTag
-from ..account import AccountActor
-from ..effects.relations import relations_changed
+from ..account import AccountActor, AccountChange
 from ..facts import ChangedFollowedTags
-from ..kernel import Message, Origin, Refused, turn
+from ..kernel import Message, Refused, turn
 from ..rules.limits import FOLLOWED_TAGS
 from .interacting import invalid
 
@@ -33,14 +30,6 @@ class UnfollowTag(Message[None]):
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class TagFollows:
-    """The outcome of a transaction: all followed hashtags, as in `Perspective`, and the ids of its promises."""
-
-    tags: dict[str, int]
-    promised: list[int]
-
-
 @turn(AccountActor, FollowTag)
 async def follow_tag(account: AccountActor, message: FollowTag) -> Refused | None:
     followed = account.perspective.followed_tags
@@ -48,35 +37,27 @@ async def follow_tag(account: AccountActor, message: FollowTag) -> Refused | Non
         return None
     if len(followed) >= FOLLOWED_TAGS:
         return TOO_MANY
-    return await _publish(account, await account.transact(_follow, account, message, account.now, account.origin))
+    return await account.change(_follow, message)
 
 
 @turn(AccountActor, UnfollowTag)
 async def unfollow_tag(account: AccountActor, message: UnfollowTag) -> None:
     if message.name in account.perspective.followed_tags:
-        await _publish(account, await account.transact(_unfollow, account, message.name, account.origin))
+        await account.change(_unfollow, message.name)
 
 
-async def _follow(
-    db: Connection, account: AccountActor, message: FollowTag, now: datetime, origin: Origin
-) -> TagFollows:
-    ids = account.context.ids
-    tag = await tags.ensure(db, StatusTag(ids.next(), message.name, message.display_name), now)
-    await followed_tags.insert(db, ids.next(), account.id, tag.id, now)
-    return await _promise(db, account, origin)
+async def _follow(change: AccountChange, message: FollowTag) -> None:
+    tag = await tags.ensure(change.db, StatusTag(change.ids.next(), message.name, message.display_name), change.now)
+    await followed_tags.insert(change.db, change.ids.next(), change.account.id, tag.id, change.now)
+    await _publish(change)
 
 
-async def _unfollow(db: Connection, account: AccountActor, name: str, origin: Origin) -> TagFollows:
-    await followed_tags.delete(db, account.id, name)
-    return await _promise(db, account, origin)
+async def _unfollow(change: AccountChange, name: str) -> None:
+    await followed_tags.delete(change.db, change.account.id, name)
+    await _publish(change)
 
 
-async def _promise(db: Connection, account: AccountActor, origin: Origin) -> TagFollows:
-    """Promise to tell the account and its home timeline of the change, in the same transaction."""
-    promised = await account.context.outbox.promise(db, [relations_changed(account.id, ())], origin)
-    return TagFollows(await followed_tags.of_account(db, account.id), promised)
-
-
-async def _publish(account: AccountActor, follows: TagFollows) -> None:
-    """Have the home timeline read its rows again, after the commit and before the answer."""
-    await account.publish(ChangedFollowedTags(account.id, follows.tags), promised=follows.promised)
+async def _publish(change: AccountChange) -> None:
+    """Publish all hashtags that the account follows now. Its home timeline reads its rows again."""
+    followed = await followed_tags.of_account(change.db, change.account.id)
+    change.publish(ChangedFollowedTags(change.account.id, followed))

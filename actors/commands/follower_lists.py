@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from ...storage import accounts, follower_lists, follows, relations
-from ...storage.engine.database import Connection
-from ..account import AccountActor
-from ..kernel import Message, Origin, turn
+from ..account import AccountActor, AccountChange
+from ..kernel import Message, turn
 from ..sending.relations import send_end_of_unknown_follow
-from .pairs import PairChanges, promise_follower_changes, publish_changes
+from .pairs import publish_followers
 from .relations import find_present
 
 
@@ -32,30 +31,28 @@ class EndUnknownFollow(Message[None]):
 
 @turn(AccountActor, DropFollowers)
 async def drop_followers(account: AccountActor, message: DropFollowers) -> None:
-    changes = await account.transact(_drop, account, message.account_ids, message.before, account.origin)
-    await publish_changes(account, changes)
+    await account.change(_drop, message.account_ids, message.before)
 
 
 @turn(AccountActor, EndUnknownFollow)
 async def end_unknown_follow(account: AccountActor, message: EndUnknownFollow) -> None:
-    await account.transact(_end_unknown, account, message.target_id, account.origin)
+    await account.change(_end_unknown, message.target_id)
 
 
-async def _drop(
-    db: Connection, account: AccountActor, followers: Sequence[int], before: datetime, origin: Origin
-) -> PairChanges:
+async def _drop(change: AccountChange, followers: Sequence[int], before: datetime) -> None:
+    db, account = change.db, change.account
     await relations.lock_pairs(db, account.id, followers)
     ended = await follower_lists.begun_before(db, account.id, followers, before)
     for follower in ended:
         await follows.delete_follow(db, follower, account.id)
-    return await promise_follower_changes(db, account, ended, origin)
+    await publish_followers(change, ended)
 
 
-async def _end_unknown(db: Connection, account: AccountActor, target_id: int, origin: Origin) -> None:
+async def _end_unknown(change: AccountChange, target_id: int) -> None:
+    db, account = change.db, change.account
     await relations.lock_pair(db, account.id, target_id)
     relation = await relations.find_relation(db, account.id, target_id)
     me, target = await accounts.find(db, account.id), await find_present(db, target_id)
     if me is None or target is None or not me.local or target.local or relation.following or relation.requested:
         return
-    sent = await send_end_of_unknown_follow(db, account.context, me, target)
-    await account.context.outbox.promise(db, sent, origin)
+    change.promise(*await send_end_of_unknown_follow(db, account.context, me, target))

@@ -13,17 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
 from ...storage import accounts, imports, lists
-from ...storage.engine.database import Connection
 from ...storage.imports import Import, ImportLine
 from ...storage.lists import List
-from ..account import AccountActor
-from ..effects.imports import LOOKUPS, ImportSome, import_waits, lookups_of
-from ..effects.lists import list_changed
+from ..account import AccountActor, AccountChange
+from ..effects.imports import ImportSome, import_waits, lookups_of
 from ..facts import ChangedList
-from ..kernel import Answer, Message, Origin, Refused, finished, turn
+from ..kernel import Answer, Message, Refused, finished, turn
 from ..refusals import NOT_ALLOWED, NOT_FOUND
 from ..rules.identity import domain_of
 from ..rules.imports import is_account, is_address
@@ -57,21 +54,16 @@ class StartImport(Message[None]):
 
 @turn(AccountActor, StartImport)
 async def start(account: AccountActor, message: StartImport) -> Refused | None:
-    id = account.context.ids.next()
-    if not await account.transact(_start, account, id, message, account.now, account.origin):
+    return await account.change(_start, message)
+
+
+async def _start(change: AccountChange, message: StartImport) -> Refused | None:
+    me, id = change.account.id, change.ids.next()
+    if await imports.is_running(change.db, me, message.kind):
         return RUNNING
-    account.context.outbox.wake()
+    await imports.insert(change.db, id, me, message.kind, message.overwrite, message.lines, change.now)
+    change.promise(import_waits(id, me))
     return None
-
-
-async def _start(
-    db: Connection, account: AccountActor, id: int, message: StartImport, now: datetime, origin: Origin
-) -> bool:
-    if await imports.is_running(db, account.id, message.kind):
-        return False
-    await imports.insert(db, id, account.id, message.kind, message.overwrite, message.lines, now)
-    await account.context.outbox.promise(db, [import_waits(id, account.id)], origin)
-    return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,17 +75,14 @@ class RetryImport(Message[None]):
 
 @turn(AccountActor, RetryImport)
 async def retry(account: AccountActor, message: RetryImport) -> Refused | None:
-    if not await account.transact(_retry, account, message.id, account.origin):
+    return await account.change(_retry, message.id)
+
+
+async def _retry(change: AccountChange, id: int) -> Refused | None:
+    if not await imports.try_again(change.db, id, change.account.id):
         return RUNNING
-    account.context.outbox.wake()
+    change.promise(import_waits(id, change.account.id))
     return None
-
-
-async def _retry(db: Connection, account: AccountActor, id: int, origin: Origin) -> bool:
-    if not await imports.try_again(db, id, account.id):
-        return False
-    await account.context.outbox.promise(db, [import_waits(id, account.id)], origin)
-    return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,14 +131,12 @@ async def _carry_out(account: AccountActor, found: Import, lines: Sequence[Impor
         else:
             await account.transact(imports.mark_done, found.id, line.number, error)
     if missing:
-        await account.transact(_look_up, account, found.id, missing, account.origin)
-        account.context.outbox.wake(LOOKUPS)
+        await account.change(_look_up, found.id, missing)
 
 
-async def _look_up(db: Connection, account: AccountActor, id: int, lines: Sequence[ImportLine], origin: Origin) -> None:
-    await imports.wait(db, id, [line.number for line in lines])
-    promises = lookups_of(id, account.id, [line.target for line in lines])
-    await account.context.outbox.promise(db, promises, origin)
+async def _look_up(change: AccountChange, id: int, lines: Sequence[ImportLine]) -> None:
+    await imports.wait(change.db, id, [line.number for line in lines])
+    change.promise(*lookups_of(id, change.account.id, [line.target for line in lines]))
 
 
 # Lines ----------------------------------------------------------------------------------------------------------------
@@ -235,36 +222,21 @@ async def _add_to_list(account: AccountActor, line: ImportLine) -> str | None:
         refusal = await finished(follow(account, Follow(target)))
         if refusal is not None:
             return _reason(refusal)
-    added = await account.transact(_add, account, line.options["title"], target, account.now, account.origin)
-    if isinstance(added, str):
-        return added
-    await _publish(account, *added)
-    return None
+    return await account.change(_add, line.options["title"], target)
 
 
-async def _add(
-    db: Connection, account: AccountActor, title: str, member: int, now: datetime, origin: Origin
-) -> tuple[int, list[int]] | str:
-    """Add a followed account to the list with a title, which is made if there is none. Return its id and promises."""
-    ids = account.context.ids
-    if not await lists.known_to(db, account.id, [member]):
+async def _add(change: AccountChange, title: str, member: int) -> str | None:
+    """Add a followed account to the list with a title, which is made if there is none. Return why it failed."""
+    db, me, now = change.db, change.account.id, change.now
+    if not await lists.known_to(db, me, [member]):
         return "You do not follow this account."  # it has removed this follower in between
-    list_id = await imports.list_of(db, account.id, title)
+    list_id = await imports.list_of(db, me, title)
     if list_id is None:
-        list_id = ids.next()
-        if not await lists.insert(db, List(list_id, account.id, title, "list", exclusive=False, created_at=now), LISTS):
+        list_id = change.ids.next()
+        if not await lists.insert(db, List(list_id, me, title, "list", exclusive=False, created_at=now), LISTS):
             return "You have reached the maximum number of lists."
-    await lists.add(db, list_id, [member], [ids.next()], now)
-    return list_id, await _promise(db, account, list_id, origin)
-
-
-async def _promise(db: Connection, account: AccountActor, list_id: int, origin: Origin) -> list[int]:
-    promises = [list_changed(list_id, account.id, account.address)]
-    return await account.context.outbox.promise(db, promises, origin)
-
-
-async def _publish(account: AccountActor, list_id: int, promised: list[int]) -> None:
-    await account.publish(ChangedList(list_id, account.id, account.context.ids.next()), promised=promised)
+    await lists.add(db, list_id, [member], [change.ids.next()], now)
+    return change.publish(ChangedList(list_id, me, change.ids.next()))
 
 
 CARRYING_OUT: Mapping[str, Callable[[AccountActor, ImportLine], Awaitable[str | None]]] = {
@@ -306,23 +278,23 @@ async def _clear_domain_blocks(account: AccountActor, found: Import) -> bool:
 async def _clear_lists(account: AccountActor, found: Import) -> bool:
     members = await account.context.database.read(imports.surplus_members, found, BATCH)
     for list_id, member in members:
-        await _publish(account, list_id, await account.transact(_remove, account, list_id, member, account.origin))
+        await account.change(_remove, list_id, member)
     if members:
         return True
     surplus = await _surplus(account, found)
     for list_id in surplus:
-        await _publish(account, list_id, await account.transact(_delete, account, list_id, account.origin))
+        await account.change(_delete, list_id)
     return bool(surplus)
 
 
-async def _remove(db: Connection, account: AccountActor, list_id: int, member: int, origin: Origin) -> list[int]:
-    await lists.remove(db, list_id, [member])
-    return await _promise(db, account, list_id, origin)
+async def _remove(change: AccountChange, list_id: int, member: int) -> None:
+    await lists.remove(change.db, list_id, [member])
+    change.publish(ChangedList(list_id, change.account.id, change.ids.next()))
 
 
-async def _delete(db: Connection, account: AccountActor, list_id: int, origin: Origin) -> list[int]:
-    await lists.delete(db, account.id, list_id)
-    return await _promise(db, account, list_id, origin)
+async def _delete(change: AccountChange, list_id: int) -> None:
+    await lists.delete(change.db, change.account.id, list_id)
+    change.publish(ChangedList(list_id, change.account.id, change.ids.next()))
 
 
 CLEARING: Mapping[str, Callable[[AccountActor, Import], Awaitable[bool]]] = {

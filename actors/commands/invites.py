@@ -47,13 +47,13 @@ class ExpireInvite(Message[None]):
 
 @turn(AccountActor, CreateInvite)
 async def create_invite(account: AccountActor, message: CreateInvite) -> Refused | None:
-    made = await account.transact(create, act_in_turn(account, message.staff), message.wanted)
+    made = await act_in_turn(account, message.staff, create, message.wanted)
     return made if isinstance(made, Refused) else None
 
 
 @turn(AccountActor, ExpireInvite)
 async def expire_invite(account: AccountActor, message: ExpireInvite) -> Refused | None:
-    return await account.transact(expire, act_in_turn(account, message.staff), message.code)
+    return await act_in_turn(account, message.staff, expire, message.code)
 
 
 @needs(Permission.MANAGE_INVITES)

@@ -5,17 +5,16 @@ They are fetched after the status is stored. An edit names its own parts: those 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ...storage import remote_statuses, statuses, tombstones
 from ...storage.engine.database import Connection
 from ...storage.remote_statuses import EditState
 from ...storage.statuses import Status
-from ..account import AccountActor
+from ..account import AccountActor, AccountChange
 from ..activitypub.notes import ReceivedQuote
-from ..effects.statuses import counts_changed
-from ..kernel import Message, Origin, turn
-from .edits import Edited, publish_edit, show_again
+from ..kernel import Message, turn
+from .edits import show_again
 from .received_quotes import change_quote, received_quote
 
 
@@ -36,27 +35,23 @@ class JoinParts(Message[None]):
 
 @turn(AccountActor, JoinParts)
 async def join_parts(account: AccountActor, message: JoinParts) -> None:
-    joined = await account.transact(_join, account, message, account.origin)
-    if joined is not None:
-        status_id, edited = joined
-        await publish_edit(account, status_id, edited)
+    await account.change(_join, message)
 
 
-async def _join(db: Connection, account: AccountActor, message: JoinParts, origin: Origin) -> tuple[int, Edited] | None:
+async def _join(change: AccountChange, message: JoinParts) -> None:
+    db, account = change.db, change.account
     await tombstones.lock(db, [message.uri])
-    quote = await received_quote(db, account, message.quote, authorized=message.authorized)
+    quote = await received_quote(change, message.quote, authorized=message.authorized)
     known = await remote_statuses.find(db, message.uri)
     status = None if known is None else await statuses.lock_own(db, known.id, account.id)
     if status is None or await remote_statuses.state(db, message.uri) != message.state:
-        return None
+        return
     await _mention(db, status, message.mentioned)
     change_id = None
     if message.quote is not None and status.quote_of_id is None:
-        change_id = await change_quote(db, account, status, quote)
-    edited = await show_again(db, account, status, change_id, origin)
-    counted = (status.id,) if change_id is None or quote is None else (status.id, quote.quoted.id)
-    promised = await account.context.outbox.promise(db, [counts_changed(id, account.id) for id in counted], origin)
-    return status.id, replace(edited, promised=[*edited.promised, *promised], counted=counted)
+        change_id = await change_quote(change, status, quote)
+    await show_again(change, status, change_id)
+    change.count_again(status.id, None if change_id is None or quote is None else quote.quoted.id)
 
 
 async def _mention(db: Connection, status: Status, uris: tuple[str, ...]) -> None:

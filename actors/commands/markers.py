@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
 
 from ...storage import markers
-from ...storage.engine.database import Connection
 from ...storage.markers import Marker, Timeline
-from ..account import AccountActor
+from ..account import AccountActor, AccountChange
 from ..kernel import Message, Refused, turn
 
 CONFLICT = Refused(409, "Conflict during update, please try again")
@@ -33,23 +31,19 @@ class MoveMarkers(Message[list[Marker]]):
     moves: tuple[MarkerMove, ...]
 
 
-class MarkerConflict(Exception):
-    """Raised to roll back the transaction because another device was first."""
-
-
 @turn(AccountActor, MoveMarkers)
 async def move_markers(account: AccountActor, message: MoveMarkers) -> list[Marker] | Refused:
-    try:
-        return await account.transact(_move, account.id, message.moves, account.now)
-    except MarkerConflict:
-        return CONFLICT
+    return await account.change(_move, message.moves)
 
 
-async def _move(db: Connection, account_id: int, moves: tuple[MarkerMove, ...], now: datetime) -> list[Marker]:
+async def _move(change: AccountChange, moves: tuple[MarkerMove, ...]) -> list[Marker] | Refused:
+    """Move markers. If another device was first with one of them, the refusal takes the moves before it back."""
     moved: list[Marker] = []
     for move in moves:
-        marker = await markers.move(db, account_id, move.timeline, move.last_read_id, move.seen, now)
+        marker = await markers.move(
+            change.db, change.account.id, move.timeline, move.last_read_id, move.seen, change.now
+        )
         if marker is None:
-            raise MarkerConflict
+            return CONFLICT
         moved.append(marker)
     return moved

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from datetime import datetime
+from dataclasses import dataclass
 
 from ...storage import media, moderation
-from ...storage.engine.database import Connection
 from ...storage.media import Media, ProcessedMedia
-from ..account import AccountActor
+from ..account import AccountActor, AccountChange
 from ..effects.files import files_placed, files_unused
-from ..kernel import Message, Origin, Refused, SystemMessage, turn
+from ..kernel import Message, Refused, SystemMessage, turn
 from ..refusals import NOT_FOUND
 
 IN_USE = Refused(422, "Media attachment is currently used by a status")
@@ -78,31 +76,25 @@ class DeleteMedia(Message[Media]):
     id: int
 
 
-@dataclass(frozen=True, slots=True)
-class MediaChange:
-    """The outcome of a transaction: the attachment as it is or was, and whether files are to be removed or moved."""
-
-    medium: Media
-    promised: bool = field(default=False)
-
-
 @turn(AccountActor, AddMedia)
 async def add_media(account: AccountActor, message: AddMedia) -> Media | Refused:
-    return _told(account, await account.transact(add, account, message, account.now, account.origin))
+    return await account.change(_add, message)
 
 
-async def add(db: Connection, account: AccountActor, message: AddMedia, now: datetime, origin: Origin) -> MediaChange:
-    id = account.context.ids.next()
-    medium = await media.insert(db, id, account.id, message.made, message.description, message.focus, now)
-    return MediaChange(medium, await _withhold(db, account, origin))
+async def _add(change: AccountChange, message: AddMedia) -> Media:
+    id, made = change.ids.next(), message.made
+    medium = await media.insert(change.db, id, change.account.id, made, message.description, message.focus, change.now)
+    await _withhold(change)
+    return medium
 
 
 @turn(AccountActor, AddWaitingMedia)
 async def add_waiting_media(account: AccountActor, message: AddWaitingMedia) -> Media | Refused:
-    return await account.transact(add_waiting, account.id, message, account.now)
+    return await account.change(_add_waiting, message)
 
 
-async def add_waiting(db: Connection, account_id: int, message: AddWaitingMedia, now: datetime) -> Media | Refused:
+async def _add_waiting(change: AccountChange, message: AddWaitingMedia) -> Media | Refused:
+    db, account_id = change.db, change.account.id
     if await media.count_waiting(db, account_id) >= MOST_WAITING:
         return TOO_MANY_WAITING
     return await media.insert_waiting(
@@ -114,106 +106,90 @@ async def add_waiting(db: Connection, account_id: int, message: AddWaitingMedia,
         message.thumbnail,
         message.description,
         message.focus,
-        now,
+        change.now,
     )
 
 
 @turn(AccountActor, DescribeMedia)
 async def describe_media(account: AccountActor, message: DescribeMedia) -> Media | Refused:
-    changed = await account.transact(describe, account, message, account.now, account.origin)
-    return _told(account, changed)
+    return await account.change(_describe, message)
 
 
-async def describe(
-    db: Connection, account: AccountActor, message: DescribeMedia, now: datetime, origin: Origin
-) -> MediaChange | Refused:
+async def _describe(change: AccountChange, message: DescribeMedia) -> Media | Refused:
     """Change an attachment. One of a published status is refused: an edit of the status changes it."""
-    medium = await _own(db, account, message.id)
+    medium = await _own(change, message.id)
     if medium is None or not medium.changeable:
         return NOT_FOUND
     if medium.state == "failed":
         return failed(medium)
-    now_is = await media.describe(db, medium.id, message.description, message.focus, message.thumbnail, now)
-    discarded = await _discard(db, account, set(medium.files) - set(now_is.files), origin)
-    return MediaChange(now_is, await _withhold(db, account, origin) or discarded)
+    described = await media.describe(
+        change.db, medium.id, message.description, message.focus, message.thumbnail, change.now
+    )
+    _discard(change, set(medium.files) - set(described.files))
+    await _withhold(change)
+    return described
 
 
 @turn(AccountActor, FinishMedia)
 async def finish_media(account: AccountActor, message: FinishMedia) -> Media | Refused:
-    changed = await account.transact(finish, account, message, account.now, account.origin)
-    return _told(account, changed)
+    return await account.change(_finish, message)
 
 
-async def finish(
-    db: Connection, account: AccountActor, message: FinishMedia, now: datetime, origin: Origin
-) -> MediaChange | Refused:
+async def _finish(change: AccountChange, message: FinishMedia) -> Media | Refused:
     """Store the result of processing.
 
     Unused files are deleted: those of a deleted upload, and those that the owner has replaced.
     """
-    made = message.made
+    db, now, made = change.db, change.now, message.made
     files = set[str]() if made is None else {file for file in (made.file, made.thumbnail_file) if file is not None}
-    medium = await _own(db, account, message.id)
+    medium = await _own(change, message.id)
     if medium is None or medium.state != "waiting":
-        await _discard(db, account, files - set(() if medium is None else medium.files), origin)
-        return NOT_FOUND
+        _discard(change, files - set(() if medium is None else medium.files))
+        return change.commit_refusal(NOT_FOUND)
     if made is None:
         await media.fail(db, medium.id, message.failure, now)
     else:
         await media.finish(db, medium.id, made, now)
     finished = await media.find(db, medium.id) or medium
-    discarded = await _discard(db, account, files - set(finished.files), origin)
-    return MediaChange(finished, await _withhold(db, account, origin) or discarded)
+    _discard(change, files - set(finished.files))
+    await _withhold(change)
+    return finished
 
 
 @turn(AccountActor, DeleteMedia)
 async def delete_media(account: AccountActor, message: DeleteMedia) -> Media | Refused:
-    changed = await account.transact(delete, account, message, account.now, account.origin)
-    return _told(account, changed)
+    return await account.change(_delete, message)
 
 
-async def delete(
-    db: Connection, account: AccountActor, message: DeleteMedia, now: datetime, origin: Origin
-) -> MediaChange | Refused:
-    medium = await _own(db, account, message.id)
+async def _delete(change: AccountChange, message: DeleteMedia) -> Media | Refused:
+    medium = await _own(change, message.id)
     if medium is None:
         return NOT_FOUND
     if medium.taken:
         return IN_USE
-    if await media.is_reported(db, medium.id):  # the owner is told nothing of it
-        await media.discard(db, [medium.id], now)
-        return MediaChange(medium)
-    await media.delete_many(db, [medium.id])
-    return MediaChange(medium, await _discard(db, account, set(medium.files), origin))
+    if await media.is_reported(change.db, medium.id):  # the owner is told nothing of it
+        await media.discard(change.db, [medium.id], change.now)
+        return medium
+    await media.delete_many(change.db, [medium.id])
+    _discard(change, set(medium.files))
+    return medium
 
 
-async def _own(db: Connection, account: AccountActor, id: int) -> Media | None:
-    medium = (await media.lock(db, [id])).get(id)
-    return medium if medium is not None and medium.account_id == account.id and not medium.discarded else None
+async def _own(change: AccountChange, id: int) -> Media | None:
+    medium = (await media.lock(change.db, [id])).get(id)
+    return medium if medium is not None and medium.account_id == change.account.id and not medium.discarded else None
 
 
-async def _discard(db: Connection, account: AccountActor, files: set[str], origin: Origin) -> bool:
-    """Promise to remove files; the outbox does it, also after a crash. True if there were any."""
-    if not files:
-        return False
-    await account.context.outbox.promise(db, [files_unused(files)], origin)
-    return True
+def _discard(change: AccountChange, files: set[str]) -> None:
+    """Promise to remove files, if there are any; the outbox does it, also after a crash."""
+    if files:
+        change.promise(files_unused(files))
 
 
-async def _withhold(db: Connection, account: AccountActor, origin: Origin) -> bool:
-    """Promise to move new files to the others of a suspended account. True if it is suspended.
+async def _withhold(change: AccountChange) -> None:
+    """Promise to move new files to the others of a suspended account.
 
     An upload may end after the suspension, and the command line may suspend at this moment.
     """
-    if not await moderation.is_suspended(db, account.id):
-        return False
-    await account.context.outbox.promise(db, [files_placed(account.id)], origin)
-    return True
-
-
-def _told(account: AccountActor, changed: MediaChange | Refused) -> Media | Refused:
-    if isinstance(changed, Refused):
-        return changed
-    if changed.promised:
-        account.context.outbox.wake()
-    return changed.medium
+    if await moderation.is_suspended(change.db, change.account.id):
+        change.promise(files_placed(change.account.id))

@@ -12,12 +12,11 @@ from typing import Literal
 from ...storage import moderation, reports, sessions
 from ...storage.engine.database import Connection
 from ...storage.moderation import ModeratedRow, State
-from ..account import AccountActor
+from ..account import AccountActor, AccountChange
 from ..effects.files import files_placed
 from ..effects.moderation import (
     DeleteSuspended,
     TellStates,
-    account_moderated,
     forget_end,
     moderation_facts,
     suspension_ends,
@@ -28,7 +27,7 @@ from ..refusals import NOT_ALLOWED, NOT_FOUND
 from ..rules.roles import Permission
 from ..staff import LAST_OWNER, Staff, StaffAct, Target, act_in_turn
 from .account_deletions import delete_if_suspended
-from .striking import Struck, publish_strike, strike
+from .striking import strike
 
 Action = Literal["none", "disable", "sensitive", "silence", "suspend"]
 # The names of the ends of states, in the audit log.
@@ -64,22 +63,18 @@ class UndoModeration(Message[None]):
 
 @turn(AccountActor, ModerateAccount)
 async def moderate_account(account: AccountActor, message: ModerateAccount) -> Refused | None:
-    struck = await account.transact(moderate, act_in_turn(account, message.staff), account.id, message)
-    if isinstance(struck, Refused):
-        return struck
-    await publish_strike(account, struck)
-    return await publish_moderation(account)
+    strike_id = await act_in_turn(account, message.staff, moderate, account.id, message)
+    return strike_id if isinstance(strike_id, Refused) else None
 
 
 @turn(AccountActor, UndoModeration)
 async def undo_moderation(account: AccountActor, message: UndoModeration) -> Refused | None:
-    refused = await account.transact(undo, act_in_turn(account, message.staff), account.id, message.state)
-    return refused or await publish_moderation(account)
+    return await act_in_turn(account, message.staff, undo, account.id, message.state)
 
 
 @turn(AccountActor, TellStates)
 async def tell_states(account: AccountActor, message: TellStates) -> None:
-    await account.publish(*await moderation_facts(account.context.database, account.id))
+    await account.change(publish_states)
 
 
 @turn(AccountActor, DeleteSuspended)
@@ -87,14 +82,13 @@ async def delete_suspended(account: AccountActor, message: DeleteSuspended) -> N
     await delete_if_suspended(account, datetime.fromisoformat(message.since))
 
 
-async def publish_moderation(account: AccountActor) -> None:
-    """Tell of the account's states at once. Files, mails and what a crash left have their queues."""
-    await account.publish(*await moderation_facts(account.context.database, account.id))
-    account.context.outbox.wake()
+async def publish_states(change: AccountChange) -> None:
+    """Publish the states of the account, as its rows are now."""
+    change.publish(*await moderation_facts(change.db, change.account.id))
 
 
-async def moderate(db: Connection, act: StaffAct, account_id: int, message: ModerateAccount) -> Struck | Refused:
-    """Do an act of staff on an account, in a transaction."""
+async def moderate(db: Connection, act: StaffAct, account_id: int, message: ModerateAccount) -> int | Refused:
+    """Do an act of staff on an account, in a transaction. Return the id of the strike."""
     target = await act.lock(db, account_id)
     if target is None:
         return NOT_FOUND
@@ -110,7 +104,7 @@ async def moderate(db: Connection, act: StaffAct, account_id: int, message: Mode
         await _enter(db, act, target, message.action)
         resolved = await reports.resolve_about(db, account_id, act.staff.account_id, act.now)
     await act.log(db, message.action, named(target), message.text, reports=[str(id) for id in resolved])
-    await act.promise(db, [account_moderated(account_id)])
+    await publish_moderated(db, act, account_id)
     return await strike(db, act, target, message.action, message.text, message.report_id, mailed=message.mailed)
 
 
@@ -134,7 +128,7 @@ async def leave(db: Connection, act: StaffAct, target: ModeratedRow, state: Stat
         await forget_end(db, target.id)
         await act.promise(db, [files_placed(target.id), account_changed(target.id)])
     await act.log(db, UNDONE[state], named(target))
-    await act.promise(db, [account_moderated(target.id)])
+    await publish_moderated(db, act, target.id)
 
 
 async def _enter(db: Connection, act: StaffAct, target: ModeratedRow, state: State) -> None:
@@ -147,6 +141,11 @@ async def _enter(db: Connection, act: StaffAct, target: ModeratedRow, state: Sta
             )
     if state in ("disable", "suspend"):
         await sessions.close(db, target.id)
+
+
+async def publish_moderated(db: Connection, act: StaffAct, account_id: int) -> None:
+    """Publish the states of an account as an act has left them."""
+    await act.publish(db, await moderation_facts(db, account_id))
 
 
 async def permitted(db: Connection, act: StaffAct, target: ModeratedRow) -> bool:

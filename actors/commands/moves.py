@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from ...storage import accounts, moves, outbox
-from ...storage.engine.database import Connection
-from ..account import AccountActor
-from ..effects.mail import MAIL, notice
-from ..effects.moderation import account_moderated
+from ..account import AccountActor, AccountChange
+from ..effects.mail import notice
 from ..effects.moves import FollowMoved, account_moved, moving
 from ..facts import ChangedAccount
-from ..kernel import Message, Origin, Refused, finished, turn
+from ..kernel import Message, Refused, finished, turn
 from ..mail.templates import ACCOUNT_MOVED
 from ..rules.limits import ALIASES
 from ..sending.accounts import send_account, send_move
-from .moderation import publish_moderation
+from .moderation import publish_states
 from .relations import Follow, Unfollow, follow, unfollow
 
 EVERY = timedelta(days=7)  # an account does not move more often
@@ -64,93 +62,90 @@ TOO_MANY = Refused(422, "This account has the maximum number of aliases")
 
 @turn(AccountActor, Move)
 async def move(account: AccountActor, message: Move) -> None:
-    if await account.transact(_move, account, message.target_id, account.now, account.origin):
-        await account.publish(ChangedAccount(account.id))
-        account.context.outbox.wake()
+    await account.change(_move, message.target_id)
 
 
-async def _move(db: Connection, account: AccountActor, target_id: int, now: datetime, origin: Origin) -> bool:
-    if account.is_local or not await moves.begin(db, account.id, target_id, now, now - EVERY):
-        return False
-    await account.context.outbox.promise(db, [account_moved(account.id, target_id)], origin)
-    return True
+async def _move(change: AccountChange, target_id: int) -> None:
+    account, now = change.account, change.now
+    if not account.is_local and await moves.begin(change.db, account.id, target_id, now, now - EVERY):
+        change.publish(ChangedAccount(account.id))
+        change.promise(account_moved(account.id, target_id))
 
 
 @turn(AccountActor, MoveAway)
 async def move_away(account: AccountActor, message: MoveAway) -> Refused | None:
-    if not await account.transact(_move_away, account, message.target_id, account.now, account.origin):
-        return TOO_SOON
-    await publish_moderation(account)
-    account.context.outbox.wake(MAIL)
-    return None
+    return await account.change(_move_away, message.target_id)
 
 
-async def _move_away(
-    db: Connection, account: AccountActor, target_id: int, now: datetime, origin: Origin
-) -> bool:  # fmt: skip
-    """Other servers get the new actor first: it proves the Move to those who look."""
+async def _move_away(change: AccountChange, target_id: int) -> Refused | None:
+    """Move. Other servers get the new actor first: it proves the Move to those who look.
+
+    A repeat publishes the states of the account again: an earlier turn may have crashed before it did so.
+    """
+    db, account, now = change.db, change.account, change.now
     target = await accounts.find(db, target_id)
     if target is None:
-        return False
-    if not await moves.begin(db, account.id, target_id, now, now - EVERY):
+        return TOO_SOON
+    if await moves.begin(db, account.id, target_id, now, now - EVERY):
+        change.promise(
+            *await send_account(db, account.context, account.id),
+            *await send_move(db, account, target.uri),
+            account_moved(account.id, target_id),
+            notice(ACCOUNT_MOVED, account.owner),
+        )
+    else:
         me = await accounts.find(db, account.id)
-        return me is not None and me.moved_to_id == target_id  # a turn that crashed after its commit is repeated
-    sent = [
-        *await send_account(db, account.context, account.id),
-        *await send_move(db, account, target.uri),
-        account_moved(account.id, target_id),
-        account_moderated(account.id),
-        notice(ACCOUNT_MOVED, account.owner),
-    ]
-    await account.context.outbox.promise(db, sent, origin)
-    return True
+        if me is None or me.moved_to_id != target_id:
+            return TOO_SOON
+    return await publish_states(change)
 
 
 @turn(AccountActor, MoveBack)
 async def move_back(account: AccountActor, message: MoveBack) -> None:
-    if await account.transact(_move_back, account, account.origin):
-        await publish_moderation(account)
+    await account.change(_move_back)
 
 
-async def _move_back(db: Connection, account: AccountActor, origin: Origin) -> bool:
+async def _move_back(change: AccountChange) -> None:
     """Followers who have not gone along yet stay."""
-    if not await moves.end(db, account.id):
-        return False
-    await outbox.forget(db, moving(account.id))
-    sent = [*await send_account(db, account.context, account.id), account_moderated(account.id)]
-    await account.context.outbox.promise(db, sent, origin)
-    return True
+    db, account = change.db, change.account
+    if await moves.end(db, account.id):
+        await outbox.forget(db, moving(account.id))
+        change.promise(*await send_account(db, account.context, account.id))
+        await publish_states(change)
 
 
 @turn(AccountActor, AddAlias)
 async def add_alias(account: AccountActor, message: AddAlias) -> Refused | None:
-    refusal = await account.transact(_add_alias, account, message.uri, account.origin)
-    await account.publish(ChangedAccount(account.id))
-    return refusal
+    return await account.change(_add_alias, message.uri)
 
 
-async def _add_alias(db: Connection, account: AccountActor, uri: str, origin: Origin) -> Refused | None:
-    before = [one.uri for one in await moves.aliases(db, account.id)]
+async def _add_alias(change: AccountChange, uri: str) -> Refused | None:
+    """Add an alias.
+
+    A repeat is published too: an earlier turn may have crashed before it did so.
+    """
+    db, account_id = change.db, change.account.id
+    change.publish(ChangedAccount(account_id))
+    before = [alias.uri for alias in await moves.aliases(db, account_id)]
     if uri in before:
         return None
     if len(before) >= ALIASES:
         return TOO_MANY
-    await moves.add_alias(db, account.id, uri)
-    await account.context.outbox.promise(db, await send_account(db, account.context, account.id), origin)
+    await moves.add_alias(db, account_id, uri)
+    change.promise(*await send_account(db, change.context, account_id))
     return None
 
 
 @turn(AccountActor, RemoveAlias)
 async def remove_alias(account: AccountActor, message: RemoveAlias) -> None:
-    if await account.transact(_remove_alias, account, message.uri, account.origin):
-        await account.publish(ChangedAccount(account.id))
+    await account.change(_remove_alias, message.uri)
 
 
-async def _remove_alias(db: Connection, account: AccountActor, uri: str, origin: Origin) -> bool:
-    if not await moves.remove_alias(db, account.id, uri):
-        return False
-    await account.context.outbox.promise(db, await send_account(db, account.context, account.id), origin)
-    return True
+async def _remove_alias(change: AccountChange, uri: str) -> None:
+    db, account_id = change.db, change.account.id
+    if await moves.remove_alias(db, account_id, uri):
+        change.publish(ChangedAccount(account_id))
+        change.promise(*await send_account(db, change.context, account_id))
 
 
 @turn(AccountActor, FollowMoved)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
 
 from ...storage import notes
-from ...storage.engine.database import Connection
-from ..account import AccountActor
+from ..account import AccountActor, AccountChange
 from ..kernel import Message, Refused, turn
 from ..refusals import NOT_FOUND
 from .relations import find_present
@@ -23,10 +21,10 @@ class WriteNote(Message[None]):
 
 @turn(AccountActor, WriteNote)
 async def write_note(account: AccountActor, message: WriteNote) -> Refused | None:
-    return await account.transact(_write_note, account, message, account.now)
+    return await account.change(_write_note, message)
 
 
-async def _write_note(db: Connection, account: AccountActor, message: WriteNote, now: datetime) -> Refused | None:
-    if await find_present(db, message.target_id) is None:
+async def _write_note(change: AccountChange, message: WriteNote) -> Refused | None:
+    if await find_present(change.db, message.target_id) is None:
         return NOT_FOUND
-    return await notes.put(db, account.id, message.target_id, message.comment, now)
+    return await notes.put(change.db, change.account.id, message.target_id, message.comment, change.now)

@@ -5,14 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...storage import conversations, notification_requests
-from ...storage.conversations import Conversation
-from ...storage.engine.database import Connection
-from ..account import AccountActor
-from ..conversations import shown_conversations
-from ..effects.conversations import conversation_changed
-from ..effects.notifications import notifications_merged
+from ..account import AccountActor, AccountChange
 from ..facts import ChangedConversation, ChangedOwnRows, MergedNotifications
-from ..kernel import Message, Origin, turn
+from ..kernel import Message, turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,39 +30,30 @@ class DismissNotificationRequests(Message[bool]):
     ids: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Accepted:
-    """The outcome of the transaction."""
-
-    changed: list[Conversation]
-    promised: list[int]
-
-
 @turn(AccountActor, AcceptNotificationRequests)
 async def accept_requests(account: AccountActor, message: AcceptNotificationRequests) -> bool:
-    accepted = await account.transact(_accept, account, message.ids, account.origin)
-    if accepted is None:
-        return False
-    context = account.context
-    shown = await shown_conversations(accepted.changed, context.accounts, context.statuses)
-    changed = [ChangedConversation(conversation) for conversation in shown]
-    await account.publish(MergedNotifications(account.id), *changed, promised=accepted.promised)
-    return True
+    return await account.change(_accept, message.ids)
 
 
-async def _accept(db: Connection, account: AccountActor, ids: tuple[int, ...], origin: Origin) -> Accepted | None:
+async def _accept(change: AccountChange, ids: tuple[int, ...]) -> bool:
     """Merge the notifications, and the direct statuses among them into the conversations."""
-    found, status_ids = await notification_requests.accept(db, account.id, ids, account.context.ids.next())
+    me = change.account.id
+    found, status_ids = await notification_requests.accept(change.db, me, ids, change.ids.next())
     if not found:
-        return None
-    fresh = [account.context.ids.next() for _ in status_ids]
-    changed = await conversations.collect(db, account.id, status_ids, fresh) if status_ids else []
-    promises = [notifications_merged(account.id), *(conversation_changed(one, account.id) for one in changed)]
-    return Accepted(changed, await account.context.outbox.promise(db, promises, origin))
+        return False
+    change.publish(MergedNotifications(me))
+    if status_ids:
+        fresh = [change.ids.next() for _ in status_ids]
+        for conversation in await conversations.collect(change.db, me, status_ids, fresh):
+            change.publish(ChangedConversation(conversation))
+    return True
 
 
 @turn(AccountActor, DismissNotificationRequests)
 async def dismiss_requests(account: AccountActor, message: DismissNotificationRequests) -> bool:
-    dismissed = await account.transact(notification_requests.dismiss, account.id, message.ids)
-    await account.publish(ChangedOwnRows(account.id))
-    return dismissed
+    return await account.change(_dismiss, message.ids)
+
+
+async def _dismiss(change: AccountChange, ids: tuple[int, ...]) -> bool:
+    change.publish(ChangedOwnRows(change.account.id))
+    return await notification_requests.dismiss(change.db, change.account.id, ids)

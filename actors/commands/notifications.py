@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ...storage import notification_groups, notifications
 from ...storage.notifications import Notification
 from ...storage.paging import Page
-from ..account import AccountActor
+from ..account import AccountActor, AccountChange
 from ..facts import ChangedOwnRows
 from ..kernel import Answer, Message, Refused, SystemMessage, turn
 from ..refusals import NOT_FOUND
@@ -62,18 +62,30 @@ async def _read_newest(account: AccountActor, message: NewestNotifications) -> t
 
 @turn(AccountActor, DismissNotification)
 async def dismiss(account: AccountActor, message: DismissNotification) -> Refused | None:
-    found = await account.transact(notifications.dismiss, account.id, [message.id])
-    await account.publish(ChangedOwnRows(account.id))
-    return None if found else NOT_FOUND
+    return None if await account.change(_dismiss, message.id) else NOT_FOUND
+
+
+async def _dismiss(change: AccountChange, id: int) -> bool:
+    """Delete a notification. False if there is none: then the kept pages may be outdated, and are dropped too."""
+    change.publish(ChangedOwnRows(change.account.id))
+    return await notifications.dismiss(change.db, change.account.id, [id])
 
 
 @turn(AccountActor, DismissGroup)
 async def dismiss_group(account: AccountActor, message: DismissGroup) -> None:
-    await account.transact(notification_groups.dismiss, account.id, message.key)
-    await account.publish(ChangedOwnRows(account.id))
+    await account.change(_dismiss_group, message.key)
+
+
+async def _dismiss_group(change: AccountChange, key: str) -> None:
+    await notification_groups.dismiss(change.db, change.account.id, key)
+    change.publish(ChangedOwnRows(change.account.id))
 
 
 @turn(AccountActor, ClearNotifications)
 async def clear(account: AccountActor, message: ClearNotifications) -> None:
-    await account.transact(notifications.clear, account.id)
-    await account.publish(ChangedOwnRows(account.id))
+    await account.change(_clear)
+
+
+async def _clear(change: AccountChange) -> None:
+    await notifications.clear(change.db, change.account.id)
+    change.publish(ChangedOwnRows(change.account.id))

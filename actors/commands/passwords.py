@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
 from ...storage import passwords, sessions, users
-from ...storage.engine.database import Connection
-from ...storage.users import User
-from ..account import AccountActor
+from ..account import AccountActor, AccountChange
 from ..effects.access import access_ended
-from ..effects.mail import MAIL, forget_mail, mail, notice
+from ..effects.mail import forget_mail, mail, notice
 from ..facts import ChangedUser, RevokedToken
-from ..kernel import Message, Origin, Refused, turn
+from ..kernel import Message, Refused, turn
 from ..mail.templates import PASSWORD_CHANGED, PASSWORD_RESET
 
 CHANGED_MEANWHILE = Refused(409, "The password was changed meanwhile")
@@ -44,20 +42,9 @@ class ResetPassword(Message[bool]):
     new_hash: str
 
 
-@dataclass(frozen=True, slots=True)
-class NewPassword:
-    """The outcome of a transaction: the user as stored, and the hashes of the tokens that were revoked."""
-
-    user: User | None
-    revoked: list[bytes]
-
-
 @turn(AccountActor, ChangePassword)
 async def change_password(account: AccountActor, message: ChangePassword) -> Refused | None:
-    changed = await account.transact(_change, account, message, account.now, account.origin)
-    if changed is None:
-        return CHANGED_MEANWHILE
-    return await _publish(account, changed)
+    return await account.change(_change, message)
 
 
 @turn(AccountActor, SendPasswordReset)
@@ -65,57 +52,43 @@ async def send_password_reset(account: AccountActor, message: SendPasswordReset)
     user = account.user
     if user is None or user.barred:
         return
-    await account.transact(_promise_reset, account, account.origin)
-    account.context.outbox.wake(MAIL)
+    await account.change(_promise_reset)
 
 
 @turn(AccountActor, ResetPassword)
 async def reset_password(account: AccountActor, message: ResetPassword) -> bool:
-    changed = await account.transact(_reset, account, message, account.now, account.origin)
-    if changed is None:
+    return await account.change(_reset, message)
+
+
+async def _change(change: AccountChange, message: ChangePassword) -> Refused | None:
+    db, account_id = change.db, change.account.id
+    if not await passwords.change(db, account_id, message.old_hash, message.new_hash):
+        return CHANGED_MEANWHILE
+    await sessions.delete_others(db, account_id, message.kept_session)
+    await sessions.delete_subscriptions(db, account_id)
+    revoked = await sessions.revoke_tokens(db, account_id, change.now) if message.apps else []
+    return await _publish(change, revoked)
+
+
+async def _reset(change: AccountChange, message: ResetPassword) -> bool:
+    db, account_id = change.db, change.account.id
+    if not await passwords.use_reset(db, account_id, message.token_hash, message.new_hash, change.now):
         return False
-    await _publish(account, changed)
+    await sessions.delete_others(db, account_id, b"")
+    await _publish(change, await sessions.revoke_tokens(db, account_id, change.now))
     return True
 
 
-async def _publish(account: AccountActor, changed: NewPassword) -> None:
-    await account.publish(
-        ChangedUser(account.id, changed.user), *(RevokedToken(token_hash) for token_hash in changed.revoked)
-    )
-    account.context.outbox.wake()
-    account.context.outbox.wake(MAIL)
-
-
-async def _change(
-    db: Connection, account: AccountActor, message: ChangePassword, now: datetime, origin: Origin
-) -> NewPassword | None:
-    if not await passwords.change(db, account.id, message.old_hash, message.new_hash):
-        return None
-    await sessions.delete_others(db, account.id, message.kept_session)
-    await sessions.delete_subscriptions(db, account.id)
-    revoked = await sessions.revoke_tokens(db, account.id, now) if message.apps else []
-    return NewPassword(await _promise_news(db, account, origin), revoked)
-
-
-async def _reset(
-    db: Connection, account: AccountActor, message: ResetPassword, now: datetime, origin: Origin
-) -> NewPassword | None:
-    if not await passwords.use_reset(db, account.id, message.token_hash, message.new_hash, now):
-        return None
-    await sessions.delete_others(db, account.id, b"")
-    revoked = await sessions.revoke_tokens(db, account.id, now)
-    return NewPassword(await _promise_news(db, account, origin), revoked)
-
-
-async def _promise_news(db: Connection, account: AccountActor, origin: Origin) -> User | None:
-    user = await users.find_user(db, account.id)
+async def _publish(change: AccountChange, revoked: Sequence[bytes]) -> None:
+    """Publish a new password, and the end of the tokens with these hashes. A mail tells the user."""
+    account_id = change.account.id
+    user = await users.find_user(change.db, account_id)
+    change.publish(ChangedUser(account_id, user), *(RevokedToken(token_hash) for token_hash in revoked))
     if user is not None:
-        promises = [notice(PASSWORD_CHANGED, user), access_ended(account.id)]
-        await account.context.outbox.promise(db, promises, origin)
-    return user
+        change.promise(notice(PASSWORD_CHANGED, user), access_ended(account_id))
 
 
-async def _promise_reset(db: Connection, account: AccountActor, origin: Origin) -> None:
+async def _promise_reset(change: AccountChange) -> None:
     """Promise a mail. It replaces one that waits for a retry, and is sent at once."""
-    await forget_mail(db, PASSWORD_RESET, account.id)
-    await account.context.outbox.promise(db, [mail(PASSWORD_RESET, account.id)], origin)
+    await forget_mail(change.db, PASSWORD_RESET, change.account.id)
+    change.promise(mail(PASSWORD_RESET, change.account.id))

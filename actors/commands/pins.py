@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ...storage import pins, statuses
-from ...storage.engine.database import Connection
 from ...storage.statuses import Status
-from ..account import AccountActor
+from ..account import AccountActor, AccountChange
 from ..facts import MarkedStatus
-from ..kernel import Message, Origin, Refused, turn
+from ..kernel import Message, Refused, turn
 from ..refusals import NOT_FOUND
 from ..rules.limits import PINS, PINS_ELSEWHERE
 from ..sending.interactions import send_pin
@@ -42,10 +41,7 @@ async def pin(account: AccountActor, message: Pin) -> Refused | None:
     status = shown.status
     if complaints := list(_complaints(account, status)):
         return invalid(", ".join(complaints))
-    refusal = await account.transact(_pin, account, status, account.origin)
-    if refusal is None:
-        await account.publish(MarkedStatus(account.id, status.id, pinned=True))
-    return refusal
+    return await account.change(_pin, status)
 
 
 def _complaints(account: AccountActor, status: Status) -> Iterator[str]:
@@ -57,26 +53,28 @@ def _complaints(account: AccountActor, status: Status) -> Iterator[str]:
         yield "Posts that are only visible to mentioned users cannot be pinned"
 
 
-async def _pin(db: Connection, account: AccountActor, status: Status, origin: Origin) -> Refused | None:
+async def _pin(change: AccountChange, status: Status) -> Refused | None:
+    db, account = change.db, change.account
     if not await statuses.hold(db, status.id):
         return NOT_FOUND
+    change.publish(MarkedStatus(account.id, status.id, pinned=True))
     pinned = await pins.pinned(db, account.id)
     if status.id in pinned:
         return None
     if len(pinned) >= (PINS if account.is_local else PINS_ELSEWHERE):
         return TOO_MANY
-    await pins.insert(db, account.context.ids.next(), account.id, status.id, account.now)
-    await account.context.outbox.promise(db, await send_pin(db, account, status, pinned=True), origin)
+    await pins.insert(db, change.ids.next(), account.id, status.id, change.now)
+    change.promise(*await send_pin(db, account, status, pinned=True))
     return None
 
 
 @turn(AccountActor, Unpin)
 async def unpin(account: AccountActor, message: Unpin) -> None:
-    await account.transact(_unpin, account, message.status_id, account.origin)
-    await account.publish(MarkedStatus(account.id, message.status_id, pinned=False))
+    await account.change(_unpin, message.status_id)
 
 
-async def _unpin(db: Connection, account: AccountActor, status_id: int, origin: Origin) -> None:
+async def _unpin(change: AccountChange, status_id: int) -> None:
+    db, account = change.db, change.account
+    change.publish(MarkedStatus(account.id, status_id, pinned=False))
     if await pins.delete(db, account.id, status_id):
-        sent = await send_pin(db, account, await statuses.find(db, status_id), pinned=False)
-        await account.context.outbox.promise(db, sent, origin)
+        change.promise(*await send_pin(db, account, await statuses.find(db, status_id), pinned=False))

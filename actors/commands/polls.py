@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import datetime
 
 from ...storage import polls
-from ...storage.engine.database import Connection
 from ...storage.polls import PollState
 from ...storage.statuses import Status
-from ..account import AccountActor
+from ..account import AccountActor, AccountChange
 from ..effects.sending import tallies_changed
-from ..facts import ChangedStatus, MarkedStatus
-from ..kernel import Message, Origin, Refused, turn
+from ..facts import MarkedStatus
+from ..kernel import Message, Refused, turn
 from ..refusals import NOT_FOUND
 from ..sending.interactions import send_votes
-from .interacting import admit, invalid, promise
+from .interacting import admit, invalid
 from .statuses import find_original
 
 OWN = invalid("You cannot vote in your own polls")
@@ -35,14 +33,6 @@ class Vote(Message[None]):
     uri: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Voted:
-    """The outcome of the transaction: everything that the account has chosen, in the order of voting."""
-
-    votes: tuple[int, ...]
-    promised: list[int]
-
-
 @turn(AccountActor, Vote)
 async def vote(account: AccountActor, message: Vote) -> Refused | None:
     status = await find_original(account, message.status_id)
@@ -50,32 +40,28 @@ async def vote(account: AccountActor, message: Vote) -> Refused | None:
         return NOT_FOUND
     if status.account_id == account.id:
         return OWN
-    voted = await account.transact(_vote, account, status, message, account.now, account.origin)
-    if isinstance(voted, Refused):
-        return voted
-    marked = MarkedStatus(account.id, status.id, votes=voted.votes)
-    return await account.publish(marked, ChangedStatus(status.id), promised=voted.promised)
+    return await account.change(_vote, status, message)
 
 
-async def _vote(
-    db: Connection, account: AccountActor, status: Status, message: Vote, now: datetime, origin: Origin
-) -> Voted | Refused:
-    if (refusal := await admit(db, account, status)) is not None:
+async def _vote(change: AccountChange, status: Status, message: Vote) -> Refused | None:
+    db, account = change.db, change.account
+    if (refusal := await admit(change, status)) is not None:
         return refusal
-    standing = await polls.lock(db, message.poll_id, now)
+    standing = await polls.lock(db, message.poll_id, change.now)
     if standing is None:
         return NOT_FOUND
     earlier = await polls.votes_of(db, message.poll_id, account.id)
     if (refusal := _refuse(standing, message.choices, earlier)) is not None:
         return refusal
-    votes = [(account.context.ids.next(), position) for position in message.choices]
-    await polls.vote(db, message.poll_id, account.id, votes, now, first=not earlier, uri=message.uri)
-    sent = await send_votes(db, account, status, votes)
+    votes = [(change.ids.next(), position) for position in message.choices]
+    await polls.vote(db, message.poll_id, account.id, votes, change.now, first=not earlier, uri=message.uri)
+    change.publish(MarkedStatus(account.id, status.id, votes=(*earlier, *message.choices)))
+    change.count_again(status.id)
+    change.promise(*await send_votes(db, account, status, votes))
     if status.local:
-        tallies = await tallies_changed(db, status.id, status.account_id, now + account.context.tally_delay)
-        await account.context.outbox.promise(db, tallies, origin)
-    promised = await promise(db, account, message.status_id, [], origin, sent)
-    return Voted((*earlier, *message.choices), promised)
+        tally_at = change.now + change.context.tally_delay
+        change.promise(*await tallies_changed(db, status.id, status.account_id, tally_at))
+    return None
 
 
 def _refuse(standing: PollState, choices: tuple[int, ...], earlier: Collection[int]) -> Refused | None:

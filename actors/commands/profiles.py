@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from functools import partial
 
 from ...storage import accounts, moderation, profiles, users
-from ...storage.engine.database import Connection
 from ...storage.engine.json_values import JsonObject
 from ...storage.profiles import Defaults, Profile
-from ..account import AccountActor
+from ..account import AccountActor, AccountChange
 from ..effects.files import files_placed, files_unused, pictures_of
 from ..effects.reminders import Unlocked, reminder
 from ..effects.sending import account_changed
 from ..facts import ChangedAccount, ChangedUser
-from ..kernel import Message, Origin, turn
+from ..kernel import Message, turn
 from ..rules import text
 from .follow_requests import accept_waiting
 from .statuses import find_mentioned, target_of
@@ -33,30 +31,11 @@ class UpdateProfile(Message[None]):
     defaults: Defaults = field(default_factory=Defaults)
 
 
-@dataclass(frozen=True, slots=True)
-class Updated:
-    """The outcome of the transaction.
-
-    `promised` is set only when the account was unlocked. `later` is set when the outbox has more to do: files are
-    removed or moved, or other servers are told.
-    """
-
-    account: accounts.Account
-    user: users.User | None
-    promised: list[int]
-    later: bool
-
-
 @turn(AccountActor, UpdateProfile)
 async def update_profile(account: AccountActor, message: UpdateProfile) -> None:
     profile = await compose(account, message)
-    updated = await account.transact(_update, account, profile, message.defaults, account.now, account.origin)
-    await account.publish(ChangedUser(account.id, updated.user), ChangedAccount(account.id, updated.account))
-    if updated.promised:
-        with account.context.outbox.telling(updated.promised):
-            await accept_waiting(account)
-    if updated.later:
-        account.context.outbox.wake()
+    if await account.change(_update, profile, message.defaults):
+        await accept_waiting(account)
 
 
 async def compose(account: AccountActor, message: UpdateProfile) -> Profile:
@@ -93,23 +72,20 @@ async def _verified(account: AccountActor) -> dict[tuple[str, str], str | None]:
     return {(one["name"], one.get("source", one["value"])): one.get("verified_at") for one in fields}
 
 
-async def _update(
-    db: Connection, account: AccountActor, profile: Profile, defaults: Defaults, now: datetime, origin: Origin
-) -> Updated:
-    outbox = account.context.outbox
-    before = (await accounts.find_many(db, [account.id]))[account.id]
-    unlocked = await profiles.update(db, account.id, profile, now)
-    await profiles.update_defaults(db, account.id, defaults)
-    after = (await accounts.find_many(db, [account.id]))[account.id]
-    reminders = [reminder(account.id, Unlocked())] if unlocked else []
-    replaced = pictures_of(before) - pictures_of(after)
-    if replaced:
-        await outbox.promise(db, [files_unused(replaced)], origin)
-    changed = replace(after, updated_at=before.updated_at) != before
-    if changed:
-        await outbox.promise(db, [account_changed(account.id)], origin)
-    withheld = await moderation.is_suspended(db, account.id)
-    if withheld:  # at this moment, by the command line
-        await outbox.promise(db, [files_placed(account.id)], origin)
-    promised = await outbox.promise(db, reminders, origin)
-    return Updated(after, await users.find_user(db, account.id), promised, withheld or changed or bool(replaced))
+async def _update(change: AccountChange, profile: Profile, defaults: Defaults) -> bool:
+    """Store the new values. True if the account was unlocked: its follow requests are to be accepted."""
+    db, account_id = change.db, change.account.id
+    before = (await accounts.find_many(db, [account_id]))[account_id]
+    unlocked = await profiles.update(db, account_id, profile, change.now)
+    await profiles.update_defaults(db, account_id, defaults)
+    after = (await accounts.find_many(db, [account_id]))[account_id]
+    change.publish(ChangedUser(account_id, await users.find_user(db, account_id)), ChangedAccount(account_id, after))
+    if replaced := pictures_of(before) - pictures_of(after):
+        change.promise(files_unused(replaced))
+    if replace(after, updated_at=before.updated_at) != before:
+        change.promise(account_changed(account_id))
+    if await moderation.is_suspended(db, account_id):  # at this moment, by the command line
+        change.promise(files_placed(account_id))
+    if unlocked:
+        change.promise(reminder(account_id, Unlocked()))  # in case of a crash before they are accepted
+    return unlocked

@@ -5,12 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...storage import accounts, quotes, remote_statuses, statuses
-from ...storage.engine.database import Connection
-from ...storage.quotes import EndedQuote
-from ..account import AccountActor
-from ..effects.statuses import counts_changed, quotes_ended, status_edited
-from ..facts import ChangedStatus, EditedStatus, EndedQuotes
-from ..kernel import Message, Origin, Refused, SystemMessage, turn
+from ..account import AccountActor, AccountChange
+from ..facts import EditedStatus, EndedQuotes
+from ..kernel import Message, Refused, SystemMessage, turn
 from ..refusals import NOT_ALLOWED, NOT_FOUND
 from ..sending.quotes import send_quote_answer
 from ..sending.revocations import send_revocations
@@ -36,23 +33,16 @@ class ConfirmQuote(Message[None]):
 
 @turn(AccountActor, ConfirmQuote)
 async def confirm_quote(account: AccountActor, message: ConfirmQuote) -> None:
-    confirmed = await account.transact(_confirm, account, message, account.origin)
-    if confirmed is not None:
-        quote, promised = confirmed
-        shown = EditedStatus(quote.id, quote.change_id, quote.rebloggers, quote.notified)
-        await account.publish(shown, ChangedStatus(quote.quoted_id), promised=promised)
+    await account.change(_confirm, message)
 
 
-async def _confirm(
-    db: Connection, account: AccountActor, message: ConfirmQuote, origin: Origin
-) -> tuple[EndedQuote, list[int]] | None:
-    changed = await quotes.accept(
-        db, message.quoting_id, message.status_id, account.id, message.authorization, account.context.ids.next
+async def _confirm(change: AccountChange, message: ConfirmQuote) -> None:
+    quote = await quotes.accept(
+        change.db, message.quoting_id, message.status_id, change.account.id, message.authorization, change.ids.next
     )
-    if changed is None:
-        return None
-    promises = [status_edited(changed.id, account.id), counts_changed(changed.quoted_id, account.id)]
-    return changed, await account.context.outbox.promise(db, promises, origin)
+    if quote is not None:
+        change.publish(EditedStatus(quote.id, quote.change_id, quote.rebloggers, quote.notified))
+        change.count_again(quote.quoted_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +61,11 @@ class AnswerQuoteRequest(SystemMessage[None]):
 
 @turn(AccountActor, AnswerQuoteRequest)
 async def answer_quote_request(account: AccountActor, message: AnswerQuoteRequest) -> None:
-    await account.transact(_answer, account, message, account.origin)
+    await account.change(_answer, message)
 
 
-async def _answer(db: Connection, account: AccountActor, message: AnswerQuoteRequest, origin: Origin) -> None:
+async def _answer(change: AccountChange, message: AnswerQuoteRequest) -> None:
+    db, account = change.db, change.account
     people = await accounts.find_many(db, [account.id, message.asker_id])
     quoted = await remote_statuses.find(db, message.quoted_uri)
     quoting = await statuses.find(db, message.quoting_id) if message.quoting_id is not None else None
@@ -88,8 +79,7 @@ async def _answer(db: Connection, account: AccountActor, message: AnswerQuoteReq
         "instrument": message.quoting_uri,
     }  # fmt: skip
     allowed = message.quoting_id if accepted else None
-    promises = await send_quote_answer(db, account.context, me, asker, request, allowed)
-    await account.context.outbox.promise(db, promises, origin)
+    change.promise(*await send_quote_answer(db, account.context, me, asker, request, allowed))
 
 
 @turn(AccountActor, RevokeQuote)
@@ -100,19 +90,14 @@ async def revoke_quote(account: AccountActor, message: RevokeQuote) -> Refused |
         return NOT_FOUND
     if quoted.account_id != account.id:
         return NOT_ALLOWED
-    revoked = await account.transact(_revoke, account, quoting.id, quoted.id, account.origin)
-    if revoked is None:
-        return NOT_FOUND
-    ended, promised = revoked
-    return await account.publish(EndedQuotes(ended), promised=promised)
+    return await account.change(_revoke, quoting.id, quoted.id)
 
 
-async def _revoke(
-    db: Connection, account: AccountActor, quoting_id: int, quoted_id: int, origin: Origin
-) -> tuple[tuple[EndedQuote, ...], list[int]] | None:
-    ended = await quotes.revoke(db, quoting_id, quoted_id, account.id, account.context.ids.next)
+async def _revoke(change: AccountChange, quoting_id: int, quoted_id: int) -> Refused | None:
+    account = change.account
+    ended = await quotes.revoke(change.db, quoting_id, quoted_id, account.id, change.ids.next)
     if ended is None:
-        return None
-    promises = [*quotes_ended(ended, account.id), counts_changed(quoted_id, account.id)]
-    promises += await send_revocations(db, account, ended)
-    return ended, await account.context.outbox.promise(db, promises, origin)
+        return NOT_FOUND
+    change.publish(EndedQuotes(ended))
+    change.promise(*await send_revocations(change.db, account, ended))
+    return None

@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 
-from ...storage import notifications, remote_statuses, statuses
-from ...storage.deletions import Deleted
-from ...storage.engine.database import Connection
-from ...storage.notifications import NewNotification, Notification
+from ...storage import remote_statuses, statuses
+from ...storage.notifications import NewNotification
 from ...storage.statuses import NewStatus, Status
-from ..account import AccountActor
-from ..effects.notifications import notifications_added
-from ..effects.statuses import counts_changed, status_changed
-from ..facts import (
-    AddedNotifications,
-    ChangedAccount,
-    ChangedStatus,
-    DeletedStatus,
-    MarkedStatus,
-    PublishedStatus,
-    UnmarkedStatus,
-)
-from ..kernel import Message, Origin, Refused, turn
+from ..account import AccountActor, AccountChange
+from ..facts import ChangedAccount, MarkedStatus, PublishedStatus, UnmarkedStatus
+from ..kernel import Message, Refused, turn
 from ..refusals import NOT_ALLOWED, NOT_FOUND
 from ..sending.statuses import send_boost
 from .interacting import admit, original_of
@@ -50,15 +38,6 @@ class Unreblog(Message[int]):
     status_id: int
 
 
-@dataclass(frozen=True, slots=True)
-class Boosted:
-    """The outcome of the transaction. `promised` is empty if the boost existed."""
-
-    id: int
-    told: list[Notification] = field(default_factory=list[Notification])
-    promised: list[int] = field(default_factory=list[int])
-
-
 @turn(AccountActor, Reblog)
 async def reblog(account: AccountActor, message: Reblog) -> int | Refused:
     original = await find_original(account, message.status_id)
@@ -67,17 +46,7 @@ async def reblog(account: AccountActor, message: Reblog) -> int | Refused:
     if not _may_be_boosted(original, account.id):
         return NOT_ALLOWED
     new = await _compose(account, original, message)
-    boosted = await account.transact(_reblog, account, original, new, account.now, account.origin)
-    if isinstance(boosted, Refused):
-        return boosted
-    if boosted.promised:
-        await account.publish(
-            ChangedStatus(original.id), ChangedAccount(account.id),
-            MarkedStatus(account.id, original.id, reblogged=True),
-            UnmarkedStatus(account.id, boosted.id), PublishedStatus(boosted.id), AddedNotifications(boosted.told),
-            promised=boosted.promised,
-        )  # fmt: skip
-    return boosted.id
+    return await account.change(_reblog, original, new)
 
 
 def _may_be_boosted(status: Status, by: int) -> bool:
@@ -97,38 +66,36 @@ async def _compose(account: AccountActor, original: Status, message: Reblog) -> 
     )  # fmt: skip
 
 
-async def _reblog(
-    db: Connection, account: AccountActor, original: Status, new: NewStatus, now: datetime, origin: Origin
-) -> Boosted | Refused:
-    if await undone(db, account, None if account.is_local else new.uri, now):
+async def _reblog(change: AccountChange, original: Status, new: NewStatus) -> int | Refused:
+    """Store the boost. Return its id, or that of an earlier one."""
+    db, account = change.db, change.account
+    if await undone(change, new.uri):
         return NOT_FOUND
-    if (refusal := await admit(db, account, original)) is not None:
+    if (refusal := await admit(change, original)) is not None:
         return refusal
     if not account.is_local and await remote_statuses.find(db, new.uri) is not None:
         return NOT_FOUND  # it was undone, and is repeated
     if (earlier := await statuses.find_reblog(db, account.id, original.id)) is not None:
-        return Boosted(earlier)
-    made = await statuses.insert(db, new, now)
-    ids = account.context.ids
-    news = [NewNotification(ids.next(), original.account_id, account.id, "reblog", original.id)]
-    told = await notifications.insert_many(db, news, now)
-    promises = [status_changed(new.id, account.id), counts_changed(original.id, account.id)]
-    promises += [*notifications_added(told), *await send_boost(db, account, made, original)]
-    return Boosted(new.id, told, await account.context.outbox.promise(db, promises, origin))
+        return earlier
+    made = await statuses.insert(db, new, change.now)
+    change.count_again(original.id)
+    change.publish(
+        ChangedAccount(account.id), MarkedStatus(account.id, original.id, reblogged=True),
+        UnmarkedStatus(account.id, new.id), PublishedStatus(new.id),
+    )  # fmt: skip
+    await change.notify(NewNotification(change.ids.next(), original.account_id, account.id, "reblog", original.id))
+    change.promise(*await send_boost(db, account, made, original))
+    return new.id
 
 
 @turn(AccountActor, Unreblog)
 async def unreblog(account: AccountActor, message: Unreblog) -> int:
     original_id = await original_of(account, message.status_id)
-    done = await account.transact(_unreblog, account, original_id, account.now, account.origin)
-    if done is not None:
-        deleted, promised = done
-        await account.publish(DeletedStatus(deleted), promised=promised)
+    await account.change(_unreblog, original_id)
     return original_id
 
 
-async def _unreblog(
-    db: Connection, account: AccountActor, original_id: int, now: datetime, origin: Origin
-) -> tuple[Deleted, list[int]] | None:
-    boost = await statuses.find_reblog(db, account.id, original_id)
-    return None if boost is None else await delete(db, account, DeleteStatus(boost), now, origin)
+async def _unreblog(change: AccountChange, original_id: int) -> None:
+    boost = await statuses.find_reblog(change.db, change.account.id, original_id)
+    if boost is not None:
+        await delete(change, DeleteStatus(boost))

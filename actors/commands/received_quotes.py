@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...storage import quotes, remote_statuses, statuses
-from ...storage.engine.database import Connection
 from ...storage.statuses import Status
-from ..account import AccountActor
+from ..account import AccountChange
 from ..activitypub.notes import ReceivedQuote
 from ..kernel import Refused
 from .quoting import admit_quote
@@ -26,18 +25,19 @@ class AdmittedQuote:
 
 
 async def received_quote(
-    db: Connection, account: AccountActor, quote: ReceivedQuote | None, *, authorized: bool
+    change: AccountChange, quote: ReceivedQuote | None, *, authorized: bool
 ) -> AdmittedQuote | None:
     """Return the quote that a status may have. What is not known here is not quoted here.
 
     Older servers know no permission: they quote any public status. Call this before the quoting status is locked.
     """
+    db, account_id = change.db, change.account.id
     known = None if quote is None else await remote_statuses.find(db, quote.uri)
     quoted = None if known is None or known.deleted else await statuses.find(db, known.id)
     if quote is None or quoted is None or quoted.reblog_of_id is not None:
         return None
-    admitted = await admit_quote(db, account.id, quoted)
-    if quoted.local or quoted.account_id == account.id:
+    admitted = await admit_quote(db, account_id, quoted)
+    if quoted.local or quoted.account_id == account_id:
         return None if isinstance(admitted, Refused) else AdmittedQuote(quoted, admitted)
     if authorized:
         return AdmittedQuote(quoted, "accepted", quote.authorization)
@@ -45,9 +45,7 @@ async def received_quote(
     return AdmittedQuote(quoted, "accepted" if shown_before else "pending")
 
 
-async def change_quote(
-    db: Connection, account: AccountActor, status: Status, quote: AdmittedQuote | None
-) -> int | None:
+async def change_quote(change: AccountChange, status: Status, quote: AdmittedQuote | None) -> int | None:
     """Make a quote that of a locked status, or take the one away that it has. Return the id of the change.
 
     None if nothing changes. An accepted quote stays accepted.
@@ -57,7 +55,7 @@ async def change_quote(
     is_same = quote is not None and quote.quoted.id == status.quote_of_id
     if is_same and quote is not None and (quote.state == status.quote_state or status.quote_state == "accepted"):
         return None
-    change_id = account.context.ids.next()
+    db, change_id = change.db, change.ids.next()
     if quote is None:
         await quotes.put(db, status.id, None, None, None, change_id)
     else:

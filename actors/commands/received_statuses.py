@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from zlib import crc32
 
 from ...storage import (
     accounts,
     media,
-    notifications,
     polls,
     quotes,
     relations,
@@ -31,20 +30,17 @@ from ...storage.notifications import NewNotification
 from ...storage.polls import NewPoll, Option, Poll
 from ...storage.remote_statuses import Arrival, Placeholder, RemoteAttachment
 from ...storage.statuses import NewStatus, Status, StatusTag
-from ..account import AccountActor
+from ..account import AccountActor, AccountChange
 from ..activitypub.notes import ReceivedAttachment, ReceivedNote, ReceivedPoll
 from ..activitypub.vocabulary import host_of
 from ..daily_quotas import MOST_REVISIONS
-from ..effects.notifications import notifications_added
 from ..effects.polls import forget_poll, poll_ends
-from ..effects.statuses import counts_changed
-from ..facts import ChangedStatus
-from ..kernel import Message, Origin, first_id_at, turn
+from ..kernel import Message, first_id_at, turn
 from ..remote_emojis import put_emojis
 from ..statuses import LATE, ShownStatus
-from .edits import SHORTEST, Description, Edited, publish_edit, show_again, store_revision
+from .edits import SHORTEST, Description, show_again, store_revision
 from .received_quotes import ENDED, AdmittedQuote, change_quote, received_quote
-from .statuses import Published, add_to_conversations, news_of, promise_status, publish_created, wake_previews
+from .statuses import add_to_conversations, news_of, promise_created, publish_created
 
 # Other servers add it for readers that show no quotes.
 QUOTE_LINE = re.compile(r'<p class="quote-inline">.*?</p>', re.DOTALL)
@@ -81,15 +77,6 @@ class ReceiveEdit(Message[None]):
 
 
 @dataclass(frozen=True, slots=True)
-class Received:
-    """The outcome of the transaction: the new status, or the id of a known one. `joined` are replies to it."""
-
-    published: Published | None = None
-    known_id: int | None = None
-    joined: list[int] = field(default_factory=list[int])
-
-
-@dataclass(frozen=True, slots=True)
 class Addressed:
     """The addressees of a status that are known here."""
 
@@ -106,55 +93,40 @@ async def receive_status(account: AccountActor, message: ReceiveStatus) -> int |
     author = await account.context.accounts.find(account.id)
     if author is None or author.local or author.deleted_at is not None or author.suspended_at is not None:
         return None
-    received = await account.transact(_receive, account, author, message, account.now, account.origin)
-    if received.published is None:
-        return received.known_id
-    await publish_created(account, received.published, news=message.news)
-    if received.joined:
-        await account.publish(*(ChangedStatus(id) for id in (received.published.status.id, *received.joined)))
-    return received.published.status.id
+    return await account.change(_receive, author, message)
 
 
 @turn(AccountActor, ReceiveEdit)
 async def receive_edit(account: AccountActor, message: ReceiveEdit) -> None:
-    edited = await account.transact(_edit, account, message, account.now, account.origin)
-    if edited is None:
-        return
-    status_id, outcome = edited
-    await publish_edit(account, status_id, outcome)
-    if outcome.edit_id is not None:
-        wake_previews(account, message.note.content)
+    await account.change(_edit, message)
 
 
-async def _receive(
-    db: Connection, account: AccountActor, author: accounts.Account, message: ReceiveStatus, now: datetime,
-    origin: Origin,
-) -> Received:  # fmt: skip
-    note = message.note
+async def _receive(change: AccountChange, author: accounts.Account, message: ReceiveStatus) -> int | None:
+    db, account, note = change.db, change.account, message.note
     # Activities come in any order: a deletion of this status and a reply to its parent take turns with it, so that each
     # finds what the other has left.
     await tombstones.lock(db, [note.uri, *([note.in_reply_to] if note.in_reply_to else [])])
-    here = await remote_statuses.arriving(db, note.uri, account.id, now)
+    here = await remote_statuses.arriving(db, note.uri, account.id, change.now)
     if (known := here.known) is not None:
-        return Received(known_id=None if known.deleted or known.account_id != account.id else known.id)
+        return None if known.deleted or known.account_id != account.id else known.id
     if here.is_deleted:
-        return Received()
+        return None
     parent = await _parent(db, note)
     to = await _addressed(db, account, note, message.recipient)
     if not message.wanted and not here.is_followed and not await _concerns_somebody(db, to, parent):
-        return Received()
-    return await _store(db, account, author, message, here, parent, to, now, origin)
+        return None
+    return await _store(change, author, message, here, parent, to)
 
 
 async def _store(
-    db: Connection, account: AccountActor, author: accounts.Account, message: ReceiveStatus, here: Arrival,
-    parent: Status | None, to: Addressed, now: datetime, origin: Origin,
-) -> Received:  # fmt: skip
-    note = message.note
+    change: AccountChange, author: accounts.Account, message: ReceiveStatus, here: Arrival, parent: Status | None,
+    to: Addressed,
+) -> int:  # fmt: skip
+    db, account, now, note = change.db, change.account, change.now, message.note
     emoji_ids = await _put_emojis(db, account, author, note, now)
     attachments = _attachments(account, note.attachments)
     await remote_statuses.insert_attachments(db, attachments, now)
-    quote = await received_quote(db, account, note.quote, authorized=message.authorized)
+    quote = await received_quote(change, note.quote, authorized=message.authorized)
     place = None
     if note.in_reply_to is not None and parent is None:
         place = await remote_statuses.placeholder_of(db, note.in_reply_to)
@@ -203,12 +175,12 @@ async def _store(
         status = joined_to
     is_old = message.wanted and note.created_at + LATE <= now  # and was fetched, perhaps with a thread
     news = [] if is_old or not message.news else news_of(account, new, made, quote.quoted if quote else None)
-    told = await notifications.insert_many(db, news, now)
-    named = [one.account_id for one in told if one.type == "mention"]
-    in_conversations = await add_to_conversations(db, account, ShownStatus(status, made.author), named)
-    promised = await promise_status(db, account, status, told, in_conversations, origin, news=message.news)
-    promised += await account.context.outbox.promise(db, [counts_changed(id, account.id) for id in joined], origin)
-    return Received(Published(status, made.author, told, in_conversations, promised), joined=joined)
+    publish_created(change, ShownStatus(status, made.author), news=message.news)
+    promise_created(change, status)
+    added = await change.notify(*news)
+    await add_to_conversations(change, status, [one.account_id for one in added if one.type == "mention"])
+    change.count_again(*joined)
+    return status.id
 
 
 async def _parent(db: Connection, note: ReceivedNote) -> Status | None:
@@ -316,17 +288,15 @@ async def _tally(db: Connection, poll_id: int, told: ReceivedPoll, now: datetime
 # Edits ----------------------------------------------------------------------------------------------------------------
 
 
-async def _edit(
-    db: Connection, account: AccountActor, message: ReceiveEdit, now: datetime, origin: Origin
-) -> tuple[int, Edited] | None:
+async def _edit(change: AccountChange, message: ReceiveEdit) -> None:
     """Change a status. What is no edit, or an older one, has only what changes without an edit.
 
     Times alone don't tell: some servers write whole seconds, or one time for every state. Of edits with one time the
     one that came last is the latest, because the activities of one sender are applied in their order.
     """
-    note = message.note
+    db, account, now, note = change.db, change.account, change.now, message.note
     await tombstones.lock(db, [note.uri])
-    quote = await received_quote(db, account, note.quote, authorized=message.authorized)
+    quote = await received_quote(change, note.quote, authorized=message.authorized)
     known = await remote_statuses.find(db, note.uri)
     status = None if known is None else await statuses.lock_own(db, known.id, account.id)
     if status is None:
@@ -338,21 +308,21 @@ async def _edit(
         await remote_statuses.tell_edit(db, status.id, told)
     hashtags = await _tags(db, account, note)
     if is_older or not may_be_edit or not await _is_changed(db, status, note, quote, hashtags):
-        return await _refresh(db, account, status, note, quote, now, origin, is_older=is_older)
+        return await _refresh(change, status, note, quote, is_older=is_older)
     if told is None:
         await remote_statuses.tell_edit(db, status.id, before)
-    await keep_first(db, account.context.ids.next(), status.id)
-    poll_id = await _change_poll(db, account, status.poll, note.poll, now, origin)
+    await keep_first(db, change.ids.next(), status.id)
+    poll_id = await _change_poll(change, status.poll, note.poll)
     revision = await _revise(db, account, status, note, hashtags, poll_id, now)
     descriptions = _descriptions(status, note)
     latest = status.edited_at or status.created_at
     edited_at = told if told is not None and told > latest else max(now, latest + SHORTEST)
-    edited = await store_revision(db, account, status, revision, descriptions, now, edited_at, origin)
+    await store_revision(change, status, revision, descriptions, edited_at)
     await thin_out(db, status.id, MOST_REVISIONS)
     await _change_policies(db, account, status, note)
-    if await change_quote(db, account, status, quote) is not None:
-        edited = await _tell_of_quote(db, account, status, quote, edited, now, origin)
-    return status.id, edited
+    if await change_quote(change, status, quote) is not None:
+        await _tell_of_quote(change, status, quote)
+    return None
 
 
 async def _is_changed(
@@ -400,30 +370,26 @@ async def _quotes_another(db: Connection, status: Status, note: ReceivedNote, qu
 
 
 async def _refresh(
-    db: Connection, account: AccountActor, status: Status, note: ReceivedNote, quote: AdmittedQuote | None,
-    now: datetime, origin: Origin, *, is_older: bool,
-) -> tuple[int, Edited] | None:  # fmt: skip
+    change: AccountChange, status: Status, note: ReceivedNote, quote: AdmittedQuote | None, *, is_older: bool
+) -> None:
     """Change what servers change without an edit: the counts of a poll, who may quote, a quote that waits or is new.
 
     What is older than the state here has only counts: the rest has changed since.
     """
-    edited = Edited()
+    change_id = None
     if not is_older:
-        change_id = await _change_policies(db, account, status, note)
+        change_id = await _change_policies(change.db, change.account, status, note)
         if quote is not None and status.quote_of_id in (None, quote.quoted.id):
-            change_id = await change_quote(db, account, status, quote) or change_id
-        edited = await show_again(db, account, status, change_id, origin)
-        if change_id is not None and quote is not None and status.quote_of_id is None:
-            edited = await _tell_of_quote(db, account, status, quote, edited, now, origin)
-    is_counted = status.poll is not None and note.poll is not None and _asks_the_same(status.poll, note.poll)
-    if status.poll is not None and note.poll is not None and is_counted:
-        await _tally(db, status.poll.id, note.poll, now)
-    elif edited.edit_id is None:
-        return None
-    counted = () if quote is None or edited.edit_id is None else (quote.quoted.id,)
-    promises = [counts_changed(id, account.id) for id in (status.id, *counted)]
-    promised = await account.context.outbox.promise(db, promises, origin)
-    return status.id, replace(edited, promised=[*edited.promised, *promised], counted=(status.id, *counted))
+            change_id = await change_quote(change, status, quote) or change_id
+        await show_again(change, status, change_id)
+        if change_id is not None and quote is not None:
+            if status.quote_of_id is None:
+                await _tell_of_quote(change, status, quote)
+            else:
+                change.count_again(quote.quoted.id)
+    if status.poll is not None and note.poll is not None and _asks_the_same(status.poll, note.poll):
+        await _tally(change.db, status.poll.id, note.poll, change.now)
+        change.count_again(status.id)
 
 
 async def _change_policies(db: Connection, account: AccountActor, status: Status, note: ReceivedNote) -> int | None:
@@ -436,21 +402,12 @@ async def _change_policies(db: Connection, account: AccountActor, status: Status
     return change_id
 
 
-async def _tell_of_quote(
-    db: Connection, account: AccountActor, status: Status, quote: AdmittedQuote | None, edited: Edited, now: datetime,
-    origin: Origin,
-) -> Edited:  # fmt: skip
+async def _tell_of_quote(change: AccountChange, status: Status, quote: AdmittedQuote | None) -> None:
     """Tell of the quote that an edit has brought or taken away: the counts, and the quoted author."""
-    both = (status.quote_of_id, quote.quoted.id if quote is not None else None)
-    counted = tuple(id for id in dict.fromkeys(both) if id is not None)
-    news: list[NewNotification] = []
+    change.count_again(*{status.quote_of_id, quote.quoted.id if quote is not None else None})
     if quote is not None and quote.state == "accepted":
-        ids, author = account.context.ids, quote.quoted.account_id
-        news.append(NewNotification(ids.next(), author, account.id, "quote", status.id))
-    told = await notifications.insert_many(db, news, now)
-    promises = [*notifications_added(told), *(counts_changed(id, account.id) for id in counted)]
-    promised = await account.context.outbox.promise(db, promises, origin)
-    return replace(edited, told=[*edited.told, *told], promised=[*edited.promised, *promised], counted=counted)
+        author = quote.quoted.account_id
+        await change.notify(NewNotification(change.ids.next(), author, change.account.id, "quote", status.id))
 
 
 async def _revise(
@@ -506,10 +463,9 @@ def _medium(status: Status, id: int) -> media.Media | None:
     return next((medium for medium in status.media if medium.id == id), None)
 
 
-async def _change_poll(
-    db: Connection, account: AccountActor, before: Poll | None, told: ReceivedPoll | None, now: datetime, origin: Origin
-) -> int | None:
+async def _change_poll(change: AccountChange, before: Poll | None, told: ReceivedPoll | None) -> int | None:
     """Store the poll of the new state, with the reminder of its end. Return its id. Other options are another poll."""
+    db, account, now = change.db, change.account, change.now
     if before is None:
         id = await _insert_poll(db, account, told, now)
     elif told is None:
@@ -524,7 +480,7 @@ async def _change_poll(
         await _tally(db, before.id, told, now)
         id = before.id
     if id is not None and told is not None and told.expires_at is not None:
-        await account.context.outbox.promise(db, [poll_ends(id, account.id, told.expires_at)], origin)
+        change.promise(poll_ends(id, account.id, told.expires_at))
     return id
 
 

@@ -7,19 +7,17 @@ actors: a unique index decides which of them succeeds.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
 
-from ...storage import invites, notifications, registration, users
+from ...storage import invites, registration, users
 from ...storage.engine.database import Connection
-from ...storage.notifications import NewNotification, Notification
+from ...storage.notifications import NewNotification
 from ...storage.oauth import NewToken
 from ...storage.registration import Taken
 from ...storage.users import NewUser, User
-from ..account import AccountActor
-from ..effects.mail import MAIL, forget_mail, mail
-from ..effects.notifications import notifications_added
-from ..facts import AddedNotifications, ChangedAccount, ChangedUser
-from ..kernel import Message, Origin, Refused, turn
+from ..account import AccountActor, AccountChange
+from ..effects.mail import forget_mail, mail
+from ..facts import ChangedAccount, ChangedUser
+from ..kernel import Message, Refused, turn
 from ..mail.templates import CONFIRMATION
 from ..rules.complaints import refusal
 from ..rules.identity import local_account
@@ -64,23 +62,17 @@ class ResendConfirmation(Message[None]):
 async def sign_up(account: AccountActor, message: SignUp) -> User | Refused:
     """Return the user as stored. A mail is promised."""
     try:
-        user = await account.transact(_sign_up, account, message, account.now, account.origin)
+        return await account.change(_sign_up, message)
     except Taken as error:
         return refusal([taken(error.attribute)])
-    if user is None:
-        return INVITE_ENDED
-    await account.publish(ChangedUser(account.id, user), ChangedAccount(account.id))
-    account.context.outbox.wake(MAIL)
-    return user
 
 
-async def _sign_up(
-    db: Connection, account: AccountActor, message: SignUp, now: datetime, origin: Origin
-) -> User | None:
-    """Make the account. None if the invite is not valid any more."""
+async def _sign_up(change: AccountChange, message: SignUp) -> User | Refused:
+    """Make the account, unless the invite is not valid any more."""
+    db, account, now = change.db, change.account, change.now
     invite_id = None if message.invite is None else await invites.use(db, message.invite, now)
     if message.invite is not None and invite_id is None:
-        return None
+        return INVITE_ENDED
     row = local_account(account.id, message.username, account.context.base_url)
     user = NewUser(
         account.id,
@@ -94,82 +86,64 @@ async def _sign_up(
         invite_id=invite_id,
     )
     await registration.create(db, row, user, message.token, now)
-    await _promise_mail(db, account, origin)
-    return await _user(db, account.id)
+    change.promise(mail(CONFIRMATION, account.id))
+    stored = await _user(db, account.id)
+    change.publish(ChangedUser(account.id, stored), ChangedAccount(account.id))
+    return stored
 
 
 @turn(AccountActor, ConfirmEmail)
 async def confirm_email(account: AccountActor, message: ConfirmEmail) -> bool | None:
     """Confirm an address. False if it was confirmed before, None if the link is not valid for it."""
     try:
-        confirmed = await account.transact(_confirm, account, message.token_hash, account.now, account.origin)
-    finally:
-        # Also if the outcome of the commit is not known: for other actors the account may exist now.
-        await account.publish(ChangedAccount(account.id))
-    if confirmed is not None:
-        told = AddedNotifications(confirmed.told)
-        await account.publish(ChangedUser(account.id, confirmed.user), told, promised=confirmed.promised)
-    return None if confirmed is None else confirmed.now
+        return await account.change(_confirm, message.token_hash)
+    except BaseException:
+        # The outcome of the commit may not be known: for other actors the account may exist now.
+        account.context.facts.cache([ChangedAccount(account.id)])
+        raise
 
 
-@dataclass(frozen=True, slots=True)
-class Confirmed:
-    """The outcome of the transaction, and what staff is told."""
-
-    user: User
-    now: bool
-    told: list[Notification]
-    promised: list[int]
-
-
-async def _confirm(
-    db: Connection, account: AccountActor, token_hash: bytes, now: datetime, origin: Origin
-) -> Confirmed | None:
-    if await registration.find_confirmation(db, token_hash, now) != account.id:
+async def _confirm(change: AccountChange, token_hash: bytes) -> bool | None:
+    db, account_id = change.db, change.account.id
+    change.publish(ChangedAccount(account_id))  # also for a link that is not valid
+    if await registration.find_confirmation(db, token_hash, change.now) != account_id:
         return None
-    confirmed = await registration.confirm(db, account.id, now)
-    user = await users.find_user(db, account.id)
+    confirmed = await registration.confirm(db, account_id, change.now)
+    user = await users.find_user(db, account_id)
     # None: the account was just deleted because it was not confirmed in time
     if user is None:
         return None
-    told = await _notify_staff(db, account, now) if confirmed else []
-    promised = await account.context.outbox.promise(db, notifications_added(told), origin)
-    return Confirmed(user, confirmed, told, promised)
+    change.publish(ChangedUser(account_id, user))
+    if confirmed:
+        await _notify_staff(change)
+    return confirmed
 
 
-async def _notify_staff(db: Connection, account: AccountActor, now: datetime) -> list[Notification]:
+async def _notify_staff(change: AccountChange) -> None:
     """Notify staff of a sign-up, which may wait for their approval."""
-    staff = await users.with_roles(db, roles_with(Permission.MANAGE_USERS))
-    news = [NewNotification(account.context.ids.next(), id, account.id, "admin.sign_up") for id in staff]
-    return await notifications.insert_many(db, news, now)
+    staff = await users.with_roles(change.db, roles_with(Permission.MANAGE_USERS))
+    await change.notify(*(NewNotification(change.ids.next(), id, change.account.id, "admin.sign_up") for id in staff))
 
 
 @turn(AccountActor, ResendConfirmation)
 async def resend_confirmation(account: AccountActor, message: ResendConfirmation) -> Refused | None:
     try:
-        user = await account.transact(_resend, account, message.email, account.origin)
+        return await account.change(_resend, message.email)
     except Taken as error:
         return refusal([taken(error.attribute)])
-    if user is None:
-        return NOT_AWAITED
-    await account.publish(ChangedUser(account.id, user))
-    account.context.outbox.wake(MAIL)
-    return None
 
 
-async def _resend(db: Connection, account: AccountActor, email: str | None, origin: Origin) -> User | None:
+async def _resend(change: AccountChange, email: str | None) -> Refused | None:
     """Promise another mail. It replaces one that waits for a retry, and is sent at once."""
-    if not await registration.is_unconfirmed(db, account.id):
-        return None
+    db, account_id = change.db, change.account.id
+    if not await registration.is_unconfirmed(db, account_id):
+        return NOT_AWAITED
     if email is not None:
-        await registration.change_email(db, account.id, email)
-    await forget_mail(db, CONFIRMATION, account.id)
-    await _promise_mail(db, account, origin)
-    return await _user(db, account.id)
-
-
-async def _promise_mail(db: Connection, account: AccountActor, origin: Origin) -> None:
-    await account.context.outbox.promise(db, [mail(CONFIRMATION, account.id)], origin)
+        await registration.change_email(db, account_id, email)
+    await forget_mail(db, CONFIRMATION, account_id)
+    change.promise(mail(CONFIRMATION, account_id))
+    change.publish(ChangedUser(account_id, await _user(db, account_id)))
+    return None
 
 
 async def _user(db: Connection, id: int) -> User:

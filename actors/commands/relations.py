@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Concatenate, ParamSpec
 
 from ...storage import (
     accounts,
@@ -13,19 +12,16 @@ from ...storage import (
     follow_requests,
     follows,
     mutes,
-    notifications,
     quotes,
     relations,
     suggestions,
     tombstones,
 )
 from ...storage.engine.database import Connection
-from ...storage.follows import Change
 from ...storage.notifications import NewNotification
-from ..account import AccountActor
-from ..effects.registry import Promise
+from ..account import AccountActor, AccountChange
 from ..effects.reminders import MuteEnded, forget_reminder, reminder
-from ..kernel import Message, Origin, Refused, turn
+from ..kernel import Message, Refused, turn
 from ..refusals import NOT_ALLOWED, NOT_FOUND
 from ..rules.limits import FOLLOWS
 from ..sending.relations import (
@@ -39,10 +35,8 @@ from ..sending.relations import (
     send_unfollow,
 )
 from ..viewers import expired, relation_of
-from .pairs import PairChanges, promise_changes, publish_changes
+from .pairs import publish_pair
 from .undoing import undone
-
-P = ParamSpec("P")
 
 NOT_ONESELF = Refused(403, "Following your own account is not allowed")
 TOO_MANY = Refused(422, f"Validation failed: You cannot follow more than {FOLLOWS} people")
@@ -104,53 +98,41 @@ class Unmute(Message[None]):
 async def follow(account: AccountActor, message: Follow) -> Refused | None:
     if message.target_id == account.id:
         return NOT_ONESELF
-    return await _change(account, _follow, message, account.now, account.origin)
+    return await account.change(_follow, message)
 
 
 @turn(AccountActor, Unfollow)
 async def unfollow(account: AccountActor, message: Unfollow) -> Refused | None:
-    return await _change(account, _unfollow, message.target_id, account.origin)
+    return await account.change(_unfollow, message.target_id)
 
 
 @turn(AccountActor, Block)
 async def block(account: AccountActor, message: Block) -> Refused | None:
     if message.target_id == account.id:
         return None
-    return await _change(account, _block, message, account.now, account.origin)
+    return await account.change(_block, message)
 
 
 @turn(AccountActor, Unblock)
 async def unblock(account: AccountActor, message: Unblock) -> Refused | None:
-    return await _change(account, _unblock, message.target_id, account.origin)
+    return await account.change(_unblock, message.target_id)
 
 
 @turn(AccountActor, Mute)
 async def mute(account: AccountActor, message: Mute) -> Refused | None:
     if message.target_id == account.id:
         return None
-    return await _change(account, _mute, message, account.now, account.origin)
+    return await account.change(_mute, message)
 
 
 @turn(AccountActor, Unmute)
 async def unmute(account: AccountActor, message: Unmute) -> Refused | None:
-    return await _change(account, _unmute, message.target_id, account.origin)
+    return await account.change(_unmute, message.target_id)
 
 
 @turn(AccountActor, MuteEnded)
 async def end_mute(account: AccountActor, message: MuteEnded) -> None:
-    await _change(account, _end_mute, message.target_id, account.now, account.origin)
-
-
-async def _change(
-    account: AccountActor,
-    work: Callable[Concatenate[Connection, AccountActor, P], Awaitable[PairChanges | Refused]],
-    /,
-    *args: P.args,
-    **kwargs: P.kwargs,
-) -> Refused | None:
-    """Run `work` as the turn's transaction, and publish what it changed unless it was refused."""
-    changes = await account.transact(work, account, *args, **kwargs)
-    return changes if isinstance(changes, Refused) else await publish_changes(account, changes)
+    await account.change(_end_mute, message.target_id)
 
 
 async def find_present(db: Connection, id: int) -> accounts.Account | None:
@@ -159,43 +141,40 @@ async def find_present(db: Connection, id: int) -> accounts.Account | None:
     return None if account is None or account.pending or account.deleted_at is not None else account
 
 
-async def _follow(
-    db: Connection, account: AccountActor, message: Follow, now: datetime, origin: Origin
-) -> PairChanges | Refused:
+async def _follow(change: AccountChange, message: Follow) -> Refused | None:
+    db, account = change.db, change.account
     await relations.lock_pair(db, account.id, message.target_id)
-    if await undone(db, account, message.uri, now):
+    if await undone(change, message.uri):
         return NOT_FOUND
     uri = await tombstones.unused(db, message.uri)
     pair = await accounts.find_many(db, [account.id, message.target_id])
     refusal = await _refuse_follow(db, account, pair.get(message.target_id))
     if refusal is None or not account.is_local:
         # Also one that would be refused today: another server that sends a Follow again may know that it was accepted.
-        change = Change(message.reblogs, message.notify, message.languages, message.languages is not None, uri)
-        if await follows.change_follow(db, account.id, message.target_id, change):
-            repeated = uri is not None and await follows.exists(db, account.id, message.target_id)
-            sent = await send_acceptances(db, account.context, message.target_id, [account.id]) if repeated else ()
-            return await promise_changes(db, account, message.target_id, origin, sent=sent)
+        terms = follows.ChangedTerms(
+            message.reblogs, message.notify, message.languages, message.languages is not None, uri
+        )
+        if await follows.change_follow(db, account.id, message.target_id, terms):
+            if uri is not None and await follows.exists(db, account.id, message.target_id):
+                change.promise(*await send_acceptances(db, account.context, message.target_id, [account.id]))
+            return await publish_pair(change, message.target_id)
     if refusal is not None:
-        await _send_refusal(db, account, pair, message, origin)
-        return refusal
+        await _send_refusal(change, pair, message)
+        return change.commit_refusal(refusal)
     if account.is_local and _follows_too_many(pair[account.id]):
         return TOO_MANY
-    made, sent = await _begin(db, account, pair, replace(message, uri=uri), now)
-    await suggestions.end(db, account.id, message.target_id, account.context.ids.next())
-    new = NewNotification(account.context.ids.next(), message.target_id, account.id, made, None)
-    added = await notifications.insert_many(db, [new], now)
-    return await promise_changes(db, account, message.target_id, origin, added, sent=sent)
+    made = await _begin(change, pair, replace(message, uri=uri))
+    await suggestions.end(db, account.id, message.target_id, change.ids.next())
+    await publish_pair(change, message.target_id)
+    await change.notify(NewNotification(change.ids.next(), message.target_id, account.id, made, None))
+    return None
 
 
-async def _send_refusal(
-    db: Connection, account: AccountActor, pair: Mapping[int, accounts.Account], message: Follow, origin: Origin
-) -> None:
+async def _send_refusal(change: AccountChange, pair: Mapping[int, accounts.Account], message: Follow) -> None:
     """Answer the refused Follow of an account on another server."""
     if message.uri is not None and len(pair) > 1:
-        me, target = pair[account.id], pair[message.target_id]
-        await account.context.outbox.promise(
-            db, await send_refusal(db, account.context, me, target, message.uri), origin
-        )
+        me, target = pair[change.account.id], pair[message.target_id]
+        change.promise(*await send_refusal(change.db, change.context, me, target, message.uri))
 
 
 async def _refuse_follow(db: Connection, account: AccountActor, target: accounts.Account | None) -> Refused | None:
@@ -215,15 +194,11 @@ def _follows_too_many(account: accounts.Account) -> bool:
     return account.following_count >= max(FOLLOWS, account.followers_count * 1.1)
 
 
-async def _begin(
-    db: Connection, account: AccountActor, pair: Mapping[int, accounts.Account], message: Follow, now: datetime
-) -> tuple[str, Sequence[Promise]]:
-    """Insert a follow, or a request if the target must be asked.
-
-    Return the type of the notification, and what is sent to other servers.
-    """
-    context, me, target = account.context, pair[account.id], pair[message.target_id]
-    id = context.ids.next()
+async def _begin(change: AccountChange, pair: Mapping[int, accounts.Account], message: Follow) -> str:
+    """Insert a follow, or a request if the target must be asked. Return the type of the notification."""
+    db, context, now = change.db, change.context, change.now
+    me, target = pair[change.account.id], pair[message.target_id]
+    id = change.ids.next()
     terms = follows.FollowTerms(
         id, me.id, target.id,
         show_reblogs=message.reblogs is not False, notify=bool(message.notify), languages=message.languages,
@@ -231,11 +206,13 @@ async def _begin(
     )  # fmt: skip
     if not await _needs_request(db, me, target, now):
         await follows.insert_follow(db, terms, now)
-        return "follow", () if me.local else await send_acceptances(db, context, target.id, [me.id])
+        if not me.local:
+            change.promise(*await send_acceptances(db, context, target.id, [me.id]))
+        return "follow"
     await follow_requests.insert(db, terms, now)
-    if terms.uri is None or target.local:
-        return "follow_request", ()
-    return "follow_request", await send_follow(db, context, me, target, terms.uri)
+    if terms.uri is not None and not target.local:
+        change.promise(*await send_follow(db, context, me, target, terms.uri))
+    return "follow_request"
 
 
 async def _needs_request(db: Connection, me: accounts.Account, target: accounts.Account, now: datetime) -> bool:
@@ -249,82 +226,78 @@ async def _needs_request(db: Connection, me: accounts.Account, target: accounts.
     return muting is not None and not expired(muting, now)
 
 
-async def _unfollow(db: Connection, account: AccountActor, target_id: int, origin: Origin) -> PairChanges:
+async def _unfollow(change: AccountChange, target_id: int) -> None:
+    db, account = change.db, change.account
     await relations.lock_pair(db, account.id, target_id)
     # Before the rows are deleted, because the activity names the follow by its URI.
-    sent = await send_unfollow(db, account, target_id)
+    change.promise(*await send_unfollow(db, account, target_id))
     await follows.delete_follow(db, account.id, target_id)
     await follow_requests.delete(db, account.id, target_id)
-    return await promise_changes(db, account, target_id, origin, sent=sent)
+    await publish_pair(change, target_id)
 
 
-async def _block(
-    db: Connection, account: AccountActor, message: Block, now: datetime, origin: Origin
-) -> PairChanges | Refused:
-    target_id = message.target_id
-    if await undone(db, account, message.uri, now):
+async def _block(change: AccountChange, message: Block) -> Refused | None:
+    db, account, target_id = change.db, change.account, message.target_id
+    if await undone(change, message.uri):
         return NOT_FOUND
     await relations.lock_pair(db, account.id, target_id)
     if (target := await find_present(db, target_id)) is None:
         return NOT_FOUND
-    id = account.context.ids.next()
+    id = change.ids.next()
     # Before the block deletes the follows, because the activities name them by their URIs.
-    sent = await send_end_of_follows(db, account, target)
-    ended = await quotes.end_between(db, account.id, target_id, account.context.ids.next)
+    change.promise(*await send_end_of_follows(db, account, target))
+    ended = await quotes.end_between(db, account.id, target_id, change.ids.next)
     uri = await tombstones.unused(db, message.uri)
-    severed = await blocks.insert_block(db, id, account.id, target_id, now, uri)
-    sent += await send_block(db, account, target, id) if severed.new else []
-    await suggestions.end(db, account.id, target_id, account.context.ids.next())
-    return await promise_changes(db, account, target_id, origin, ended=ended, sent=sent)
+    if (await blocks.insert_block(db, id, account.id, target_id, change.now, uri)).new:
+        change.promise(*await send_block(db, account, target, id))
+    await suggestions.end(db, account.id, target_id, change.ids.next())
+    return await publish_pair(change, target_id, ended)
 
 
-async def _unblock(db: Connection, account: AccountActor, target_id: int, origin: Origin) -> PairChanges:
+async def _unblock(change: AccountChange, target_id: int) -> None:
+    db, account = change.db, change.account
     await relations.lock_pair(db, account.id, target_id)
     id = await blocks.delete_block(db, account.id, target_id)
-    sent = () if id is None else await send_unblock(db, account, target_id, id)
-    return await promise_changes(db, account, target_id, origin, sent=sent)
+    if id is not None:
+        change.promise(*await send_unblock(db, account, target_id, id))
+    await publish_pair(change, target_id)
 
 
-async def _mute(
-    db: Connection, account: AccountActor, message: Mute, now: datetime, origin: Origin
-) -> PairChanges | Refused:
+async def _mute(change: AccountChange, message: Mute) -> Refused | None:
+    db, account, now = change.db, change.account, change.now
     await relations.lock_pair(db, account.id, message.target_id)
     if await find_present(db, message.target_id) is None:
         return NOT_FOUND
     until = now + timedelta(seconds=message.duration) if message.duration else None
     await mutes.insert_mute(
-        db, account.context.ids.next(), account.id, message.target_id, now,
+        db, change.ids.next(), account.id, message.target_id, now,
         hide_notifications=message.notifications, expires_at=until,
     )  # fmt: skip
-    await suggestions.end(db, account.id, message.target_id, account.context.ids.next())
-    await _remind_of_end(db, account, message.target_id, until, origin)
-    return await promise_changes(db, account, message.target_id, origin)
+    await suggestions.end(db, account.id, message.target_id, change.ids.next())
+    await _remind_of_end(change, message.target_id, until)
+    return await publish_pair(change, message.target_id)
 
 
-async def _unmute(db: Connection, account: AccountActor, target_id: int, origin: Origin) -> PairChanges:
-    await relations.lock_pair(db, account.id, target_id)
-    await mutes.delete_mute(db, account.id, target_id)
-    await _remind_of_end(db, account, target_id, None, origin)
-    return await promise_changes(db, account, target_id, origin)
+async def _unmute(change: AccountChange, target_id: int) -> None:
+    await relations.lock_pair(change.db, change.account.id, target_id)
+    await mutes.delete_mute(change.db, change.account.id, target_id)
+    await _remind_of_end(change, target_id, None)
+    await publish_pair(change, target_id)
 
 
-async def _remind_of_end(
-    db: Connection, account: AccountActor, target_id: int, until: datetime | None, origin: Origin
-) -> None:
+async def _remind_of_end(change: AccountChange, target_id: int, until: datetime | None) -> None:
     """Replace the reminder of a mute's end. A second reminder would have to wait for the first one."""
     ended = MuteEnded(target_id)
-    await forget_reminder(db, account.id, ended)
+    await forget_reminder(change.db, change.account.id, ended)
     if until is not None:
-        await account.context.outbox.promise(db, [reminder(account.id, ended, until)], origin)
+        change.promise(reminder(change.account.id, ended, until))
 
 
-async def _end_mute(
-    db: Connection, account: AccountActor, target_id: int, now: datetime, origin: Origin
-) -> PairChanges:
+async def _end_mute(change: AccountChange, target_id: int) -> None:
     """End a mute.
 
     The changes are published even if the mute is gone: an earlier turn may have crashed before it did so.
     """
-    await relations.lock_pair(db, account.id, target_id)
-    await mutes.end(db, account.id, target_id, now)
-    return await promise_changes(db, account, target_id, origin)
+    await relations.lock_pair(change.db, change.account.id, target_id)
+    await mutes.end(change.db, change.account.id, target_id, change.now)
+    await publish_pair(change, target_id)

@@ -72,29 +72,27 @@ class NoteReport(Message[Report]):
 @turn(AccountActor, AssignReport)
 async def assign_report(account: AccountActor, message: AssignReport) -> Report | Refused:
     to = None if message.unassign else account.id
-    return await account.transact(assign, act_in_turn(account, message.staff), message.report_id, to)
+    return await act_in_turn(account, message.staff, assign, message.report_id, to)
 
 
 @turn(AccountActor, ResolveReport)
 async def resolve_report(account: AccountActor, message: ResolveReport) -> Report | Refused:
-    return await account.transact(resolve, act_in_turn(account, message.staff), message.report_id)
+    return await act_in_turn(account, message.staff, resolve, message.report_id)
 
 
 @turn(AccountActor, ReopenReport)
 async def reopen_report(account: AccountActor, message: ReopenReport) -> Report | Refused:
-    return await account.transact(reopen, act_in_turn(account, message.staff), message.report_id)
+    return await act_in_turn(account, message.staff, reopen, message.report_id)
 
 
 @turn(AccountActor, ChangeReport)
 async def change_report(account: AccountActor, message: ChangeReport) -> Report | Refused:
-    act = act_in_turn(account, message.staff)
-    return await account.transact(change, act, message.report_id, message.category, message.rule_ids)
+    return await act_in_turn(account, message.staff, change, message.report_id, message.category, message.rule_ids)
 
 
 @turn(AccountActor, NoteReport)
 async def note_report(account: AccountActor, message: NoteReport) -> Report | Refused:
-    act = act_in_turn(account, message.staff)
-    return await account.transact(add_note, act, message.report_id, message.content)
+    return await act_in_turn(account, message.staff, add_note, message.report_id, message.content)
 
 
 async def assign(db: Connection, act: StaffAct, id: int, to: int | None) -> Report | Refused:

@@ -6,15 +6,12 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from ...storage import notifications, reports, statuses, users
-from ...storage.engine.database import Connection
-from ...storage.notifications import NewNotification, Notification
+from ...storage.notifications import NewNotification
 from ...storage.reports import Category, NewReport, Report
-from ..account import AccountActor
-from ..effects.mail import MAIL
-from ..effects.notifications import notifications_added
+from ..account import AccountActor, AccountChange
 from ..effects.reports import report_mail
 from ..facts import AddedNotifications
-from ..kernel import Message, Origin, Refused, first_id_at, turn
+from ..kernel import Message, Refused, first_id_at, turn
 from ..refusals import NOT_FOUND
 from ..rules.roles import Permission, roles_with
 from ..sending.accounts import send_report
@@ -42,15 +39,6 @@ class FileReport(Message[Report]):
     forward: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Filed:
-    """The outcome of the transaction."""
-
-    report: Report
-    told: list[Notification]
-    promised: list[int]
-
-
 @turn(AccountActor, FileReport)
 async def file_report(account: AccountActor, message: FileReport) -> Report | Refused:
     shown = await account.context.statuses.show_many(message.status_ids)
@@ -61,12 +49,7 @@ async def file_report(account: AccountActor, message: FileReport) -> Report | Re
         account.context.ids.next(), account.id, message.target_id, message.status_ids, message.rule_ids or None,
         "violation" if message.rule_ids else message.category, message.comment, forwarded=forwarded, uri=message.uri,
     )  # fmt: skip
-    filed = await account.transact(_file, account, new, account.origin)
-    if filed is None:
-        return NOT_FOUND
-    await account.publish(AddedNotifications(filed.told), promised=filed.promised)
-    account.context.outbox.wake(MAIL)
-    return filed.report
+    return await account.change(_file, new)
 
 
 async def _is_elsewhere(account: AccountActor, target_id: int) -> bool:
@@ -79,44 +62,40 @@ def _may_report(shown: ShownStatus, account: AccountActor, message: FileReport) 
     return shown.status.account_id == message.target_id and may_see(shown, account.current_perspective())
 
 
-async def _file(db: Connection, account: AccountActor, new: NewReport, origin: Origin) -> Filed | None:
-    """Store a report. None if the account or one of the statuses is gone."""
+async def _file(change: AccountChange, new: NewReport) -> Report | Refused:
+    """Store a report. Refused if the account or one of the statuses is gone."""
+    db, account = change.db, change.account
     if not await reports.lock_reported(db, new.target_account_id):
-        return None
+        return NOT_FOUND
     if not await statuses.hold_many(db, new.status_ids):
-        return None
-    if not account.is_local and await _refuses(db, account, new):
-        return None
+        return NOT_FOUND
+    if not account.is_local and await _refuses(change, new):
+        return NOT_FOUND
     is_first = not await reports.has_open(db, new.target_account_id)
-    report = await reports.insert(db, new, account.now)
+    report = await reports.insert(db, new, change.now)
     if report.forwarded and account.is_local:
         found = await statuses.find_many(db, report.status_ids)
-        await account.context.outbox.promise(db, await send_report(db, account, report, [*found.values()]), origin)
-    if not is_first:
-        return Filed(report, [], [])
-    recipients = await users.with_roles(db, roles_with(Permission.MANAGE_REPORTS))
-    return await _tell(db, account, report, [id for id in recipients if id not in _involved(report)], origin)
+        change.promise(*await send_report(db, account, report, [*found.values()]))
+    if is_first:
+        await _notify_staff(change, report)
+    return report
 
 
-async def _refuses(db: Connection, account: AccountActor, new: NewReport) -> bool:
+async def _refuses(change: AccountChange, new: NewReport) -> bool:
     """True for a report of another server that is known, or that is one too many."""
-    if new.uri is not None and await reports.is_known(db, new.uri):
+    if new.uri is not None and await reports.is_known(change.db, new.uri):
         return True
-    return await reports.count_by(db, account.id, first_id_at(account.now - A_DAY), MOST_A_DAY) >= MOST_A_DAY
+    since = first_id_at(change.now - A_DAY)
+    return await reports.count_by(change.db, new.account_id, since, MOST_A_DAY) >= MOST_A_DAY
 
 
-def _involved(report: Report) -> tuple[int, int]:
-    """Return the accounts that are not told of a report, although they may read it if they are staff."""
-    return report.account_id, report.target_account_id
-
-
-async def _tell(db: Connection, account: AccountActor, report: Report, recipients: list[int], origin: Origin) -> Filed:
-    """Notify staff of a report, and promise the mails."""
-    context, outbox = account.context, account.context.outbox
+async def _notify_staff(change: AccountChange, report: Report) -> None:
+    """Notify staff of a report, also by mail. Its reporter and its target are left out, even if they are staff."""
+    staff = await users.with_roles(change.db, roles_with(Permission.MANAGE_REPORTS))
+    recipients = [id for id in staff if id not in (report.account_id, report.target_account_id)]
     news = [
-        NewNotification(context.ids.next(), id, report.account_id, "admin.report", report_id=report.id)
+        NewNotification(change.ids.next(), id, report.account_id, "admin.report", report_id=report.id)
         for id in recipients
     ]
-    told = await notifications.insert_official(db, news, account.now)
-    await outbox.promise(db, [report_mail(report.id, id) for id in recipients], origin)
-    return Filed(report, told, await outbox.promise(db, notifications_added(told), origin))
+    change.promise(*(report_mail(report.id, id) for id in recipients))
+    change.publish(AddedNotifications(await notifications.insert_official(change.db, news, change.now)))

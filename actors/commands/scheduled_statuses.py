@@ -13,14 +13,14 @@ from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 
 from ...storage import idempotency, scheduled_statuses, users
-from ...storage.engine.database import Connection, replaced
+from ...storage.engine.database import replaced
 from ...storage.engine.json_values import JsonObject
 from ...storage.polls import NewPoll
 from ...storage.scheduled_statuses import NewScheduledStatus, ScheduledStatus
 from ...storage.statuses import NewStatus, Status
-from ..account import AccountActor
+from ..account import AccountActor, AccountChange
 from ..effects.reminders import StatusDue, forget_reminder, reminder
-from ..kernel import Message, Origin, Refused, turn
+from ..kernel import Message, Refused, turn
 from ..refusals import NOT_FOUND
 from ..rules import text
 from ..rules.languages import language_code
@@ -31,7 +31,6 @@ from .quoting import NO_QUOTED, refuse_quote
 from .statuses import (
     KEY_LIFETIME,
     NO_PARENT,
-    Published,
     PublishStatus,
     UnexpectedMentions,
     compose,
@@ -40,7 +39,6 @@ from .statuses import (
     made_with,
     named_by,
     poll_of,
-    publish_created,
     refuse_media,
     store,
     unexpected_mentions,
@@ -77,10 +75,6 @@ class CancelScheduledStatus(Message[None]):
     id: int
 
 
-class NotPublishable(Exception):
-    """Raised to roll back the transaction, because the status can't be published as it was meant."""
-
-
 @turn(AccountActor, ScheduleStatus)
 async def schedule_status(
     account: AccountActor, message: ScheduleStatus
@@ -106,8 +100,7 @@ async def schedule_status(
     new = NewScheduledStatus(
         account.context.ids.next(), account.id, message.at, params_of(post), post.media_ids, post.application_id
     )  # fmt: skip
-    made = await account.transact(_schedule, account, new, post.idempotency_key, account.now, account.origin)
-    return made.status if isinstance(made, Published) else made or NOT_FOUND
+    return await account.change(_schedule, new, post.idempotency_key)
 
 
 async def _mentioned(account: AccountActor, post: PublishStatus) -> tuple[int, ...]:
@@ -118,63 +111,63 @@ async def _mentioned(account: AccountActor, post: PublishStatus) -> tuple[int, .
 
 
 async def _schedule(
-    db: Connection, account: AccountActor, new: NewScheduledStatus, key: str | None, now: datetime, origin: Origin
-) -> ScheduledStatus | Published | Refused | None:
+    change: AccountChange, new: NewScheduledStatus, key: str | None
+) -> ScheduledStatus | Status | Refused:
     """Store a scheduled status.
 
     The idempotency key is looked up first: on a repeat its time may be too near for a new one.
     """
+    db, account, now = change.db, change.account, change.now
     if (earlier := await made_with(db, account.id, key, now)) is not None:
         return earlier
     total, that_day = await scheduled_statuses.count(db, account.id, new.scheduled_at)
     if complaints := [*about_time(new.scheduled_at, now), *about_total(total), *about_day(that_day)]:
         return invalid(", ".join(complaints))
-    if new.media_ids and (refusal := await refuse_media(db, account, new.media_ids)) is not None:
+    if new.media_ids and (refusal := await refuse_media(change, new.media_ids)) is not None:
         return refusal
     await scheduled_statuses.insert(db, new, now)
     if key is not None:
         await idempotency.insert(
             db, account.id, key, idempotency.KeyedStatus(scheduled_status_id=new.id), now, now - KEY_LIFETIME
         )
-    await _remind(db, account, new.id, new.scheduled_at, origin)
-    return await scheduled_statuses.find(db, new.id, account.id)
+    await _remind(change, new.id, new.scheduled_at)
+    return await scheduled_statuses.find(db, new.id, account.id) or NOT_FOUND
 
 
 @turn(AccountActor, MoveScheduledStatus)
 async def move_scheduled_status(account: AccountActor, message: MoveScheduledStatus) -> ScheduledStatus | Refused:
-    return await account.transact(_move, account, message, account.now, account.origin)
+    return await account.change(_move, message)
 
 
-async def _move(
-    db: Connection, account: AccountActor, message: MoveScheduledStatus, now: datetime, origin: Origin
-) -> ScheduledStatus | Refused:
+async def _move(change: AccountChange, message: MoveScheduledStatus) -> ScheduledStatus | Refused:
+    db, account = change.db, change.account
     if await scheduled_statuses.find(db, message.id, account.id) is None:
         return NOT_FOUND
     _, that_day = await scheduled_statuses.count(db, account.id, message.at, but=message.id)
-    if complaints := [*about_time(message.at, now), *about_day(that_day)]:
+    if complaints := [*about_time(message.at, change.now), *about_day(that_day)]:
         return invalid(", ".join(complaints))
     await scheduled_statuses.move(db, message.id, account.id, message.at)
-    await _remind(db, account, message.id, message.at, origin)
+    await _remind(change, message.id, message.at)
     return await scheduled_statuses.find(db, message.id, account.id) or NOT_FOUND
 
 
 @turn(AccountActor, CancelScheduledStatus)
 async def cancel_scheduled_status(account: AccountActor, message: CancelScheduledStatus) -> Refused | None:
-    return None if await account.transact(_cancel, account, message.id, account.now) else NOT_FOUND
+    return await account.change(_cancel, message.id)
 
 
-async def _cancel(db: Connection, account: AccountActor, id: int, now: datetime) -> bool:
-    cancelled = await scheduled_statuses.delete(db, id, account.id, now)
-    if cancelled:
-        await forget_reminder(db, account.id, StatusDue(id, ""))
-    return cancelled
+async def _cancel(change: AccountChange, id: int) -> Refused | None:
+    if not await scheduled_statuses.delete(change.db, id, change.account.id, change.now):
+        return NOT_FOUND
+    await forget_reminder(change.db, change.account.id, StatusDue(id, ""))
+    return None
 
 
-async def _remind(db: Connection, account: AccountActor, id: int, at: datetime, origin: Origin) -> None:
+async def _remind(change: AccountChange, id: int, at: datetime) -> None:
     """Replace the reminder by one at this time."""
     due = StatusDue(id, at.isoformat())
-    await forget_reminder(db, account.id, due)
-    await account.context.outbox.promise(db, [reminder(account.id, due, at)], origin)
+    await forget_reminder(change.db, change.account.id, due)
+    change.promise(reminder(change.account.id, due, at))
 
 
 def about_time(at: datetime, now: datetime) -> Iterator[str]:
@@ -212,11 +205,7 @@ async def publish_due(account: AccountActor, message: StatusDue) -> None:
     if unexpected_mentions(account, named_by(new), post.allowed_mentions):
         return
     poll = poll_of(account, post.poll, new.poll_id)
-    try:
-        published = await account.transact(_publish, account, due.id, new, quoted, poll, account.now, account.origin)
-    except NotPublishable:
-        return
-    await publish_created(account, published)
+    await account.change(_publish, due.id, new, quoted, poll)
 
 
 async def _may_post(account: AccountActor) -> bool:
@@ -226,21 +215,15 @@ async def _may_post(account: AccountActor) -> bool:
 
 
 async def _publish(
-    db: Connection,
-    account: AccountActor,
-    id: int,
-    new: NewStatus,
-    quoted: Status | None,
-    poll: NewPoll | None,
-    now: datetime,
-    origin: Origin,
-) -> Published:
-    await scheduled_statuses.delete(db, id, account.id, now)
-    published = await store(db, account, new, quoted, poll, None, now, origin)
-    if not isinstance(published, Published):
-        raise NotPublishable
-    await idempotency.publish(db, account.id, id, published.status.id)
-    return published
+    change: AccountChange, id: int, new: NewStatus, quoted: Status | None, poll: NewPoll | None
+) -> Refused | None:
+    """Publish in place of the scheduled status, which stays if the status can't be published as it was meant."""
+    await scheduled_statuses.delete(change.db, id, change.account.id, change.now)
+    published = await store(change, new, quoted, poll, key=None)
+    if isinstance(published, Refused):
+        return published
+    await idempotency.publish(change.db, change.account.id, id, published.id)
+    return None
 
 
 # What is kept ------------------------------------------------------------------------------------------------------

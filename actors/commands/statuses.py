@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -20,33 +20,17 @@ from ...storage import (
     scheduled_statuses,
     statuses,
 )
-from ...storage.deletions import Deleted
 from ...storage.engine.database import Connection
-from ...storage.notifications import NewNotification, Notification
+from ...storage.notifications import NewNotification
 from ...storage.polls import NewPoll
 from ...storage.scheduled_statuses import ScheduledStatus
 from ...storage.statuses import NewStatus, Status, StatusTag
-from ..account import AccountActor
-from ..conversations import ShownConversation
-from ..effects.conversations import conversation_changed
+from ..account import AccountActor, AccountChange
 from ..effects.files import files_unused
-from ..effects.notifications import notifications_added
 from ..effects.polls import poll_ends
 from ..effects.previews import PREVIEWS, preview_of
-from ..effects.registry import Promise
-from ..effects.statuses import counts_changed, quotes_ended, status_changed, status_gone
-from ..facts import (
-    AddedNotifications,
-    ChangedConversation,
-    ChangedStatus,
-    DeletedStatus,
-    EndedQuotes,
-    Fact,
-    PublishedStatus,
-    UnmarkedStatus,
-)
-from ..kernel import Message, Origin, Refused, turn
-from ..outbox import told_by_turns
+from ..facts import ChangedConversation, DeletedStatus, EndedQuotes, PublishedStatus, UnmarkedStatus
+from ..kernel import Message, Refused, turn
 from ..refusals import NOT_FOUND
 from ..rules import text
 from ..rules.attachments import complaint
@@ -118,18 +102,6 @@ class Written:
     tags: tuple[StatusTag, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Published:
-    """The outcome of the transaction. `promised` is empty if the idempotency key was known."""
-
-    status: Status
-    author: accounts.Account
-    told: list[Notification] = field(default_factory=list[Notification])
-    in_conversations: list[ShownConversation] = field(default_factory=list[ShownConversation])
-    promised: list[int] = field(default_factory=list[int])
-    concerns_more: bool = False  # followers who asked for every post, or accounts on other servers
-
-
 @turn(AccountActor, PublishStatus)
 async def publish_status(
     account: AccountActor, message: PublishStatus
@@ -151,17 +123,8 @@ async def publish_status(
         return await made_by(account, message.idempotency_key) or UnexpectedMentions(unexpected)
     poll = poll_of(account, message.poll, new.poll_id)
     key = message.idempotency_key
-    published = await store_alone(account, new, key) if stands_alone(account, new) else None
-    if published is None:
-        published = await account.transact(store, account, new, quoted, poll, key, account.now, account.origin)
-    if published is None:
-        return NOT_FOUND
-    if not isinstance(published, Published):
-        return published
-    if published.promised:
-        account.posts_alone = not published.concerns_more
-        await publish_created(account, published)
-    return published.status
+    published = await account.change_alone(_store_alone, new, key) if _stands_alone(account, new) else None
+    return published or await account.change(store, new, quoted, poll, key)
 
 
 async def made_by(account: AccountActor, key: str | None) -> Status | ScheduledStatus | None:
@@ -170,8 +133,7 @@ async def made_by(account: AccountActor, key: str | None) -> Status | ScheduledS
         return None
     database = account.context.database
     made = await database.read(idempotency.find, account.id, key, account.now - KEY_LIFETIME)
-    there = await database.read(made_before, account.id, made) if made is not None else None
-    return there.status if isinstance(there, Published) else there
+    return await database.read(made_before, account.id, made) if made is not None else None
 
 
 async def find_original(account: AccountActor, id: int) -> Status | None:
@@ -322,38 +284,30 @@ def target_of(account: accounts.Account) -> text.MentionTarget:
     return text.MentionTarget(account.username, account.domain, account.url or account.uri)
 
 
-def stands_alone(account: AccountActor, new: NewStatus) -> bool:
+def _stands_alone(account: AccountActor, new: NewStatus) -> bool:
     """True if a status concerns no other account by itself, and has nothing attached: one statement may store it."""
     apart = new.poll_id is None and new.quote_of_id is None and not (new.media_ids or new.mentioned_ids)
     own = apart and new.visibility != "direct" and new.in_reply_to_account_id in (None, account.id)
     return own and account.posts_alone and link_of(new, account.context.base_url) is None
 
 
-async def store_alone(account: AccountActor, new: NewStatus, key: str | None) -> Published | None:
+async def _store_alone(change: AccountChange, new: NewStatus, key: str | None) -> Status | None:
     """Store a status and everything it promises by one statement. None if that is not enough, and nothing is stored."""
-    outbox, now = account.context.outbox, account.now
-    promises = [status_changed(new.id, account.id)]
-    if new.in_reply_to_id is not None:
-        promises.append(counts_changed(new.in_reply_to_id, account.id))
-    effects = outbox.effects_of(promises, account.origin)
-    made = await account.transact_alone(statuses.insert_alone, new, now, key, now - KEY_LIFETIME, effects)
-    return None if made is None else Published(made.status, made.author, promised=told_by_turns(effects))
+    change.count_again(new.in_reply_to_id)
+    rows = change.rows_of_promises([PublishedStatus(new.id), *change.facts])
+    made = await statuses.insert_alone(change.db, new, change.now, key, change.now - KEY_LIFETIME, rows)
+    if made is None:
+        change.discard()
+        return None
+    publish_created(change, ShownStatus(made.status, made.author))
+    return made.status
 
 
 async def store(
-    db: Connection,
-    account: AccountActor,
-    new: NewStatus,
-    quoted: Status | None,
-    poll: NewPoll | None,
-    key: str | None,
-    now: datetime,
-    origin: Origin,
-) -> Published | ScheduledStatus | Refused | None:
-    """Store the status and everything it promises.
-
-    If the key is known, return what it made.
-    """
+    change: AccountChange, new: NewStatus, quoted: Status | None, poll: NewPoll | None, key: str | None
+) -> Status | ScheduledStatus | Refused:
+    """Store a status. If the key is known, return what it made."""
+    db, account, now = change.db, change.account, change.now
     if (earlier := await made_with(db, account.id, key, now)) is not None:
         return earlier
     if quoted is not None:
@@ -361,25 +315,26 @@ async def store(
         if isinstance(admitted, Refused):
             return admitted
         new = replace(new, quote_state=admitted)
-    if new.media_ids and (refusal := await refuse_media(db, account, new.media_ids)) is not None:
+    if new.media_ids and (refusal := await refuse_media(change, new.media_ids)) is not None:
         return refusal
     if poll is not None:
         await polls.insert(db, poll, now)
     made = await statuses.insert(db, new, now)
     if key is not None:
         await idempotency.insert(db, account.id, key, idempotency.KeyedStatus(new.id), now, now - KEY_LIFETIME)
-    status, author = made.status, made.author
-    told = await notifications.insert_many(db, news_of(account, new, made, quoted), now)
-    concerned = [account.id, *(one.account_id for one in told if one.type == "mention")]
-    in_conversations = await add_to_conversations(db, account, ShownStatus(status, author), concerned)
-    sent = await send_status(db, account, made)
-    promised = await promise_status(db, account, status, told, in_conversations, origin, sent)
-    return Published(status, author, told, in_conversations, promised, concerns_more=bool(made.waiting) or made.leaves)
+    publish_created(change, ShownStatus(made.status, made.author))
+    promise_created(change, made.status)
+    change.promise(*await send_status(db, account, made))
+    added = await change.notify(*news_of(account, new, made, quoted))
+    concerned = [account.id, *(one.account_id for one in added if one.type == "mention")]
+    await add_to_conversations(change, made.status, concerned)
+    account.posts_alone = not made.waiting and not made.leaves  # a hint: true or not, the next status is stored
+    return made.status
 
 
-async def refuse_media(db: Connection, account: AccountActor, ids: tuple[int, ...]) -> Refused | None:
+async def refuse_media(change: AccountChange, ids: tuple[int, ...]) -> Refused | None:
     """Return why these media can't be attached; else lock them until the transaction ends."""
-    wrong = complaint(ids, await media.lock(db, ids), account.id)
+    wrong = complaint(ids, await media.lock(change.db, ids), change.account.id)
     return None if wrong is None else Refused(422, wrong)
 
 
@@ -396,50 +351,33 @@ def news_of(
     return news
 
 
-async def add_to_conversations(
-    db: Connection, account: AccountActor, shown: ShownStatus, concerned: list[int]
-) -> list[ShownConversation]:
+async def add_to_conversations(change: AccountChange, status: Status, concerned: list[int]) -> None:
     """Add a direct status to the conversations of its author and of its recipients."""
-    if shown.status.visibility != "direct" or not concerned:
-        return []
-    fresh = [account.context.ids.next() for _ in concerned]
-    changed = await conversations.put(db, shown.id, concerned, fresh)
-    people = await accounts.find_many(db, list({id for one in changed for id in one.participant_ids}))
-    return [ShownConversation(one, tuple(people[id] for id in one.participant_ids), shown) for one in changed]
+    if status.visibility != "direct" or not concerned:
+        return
+    fresh = [change.ids.next() for _ in concerned]
+    for conversation in await conversations.put(change.db, status.id, concerned, fresh):
+        change.publish(ChangedConversation(conversation))
 
 
-async def promise_status(
-    db: Connection,
-    account: AccountActor,
-    status: Status,
-    told: list[Notification],
-    in_conversations: list[ShownConversation],
-    origin: Origin,
-    sent: Sequence[Promise] = (),
-    *,
-    news: bool = True,
-) -> list[int]:
-    """Promise everything that a new status brings about."""
-    outbox = account.context.outbox
-    promises = [
-        status_changed(status.id, account.id, news=news),
-        *sent,
-        *notifications_added(told),
-        *(conversation_changed(conversation.conversation, account.id) for conversation in in_conversations),
-    ]
-    promises += [counts_changed(id, account.id) for id in (status.in_reply_to_id, status.quote_of_id) if id is not None]
-    if outbox.carries_out(PREVIEWS):
-        promises += preview_of(status, account.context.base_url)
-    promised = await outbox.promise(db, promises, origin)
-    # Not among the promises that this turn carries out itself: it waits for the end of the poll.
+def publish_created(change: AccountChange, shown: ShownStatus, *, news: bool = True) -> None:
+    """Publish a new status, as it is shown, with the counts that it changes."""
+    status = shown.status
+    change.publish(PublishedStatus(status.id, shown, news))
+    if status.in_reply_to_id is None:  # a reply may be part of a muted conversation
+        change.publish(UnmarkedStatus(status.account_id, status.id))
+
+
+def promise_created(change: AccountChange, status: Status) -> None:
+    """Promise to fetch the page of the link of a new status, and to end its poll. Other statuses have other counts."""
+    change.count_again(status.in_reply_to_id, status.quote_of_id)
+    if change.context.outbox.carries_out(PREVIEWS):
+        change.promise(*preview_of(status, change.context.base_url))
     if status.poll is not None and status.poll.expires_at is not None:
-        await outbox.promise(db, [poll_ends(status.poll.id, account.id, status.poll.expires_at)], origin)
-    return promised
+        change.promise(poll_ends(status.poll.id, status.account_id, status.poll.expires_at))
 
 
-async def made_with(
-    db: Connection, account_id: int, key: str | None, now: datetime
-) -> Published | ScheduledStatus | None:
+async def made_with(db: Connection, account_id: int, key: str | None, now: datetime) -> Status | ScheduledStatus | None:
     """Return what an idempotency key has made. If that was deleted, the key is forgotten and makes another status.
 
     Some apps make the key from the text. People who delete a post and send its text again want a new post.
@@ -455,56 +393,26 @@ async def made_with(
 
 async def made_before(
     db: Connection, account_id: int, made: idempotency.KeyedStatus
-) -> Published | ScheduledStatus | None:
+) -> Status | ScheduledStatus | None:
     """Return what an idempotency key has made, if it still exists."""
     if made.scheduled_status_id is not None:
         return await scheduled_statuses.find(db, made.scheduled_status_id, account_id)
-    status = await statuses.find(db, made.status_id) if made.status_id is not None else None
-    author = await accounts.find(db, account_id)
-    return Published(status, author) if status is not None and author is not None else None
-
-
-async def publish_created(account: AccountActor, published: Published, *, news: bool = True) -> None:
-    """Tell of the new status, after the commit and before the answer."""
-    status = published.status
-    facts: list[Fact] = [PublishedStatus(status.id, ShownStatus(status, published.author), news)]
-    if status.in_reply_to_id is not None:
-        facts.append(ChangedStatus(status.in_reply_to_id))
-    else:
-        facts.append(UnmarkedStatus(account.id, status.id))  # a reply may be part of a muted conversation
-    if status.quote_of_id is not None:
-        facts.append(ChangedStatus(status.quote_of_id))
-    facts.append(AddedNotifications(published.told))
-    facts += [ChangedConversation(conversation) for conversation in published.in_conversations]
-    await account.publish(*facts, promised=published.promised)
-    wake_previews(account, status.content)
-
-
-def wake_previews(account: AccountActor, content: str) -> None:
-    """Have the page of a link fetched at once. Most statuses have none."""
-    if "<a " in content:
-        account.context.outbox.wake(PREVIEWS)
+    return await statuses.find(db, made.status_id) if made.status_id is not None else None
 
 
 @turn(AccountActor, DeleteStatus)
 async def delete_status(account: AccountActor, message: DeleteStatus) -> Status | Refused:
-    done = await account.transact(delete, account, message, account.now, account.origin)
-    if done is None:
-        return NOT_FOUND
-    deleted, promised = done
-    await account.publish(DeletedStatus(deleted), EndedQuotes(deleted.quotes), promised=promised)
-    return deleted.status
+    return await account.change(delete, message)
 
 
-async def delete(
-    db: Connection, account: AccountActor, message: DeleteStatus, now: datetime, origin: Origin
-) -> tuple[Deleted, list[int]] | None:
-    """Return the deletion and its promises. None if this account has no status with the id."""
+async def delete(change: AccountChange, message: DeleteStatus) -> Status | Refused:
+    """Delete an own status, and return it as it was."""
+    db, account, now = change.db, change.account, change.now
     id = message.status_id
-    deleted = await deletions.soft_delete(db, id, account.id, now, account.context.ids.next)
+    deleted = await deletions.soft_delete(db, id, account.id, now, change.ids.next)
     if deleted is None:
-        return None
-    status, outbox = deleted.status, account.context.outbox
+        return NOT_FOUND
+    status = deleted.status
     if status.reblog_of_id is not None:
         await notifications.withdraw_from(db, account.id, "reblog", status.reblog_of_id)
     if status.visibility == "direct":
@@ -517,10 +425,7 @@ async def delete(
         gone = await media.delete_many(db, [medium.id for medium in status.media])
         copies = await remote_files.delete_of(db, [url for medium in gone for url in medium.remote_urls])
         files = [file for medium in gone for file in medium.files]
-        await outbox.promise(db, [files_unused([*files, *copies])], origin)
-    promises = [status_gone(id, account.id), *(status_gone(boost, by) for boost, by in deleted.reblogs)]
-    promises += quotes_ended(deleted.quotes, account.id)
-    promises += await send_deletion(db, account, status)
-    counted = (status.in_reply_to_id, status.reblog_of_id, status.quote_of_id)
-    promises += [counts_changed(other, account.id) for other in counted if other is not None]
-    return deleted, await outbox.promise(db, promises, origin)
+        change.promise(files_unused([*files, *copies]))
+    change.publish(DeletedStatus(deleted), EndedQuotes(deleted.quotes))
+    change.promise(*await send_deletion(db, account, status))
+    return status

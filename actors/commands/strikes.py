@@ -10,18 +10,17 @@ from ...storage import reports, statuses, strikes, users
 from ...storage.engine.database import Connection
 from ...storage.moderation import State
 from ...storage.strikes import Strike
-from ..account import AccountActor
-from ..effects.mail import MAIL
+from ..account import AccountActor, AccountChange
 from ..effects.strikes import ActOnStatuses, appeal_mail, strike_carried_out
-from ..kernel import Message, Origin, Refused, SystemMessage, finished, turn
+from ..kernel import Message, Refused, SystemMessage, finished, turn
 from ..refusals import NOT_ALLOWED, NOT_FOUND
 from ..rules.roles import Permission, roles_with
 from ..staff import Staff, StaffAct, Target, act_in_turn
 from .edits import mark_sensitive
 from .interacting import invalid
-from .moderation import leave, named, publish_moderation
+from .moderation import leave, named
 from .statuses import DeleteStatus, delete_status
-from .striking import Struck, publish_strike, strike
+from .striking import strike
 
 StatusAction = Literal["delete_statuses", "mark_statuses_as_sensitive"]
 MOST_STATUSES = 100  # of one strike
@@ -76,12 +75,10 @@ class DecideAppeal(Message[None]):
 
 @turn(AccountActor, ModerateStatuses)
 async def moderate_statuses(account: AccountActor, message: ModerateStatuses) -> Refused | None:
-    struck = await account.transact(strike_statuses, act_in_turn(account, message.staff), account.id, message)
-    if isinstance(struck, Refused):
-        return struck
-    await finished(act_on_statuses(account, ActOnStatuses(struck.id)))
-    await publish_strike(account, struck)
-    return None
+    strike_id = await act_in_turn(account, message.staff, strike_statuses, account.id, message)
+    if isinstance(strike_id, Refused):
+        return strike_id
+    return await finished(act_on_statuses(account, ActOnStatuses(strike_id)))
 
 
 @turn(AccountActor, ActOnStatuses)
@@ -92,16 +89,16 @@ async def act_on_statuses(account: AccountActor, message: ActOnStatuses) -> None
         return
     for id in found.status_ids or ():
         if found.action == "mark_statuses_as_sensitive":
-            await mark_sensitive(account, id, sensitive=found.overruled_at is None)
+            await account.change(mark_sensitive, id, sensitive=found.overruled_at is None)
         elif found.overruled_at is None:
             await finished(delete_status(account, DeleteStatus(id, delete_media=True, by_staff=True)))
-    account.context.outbox.wake()  # files
 
 
-async def strike_statuses(
-    db: Connection, act: StaffAct, account_id: int, message: ModerateStatuses
-) -> Struck | Refused:
-    """Strike an account for statuses of it, in a transaction. They are removed or marked afterwards."""
+async def strike_statuses(db: Connection, act: StaffAct, account_id: int, message: ModerateStatuses) -> int | Refused:
+    """Strike an account for statuses of it, in a transaction. They are removed or marked afterwards.
+
+    Return the id of the strike.
+    """
     target = await act.lock(db, account_id)
     if target is None:
         return NOT_FOUND
@@ -121,9 +118,9 @@ async def strike_statuses(
     if message.action == "mark_statuses_as_sensitive":  # the end of the strike must leave the others as they were
         ids = tuple(id for id in ids if not found[id].sensitive)
     await act.log(db, message.action, named(target), message.text, statuses=[str(id) for id in ids])
-    struck = await strike(db, act, target, message.action, message.text, message.report_id, ids, mailed=message.mailed)
-    await act.promise(db, [strike_carried_out(struck.id, account_id)])
-    return struck
+    id = await strike(db, act, target, message.action, message.text, message.report_id, ids, mailed=message.mailed)
+    await act.promise(db, [strike_carried_out(id, account_id)])
+    return id
 
 
 # Appeals --------------------------------------------------------------------------------------------------------------
@@ -131,24 +128,23 @@ async def strike_statuses(
 
 @turn(AccountActor, Appeal)
 async def appeal(account: AccountActor, message: Appeal) -> Refused | None:
-    refused = await account.transact(_appeal, account, message, account.origin)
-    account.context.outbox.wake(MAIL)
-    return refused
+    return await account.change(_appeal, message)
 
 
-async def _appeal(db: Connection, account: AccountActor, message: Appeal, origin: Origin) -> Refused | None:
+async def _appeal(change: AccountChange, message: Appeal) -> Refused | None:
     """Store an appeal, and promise mails to those who decide about it."""
+    db, account = change.db, change.account
     found, text = await strikes.lock(db, message.strike_id), message.text.strip()
     if found is None or found.target_account_id != account.id:
         return NOT_FOUND
     if not text or len(text) > MOST_APPEAL_TEXT:
         return TOO_LONG if text else BLANK
-    if not may_be_appealed(found) or account.now > found.created_at + APPEAL_WITHIN:
+    if not may_be_appealed(found) or change.now > found.created_at + APPEAL_WITHIN:
         return TOO_LATE
-    if not await strikes.insert_appeal(db, account.context.ids.next(), found, text, account.now):
+    if not await strikes.insert_appeal(db, change.ids.next(), found, text, change.now):
         return TOO_LATE
     deciding = await users.with_roles(db, roles_with(Permission.MANAGE_APPEALS))
-    await account.context.outbox.promise(db, [appeal_mail(found.id, id) for id in deciding], origin)
+    change.promise(*(appeal_mail(found.id, id) for id in deciding))
     return None
 
 
@@ -159,15 +155,10 @@ def may_be_appealed(struck: Strike) -> bool:
 
 @turn(AccountActor, DecideAppeal)
 async def decide_appeal(account: AccountActor, message: DecideAppeal) -> Refused | None:
-    act = act_in_turn(account, message.staff)
-    decided = await account.transact(decide, act, message.appeal_id, approved=message.approved)
+    decided = await act_in_turn(account, message.staff, decide, message.appeal_id, approved=message.approved)
     if isinstance(decided, Refused):
         return decided
-    if message.approved:
-        await finished(act_on_statuses(account, ActOnStatuses(decided.id)))
-        await publish_moderation(account)
-    account.context.outbox.wake(MAIL)
-    return None
+    return await finished(act_on_statuses(account, ActOnStatuses(decided.id))) if message.approved else None
 
 
 async def decide(db: Connection, act: StaffAct, appeal_id: int, *, approved: bool) -> Strike | Refused:

@@ -45,15 +45,12 @@ class ChangeTag(Message[None]):
 
 @turn(AccountActor, ReviewTrend)
 async def review_trend(account: AccountActor, message: ReviewTrend) -> Refused | None:
-    act = act_in_turn(account, message.staff)
-    refused = await account.transact(review, act, message.kind, message.key, trendable=message.trendable)
-    return refused or await account.publish(ChangedTrends())
+    return await act_in_turn(account, message.staff, review, message.kind, message.key, trendable=message.trendable)
 
 
 @turn(AccountActor, ChangeTag)
 async def change_tag(account: AccountActor, message: ChangeTag) -> Refused | None:
-    refused = await account.transact(change, act_in_turn(account, message.staff), message)
-    return refused or await account.publish(ChangedTrends())
+    return await act_in_turn(account, message.staff, change, message)
 
 
 @needs(Permission.MANAGE_TAXONOMIES)
@@ -63,6 +60,7 @@ async def review(db: Connection, act: StaffAct, kind: Kind, key: int | str, *, t
         return NOT_FOUND
     named = Target(kind, key if isinstance(key, int) else None, str(key))
     await act.log(db, "allow_trend" if trendable else "forbid_trend", named)
+    await act.publish(db, [ChangedTrends()])
     return None
 
 
@@ -75,6 +73,7 @@ async def change(db: Connection, act: StaffAct, wanted: ChangeTag) -> Refused | 
         return NOT_FOUND
     given = {key: value for key, value in changes.items() if value is not None}
     await act.log(db, "change_tag", Target("tag", wanted.id, name), "", changed=given)
+    await act.publish(db, [ChangedTrends()])
     return None
 
 

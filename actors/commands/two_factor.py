@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
 
 from ...storage import two_factor
-from ...storage.engine.database import Connection
-from ..account import AccountActor
-from ..effects.mail import MAIL, notice
-from ..kernel import Message, Origin, turn
+from ..account import AccountActor, AccountChange
+from ..effects.mail import notice
+from ..kernel import Message, turn
 from ..mail.templates import TWO_FACTOR_OFF, TWO_FACTOR_ON
 
 
@@ -29,26 +27,22 @@ class DisableTwoFactor(Message[None]):
 
 @turn(AccountActor, EnableTwoFactor)
 async def enable(account: AccountActor, message: EnableTwoFactor) -> bool:
-    enabled = await account.transact(_enable, account, message, account.now, account.origin)
-    account.context.outbox.wake(MAIL)
-    return enabled
+    return await account.change(_enable, message)
 
 
 @turn(AccountActor, DisableTwoFactor)
 async def disable(account: AccountActor, message: DisableTwoFactor) -> None:
-    await account.transact(_disable, account, account.origin)
-    account.context.outbox.wake(MAIL)
+    await account.change(_disable)
 
 
-async def _enable(
-    db: Connection, account: AccountActor, message: EnableTwoFactor, now: datetime, origin: Origin
-) -> bool:
-    if not await two_factor.enable(db, account.id, message.secret, message.step, message.code_hashes, now):
+async def _enable(change: AccountChange, message: EnableTwoFactor) -> bool:
+    db, account = change.db, change.account
+    if not await two_factor.enable(db, account.id, message.secret, message.step, message.code_hashes, change.now):
         return False
-    await account.context.outbox.promise(db, [notice(TWO_FACTOR_ON, account.owner)], origin)
+    change.promise(notice(TWO_FACTOR_ON, account.owner))
     return True
 
 
-async def _disable(db: Connection, account: AccountActor, origin: Origin) -> None:
-    if await two_factor.disable(db, account.id):
-        await account.context.outbox.promise(db, [notice(TWO_FACTOR_OFF, account.owner)], origin)
+async def _disable(change: AccountChange) -> None:
+    if await two_factor.disable(change.db, change.account.id):
+        change.promise(notice(TWO_FACTOR_OFF, change.account.owner))

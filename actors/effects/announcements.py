@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -9,7 +10,18 @@ from ...storage import announcements
 from ...storage.announcements import Announcement
 from ...storage.engine.database import Connection
 from ..facts import ChangedAnnouncement, CountedReaction
-from .registry import ANNOUNCEMENTS, Attempt, Effect, EffectContext, Promise, carries_out, told_by
+from ..kernel import Address
+from .registry import (
+    ANNOUNCEMENTS,
+    Attempt,
+    Effect,
+    EffectContext,
+    Promise,
+    account_of,
+    carries_out,
+    promised_with,
+    told_by,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +55,9 @@ def announcement_removed(id: int) -> Promise:
     return Promise(TellAnnouncement(id), group="announcement")
 
 
-def reaction_counted(account_id: int, announcement_id: int, name: str) -> Promise:
-    """Promise, by the turn of an account, to tell of its reaction."""
-    return told_by(account_id, TellReaction(announcement_id, name))
+@promised_with(CountedReaction)
+def _reacted(facts: Sequence[CountedReaction], by: Address) -> Iterator[Promise]:
+    return (told_by(account_of(by), TellReaction(fact.announcement_id, fact.name)) for fact in facts)
 
 
 @carries_out("announcement", TellAnnouncement, ANNOUNCEMENTS, shown=True)

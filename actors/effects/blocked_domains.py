@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ..facts import ModeratedDomain
-from .registry import ANNOUNCEMENTS, Attempt, Effect, EffectContext, Promise, carries_out
+from ..kernel import Address
+from .registry import ANNOUNCEMENTS, Attempt, Effect, EffectContext, Promise, carries_out, promised_with
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +20,11 @@ class TellDomain(Effect):
 def domain_moderated(domain: str) -> Promise:
     """Promise to tell of the states of a domain's accounts."""
     return Promise(TellDomain(domain), f"domain/{domain}")
+
+
+@promised_with(ModeratedDomain)
+def _moderated(facts: Sequence[ModeratedDomain], by: Address) -> Iterator[Promise]:
+    return (domain_moderated(fact.domain) for fact in facts)
 
 
 @carries_out("moderated_domain", TellDomain, ANNOUNCEMENTS)

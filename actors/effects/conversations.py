@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ...storage import conversations
-from ...storage.conversations import Conversation
-from ..conversations import shown_conversations
 from ..facts import ChangedConversation
-from .registry import ANNOUNCEMENTS, Attempt, Effect, EffectContext, Promise, carries_out, told_by
+from ..kernel import Address
+from .registry import (
+    ANNOUNCEMENTS,
+    Attempt,
+    Effect,
+    EffectContext,
+    Promise,
+    account_of,
+    carries_out,
+    promised_with,
+    told_by,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,14 +29,15 @@ class StreamConversation(Effect):
     account: int
 
 
-def conversation_changed(conversation: Conversation, author_id: int) -> Promise:
-    """Promise to stream that a conversation has a new last status, by `author_id`."""
-    return told_by(author_id, StreamConversation(conversation.id, conversation.account_id))
+@promised_with(ChangedConversation)
+def _changed(facts: Sequence[ChangedConversation], by: Address) -> Iterator[Promise]:
+    """Promise to stream new last statuses. Marks are seen when the conversation is read."""
+    told = [fact.conversation for fact in facts if fact.news]
+    return (told_by(account_of(by), StreamConversation(one.id, one.account_id)) for one in told)
 
 
 @carries_out("conversation", StreamConversation, ANNOUNCEMENTS, shown=True)
 async def stream_conversation(context: EffectContext, effect: StreamConversation, attempt: Attempt) -> None:
     conversation = await context.database.read(conversations.find, effect.account, effect.id)
     if conversation is not None:
-        (shown,) = await shown_conversations([conversation], context.accounts, context.statuses)
-        await context.facts.apply([ChangedConversation(shown)], attempt.origin)
+        await context.facts.apply([ChangedConversation(conversation)], attempt.origin)

@@ -15,7 +15,7 @@ from .registry import Attempt, Effect, EffectQueue, GivenUp, Later, NotTried, ca
 
 # Two groups of a host have two lanes each: all that a server can take from the others by being slow.
 DELIVERIES: EffectQueue[DeliverySender] = EffectQueue(
-    QUEUE, lanes=128, lanes_of_a_group=2, claimed_at_once=4, woken_by_commit=True,
+    QUEUE, lanes=128, lanes_of_a_group=2, claimed_at_once=4,
     retry_after=(1, 5, 30, 120, 600), give_up_after=timedelta(hours=48),
 )  # fmt: skip
 

@@ -29,7 +29,7 @@ class PlaceFiles(Effect):
 
 
 def files_unused(names: Iterable[str]) -> Promise:
-    """Promise to remove files. The turn wakes the outbox after its commit, and never removes them itself."""
+    """Promise to remove files. A turn never removes them itself."""
     return Promise(RemoveFiles(tuple(sorted(names))), group=GROUP)
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ..facts import ChangedList
 from ..kernel import Address
-from .registry import ANNOUNCEMENTS, Attempt, Effect, EffectContext, Promise, carries_out
+from .registry import ANNOUNCEMENTS, Attempt, Effect, EffectContext, Promise, carries_out, promised_with
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,9 +18,9 @@ class RereadList(Effect):
     account: int
 
 
-def list_changed(id: int, owner_id: int, by: Address) -> Promise:
-    """Promise, by the turn of the actor at `by`, to tell a list that it, or its members, changed."""
-    return Promise(RereadList(id, owner_id), str(by), account=owner_id)
+@promised_with(ChangedList)
+def _changed(facts: Sequence[ChangedList], by: Address) -> Iterator[Promise]:
+    return (Promise(RereadList(fact.id, fact.owner_id), str(by), account=fact.owner_id) for fact in facts)
 
 
 @carries_out("list", RereadList, ANNOUNCEMENTS)

@@ -39,7 +39,7 @@ class SendNotice(Effect):
 
 
 def mail(letter: str, account_id: int) -> Promise:
-    """Promise to send a user a mail. The turn wakes the queue after its commit."""
+    """Promise to send a user a mail."""
     return Promise(SendMail(letter, account_id), _partition(letter, account_id), account=account_id)
 
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from ...storage import accounts, outbox, users
-from ...storage.engine.database import Connection, Database
+from ...storage.engine.database import Connection
 from ..broadcast import account_address
 from ..facts import ChangedAccount, ChangedUser, Fact, ModeratedAccount
-from ..kernel import SystemMessage
-from .registry import ANNOUNCEMENTS, Attempt, Effect, EffectContext, Promise, carries_out
+from ..kernel import Address, SystemMessage
+from .registry import ANNOUNCEMENTS, Attempt, Effect, EffectContext, Promise, carries_out, promised_with
 
 # So long a suspension can be undone. Then the account is erased.
 SUSPENDED_FOR = timedelta(days=30)
@@ -45,7 +45,7 @@ class DeleteSuspended(SystemMessage[None]):
 
 
 def account_moderated(account_id: int) -> Promise:
-    """Promise to tell of the states of an account. The turn tells them itself, unless it crashes."""
+    """Promise to tell of the states of an account."""
     return Promise(TellModeration(account_id), f"moderation/{account_id}", account=account_id)
 
 
@@ -64,12 +64,17 @@ def _partition(account_id: int) -> str:
     return f"suspension/{account_id}"
 
 
-async def moderation_facts(database: Database, account_id: int) -> Sequence[Fact]:
-    """Return what is to be told of an account, from its rows as they are now."""
-    row = (await database.read(accounts.find_many, [account_id])).get(account_id)
-    user = await database.read(users.find_user, account_id)
+@promised_with(ModeratedAccount)
+def _moderated(facts: Sequence[ModeratedAccount], by: Address) -> Iterator[Promise]:
+    return (account_moderated(fact.account_id) for fact in facts)
+
+
+async def moderation_facts(db: Connection, account_id: int) -> Sequence[Fact]:
+    """Return the facts about the states of an account, from its rows as they are now."""
+    row = (await accounts.find_many(db, [account_id])).get(account_id)
+    user = await users.find_user(db, account_id)
     barred = row is None or bool(row.suspended_at or row.deleted_at or (user and user.inactive))
-    return ChangedUser(account_id, user), ChangedAccount(account_id, row), ModeratedAccount(account_id, barred)
+    return ChangedUser(account_id, user), ChangedAccount(account_id), ModeratedAccount(account_id, barred)
 
 
 @carries_out("moderation", TellModeration, ANNOUNCEMENTS)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ...storage import notifications
 from ...storage.notifications import Notification
 from ..facts import AddedNotifications, MergedNotifications
+from ..kernel import Address
 from .push import pushes_of
-from .registry import ANNOUNCEMENTS, Attempt, Effect, EffectContext, Promise, carries_out, told_by
+from .registry import ANNOUNCEMENTS, Attempt, Effect, EffectContext, Promise, carries_out, promised_with, told_by
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +45,15 @@ async def stream_notification(context: EffectContext, effect: StreamNotification
         await context.facts.apply([AddedNotifications([notification])], attempt.origin)
 
 
-def notifications_merged(account_id: int) -> Promise:
-    """Promise to tell an account's streams that filtered notifications are shown now."""
-    return told_by(account_id, StreamMerge(account_id))
+@promised_with(AddedNotifications)
+def _added(facts: Sequence[AddedNotifications], by: Address) -> Iterator[Promise]:
+    for fact in facts:
+        yield from notifications_added(fact.notifications)
+
+
+@promised_with(MergedNotifications)
+def _merged(facts: Sequence[MergedNotifications], by: Address) -> Iterator[Promise]:
+    return (told_by(fact.account_id, StreamMerge(fact.account_id)) for fact in facts)
 
 
 @carries_out("merge", StreamMerge, ANNOUNCEMENTS, shown=True)

@@ -6,7 +6,7 @@ late, twice, or out of order.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Generic, Protocol, Self, TypeAlias, TypeVar
@@ -16,8 +16,8 @@ from ...storage import outbox
 from ...storage.engine.database import Connection, Database
 from ...storage.engine.json_values import JsonObject
 from ...storage.files import Folder
-from ..facts import Facts
-from ..kernel import Clock, Ids, Origin, Runtime
+from ..facts import AnyFact, Facts
+from ..kernel import Address, Clock, Ids, Origin, Runtime
 from ..kernel.codec import of_row, to_row
 from ..statuses import AccountCache, StatusCache
 
@@ -67,7 +67,7 @@ class Promise:
 class Promises(Protocol):
     """The part of the outbox that effects use."""
 
-    async def promise(self, db: Connection, promises: Sequence[Promise], origin: Origin) -> list[int]: ...
+    async def promise(self, db: Connection, promises: Sequence[Promise], origin: Origin) -> None: ...
 
     def wake(self) -> None: ...
 
@@ -103,8 +103,6 @@ class EffectQueue(Generic[C]):
     lanes: int
     lanes_of_a_group: int = 1
     claimed_at_once: int = 1  # by a lane; more saves claims, but a lane's claims wait for each other
-    told_by_turns: bool = False  # turns carry the effects out themselves, and the relay only what they left
-    woken_by_commit: bool = False  # after the transactions of turns; else turns wake it themselves
     look_every: float = 1.0  # seconds between two looks for rows, unless woken before
     retry_after: tuple[float, ...] = (1, 5, 30, 120, 600)  # seconds until the next tries; the last one repeats
     give_up_after: timedelta | None = None  # after a promise; None: never
@@ -124,9 +122,7 @@ AnyQueue: TypeAlias = EffectQueue[Any]
 AnyQueueWithContext: TypeAlias = QueueWithContext[Any]  # the same
 
 # What turns tell after their commit and before their answer. A relay carries out what a crash left of it.
-ANNOUNCEMENTS: EffectQueue[EffectContext] = EffectQueue(
-    "announcements", lanes=64, claimed_at_once=10, told_by_turns=True
-)
+ANNOUNCEMENTS: EffectQueue[EffectContext] = EffectQueue("announcements", lanes=64, claimed_at_once=10)
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,9 +207,43 @@ def shown_kinds() -> list[str]:
     return [name for name, kind in KINDS.items() if kind.shown]
 
 
+F = TypeVar("F", bound=AnyFact)
+
+# The promises that the change of an actor makes for the facts of a class. Their effects say what the facts say, and are
+# carried out if the turn crashes before it has published these.
+PromisesOf: TypeAlias = Callable[[Sequence[F], Address], Iterable[Promise]]
+
+PROMISES: dict[type[AnyFact], PromisesOf[Any]] = {}  # `Any` is the class of the key
+
+
+def promised_with(kind: type[F]) -> Callable[[PromisesOf[F]], PromisesOf[F]]:
+    """Register what changes promise with the facts of a class. Facts for the caches of this process alone have none."""
+
+    def register(promises: PromisesOf[F]) -> PromisesOf[F]:
+        PROMISES[kind] = promises
+        return promises
+
+    return register
+
+
+def promises_with(facts: Iterable[AnyFact], by: Address) -> Iterator[Promise]:
+    """Return the promises that the actor at `by` makes with facts."""
+    of_class: dict[type[AnyFact], list[AnyFact]] = {}
+    for fact in facts:
+        of_class.setdefault(type(fact), []).append(fact)
+    for kind, published in of_class.items():
+        if (promises := PROMISES.get(kind)) is not None:
+            yield from promises(published, by)
+
+
 def told_by(account_id: int, effect: Effect) -> Promise:
     """Return a promise by a turn of an account. All these promises of one account are carried out in order."""
     return Promise(effect, f"account/{account_id}", account=account_id)
+
+
+def account_of(by: Address) -> int:
+    """Return the account whose actor is at an address."""
+    return int(by.key)
 
 
 def shard_of(promise: Promise, partition: str) -> int:

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ...storage import relations
 from ...storage.engine.database import Connection
-from ..facts import ChangedPairs
-from .registry import ANNOUNCEMENTS, Attempt, Effect, EffectContext, Promise, carries_out, told_by
+from ..facts import ChangedDomainBlocks, ChangedFollowedTags, ChangedPairs, ChangedRelation
+from ..kernel import Address
+from .registry import (
+    ANNOUNCEMENTS,
+    Attempt,
+    Effect,
+    EffectContext,
+    Promise,
+    account_of,
+    carries_out,
+    promised_with,
+    told_by,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +32,24 @@ class RereadRelations(Effect):
 def relations_changed(account_id: int, others: Iterable[int]) -> Promise:
     """Promise to tell an account and others of how they stand to each other now."""
     return told_by(account_id, RereadRelations((account_id, *others)))
+
+
+@promised_with(ChangedRelation)
+def _related(facts: Sequence[ChangedRelation], by: Address) -> Iterator[Promise]:
+    """Promise for all at once: each fact is about the account and another one, from one side or the other."""
+    me = account_of(by)
+    pairs = [(fact.account_id, fact.change.other) for fact in facts]
+    yield relations_changed(me, dict.fromkeys(id for pair in pairs for id in pair if id != me))
+
+
+@promised_with(ChangedDomainBlocks)
+def _domains_blocked(facts: Sequence[ChangedDomainBlocks], by: Address) -> Iterator[Promise]:
+    return (relations_changed(fact.account_id, ()) for fact in facts)
+
+
+@promised_with(ChangedFollowedTags)
+def _tags_followed(facts: Sequence[ChangedFollowedTags], by: Address) -> Iterator[Promise]:
+    return (relations_changed(fact.account_id, ()) for fact in facts)
 
 
 @carries_out("relation", RereadRelations, ANNOUNCEMENTS)

@@ -18,7 +18,7 @@ class SendReport(Effect):
 
 
 def report_mail(report_id: int, account_id: int) -> Promise:
-    """Promise to send one of the staff a mail about a report. The turn wakes the queue after its commit."""
+    """Promise to send one of the staff a mail about a report."""
     return Promise(SendReport(report_id, account_id), account=account_id)
 
 

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ...storage import deletions, edits, notifications, reblogs
-from ...storage.quotes import EndedQuote
-from ..facts import ChangedStatus, EditedStatus, GoneStatus, PublishedStatus
-from .registry import ANNOUNCEMENTS, Attempt, Effect, EffectContext, Promise, carries_out, told_by
+from ..facts import ChangedStatus, DeletedStatus, EditedStatus, EndedQuotes, GoneStatus, PublishedStatus
+from ..kernel import Address
+from .registry import (
+    ANNOUNCEMENTS,
+    Attempt,
+    Effect,
+    EffectContext,
+    Promise,
+    account_of,
+    carries_out,
+    promised_with,
+    told_by,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +57,7 @@ class ForgetCounts(Effect):
 
 
 def status_changed(id: int, account_id: int, *, news: bool = True) -> Promise:
-    """Promise to tell of a status that appeared or changed."""
+    """Promise to tell of a status that appeared."""
     return told_by(account_id, AnnounceStatus(id, account_id, news=news))
 
 
@@ -61,19 +71,46 @@ def status_edited(id: int, account_id: int) -> Promise:
     return told_by(account_id, AnnounceEdit(id))
 
 
-def quotes_ended(ended: Iterable[EndedQuote], account_id: int) -> list[Promise]:
-    """Promise to show the statuses again whose quotes `account_id` has ended."""
-    return [status_edited(one.id, account_id) for one in ended]
-
-
 def counts_changed(id: int, account_id: int) -> Promise:
     """Promise to forget a status's counts as they were before `account_id` changed them."""
     return told_by(account_id, ForgetCounts(id))
 
 
+@promised_with(PublishedStatus)
+def _published(facts: Sequence[PublishedStatus], by: Address) -> Iterator[Promise]:
+    return (status_changed(fact.id, account_of(by), news=fact.news) for fact in facts)
+
+
+@promised_with(EditedStatus)
+def _edited(facts: Sequence[EditedStatus], by: Address) -> Iterator[Promise]:
+    return (status_edited(fact.id, account_of(by)) for fact in facts)
+
+
+@promised_with(ChangedStatus)
+def _counted(facts: Sequence[ChangedStatus], by: Address) -> Iterator[Promise]:
+    return (counts_changed(id, account_of(by)) for id in dict.fromkeys(fact.id for fact in facts))
+
+
+@promised_with(EndedQuotes)
+def _quotes_ended(facts: Sequence[EndedQuotes], by: Address) -> Iterator[Promise]:
+    ended = [quote for fact in facts for quote in fact.quotes]
+    yield from (status_edited(quote.id, account_of(by)) for quote in ended)
+    yield from (counts_changed(id, account_of(by)) for id in dict.fromkeys(quote.quoted_id for quote in ended))
+
+
+@promised_with(DeletedStatus)
+def _deleted(facts: Sequence[DeletedStatus], by: Address) -> Iterator[Promise]:
+    for fact in facts:
+        status = fact.deleted.status
+        yield status_gone(status.id, account_of(by))
+        yield from (status_gone(boost, booster) for boost, booster in fact.deleted.reblogs)
+        counted = (status.in_reply_to_id, status.reblog_of_id, status.quote_of_id)
+        yield from (counts_changed(id, account_of(by)) for id in counted if id is not None)
+
+
 @carries_out("status", AnnounceStatus, ANNOUNCEMENTS, shown=True)
 async def announce_status(context: EffectContext, effect: AnnounceStatus, attempt: Attempt) -> None:
-    context.facts.keep([ChangedStatus(effect.id)])
+    context.facts.cache([ChangedStatus(effect.id)])
     if await context.statuses.show(effect.id) is not None:
         await context.facts.apply([PublishedStatus(effect.id, news=effect.news)], attempt.origin)
     else:

@@ -48,7 +48,7 @@ def strike_carried_out(strike_id: int, account_id: int) -> Promise:
 
 
 def strike_mail(strike_id: int, account_id: int) -> Promise:
-    """Promise to send the user of an account a mail about a strike. The turn wakes the queue after its commit."""
+    """Promise to send the user of an account a mail about a strike."""
     return Promise(SendStrike(strike_id, account_id), account=account_id)
 
 

@@ -5,18 +5,26 @@ Replies are included as the list's replies policy says. The commands are in `com
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
+from typing import Concatenate, ParamSpec, TypeVar
 
 from ...storage import lists
 from ...storage.deletions import Remains
+from ...storage.engine.database import Connection
 from ...storage.lists import List as Row
 from ...storage.paging import Page
 from ...storage.timeline_entries import TimelineEntry
+from ..change import Change
 from ..context import ActorContext
 from ..kernel import Answer, Cell, Message, Runtime, turn
 from ..refusals import NOT_FOUND
 from ..rules.visibility import ANONYMOUS, belongs_in_list
 from .timeline import Timeline
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +38,16 @@ class ListPage(Message[list[int]]):
 @dataclass(frozen=True, slots=True)
 class ListOwner(Message[int | None]):
     """Query: the account that owns the list. None if there is no such list."""
+
+
+class ListChange(Change):
+    """The transaction of a turn of a list."""
+
+    __slots__ = ("timeline",)
+
+    def __init__(self, timeline: ListTimeline, db: Connection) -> None:
+        super().__init__(db, timeline.context, timeline.address, timeline.origin)
+        self.timeline = timeline
 
 
 class ListTimeline(Timeline):
@@ -55,6 +73,15 @@ class ListTimeline(Timeline):
         self.context.listed.join(self.cell, self.members)
         self.perspective = (await self.context.viewers.read_relations(owner)).perspective
         await super().load()
+
+    async def change(
+        self, work: Callable[Concatenate[ListChange, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Run this turn's one transaction, and do after its commit what the change says. Return the answer of `work`.
+
+        An answer that is a refusal rolls the transaction back.
+        """
+        return await self._change(self.context.database.transact, partial(ListChange, self), work, *args, **kwargs)
 
     def owned_by(self, account_id: int) -> Row | None:
         """Return the list if this account owns it. To other accounts it does not exist."""

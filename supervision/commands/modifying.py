@@ -10,7 +10,7 @@ from ...actors.commands.accounts import approve, delete, give_role
 from ...actors.commands.moderation import named
 from ...actors.effects.access import access_ended
 from ...actors.effects.mail import notice
-from ...actors.effects.moderation import account_moderated
+from ...actors.effects.moderation import moderation_facts
 from ...actors.effects.registry import Promise
 from ...actors.kernel.ids import Ids
 from ...actors.mail.templates import EMAIL_CHANGED, PASSWORD_CHANGED, TWO_FACTOR_OFF
@@ -58,7 +58,7 @@ async def modify(
         await _reset_password(db, act, target, wanted.password_hash)
     if wanted.disable_two_factor:
         await _disable_two_factor(db, act, target)
-    await act.promise(db, [account_moderated(account.id)])
+    await act.publish(db, await moderation_facts(db, account.id))
     await announce_change(db)
     return account.acct
 

@@ -85,3 +85,15 @@ def test_a_turn_that_would_reach_some_derived_classes_only_is_refused() -> None:
     with pytest.raises(TypeError, match="inherited by Derived already"):
         turn(Base, Hint)(take)
     assert not Derived.turns
+
+
+def test_commands_publish_and_promise_by_changes_alone() -> None:
+    """What is said beside a change would be said also if the transaction fails, or not at all after a crash."""
+    beside = ("outbox.promise(", "outbox.wake(", "facts.apply(", "facts.announce(")
+    found = {
+        f"{path.name}: {way}"
+        for path in (ROOT / "actors" / "commands").rglob("*.py")
+        for way in beside
+        if way in path.read_text("utf-8")
+    }
+    assert found == set()

@@ -7,9 +7,8 @@ from datetime import timedelta
 from typing import Any
 
 from troupe.actors.broadcast import PUBLIC_PLACES, account_address, home_address, list_address, tag_address
-from troupe.actors.effects.conversations import conversation_changed
-from troupe.actors.effects.notifications import notifications_added
-from troupe.actors.effects.statuses import status_changed
+from troupe.actors.effects.registry import promises_with
+from troupe.actors.facts import AddedNotifications, ChangedConversation, Fact, PublishedStatus
 from troupe.actors.kernel import NOWHERE
 from troupe.storage import (
     conversations,
@@ -447,12 +446,14 @@ class World:
         outbox, now = self.stage.outbox, self.stage.http_context.clock.now()
         news = [NewNotification(self.next(), id, self.zoe.id, "mention", status.id) for id in status.mentioned_ids]
         told = await notifications.insert_many(db, news, now)
-        promises = [status_changed(status.id, self.zoe.id), *notifications_added(told)]
+        facts: list[Fact] = [PublishedStatus(status.id), AddedNotifications(told)]
         if status.visibility == "direct" and told:
             concerned = [one.account_id for one in told]
             letters = await conversations.put(db, status.id, concerned, [self.next() for _ in concerned])
-            promises += [conversation_changed(one, self.zoe.id) for one in letters]
-        return len(await outbox.promise(db, promises, NOWHERE))
+            facts += [ChangedConversation(one) for one in letters]
+        promises = [*promises_with(facts, account_address(self.zoe.id))]
+        await outbox.promise(db, promises, NOWHERE)
+        return len(promises)
 
     async def edit(self) -> None:
         """Let Ada edit her new posts, and those boosted by accounts that she has blocked since."""

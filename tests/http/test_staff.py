@@ -135,10 +135,9 @@ async def test_a_moderator_deletes_no_suspended_account(stage: Stage) -> None:
 async def test_a_moderator_does_not_choose_who_may_sign_up(stage: Stage) -> None:
     mod, context = await stage.person("mod", role="moderator"), stage.http_context
 
-    async def promise(db: Connection, promises: object) -> list[int]:
-        return []
+    async def none(db: Connection, what: object) -> None: ...
 
-    act = StaffAct(Staff(mod.account.id, "mod"), context.clock.now(), context.ids.next, promise)
+    act = StaffAct(Staff(mod.account.id, "mod"), context.clock.now(), context.ids.next, none, none)
     before = await rows(stage)
     refused = await context.database.transact(change_setting, act, LIVE_SETTINGS["registrations"], "closed", "open")
     assert isinstance(refused, Refused)

@@ -12,7 +12,7 @@ from troupe.actors.effects.reminders import MuteEnded, StatusDue, reminder
 from troupe.actors.events import StatusAppeared
 from troupe.actors.kernel import Event, Feed, Origin, cell, delivery, feed, mailbox
 from troupe.actors.statuses import ShownStatus
-from troupe.storage import stream_log
+from troupe.storage import outbox, stream_log
 from troupe.supervision.testing import simulation
 from troupe.supervision.testing.stage import Person, Simulation, stage
 
@@ -140,8 +140,9 @@ async def test_reminders_of_a_busy_account_delay_no_other_account(sim: Simulatio
         patch.setitem(AccountActor.turns, StatusDue, take_long)
         patch.setitem(AccountActor.turns, MuteEnded, note)
         began = trio.current_time()
-        promised = sim.run.database.arrange(relay.promise, [*busy, quiet], Origin("test"))
+        rows = relay.effects_of([*busy, quiet], Origin("test"))
+        sim.run.database.arrange(outbox.insert_many, rows, sim.run.clock.now())
         await trio.sleep(5)
         assert [at - began < 2 for at in ended] == [True]
-        sim.run.database.arrange(stream_log.log_told, dict.fromkeys(promised, 0), [])
+        sim.run.database.arrange(stream_log.log_told, dict.fromkeys([row.id for row in rows], 0), [])
         await trio.sleep(30)

@@ -39,7 +39,7 @@ class Ahead:
 
 async def apply(sim: Simulation, facts: Sequence[Fact]) -> None:
     """Apply what another process published."""
-    sim.actors.actor_context.facts.keep(facts)
+    sim.actors.actor_context.facts.cache(facts)
     await sim.actors.actor_context.facts.announce(facts, Origin("of-another-process"))
 
 
@@ -94,5 +94,5 @@ async def test_ids_are_above_those_of_every_fact_that_carries_one(sim: Simulatio
         PublishedStatus(ahead), EditedStatus(1, ahead, (), ()), ChangedAccount(ahead), ChangedList(1, 2, ahead),
         ChangedRelation(1, Related(2, Relation(), 0, ahead)), notified(ahead, sim.run.clock.now()),
     ]  # fmt: skip
-    sim.actors.actor_context.facts.keep([facts[kind]])
+    sim.actors.actor_context.facts.cache([facts[kind]])
     assert sim.actors.actor_context.ids.next() > ahead

@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from troupe.actors.account import AccountActor
+from troupe.actors.account import AccountActor, AccountChange
 from troupe.actors.commands import edits, polls, received_statuses, relations
 from troupe.actors.commands.received_statuses import ReceiveEdit
 from troupe.actors.deliveries.sender import ClientPost, DeliveryReply
 from troupe.actors.effects.registry import Promise
 from troupe.actors.federation import subjects
 from troupe.actors.federation.follower_lists import FollowerLists
-from troupe.actors.kernel import Origin, Refused
+from troupe.actors.kernel import Refused
 from troupe.actors.outgoing.errors import OutgoingFailure
 from troupe.actors.relay import Relay
 from troupe.storage import blocks, remote_statuses, tombstones
@@ -158,11 +158,8 @@ def edits_come_in_order(patch: Patch) -> None:
     """The edit that comes last is taken for the latest one."""
     change = received_statuses._edit  # pyright: ignore[reportPrivateUsage]
 
-    async def trusting(
-        db: Connection, account: AccountActor, message: ReceiveEdit, now: datetime, origin: Origin
-    ) -> object:
-        note = replace(message.note, updated_at=now)
-        return await change(db, account, replace(message, note=note), now, origin)
+    async def trusting(edit: AccountChange, message: ReceiveEdit) -> None:
+        await change(edit, replace(message, note=replace(message.note, updated_at=edit.now)))
 
     patch.setattr(received_statuses, "_edit", trusting)
 

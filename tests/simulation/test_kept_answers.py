@@ -293,10 +293,10 @@ def requests_are_counted_once(patch: Patch) -> None:
 
 
 def requests_of_suspended_accounts_count(patch: Patch) -> None:
-    def forget(self: Facts, fact: Fact) -> None:
+    def forget(self: ModeratedAccount, facts: Facts) -> None:
         pass
 
-    patch.setattr(Facts, "_keep_moderation", forget)
+    patch.setattr(ModeratedAccount, "cache", forget)
 
 
 def assembled_records_are_not_compared(patch: Patch) -> None:

@@ -13,21 +13,20 @@ import pytest
 from troupe.actors.account import AccountActor
 from troupe.actors.audience import Audience
 from troupe.actors.broadcast import StatusPublished
-from troupe.actors.commands import followed_tags as tag_commands
-from troupe.actors.commands import lists as list_commands
+from troupe.actors.change import Change
 from troupe.actors.commands.relations import Mute
-from troupe.actors.effects.registry import Promise
+from troupe.actors.effects.registry import PROMISES
+from troupe.actors.facts import ChangedFollowedTags, ChangedList
 from troupe.actors.kernel import Cell, Envelope
 from troupe.actors.kernel.cell import AT_REST, CellPhase
 from troupe.actors.kernel.drainer import Drainer
 from troupe.actors.kernel.subjects import Subjects
 from troupe.actors.outbox import Outbox
-from troupe.actors.refusals import NOT_FOUND
 from troupe.actors.rules.visibility import Muting
 from troupe.actors.statuses import StatusCache
 from troupe.actors.timelines.home import HomeTimeline
 from troupe.actors.timelines.window import Window
-from troupe.storage import followed_tags
+from troupe.storage.outbox import NewEffect
 from troupe.supervision.testing import Budget, Fault, simulation
 from troupe.supervision.testing.series import Series
 from troupe.supervision.testing.stage import Simulation, stage
@@ -73,10 +72,10 @@ async def an_ordinary_morning(sim: Simulation) -> None:
 def promises_are_not_stored(patch: Patch) -> None:
     """Rule 2: effects are carried out from memory after the commit, and nothing in the transaction says so."""
 
-    async def promise(self: Outbox, db: object, promises: list[Promise], origin: object) -> list[int]:
-        return [0 for _ in promises]
+    def none(self: Change, facts: object) -> list[NewEffect]:
+        return []
 
-    patch.setattr(Outbox, "promise", promise)
+    patch.setattr(Change, "rows_of_promises", none)
 
 
 def streams_are_told_and_not_moved(patch: Patch) -> None:
@@ -163,19 +162,13 @@ def mutes_are_applied_before_their_commit(patch: Patch) -> None:
 def changes_of_lists_are_not_promised(patch: Patch) -> None:
     """Rule 2 for one kind of effect: the list's timeline is told from memory alone."""
 
-    async def promise(db: object, actor: object, list: Any, origin: object) -> object:
-        return NOT_FOUND if list is None else list_commands.ListChange(list, [])
-
-    patch.setattr(list_commands, "_promise", promise)
+    patch.delitem(PROMISES, ChangedList)
 
 
 def follows_of_hashtags_are_not_promised(patch: Patch) -> None:
     """Rule 2 for one kind of effect: the home timeline is told of a followed hashtag from memory alone."""
 
-    async def promise(db: Any, account: AccountActor, origin: object) -> tag_commands.TagFollows:
-        return tag_commands.TagFollows(await followed_tags.of_account(db, account.id), [])
-
-    patch.setattr(tag_commands, "_promise", promise)
+    patch.delitem(PROMISES, ChangedFollowedTags)
 
 
 def homes_do_not_register_for_hashtags(patch: Patch) -> None:

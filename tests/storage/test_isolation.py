@@ -435,10 +435,9 @@ def test_two_accounts_that_react_at_once_do_not_both_get_the_last_place(stage: S
 
 
 def act_of(account: Account) -> StaffAct:
-    async def promise(db: Connection, promises: object) -> list[int]:
-        return []
+    async def none(db: Connection, what: object) -> None: ...
 
-    return StaffAct(Staff(account.id, account.username), NOW, new_id, promise)
+    return StaffAct(Staff(account.id, account.username), NOW, new_id, none, none)
 
 
 def silencing(staff: Account, target: Account) -> Work:

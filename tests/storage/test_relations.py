@@ -1,7 +1,7 @@
 """Follows, blocks and mutes: counted on both sides, and ended together where they must be."""
 
 from troupe.storage import blocks, domain_blocks, follow_requests, follows, mutes, notifications, relations
-from troupe.storage.follows import Change, FollowTerms
+from troupe.storage.follows import ChangedTerms, FollowTerms
 from troupe.storage.notifications import NewNotification
 from troupe.storage.paging import Page
 
@@ -22,19 +22,19 @@ def test_a_follow_counts_once_on_both_sides(stage: Stage) -> None:
 def test_terms_of_a_follow_change_one_by_one(stage: Stage) -> None:
     ada, bob = stage.account("ada"), stage.account("bob")
     stage.follow(ada, bob)
-    assert stage(follows.change_follow, ada.id, bob.id, Change(show_reblogs=False))
-    assert stage(follows.change_follow, ada.id, bob.id, Change(languages=("de",), set_languages=True))
+    assert stage(follows.change_follow, ada.id, bob.id, ChangedTerms(show_reblogs=False))
+    assert stage(follows.change_follow, ada.id, bob.id, ChangedTerms(languages=("de",), set_languages=True))
     found = stage(relations.relationships, ada.id, [bob.id], stage.now)[bob.id]
     assert (found.following, found.showing_reblogs, found.notifying, found.languages) == (True, False, False, ("de",))
-    assert stage(follows.change_follow, ada.id, bob.id, Change(languages=None, set_languages=True))
+    assert stage(follows.change_follow, ada.id, bob.id, ChangedTerms(languages=None, set_languages=True))
     assert stage(relations.relationships, ada.id, [bob.id], stage.now)[bob.id].languages is None
-    assert not stage(follows.change_follow, bob.id, ada.id, Change(notify=True))
+    assert not stage(follows.change_follow, bob.id, ada.id, ChangedTerms(notify=True))
 
 
 def test_a_request_keeps_its_terms_when_accepted(stage: Stage) -> None:
     ada, bob = stage.account("ada"), stage.account("bob")
     stage(follow_requests.insert, FollowTerms(new_id(), ada.id, bob.id), stage.now)
-    assert stage(follows.change_follow, ada.id, bob.id, Change(show_reblogs=False, notify=True))
+    assert stage(follows.change_follow, ada.id, bob.id, ChangedTerms(show_reblogs=False, notify=True))
     assert stage(relations.relations, ada.id).requested == {bob.id}
     found = stage(relations.relationships, bob.id, [ada.id], stage.now)[ada.id]
     assert (found.requested_by, found.followed_by) == (True, False)
