@@ -8,7 +8,7 @@ from ...storage.audit_log import AuditFilter
 from ..access.authentication import Viewer
 from ..access.context import HttpContext
 from ..answers.answer import Answer, json
-from ..entities.audit_log import audit_entry_fields
+from ..entities.admin import audit_entry_fields
 from ..intake.ids import AccountId
 from ..intake.paging import Paged, links
 from ..intake.parameters import MaybeText

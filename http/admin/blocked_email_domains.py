@@ -15,7 +15,7 @@ from ..access.context import HttpContext
 from ..access.rows import find_row
 from ..answers.answer import EMPTY, Answer, json
 from ..answers.errors import invalid
-from ..entities.blocked_email_domain import DAYS, blocked_email_domain_fields
+from ..entities.server_block import DAYS, blocked_email_domain_fields
 from ..intake.input import Input
 from ..intake.paging import Paged
 from ..intake.parameters import Flag, Text

@@ -21,7 +21,7 @@ from ..access.context import HttpContext
 from ..access.rows import find_row
 from ..answers.answer import EMPTY, Answer, json
 from ..answers.errors import invalid
-from ..entities.blocked_network import blocked_network_fields
+from ..entities.server_block import blocked_network_fields
 from ..intake.input import Input
 from ..intake.paging import Paged
 from ..intake.parameters import Choice, MaybeProse, MaybeSeconds, MaybeText

@@ -23,7 +23,7 @@ from ...storage.dashboard import (
 from ..access.context import HttpContext
 from ..answers.answer import Answer, json
 from ..answers.errors import invalid
-from ..entities.dashboard import cohort_fields, dimension_fields, measure_fields
+from ..entities.admin import cohort_fields, dimension_fields, measure_fields
 from ..intake.ids import StatusId
 from ..intake.input import Input
 from ..intake.paging import clamp

@@ -12,7 +12,7 @@ from ..access.context import HttpContext
 from ..access.rows import find_row
 from ..answers.answer import Answer, array
 from ..answers.errors import NotFound
-from ..entities.strike import appeal_json
+from ..entities.report import appeal_json
 from ..intake.paging import Paged, links
 from ..intake.request import Request
 from ..router import api

@@ -13,7 +13,7 @@ from ..access.authentication import Viewer
 from ..access.context import HttpContext
 from ..answers.answer import Answer, array, json
 from ..answers.errors import NotFound
-from ..entities.list import list_fields
+from ..entities.timeline import list_fields
 from ..intake.ids import Ids
 from ..intake.input import Input
 from ..intake.paging import Paged, clamp, links

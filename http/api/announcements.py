@@ -7,7 +7,7 @@ from ...storage import announcements
 from ..access.authentication import Viewer
 from ..access.context import HttpContext
 from ..answers.answer import Answer, json
-from ..entities.announcement import announcement_fields
+from ..entities.instance import announcement_fields
 from ..router import api
 
 REACTION = "/api/v1/announcements/<id>/reactions/<name>"

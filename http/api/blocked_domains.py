@@ -8,7 +8,7 @@ from ..access.authentication import USER_REQUIRED, Viewer
 from ..access.context import HttpContext
 from ..answers.answer import Answer, json
 from ..answers.errors import NotFound, Unauthorized
-from ..entities.blocked_domain import public_domain_fields
+from ..entities.server_block import public_domain_fields
 from ..router import api
 
 

@@ -12,7 +12,7 @@ from ...storage.paging import Page
 from ..access.authentication import Viewer
 from ..access.context import HttpContext
 from ..answers.answer import EMPTY, Answer, array
-from ..entities.conversation import conversation_json
+from ..entities.timeline import conversation_json
 from ..intake.paging import Paged, links
 from ..intake.request import Request
 from ..router import api

@@ -16,8 +16,8 @@ from ..access.context import HttpContext
 from ..answers.answer import Answer, array, json
 from ..answers.errors import invalid
 from ..entities.account import account_json
-from ..entities.edit import edit_json, only_edit, source_fields
 from ..entities.status import shown_quote_json
+from ..entities.status_version import edit_json, only_edit, source_fields
 from ..intake.ids import StatusId
 from ..intake.input import Input
 from ..intake.parameters import Choice, Focus, MaybeProse, SeveralForms

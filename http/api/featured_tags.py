@@ -11,7 +11,7 @@ from ..access.authentication import Viewer
 from ..access.context import HttpContext
 from ..answers.answer import EMPTY, Answer, array, json
 from ..answers.errors import NotFound, invalid
-from ..entities.featured_tag import featured_tag_fields
+from ..entities.tag import featured_tag_fields
 from ..intake.input import Input
 from ..intake.parameters import Given
 from ..router import api

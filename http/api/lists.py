@@ -12,7 +12,7 @@ from ..access.context import HttpContext
 from ..answers.answer import EMPTY, Answer, array, in_steps, json
 from ..answers.errors import NotFound, Unprocessable, invalid, missing
 from ..entities.account import account_json
-from ..entities.list import list_fields
+from ..entities.timeline import list_fields
 from ..intake.ids import Ids
 from ..intake.input import Input
 from ..intake.paging import Paged, links

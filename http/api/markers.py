@@ -11,7 +11,7 @@ from ...storage.markers import Marker, Timeline
 from ..access.authentication import Viewer
 from ..access.context import HttpContext
 from ..answers.answer import Answer, json
-from ..entities.marker import marker_fields
+from ..entities.timeline import marker_fields
 from ..intake.ids import Position
 from ..intake.input import Input
 from ..intake.parameters import Count, Maybe, Texts

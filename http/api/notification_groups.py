@@ -20,9 +20,8 @@ from ..access.context import HttpContext
 from ..answers.answer import EMPTY, Answer, array, in_steps, json
 from ..answers.errors import Malformed, NotFound
 from ..entities.account import account_json
-from ..entities.notification_group import group_fields, partial_account_fields
-from ..entities.report import report_fields
-from ..entities.strike import warning_json
+from ..entities.notification import group_fields, partial_account_fields
+from ..entities.report import report_fields, warning_json
 from ..intake.paging import Paged, clamp, links
 from ..intake.parameters import Count, Flag, Text, Texts
 from ..intake.request import Request

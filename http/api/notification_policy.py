@@ -11,7 +11,7 @@ from ...storage.notification_requests import Pending
 from ..access.authentication import Viewer
 from ..access.context import HttpContext
 from ..answers.answer import Answer, json
-from ..entities.notification_policy import policy_fields, v1_policy_fields
+from ..entities.notification import notification_policy_fields, v1_notification_policy_fields
 from ..intake.input import Input
 from ..intake.parameters import Choice, MaybeFlag
 from ..router import api
@@ -58,26 +58,26 @@ class PolicyFlags(Input):
 
 @api.get("/api/v2/notifications/policy", auth="user", scopes=READ)
 async def show(context: HttpContext, viewer: Viewer) -> Answer:
-    return json(policy_fields(*await _policy(context, viewer)))
+    return json(notification_policy_fields(*await _policy(context, viewer)))
 
 
 @api.put("/api/v2/notifications/policy", auth="user", scopes=WRITE)
 async def change(context: HttpContext, viewer: Viewer, wanted: PolicyActions) -> Answer:
     """Change what the request names. The new policy applies to notifications that come from now on."""
     await viewer.ask(ChangeNotificationPolicy(wanted.change()))
-    return json(policy_fields(*await _policy(context, viewer)))
+    return json(notification_policy_fields(*await _policy(context, viewer)))
 
 
 @api.get("/api/v1/notifications/policy", auth="user", scopes=READ)
 async def show_flags(context: HttpContext, viewer: Viewer) -> Answer:
-    return json(v1_policy_fields(*await _policy(context, viewer)))
+    return json(v1_notification_policy_fields(*await _policy(context, viewer)))
 
 
 @api.put("/api/v1/notifications/policy", auth="user", scopes=WRITE)
 async def change_flags(context: HttpContext, viewer: Viewer, wanted: PolicyFlags) -> Answer:
     """Change what the request names."""
     await viewer.ask(ChangeNotificationPolicy(wanted.change()))
-    return json(v1_policy_fields(*await _policy(context, viewer)))
+    return json(v1_notification_policy_fields(*await _policy(context, viewer)))
 
 
 async def _policy(context: HttpContext, viewer: Viewer) -> tuple[NotificationPolicy, Pending]:

@@ -13,7 +13,7 @@ from ..access.context import HttpContext
 from ..answers.answer import EMPTY, Answer, array, in_steps, json
 from ..answers.errors import NotFound, invalid
 from ..entities.account import account_json
-from ..entities.notification_request import request_json
+from ..entities.notification import notification_request_json
 from ..intake.ids import Ids
 from ..intake.input import Input
 from ..intake.paging import Paged
@@ -95,7 +95,7 @@ async def _render(context: HttpContext, viewer: Viewer, found: Sequence[Notifica
     last = await _last_statuses(context, viewer, found)
     base_url = context.settings.base_url
     return await in_steps(
-        request_json(one, account_json(sender, context.rendered, base_url), last.get(one.id))
+        notification_request_json(one, account_json(sender, context.rendered, base_url), last.get(one.id))
         for one in found
         if (sender := senders.get(one.from_account_id)) is not None
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..access.context import HttpContext
 from ..answers.answer import Answer, json
 from ..answers.errors import NotFound
-from ..entities.policy import policy_fields, rule_fields, terms_fields
+from ..entities.instance import policy_fields, rule_fields, terms_fields
 from ..router import api
 
 

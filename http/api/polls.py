@@ -13,8 +13,7 @@ from ..access.rows import find_row
 from ..answers.answer import Answer, json
 from ..answers.errors import NotFound, missing
 from ..entities.custom_emoji import emojis_of_poll
-from ..entities.poll import poll_fields
-from ..entities.status import NO_FLAGS
+from ..entities.status import NO_FLAGS, poll_fields
 from ..intake.input import Input
 from ..intake.parameters import Numbers
 from ..router import api

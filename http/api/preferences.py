@@ -7,7 +7,7 @@ from ..access.authentication import Viewer
 from ..access.context import HttpContext
 from ..access.rows import find_row
 from ..answers.answer import Answer, json
-from ..entities.preferences import preferences_fields
+from ..entities.account import preferences_fields
 from ..router import api
 
 

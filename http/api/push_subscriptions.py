@@ -18,7 +18,7 @@ from ..access.authentication import REVOKED, Viewer, secret_of
 from ..access.context import HttpContext
 from ..answers.answer import Answer, json
 from ..answers.errors import NotFound, Unauthorized, invalid
-from ..entities.push_subscription import push_subscription_fields
+from ..entities.application import push_subscription_fields
 from ..intake.input import Input
 from ..intake.parameters import Choice, Flag, Given, Maybe
 from ..intake.request import LARGEST_BODY, Request

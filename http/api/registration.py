@@ -16,7 +16,7 @@ from ..access.context import HttpContext
 from ..access.registration import check, is_open, sign_up, valid_invite
 from ..answers.answer import Answer, json
 from ..answers.errors import Forbidden
-from ..entities.token import token_fields
+from ..entities.application import token_fields
 from ..intake.input import Input
 from ..intake.parameters import Prose, Text
 from ..intake.request import Request

@@ -17,8 +17,7 @@ from ..access.authentication import Viewer
 from ..access.context import HttpContext
 from ..answers.answer import Answer, json
 from ..answers.errors import NotFound
-from ..entities.account import account_fields
-from ..entities.relationship import relationship_fields
+from ..entities.account import account_fields, relationship_fields
 from ..intake.ids import Ids
 from ..intake.input import Input
 from ..intake.parameters import Count, Flag, MaybeFlag, Several, Text

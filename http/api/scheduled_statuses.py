@@ -12,7 +12,7 @@ from ..access.context import HttpContext
 from ..access.rows import find_row
 from ..answers.answer import EMPTY, Answer, json
 from ..answers.errors import Unprocessable
-from ..entities.scheduled_status import scheduled_status_fields
+from ..entities.status_version import scheduled_status_fields
 from ..intake.input import Input
 from ..intake.paging import Paged, links
 from ..intake.parameters import MaybeText, as_time

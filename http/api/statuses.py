@@ -18,8 +18,8 @@ from ..access.authentication import Viewer
 from ..access.context import HttpContext
 from ..answers.answer import Answer, array, json
 from ..answers.errors import NotFound, Unprocessable, invalid
-from ..entities.scheduled_status import scheduled_status_fields
 from ..entities.status import deleted_status_json
+from ..entities.status_version import scheduled_status_fields
 from ..intake.ids import Ids, IdsAsWritten, MaybeIds, StatusId, is_id
 from ..intake.input import Input
 from ..intake.parameters import Choice, Count, Flag, Maybe, MaybeFlag, MaybeText, Prose, Texts

@@ -11,7 +11,7 @@ from ..access.authentication import Viewer
 from ..access.context import HttpContext
 from ..answers.answer import EMPTY, Answer, array
 from ..answers.errors import NotFound
-from ..entities.suggestion import suggestion_json
+from ..entities.account import suggestion_json
 from ..intake.paging import PagedByOffset
 from ..router import api, path_id
 from ..views.accounts import PEOPLE, render_accounts, render_by_id

@@ -13,7 +13,7 @@ from ..access.authentication import Viewer
 from ..access.context import HttpContext
 from ..answers.answer import Answer, json
 from ..answers.errors import BackendFailed, Forbidden, NotFound
-from ..entities.translation import translation_fields
+from ..entities.status_version import translation_fields
 from ..intake.input import Input
 from ..intake.parameters import Text
 from ..router import api

@@ -1,4 +1,4 @@
-"""Account, CredentialAccount."""
+"""Account with its source, role and preferences; Relationship and Suggestion: an account as a viewer sees it."""
 
 from __future__ import annotations
 
@@ -9,20 +9,26 @@ import orjson
 
 from ...actors.activitypub.uris import web_address
 from ...actors.custom_emojis import CustomEmojis
+from ...actors.rules.roles import PERMISSIONS, is_staff, rank
 from ...storage.accounts import Account
 from ...storage.featured_tags import FeaturedTag
+from ...storage.relations import Relationship
+from ...storage.suggestions import Suggestion
 from ...storage.users import User
 from ..pictures.avatars import avatar_path
 from .custom_emoji import emojis_of_account
-from .featured_tag import featured_tag_fields
-from .remote_file import remote_file_address
+from .media import remote_file_address
 from .rendered import Renderings, exact
-from .role import role_fields
+from .tag import featured_tag_fields
 from .times import day, maybe_instant, midnight
 
 # The profile of a suspended account is not shown.
 HIDDEN_AVATAR = "/avatars/original/missing.png"
 MISSING_HEADER = "/headers/original/missing.png"
+# Why an account is suggested. The API has no word for past interactions among the `sources`: they are empty then,
+# unless the account is popular too.
+PAST_INTERACTIONS = b"past_interactions"
+GLOBAL = b"global"
 
 
 def avatar_url(account: Account, base_url: str) -> str:
@@ -195,3 +201,58 @@ def profile_fields(account: Account, featured: Iterable[FeaturedTag], base_url: 
 
 def _source_field(field: dict[str, object]) -> dict[str, object]:
     return _field(field) | {"value": field.get("source", field["value"])}
+
+
+def relationship_fields(relationship: Relationship) -> dict[str, object]:
+    """Return how the viewer and an account stand. It never shows that the account blocks the viewer."""
+    return {
+        "id": str(relationship.id),
+        "following": relationship.following,
+        "showing_reblogs": relationship.showing_reblogs,
+        "notifying": relationship.notifying,
+        "languages": None if relationship.languages is None else list(relationship.languages),
+        "followed_by": relationship.followed_by,
+        "blocking": relationship.blocking,
+        "muting": relationship.muting,
+        "muting_notifications": relationship.muting_notifications,
+        "muting_expires_at": maybe_instant(relationship.muting_expires_at),
+        "requested": relationship.requested,
+        "requested_by": relationship.requested_by,
+        "domain_blocking": relationship.domain_blocking,
+        "endorsed": relationship.endorsed,
+        "note": relationship.note,
+    }
+
+
+def role_fields(role: str) -> dict[str, object]:
+    """Return a role. Its id is its rank: the reference's default role has the id -99, and ids are digits."""
+    return {
+        "id": str(rank(role)),
+        "name": role.capitalize() if is_staff(role) else "",
+        "color": "",
+        "permissions": str(int(PERMISSIONS[role])),
+        "highlighted": is_staff(role),
+    }
+
+
+def suggestion_json(suggestion: Suggestion, account: bytes) -> bytes:
+    """Return the suggestion of an account that is already rendered."""
+    source = PAST_INTERACTIONS if suggestion.interacted else GLOBAL
+    sources = b'"most_followed"' if suggestion.popular else b""
+    return b'{"source":"%b","sources":[%b],"account":%b}' % (source, sources, account)
+
+
+def preferences_fields(user: User) -> dict[str, object]:
+    """Return the preferences, with the flat names of the API.
+
+    Those about reading cannot be set yet and have the clients' default values.
+    """
+    return {
+        "posting:default:visibility": user.default_privacy,
+        "posting:default:sensitive": user.default_sensitive,
+        "posting:default:language": user.default_language,
+        "posting:default:quote_policy": user.default_quote_policy,
+        "reading:expand:media": "default",
+        "reading:expand:spoilers": False,
+        "reading:autoplay:gifs": False,
+    }

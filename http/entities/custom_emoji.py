@@ -11,7 +11,7 @@ from ...storage.accounts import Account
 from ...storage.custom_emojis import CustomEmoji, RemoteEmoji
 from ...storage.edits import Edit
 from ...storage.statuses import Status
-from .remote_file import remote_file_address
+from .media import remote_file_address
 
 
 def emoji_fields(emoji: CustomEmoji, base_url: str) -> dict[str, object]:

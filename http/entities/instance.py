@@ -1,20 +1,24 @@
-"""Instance and V1::Instance: the server's name, its limits and its features."""
+"""Instance and V1::Instance: the name of the server, its limits, its features. Its rules, policies, announcements."""
 
 from __future__ import annotations
 
 import html
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 
 from ... import __version__
 from ...actors.custom_emojis import CustomEmojis
 from ...actors.media.kinds import FILMS, IMAGES, SOUNDS
+from ...actors.policies import PolicyText, Terms
 from ...actors.rules import limits
+from ...actors.rules.text import tag_url
 from ...storage.accounts import Account
+from ...storage.announcements import Reaction, ShownAnnouncement
 from ...storage.instance import InstanceActivity, InstanceNumbers
 from ...storage.policies import Rule
 from .account import account_fields
-from .policy import rule_fields
+from .custom_emoji import emoji_fields
+from .times import instant, maybe_instant
 
 # Clients switch features on by the number in front and by the API's own version number. Both name the latest version
 # that is served completely; `tests/http/test_instance.py` says what each needs.
@@ -177,3 +181,59 @@ def activity_fields(monday: datetime, activity: InstanceActivity) -> dict[str, s
         "logins": str(activity.logins),
         "registrations": str(activity.registrations),
     }
+
+
+def rule_fields(rule: Rule) -> dict[str, object]:
+    return {
+        "id": str(rule.id),
+        "text": rule.original.text,
+        "hint": rule.original.hint,
+        "translations": {language: {"text": one.text, "hint": one.hint} for language, one in rule.translations.items()},
+    }
+
+
+def policy_fields(text: PolicyText) -> dict[str, object]:
+    return {"updated_at": maybe_instant(text.updated_at), "content": text.html}
+
+
+def terms_fields(terms: Terms, today: date) -> dict[str, object]:
+    return {
+        "effective_date": terms.effective.isoformat(),
+        "effective": terms.effective <= today,
+        "content": terms.html,
+        "succeeded_by": None if terms.succeeded_by is None else terms.succeeded_by.isoformat(),
+    }
+
+
+def announcement_fields(shown: ShownAnnouncement, emojis: CustomEmojis, base_url: str) -> dict[str, object]:
+    """Return an announcement. Without a viewer, as in streams, it does not say what the viewer did with it."""
+    row = shown.announcement
+    fields: dict[str, object] = {
+        "id": str(row.id),
+        "content": row.content,
+        "starts_at": maybe_instant(row.starts_at),
+        "ends_at": maybe_instant(row.ends_at),
+        "all_day": row.all_day,
+        "published_at": instant(row.published_at or row.updated_at),
+        "updated_at": instant(row.updated_at),
+        "mentions": list(row.mentions),
+        "statuses": list(row.statuses),
+        "tags": [{"name": name, "url": tag_url(base_url, name)} for name in row.tags],
+        "emojis": [emoji_fields(one, base_url) for one in emojis.used_in([row.text])],
+        "reactions": [_reaction(one, emojis, base_url, viewed=shown.read is not None) for one in shown.reactions],
+    }
+    return fields if shown.read is None else fields | {"read": shown.read}
+
+
+def reaction_fields(name: str, count: int, emojis: CustomEmojis, base_url: str) -> dict[str, object]:
+    """Return a reaction as all viewers see it. One with a custom emoji has its pictures."""
+    fields: dict[str, object] = {"name": name, "count": count}
+    if (emoji := emojis.find(name)) is not None:
+        shown = emoji_fields(emoji, base_url)
+        fields |= {"url": shown["url"], "static_url": shown["static_url"]}
+    return fields
+
+
+def _reaction(reaction: Reaction, emojis: CustomEmojis, base_url: str, *, viewed: bool) -> dict[str, object]:
+    fields = reaction_fields(reaction.name, reaction.count, emojis, base_url)
+    return fields | {"me": reaction.me} if viewed else fields

@@ -1,10 +1,11 @@
-"""MediaAttachment."""
+"""MediaAttachment, and the addresses of files."""
 
 from __future__ import annotations
 
 from ...actors.activitypub.uris import maybe_web_address
+from ...actors.federation.remote_files import digest_of
 from ...storage.media import Media
-from .remote_file import remote_file_address
+from ...storage.remote_files import Kind
 
 
 def media_fields(media: Media, base_url: str) -> dict[str, object]:
@@ -41,3 +42,8 @@ def _remote_preview(media: Media, base_url: str) -> str | None:
 def file_address(name: str | None, base_url: str) -> str | None:
     """Return the address of a file of the media folder."""
     return None if name is None else f"{base_url}/media/{name}"
+
+
+def remote_file_address(kind: Kind, id: int, url: str, base_url: str, *, small: bool = False) -> str:
+    """Return the address under which this server shows a picture of another server. It changes with the picture."""
+    return f"{base_url}/media_proxy/{kind}/{id}/{digest_of(url)}{'/small' if small else ''}"

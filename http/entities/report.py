@@ -1,16 +1,18 @@
-"""Report, Admin::Report."""
+"""Report, Admin::Report; AccountWarning, which the API also calls a strike, and its Appeal."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from orjson import Fragment
+import orjson
 
 from ...actors.reports import ShownReport
+from ...storage.accounts import Account
 from ...storage.policies import Rule
 from ...storage.reports import Report
+from ...storage.strikes import Strike
 from .account import account_json
-from .policy import rule_fields
+from .instance import rule_fields
 from .rendered import Renderings
 from .times import instant, maybe_instant
 
@@ -22,12 +24,15 @@ def report_fields(shown: ShownReport, renderings: Renderings, base_url: str) -> 
         **_shared_fields(report),
         "status_ids": [str(id) for id in report.status_ids],
         "rule_ids": None if report.rule_ids is None else [str(id) for id in report.rule_ids],
-        "target_account": Fragment(account_json(shown.target, renderings, base_url)),
+        "target_account": orjson.Fragment(account_json(shown.target, renderings, base_url)),
     }
 
 
 def admin_report_fields(
-    report: Report, accounts: Mapping[int, Mapping[str, object]], statuses: Sequence[Fragment], rules: Sequence[Rule]
+    report: Report,
+    accounts: Mapping[int, Mapping[str, object]],
+    statuses: Sequence[orjson.Fragment],
+    rules: Sequence[Rule],
 ) -> dict[str, object]:
     """Return a report for staff. `accounts` are rendered, by their ids."""
     return {
@@ -57,3 +62,34 @@ def _shared_fields(report: Report) -> dict[str, object]:
 
 def _maybe(id: int | None, accounts: Mapping[int, Mapping[str, object]]) -> Mapping[str, object] | None:
     return None if id is None else accounts.get(id)
+
+
+def warning_json(strike: Strike, target: Account, renderings: Renderings, base_url: str) -> bytes:
+    """Return a strike for the account that it is about."""
+    fields = {
+        "id": str(strike.id),
+        "action": strike.action,
+        "text": strike.text,
+        "status_ids": None if strike.status_ids is None else [str(id) for id in strike.status_ids],
+        "appeal": None if strike.appeal_id is None else {"text": strike.appeal_text, "state": state_of(strike)},
+        "created_at": instant(strike.created_at),
+    }
+    return b'%b,"target_account":%b}' % (orjson.dumps(fields)[:-1], account_json(target, renderings, base_url))
+
+
+def appeal_json(strike: Strike, target: Account, renderings: Renderings, base_url: str) -> bytes:
+    """Return an appeal for staff, with the strike that it is against. This entity is Troupe's own."""
+    fields = {
+        "id": str(strike.appeal_id),
+        "text": strike.appeal_text,
+        "state": state_of(strike),
+        "created_at": None if strike.appealed_at is None else instant(strike.appealed_at),
+    }
+    return b'%b,"strike":%b}' % (orjson.dumps(fields)[:-1], warning_json(strike, target, renderings, base_url))
+
+
+def state_of(strike: Strike) -> str:
+    """Return the state of the appeal against a strike."""
+    if strike.appeal_approved_at is not None:
+        return "approved"
+    return "pending" if strike.appeal_rejected_at is None else "rejected"

@@ -1,4 +1,6 @@
-"""Status: rendered once for all viewers, and kept as bytes. What differs is put at the end of each.
+"""Status, Poll, Quote, ShallowQuote and QuoteApproval.
+
+A status is rendered once for all viewers, and kept as bytes. What differs is put at the end of each.
 
 {…the status, its counts, "account": {…}, "reblog": {…      ,"poll": {…} ,"quote": {…} ,"favourited": …}   , … }
  the front: made once for the same records                   for each viewer: the boosted status, then the boost
@@ -7,6 +9,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime
 
 import orjson
 
@@ -14,22 +17,22 @@ from ...actors.account import ViewerPart
 from ...actors.activitypub.uris import maybe_web_address, web_address
 from ...actors.custom_emojis import CustomEmojis
 from ...actors.rules.text import tag_url
-from ...actors.rules.visibility import ANONYMOUS, Perspective
+from ...actors.rules.visibility import ANONYMOUS, Approval, Perspective, Quotable, approval_for
 from ...actors.statuses import ShownStatus, quote_state
+from ...storage.polls import Poll
 from ...storage.status_flags import Flags
 from ...storage.statuses import Status
 from .account import account_json
 from .custom_emoji import emojis_of_poll, emojis_of_status
 from .filter import Matches, matches_in, with_matches
 from .media import media_fields
-from .poll import poll_json
 from .preview_card import CardAuthor, author_of, card_fields
-from .quote import approval_json, quote_json, shallow_quote_json
 from .rendered import Renderings
 from .times import instant, maybe_instant
 
 NO_FLAGS = Flags()
 PINNABLE = frozenset({"public", "unlisted", "private"})
+NOT_QUOTABLE = "nobody"
 
 
 def status_json(shown: ShownStatus, renderings: Renderings, base_url: str, viewer: ViewerPart | None = None) -> bytes:
@@ -88,7 +91,10 @@ def _front(shown: ShownStatus, renderings: Renderings, base_url: str) -> bytes:
 
 
 def shown_quote_json(shown: ShownStatus, renderings: Renderings, base_url: str, viewer: ViewerPart | None) -> bytes:
-    """Return the quote of a status, with the quoted status if the viewer may see it. Without a quote, null."""
+    """Return the quote of a status; null without one.
+
+    It has the quoted status in the state `accepted` alone. In all others it tells nothing of it.
+    """
     state, quoted = quote_state(shown, _perspective(viewer)), shown.quoted
     if state is None or state != "accepted" or quoted is None:
         return b"null" if state is None else quote_json(state, b"null")
@@ -97,7 +103,12 @@ def shown_quote_json(shown: ShownStatus, renderings: Renderings, base_url: str, 
 
 
 def _shallow_quote(shown: ShownStatus, renderings: Renderings, base_url: str, viewer: ViewerPart | None) -> bytes:
-    return shallow_quote_json(shown, _perspective(viewer))
+    """Return the quote of a status that is quoted itself: the id in place of a status."""
+    state = quote_state(shown, _perspective(viewer))
+    if state is None:
+        return b"null"
+    id = str(shown.quoted.id) if state == "accepted" and shown.quoted is not None else None
+    return orjson.dumps({"state": state, "quoted_status_id": id})
 
 
 def _matches(shown: ShownStatus, renderings: Renderings, viewer: ViewerPart | None) -> Matches:
@@ -150,7 +161,7 @@ def _poll(status: Status, renderings: Renderings, base_url: str, viewer: int | N
     if status.poll is None:
         return b""
     emojis = emojis_of_poll(status, renderings.emojis, base_url)
-    return poll_json(status.poll, renderings.now(), viewer, votes, emojis)
+    return b',"poll":' + orjson.dumps(poll_fields(status.poll, renderings.now(), viewer, votes, emojis))
 
 
 def viewer_part(status: Status, flags: Flags, viewer: int) -> bytes:
@@ -187,7 +198,7 @@ _VIEWER_PARTS = {
 def _fields(
     status: Status, counted: Status, base_url: str, emojis: CustomEmojis, card_author: CardAuthor | None
 ) -> dict[str, object]:
-    fields = _text(status) | _context(status) | _counts(counted) | _attached(status, base_url, card_author)
+    fields = _text(status) | _counts(counted) | _attached(status, base_url, card_author)
     fields["emojis"] = emojis_of_status(status, emojis, base_url)
     if status.poll is None:
         fields["poll"] = None
@@ -209,11 +220,6 @@ def _text(status: Status) -> dict[str, object]:
         "sensitive": status.sensitive,
         "spoiler_text": status.spoiler_text,
         "language": status.language,
-    }
-
-
-def _context(status: Status) -> dict[str, object]:
-    return {
         "in_reply_to_id": _id(status.in_reply_to_id),
         "in_reply_to_account_id": _id(status.in_reply_to_account_id),
     }
@@ -253,3 +259,62 @@ def _application(status: Status) -> dict[str, object] | None:
 
 def _id(value: int | None) -> str | None:
     return None if value is None else str(value)
+
+
+def approval_json(status: Quotable, viewer: Perspective) -> bytes:
+    """Return who may quote a status, and if the viewer may."""
+    known = _APPROVALS.get(key := (status.quote_policy, status.quote_manual_policy, approval_for(status, viewer)))
+    return known or _APPROVALS.setdefault(key, _approval(*key))
+
+
+def quote_json(state: str, quoted: bytes) -> bytes:
+    return b'{"state":"%b","quoted_status":%b}' % (state.encode(), quoted)
+
+
+def variant(shown: ShownStatus, viewer: Perspective) -> str:
+    """Return a name of what the viewer is shown of the quotes of a status: two viewers with one name see the same."""
+    original = shown.boosted or shown
+    name = approval_for(original.status, viewer)
+    if original.quoted is None:
+        return name
+    quoted = original.quoted
+    nested = quote_state(quoted, viewer)
+    return f"{name} {quote_state(original, viewer)} {approval_for(quoted.status, viewer)} {nested}"
+
+
+def _approval(policy: str, manual_policy: str, current: Approval) -> bytes:
+    return orjson.dumps({"automatic": _kinds(policy), "manual": _kinds(manual_policy), "current_user": current})
+
+
+def _kinds(policy: str) -> list[str]:
+    return [] if policy == NOT_QUOTABLE else [policy]
+
+
+_APPROVALS: dict[tuple[str, str, Approval], bytes] = {}
+
+
+def poll_fields(
+    poll: Poll, now: datetime, viewer: int | None, votes: tuple[int, ...], emojis: list[dict[str, object]]
+) -> dict[str, object]:
+    """Return the poll, with a viewer's votes if there is a viewer. `emojis` are those of its options.
+
+    It is rendered for each request, because it ends at a time of its own.
+    """
+    expired = poll.expired(now)
+    fields: dict[str, object] = {
+        "id": str(poll.id),
+        "expires_at": maybe_instant(poll.expires_at),
+        "expired": expired,
+        "multiple": poll.multiple,
+        "votes_count": sum(option.votes for option in poll.options),
+        "voters_count": poll.voters_count,
+        "options": [
+            {"title": option.title.strip(), "votes_count": option.votes if expired or not poll.hide_totals else None}
+            for option in poll.options
+        ],
+        "emojis": emojis,
+    }
+    if viewer is not None:
+        # The author of a poll counts as having voted: clients then show the results in place of the form.
+        fields |= {"voted": bool(votes) or viewer == poll.account_id, "own_votes": list(votes)}
+    return fields

@@ -1,14 +1,18 @@
-"""Tag, with the days on which it was used, and Admin::Tag."""
+"""Tag with the days on which it was used, Admin::Tag and FeaturedTag."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from urllib.parse import quote
 
 from ...actors.rules.text import tag_url
+from ...storage.accounts import Account
+from ...storage.featured_tags import FeaturedTag
 from ...storage.statuses import StatusTag
 from ...storage.tags import ReviewedTag
+from .times import day
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,4 +59,16 @@ def reviewed_tag_fields(
         "usable": reviewed.usable,
         "listable": reviewed.listable,
         "requires_review": reviewed.reviewed_at is None,
+    }
+
+
+def featured_tag_fields(featured: FeaturedTag, owner: Account) -> dict[str, object]:
+    """Return a featured hashtag. Its address lists the owner's statuses with it."""
+    profile = owner.url or owner.uri
+    return {
+        "id": str(featured.id),
+        "name": featured.display_name,
+        "url": f"{profile}/tagged/{quote(featured.name)}",
+        "statuses_count": str(featured.statuses),
+        "last_status_at": day(featured.last_status_at),
     }

@@ -17,7 +17,7 @@ from ..access import scopes
 from ..access.context import HttpContext
 from ..answers.answer import EMPTY, Answer, Headers, json
 from ..answers.errors import HttpError, Malformed
-from ..entities.token import token_fields
+from ..entities.application import token_fields
 from ..intake.decoding import text
 from ..intake.input import Input
 from ..intake.parameters import Text

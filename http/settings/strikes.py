@@ -15,7 +15,7 @@ from ..access import rates
 from ..access.context import HttpContext
 from ..answers.answer import Answer
 from ..answers.errors import NotFound
-from ..entities.strike import state_of
+from ..entities.report import state_of
 from ..intake.input import Input
 from ..intake.parameters import MaybeText, Prose, Text
 from ..intake.request import Request

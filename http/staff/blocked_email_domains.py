@@ -13,7 +13,7 @@ from ..access.context import HttpContext
 from ..admin.blocked_email_domains import EmailDomain
 from ..answers.answer import Answer, redirect
 from ..answers.errors import HttpError
-from ..entities.blocked_email_domain import DAYS
+from ..entities.server_block import DAYS
 from ..intake.paging import Paged
 from ..intake.request import Request
 from ..router import api

@@ -30,13 +30,12 @@ from ...actors.kernel import Event
 from ...actors.rules.filters import NO_FILTERS, Filters
 from ...actors.statuses import ShownStatus
 from ..access.streams import StreamCounts
-from ..entities.announcement import announcement_fields, reaction_fields
-from ..entities.conversation import conversation_json
 from ..entities.filter import is_hidden, matches_in
+from ..entities.instance import announcement_fields, reaction_fields
 from ..entities.notification import notification_json
-from ..entities.quote import variant
 from ..entities.rendered import Renderings
-from ..entities.status import status_json
+from ..entities.status import status_json, variant
+from ..entities.timeline import conversation_json
 from ..entities.times import instant
 
 # For no account: a status for all viewers, with the viewer's part in it and every flag false. Streams add what their

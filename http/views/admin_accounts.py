@@ -10,7 +10,7 @@ from ..access import scopes
 from ..access.authentication import Viewer
 from ..access.context import HttpContext
 from ..answers.errors import NotFound
-from ..entities.admin_account import admin_account_fields
+from ..entities.admin import admin_account_fields
 
 READ_ACCOUNTS = ("admin:read:accounts",)
 

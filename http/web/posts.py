@@ -22,7 +22,7 @@ from ...storage.statuses import Status
 from ..access.context import HttpContext
 from ..entities.account import avatar_url
 from ..entities.media import file_address, media_fields
-from ..entities.poll import poll_fields
+from ..entities.status import poll_fields
 from ..pages.times import ShownTime, shown_time
 from ..views.titles import name_of
 from .emojis import HERE, FindEmoji, html_with_emojis, local_emojis, remote_emojis, text_with_emojis

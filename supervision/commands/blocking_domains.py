@@ -15,7 +15,7 @@ from ...actors.rules.domains import RANKS
 from ...actors.rules.identity import pasted_domain
 from ...actors.rules.limits import BLOCK_COMMENT_CHARACTERS
 from ...actors.staff import act_at_command_line
-from ...http.entities.blocked_domain import blocked_domain_fields
+from ...http.entities.server_block import blocked_domain_fields
 from ...storage import allowed_domains, blocked_domains
 from ...storage.blocked_domains import BlockedDomain
 from ...storage.engine import notices

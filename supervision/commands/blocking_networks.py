@@ -12,7 +12,7 @@ from ...actors.kernel.ids import Ids
 from ...actors.rules.limits import BLOCK_COMMENT_CHARACTERS
 from ...actors.rules.networks import network_of
 from ...actors.staff import act_at_command_line
-from ...http.entities.blocked_network import blocked_network_fields
+from ...http.entities.server_block import blocked_network_fields
 from ...storage import blocked_networks
 from ...storage.blocked_networks import BlockedNetwork
 from ...storage.engine.database import Connection

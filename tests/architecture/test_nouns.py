@@ -24,14 +24,14 @@ RECEIVED = {
 }
 
 #: What several entities share.
-SHARED_ENTITIES = {"rendered", "role", "times"}
+SHARED_ENTITIES = {"rendered", "times"}
 
-#: An entity has the name that clients know; its endpoints and rows have these.
+#: A file of entities has the name of a family, as clients know it; its first endpoints and rows have these.
 ENTITIES = {
+    "admin": "admin_accounts",  # the namespace of the API; with the audit log and the numbers of the dashboard
     "application": "apps",  # the path of the API
-    "policy": "policies",  # a plural of English
-    "relationship": "relations",  # the entity is one account's half of them
-    "token": "oauth",  # made under /oauth, and stored with what it is exchanged for
+    "server_block": "blocked_domains",  # with the blocks of e-mail addresses and of networks; users have blocks too
+    "status_version": "edits",  # with scheduled statuses and translations
 }
 
 #: Endpoints that send a command of another noun.
