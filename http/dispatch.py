@@ -13,8 +13,7 @@ from ..storage.engine.faults import machine_fault
 from .access import limits, rates, scopes
 from .access.authentication import INVALID, REVOKED, USER_REQUIRED, note_visit, secret_in_head, secret_of, viewer_of
 from .access.context import HttpContext
-from .access.rates import RateRule, RateStatus
-from .access.request_counts import NO_ROUTE
+from .access.rates import NO_ROUTE, RateRule, RateStatus
 from .answers import headers
 from .answers.answer import Answer
 from .answers.errors import (
@@ -213,8 +212,9 @@ def _authorize(endpoint: Endpoint, call: EndpointCall) -> None:
     if endpoint.auth == "user" or (endpoint.wants_viewer and call.token.account_id is not None):
         waiting, moved = endpoint.waiting, endpoint.auth != "user"
         call.viewer = viewer_of(call.context, call.token, call.request.origin, waiting=waiting, moved=moved)
-    if endpoint.auth != "none" or endpoint.wants_viewer:
-        scopes.check(call.token.scopes, endpoint.scopes)
+    checks_scopes = endpoint.auth != "none" or endpoint.wants_viewer
+    if checks_scopes and not scopes.granted(call.token.scopes, endpoint.scopes):
+        raise Forbidden("This action is outside the authorized scopes")
     if endpoint.permission is not None and not may(call.token.role, endpoint.permission):
         raise Forbidden("This action is not allowed")
 

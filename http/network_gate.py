@@ -5,7 +5,7 @@ from __future__ import annotations
 from time import perf_counter
 
 from .access.context import HttpContext
-from .access.request_counts import NO_ROUTE
+from .access.rates import NO_ROUTE
 from .addresses import client_address, forwarded_for
 from .answers.errors import Forbidden
 from .asgi import Application, Receive, Scope, Send, send_answer

@@ -19,8 +19,7 @@ from typing import Literal, TypedDict, Unpack, get_args
 
 from ..actors.rules.roles import Permission
 from ..storage.oauth import Token
-from .access.authentication import Viewer
-from .access.closing import is_closable
+from .access.authentication import Viewer, is_closable
 from .access.context import HttpContext
 from .access.rates import RateRule, RateStatus
 from .answers.answer import Answer

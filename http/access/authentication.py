@@ -1,4 +1,4 @@
-"""Authentication: from the token in a request to the viewer that an endpoint sees."""
+"""Authentication: from the token in a request to the viewer that an endpoint sees, and what is closed without one."""
 
 from __future__ import annotations
 
@@ -109,3 +109,21 @@ def check_preview(context: HttpContext, viewer: Viewer | None) -> None:
     """Raise 401 for anonymous people where there are no previews."""
     if viewer is None and not context.settings.shows_previews:
         raise Unauthorized(USER_REQUIRED)
+
+
+# The paths that limited federation closes to people who are not signed in: all that it shows of its users. Its
+# description stays open, and everything that is needed to sign up and to sign in.
+CLOSED = ("/api/", "/@", "/users/", "/tags/", "/web/", "/deck/", "/statuses/")
+OPEN = frozenset(
+    {
+        "/api/openapi.json",
+        "/api/v1/instance",
+        "/api/v1/streaming/health",
+        "/api/v2/instance",
+    }
+)
+
+
+def is_closable(method: str, path: str) -> bool:
+    """True if the path requires a sign-in when `limited_federation` is on."""
+    return method == "GET" and path.startswith(CLOSED) and path not in OPEN

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, Protocol, TypeVar
+from typing import Concatenate, Literal, ParamSpec, Protocol, TypeVar
 
 import trio
 
@@ -40,24 +40,22 @@ from ...actors.trends import Trends
 from ...actors.viewers import Viewers
 from ...actors.withdrawals import Withdrawals
 from ...storage.changed_settings import Registrations
-from ...storage.engine.database import Database
+from ...storage.engine.database import Connection, Database
 from ..addresses import Network
 from ..answers.cached import CachedAnswers
+from ..answers.errors import NotFound
 from ..answers.headers import request_ids
 from ..entities.rendered import Renderings
 from ..intake.request import Request
 from ..server.readiness import Readiness
-from .live_pages import LivePages
-from .live_settings import LiveSettings
-from .operations import ServerOperations, Unsupervised
-from .probe import ProxyProbe
-from .pump import Pump
-from .rates import Rates
-from .request_counts import RequestCounts
-from .sign_ups import SignUps
-from .streams import Streams
-from .tokens import Tokens
-from .visits import Visits
+from .live_settings import LiveSettings, SignUps
+from .operations import LivePages, ProxyProbe, ServerOperations, Unsupervised
+from .rates import Rates, RequestCounts
+from .streams import Pump, Streams
+from .tokens import Tokens, Visits
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 # argon2 takes 19 MiB and some 20 ms of a core for each password. Two at a time leave enough for other requests.
 PASSWORDS_AT_ONCE = 2
@@ -259,3 +257,16 @@ class HttpContext:
         self.tokens.forget_account(fact.account_id)
         if fact.barred:
             self.streams.close_account(fact.account_id)
+
+
+async def find_row(
+    context: HttpContext,
+    query: Callable[Concatenate[Connection, P], Awaitable[R | None]],
+    *args: P.args,
+    **kwargs: P.kwargs,
+) -> R:
+    """Return what a query finds. Raises NotFound if it finds nothing."""
+    found = await context.database.read(query, *args, **kwargs)
+    if found is None:
+        raise NotFound
+    return found

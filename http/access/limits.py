@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ...storage.oauth import Token
-from ..addresses import subject_of
+from ..addresses import network_subject_of, subject_of
 from ..answers.errors import TooMany
 from ..intake.paging import CURSORS
 from ..intake.request import Request
@@ -94,6 +94,17 @@ def count_for_client(context: HttpContext, address: str, token: Token | None, ru
     """The same for the client with this address, whose request is over."""
     account = None if token is None else token.account_id
     _count(context, rule, subject_of(address) if account is None else str(account))
+
+
+def count_sign_up(context: HttpContext, request: Request) -> None:
+    """Count a sign-up for the network that it comes from. Raises TooMany."""
+    network = network_subject_of(request.address(context.settings.trusted_proxies))
+    _count(context, rates.ACCOUNTS_OF_NETWORK, network)
+
+
+def count_mail(context: HttpContext, email: str) -> None:
+    """Count a mail for its address, regardless of who asks for it. Raises TooMany."""
+    _count(context, rates.CONFIRMATIONS_OF_USER, email.casefold())
 
 
 def _count(context: HttpContext, rule: RateRule, subject: str) -> None:

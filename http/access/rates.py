@@ -1,7 +1,7 @@
-"""Rate limits: fixed windows, and the three headers that describe the one closest to its end.
+"""Counts of requests: those that limits are checked by, and those that metrics show.
 
-The windows of a rule begin at the same time for all subjects, so its counts are one dict that is dropped as a whole.
-"""
+Rate limits have fixed windows, and three headers that describe the one closest to its end. The windows of a rule begin
+at the same time for all subjects, so its counts are one dict that is dropped as a whole."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import NamedTuple
 
+from ...storage.engine.histogram import Histogram
 from ..answers.answer import Headers
 
 MINUTE = 60
@@ -153,3 +154,41 @@ def nearest(one: RateStatus | None, other: RateStatus | None) -> RateStatus | No
 @lru_cache(maxsize=64)
 def _instant_of(seconds: int) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+# The route of requests that no endpoint answers.
+NO_ROUTE = "none"
+METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+
+
+class RouteCount:
+    """The requests of one method and route: how many got which status, and seconds until the answer was made."""
+
+    __slots__ = ("seconds", "statuses")
+
+    def __init__(self) -> None:
+        self.statuses: dict[int, int] = {}
+        self.seconds = Histogram()
+
+    def add(self, status: int, seconds: float) -> None:
+        """Count a request that took so long."""
+        statuses = self.statuses
+        statuses[status] = statuses.get(status, 0) + 1
+        self.seconds.observe(seconds)
+
+
+class RequestCounts:
+    """The numbers of answered requests since the process started, for metrics. They are written for each request.
+
+    A route is the pattern of a path, such as `/api/v1/statuses/<id>`, so that there are as many as endpoints. Its count
+    is made when the first request comes.
+    """
+
+    def __init__(self) -> None:
+        self.routes: dict[tuple[str, str], RouteCount] = {}
+
+    def of(self, method: str, route: str) -> RouteCount:
+        if (found := self.routes.get((method, route))) is not None:
+            return found
+        # Clients choose methods freely, and there must not be a family member for each.
+        return self.routes.setdefault((method if method in METHODS else "other", route), RouteCount())

@@ -1,10 +1,12 @@
-"""Sign-up, through an app or on the page: the checks of the form, the slow hash, the account's first turn."""
+"""Sign-up, through an app or on the page: the checks of the form and of the e-mail address, and the first turn."""
 
 from __future__ import annotations
 
 import ipaddress
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC
+from functools import cache
 
 import trio
 
@@ -12,18 +14,18 @@ from ...actors.commands.registration import SignUp
 from ...actors.kernel import Address
 from ...actors.rules import passwords
 from ...actors.rules.complaints import Complaint
+from ...actors.rules.domains import with_parents
 from ...actors.rules.languages import language_code
-from ...actors.rules.mailboxes import mailbox_of
-from ...actors.rules.registration import SignUpData, complaints, taken
-from ...storage import invites, registration
+from ...actors.rules.mailboxes import canonical_hash, is_inside, mailbox_of
+from ...actors.rules.registration import SignUpData, blocked, complaints, taken, unreachable
+from ...storage import blocked_email_domains, blocked_emails, invites, registration
 from ...storage.oauth import NewToken
 from ...storage.users import User
-from ..addresses import network_subject_of
-from ..answers.errors import Forbidden, TooMany
+from ..addresses import network_subject_of, subject_of
+from ..answers.errors import Forbidden
 from ..intake.request import Request
-from . import rates
+from . import limits
 from .context import HttpContext
-from .emails import verdict_on
 
 INVITE_CHARACTERS = 64
 
@@ -99,7 +101,7 @@ async def sign_up(
     mailbox = mailbox_of(form.email, context.settings.local_domain)
     if mailbox is None:
         raise ValueError("the form was not looked at")
-    count_network(context, request)
+    limits.count_sign_up(context, request)
     password_hash = await trio.to_thread.run_sync(passwords.hashed, form.password, limiter=context.passwords)
     id = context.ids.next()
     command = SignUp(
@@ -117,25 +119,67 @@ async def sign_up(
     return await context.runtime.ask(Address("account", str(id)), command, origin=request.origin)
 
 
-def count_network(context: HttpContext, request: Request) -> None:
-    """Count a sign-up for the network that it comes from. Raises TooMany."""
-    if context.settings.rate_limits:
-        network = network_subject_of(request.address(context.settings.trusted_proxies))
-        standing = context.rates.count(rates.ACCOUNTS_OF_NETWORK, network, context.clock.now())
-        if standing.exceeded:
-            raise TooMany(standing.headers)
-
-
-def count_mail(context: HttpContext, email: str) -> None:
-    """Count a mail for its address, regardless of who asks for it. Raises TooMany."""
-    if context.settings.rate_limits:
-        standing = context.rates.count(rates.CONFIRMATIONS_OF_USER, email.casefold(), context.clock.now())
-        if standing.exceeded:
-            raise TooMany(standing.headers)
-
-
 def _ip(address: str) -> str | None:
     try:
         return str(ipaddress.ip_address(address))
     except ValueError:
         return None
+
+
+@dataclass(frozen=True, slots=True)
+class EmailVerdict:
+    """The objections to an address. Without one it can be used, some only with the approval of staff."""
+
+    complaint: Complaint | None = None
+    needs_approval: bool = False
+
+
+async def verdict_on(context: HttpContext, mailbox: str, client: str) -> EmailVerdict:
+    """Judge an address, as `mailbox_of` returns it, that a client wants to use.
+
+    The blocks of staff, the providers of throw-away addresses and the DNS decide.
+    """
+    domain = mailbox.rpartition("@")[2]
+    if context.blocks.domains.standing_of(domain).suspended:
+        return EmailVerdict(blocked())
+    if context.settings.disposable_emails == "refused" and is_disposable(domain):
+        return EmailVerdict(blocked())
+    if await context.database.read(blocked_emails.find_by_hash, canonical_hash(mailbox)) is not None:
+        return EmailVerdict(taken("email"))  # not more: the owner of a blocked address learns nothing of the block
+    servers = await _servers_of(context, domain, client)
+    if servers == ():
+        return EmailVerdict(unreachable())
+    return await _blocked_by_domain(context, (domain, *(servers or ())), client)
+
+
+async def _servers_of(context: HttpContext, domain: str, client: str) -> tuple[str, ...] | None:
+    """Return the mail servers of a domain. None if they are not known, or are not to be looked up."""
+    if not context.settings.check_email_domains or is_inside(context.settings.local_domain):
+        return None
+    return (await context.mail_servers(domain, network_subject_of(client))).names
+
+
+async def _blocked_by_domain(context: HttpContext, names: tuple[str, ...], client: str) -> EmailVerdict:
+    """Judge the domain of an address and its mail servers by the blocks of e-mail domains. Attempts are counted."""
+    wanted = list(dict.fromkeys(one for name in names for one in with_parents(name)))
+    found = await context.database.read(blocked_email_domains.find_among, wanted)
+    if not found:
+        return EmailVerdict()
+    today, network = context.clock.now().astimezone(UTC).date(), subject_of(client)[:64]
+    ids = [block.id for block in found]
+    await context.database.transact(blocked_email_domains.count, ids, today, network)
+    if all(block.allow_with_approval for block in found):
+        return EmailVerdict(needs_approval=True)
+    return EmailVerdict(blocked())
+
+
+def is_disposable(domain: str) -> bool:
+    """True if a provider gives away addresses to throw away."""
+    return any(name in _disposable() for name in with_parents(domain))
+
+
+@cache
+def _disposable() -> frozenset[str]:
+    from disposable_email_domains import blocklist
+
+    return frozenset(blocklist)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from functools import lru_cache
 
-from ..answers.errors import Forbidden
-
 DEFAULT = ("read",)
 
 # fmt: off
@@ -104,9 +102,3 @@ def in_words(scope: str) -> str:
         verb = "read" if way[1:] == ["read"] else "change"
         return f"{verb} {noun.replace('_', ' ')} of this server, other people's too"
     return f"{'see' if way == ['read'] else 'change'} {NOUNS.get(noun, noun)}"
-
-
-def check(scopes: tuple[str, ...], needed: tuple[str, ...]) -> None:
-    """Raise Forbidden unless the token has one of the needed scopes."""
-    if not granted(scopes, needed):
-        raise Forbidden("This action is outside the authorized scopes")

@@ -1,14 +1,21 @@
-"""The open streaming connections, so that revocations and the end of the server can close them."""
+"""The open streaming connections, and the task that sends what is new to all of them, one after the other.
+
+Revocations and the end of the server close the connections. A task switch costs more than a system call, so streams
+have no tasks of their own.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 from enum import Enum
 from heapq import nlargest
 from itertools import islice
+from time import perf_counter
 from typing import Protocol
+
+import trio
 
 from ...storage.oauth import Token
 
@@ -50,7 +57,7 @@ class StreamCounts:
         return self.opened - self.ends.total()
 
 
-SLICE = 200  # streams looked at between two checkpoints
+SNAPSHOT_SLICE = 200  # streams looked at between two checkpoints
 # Why a stream has ended that the server did not end.
 CLIENT_LEFT = "client_left"
 
@@ -106,7 +113,7 @@ class Streams:
         """Return the streams that are furthest behind, at most so many. Pauses after each slice."""
         first: list[StreamSnapshot] = []
         rest = iter(list(self._sessions))
-        while some := list(islice(rest, SLICE)):
+        while some := list(islice(rest, SNAPSHOT_SLICE)):
             first = nlargest(most, [*first, *(one.snapshot(now) for one in some)], key=_lag_of)
             yield
         return first
@@ -143,3 +150,65 @@ class Streams:
 
 def _lag_of(one: StreamSnapshot) -> tuple[float, ...]:
     return one.behind, one.blocked, one.open
+
+
+SENDING_SLICE = 0.001  # seconds of sending between two checkpoints
+
+
+class Sending(Protocol):
+    """A stream that has news."""
+
+    def send_now(self) -> None:
+        """Send what the client takes at once. It raises no error."""
+        ...
+
+
+class Pump:
+    """The queue of streams that have news."""
+
+    def __init__(self) -> None:
+        self._waiting: deque[Sending] = deque()
+        self._sleeper: trio.lowlevel.Task | None = None
+        self._runs = False
+
+    def add(self, stream: Sending) -> None:
+        """Have a stream send soon; at once while this does not run."""
+        self._waiting.append(stream)
+        if self._sleeper is not None:
+            trio.lowlevel.reschedule(self._sleeper)
+            self._sleeper = None
+        elif not self._runs:
+            self._send_all()
+
+    async def run(self) -> None:
+        """Send for ever."""
+        self._runs = True
+        try:
+            while True:
+                if self._waiting:
+                    self._send_slice()
+                    await trio.lowlevel.checkpoint()
+                else:
+                    self._sleeper = trio.lowlevel.current_task()
+                    await trio.lowlevel.wait_task_rescheduled(self._stop_sleeping)
+        finally:
+            self._send_all()  # those that were added before are sent to the end
+
+    def _send_all(self) -> None:
+        self._runs = True  # so that streams that have more to send are added, and not begun again inside
+        try:
+            while self._waiting:
+                self._waiting.popleft().send_now()
+        finally:
+            self._runs = False
+
+    def _send_slice(self) -> None:
+        waiting, end = self._waiting, perf_counter() + SENDING_SLICE
+        while waiting:
+            waiting.popleft().send_now()
+            if perf_counter() > end:
+                return
+
+    def _stop_sleeping(self, _: object) -> trio.lowlevel.Abort:
+        self._sleeper = None
+        return trio.lowlevel.Abort.SUCCEEDED

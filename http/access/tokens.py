@@ -1,7 +1,7 @@
-"""A cache of access tokens, by their hashes. A token stays in it until a change of it is announced.
+"""Access tokens, which are cached, and the visits of their users, which are noted in memory: neither costs a query.
 
-Tokens of users who are not confirmed or approved yet are not cached, so that a confirmation or an approval by any
-process takes effect at once.
+A token stays in the cache until a change of it is announced. Tokens of users who are not confirmed or approved yet are
+not cached, so that a confirmation or an approval by any process takes effect at once.
 
 Clients send the same header again and again. So the tokens of users are also found by the header itself, which need not
 be read and hashed then.
@@ -9,12 +9,17 @@ be read and hashed then.
 
 from __future__ import annotations
 
+import ipaddress
+from datetime import date, datetime
+from functools import lru_cache
+
 from cachetools import LRUCache
 
 from ...storage import oauth
 from ...storage.engine.database import Database
 from ...storage.oauth import Token
 from ...storage.secrets import hash_of
+from ...storage.visits import Visit
 
 # A token record is some 600 bytes: the cache stays under 10 MB.
 REMEMBERED = 16_384
@@ -77,3 +82,47 @@ class Tokens:
 
 def _waits(token: Token) -> bool:
     return token.account_id is not None and (token.confirmed_at is None or token.approved_at is None)
+
+
+# Visits between two sweeps: a user who changes the address with every request fills no table, and a crowd no memory.
+MOST_OF_AN_ACCOUNT = 20
+MOST_ACCOUNTS = 100_000
+
+
+class Visits:
+    """The addresses that users have used since the last sweep, which stores them every hour (`actors/expiry.py`).
+
+    A crash loses them.
+    """
+
+    def __init__(self) -> None:
+        self._of_accounts: dict[int, dict[tuple[date, str], datetime]] = {}
+
+    def note(self, account_id: int, address: str, now: datetime) -> None:
+        """Note that a user acts from an address. What is no IP address, such as a local socket, is left out."""
+        ip = _plain_address(address)
+        if ip is None:
+            return
+        of_account = self._of_accounts.get(account_id)
+        if of_account is None:
+            if len(self._of_accounts) >= MOST_ACCOUNTS:
+                return
+            of_account = self._of_accounts[account_id] = {}
+        place = (now.date(), ip)  # of a clock that says UTC
+        if place in of_account or len(of_account) < MOST_OF_AN_ACCOUNT:
+            of_account[place] = now
+
+    def take(self) -> list[Visit]:
+        """Return all visits and forget them."""
+        taken, self._of_accounts = self._of_accounts, {}
+        return [Visit(id, *place, used_at) for id, one in taken.items() for place, used_at in one.items()]
+
+
+@lru_cache(maxsize=4096)
+def _plain_address(address: str) -> str | None:
+    """Return an address in its shortest form, one of IPv4 always as such. None if it is none."""
+    try:
+        parsed = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return None
+    return str(getattr(parsed, "ipv4_mapped", None) or parsed)

@@ -6,8 +6,7 @@ from ...actors.commands.allowed_domains import AllowDomain, DisallowDomain
 from ...actors.rules.roles import Permission
 from ...storage import allowed_domains
 from ..access.authentication import Viewer
-from ..access.context import HttpContext
-from ..access.rows import find_row
+from ..access.context import HttpContext, find_row
 from ..answers.answer import Answer, json
 from ..entities.server_block import allowed_domain_fields
 from ..intake.domains import Domain

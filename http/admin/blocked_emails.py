@@ -10,8 +10,7 @@ from ...actors.rules.mailboxes import canonical_hash
 from ...actors.rules.roles import Permission
 from ...storage import blocked_emails
 from ..access.authentication import Viewer
-from ..access.context import HttpContext
-from ..access.rows import find_row
+from ..access.context import HttpContext, find_row
 from ..answers.answer import EMPTY, Answer, json
 from ..answers.errors import invalid
 from ..entities.server_block import blocked_email_fields

@@ -17,8 +17,7 @@ from ...actors.rules.roles import Permission
 from ...storage import blocked_networks
 from ...storage.blocked_networks import NetworkSeverity
 from ..access.authentication import Viewer
-from ..access.context import HttpContext
-from ..access.rows import find_row
+from ..access.context import HttpContext, find_row
 from ..answers.answer import EMPTY, Answer, json
 from ..answers.errors import invalid
 from ..entities.server_block import blocked_network_fields

@@ -16,8 +16,7 @@ from ...storage import custom_emojis
 from ...storage.custom_emojis import CustomEmoji
 from ...storage.media import ProcessedMedia
 from ..access.authentication import Viewer
-from ..access.context import HttpContext
-from ..access.rows import find_row
+from ..access.context import HttpContext, find_row
 from ..answers.answer import EMPTY, Answer, json
 from ..answers.errors import invalid
 from ..entities.custom_emoji import managed_emoji_fields

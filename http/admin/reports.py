@@ -9,8 +9,7 @@ from ...actors.rules.roles import Permission
 from ...storage import reports
 from ...storage.reports import Report, ReportFilter
 from ..access.authentication import Viewer
-from ..access.context import HttpContext
-from ..access.rows import find_row
+from ..access.context import HttpContext, find_row
 from ..answers.answer import Answer, array
 from ..intake.ids import AccountId, MaybeIds
 from ..intake.input import Input

@@ -8,8 +8,7 @@ from ...actors.rules.roles import Permission
 from ...storage import strikes
 from ...storage.strikes import Strike
 from ..access.authentication import Viewer
-from ..access.context import HttpContext
-from ..access.rows import find_row
+from ..access.context import HttpContext, find_row
 from ..answers.answer import Answer, array
 from ..answers.errors import NotFound
 from ..entities.report import appeal_json

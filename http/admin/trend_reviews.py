@@ -8,8 +8,7 @@ from ...actors.statuses import ShownStatus
 from ...actors.trends import find_links, find_statuses, find_tags, last_days
 from ...storage import preview_cards, tags
 from ..access.authentication import Viewer
-from ..access.context import HttpContext
-from ..access.rows import find_row
+from ..access.context import HttpContext, find_row
 from ..answers.answer import Answer, array, json
 from ..answers.errors import NotFound
 from ..entities.preview_card import card_fields, link_fields

@@ -9,8 +9,7 @@ from ...storage import oauth
 from ...storage.oauth import Application, Token
 from ...storage.secrets import hash_of
 from ..access import rates, scopes
-from ..access.context import HttpContext
-from ..access.rows import find_row
+from ..access.context import HttpContext, find_row
 from ..answers.answer import Answer, json
 from ..answers.errors import invalid
 from ..entities.application import application_fields, credential_application_fields

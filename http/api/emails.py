@@ -9,10 +9,9 @@ from ...actors.rules.registration import blocked, complaints_about_email
 from ...storage import users
 from ..access import rates
 from ..access.authentication import Viewer
-from ..access.context import HttpContext
-from ..access.emails import verdict_on
-from ..access.registration import count_mail
-from ..access.rows import find_row
+from ..access.context import HttpContext, find_row
+from ..access.limits import count_mail
+from ..access.registration import verdict_on
 from ..answers.answer import EMPTY, Answer, json
 from ..answers.errors import Forbidden
 from ..intake.input import Input

@@ -8,8 +8,7 @@ from ...actors.commands.polls import Vote
 from ...actors.statuses import ShownStatus
 from ...storage import polls
 from ..access.authentication import Viewer
-from ..access.context import HttpContext
-from ..access.rows import find_row
+from ..access.context import HttpContext, find_row
 from ..answers.answer import Answer, json
 from ..answers.errors import NotFound, missing
 from ..entities.custom_emoji import emojis_of_poll

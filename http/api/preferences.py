@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from ...storage import users
 from ..access.authentication import Viewer
-from ..access.context import HttpContext
-from ..access.rows import find_row
+from ..access.context import HttpContext, find_row
 from ..answers.answer import Answer, json
 from ..entities.account import preferences_fields
 from ..router import api

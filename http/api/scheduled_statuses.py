@@ -8,8 +8,7 @@ from ...actors.commands.scheduled_statuses import CancelScheduledStatus, MoveSch
 from ...actors.rules.instants import instant_of
 from ...storage import scheduled_statuses
 from ..access.authentication import Viewer
-from ..access.context import HttpContext
-from ..access.rows import find_row
+from ..access.context import HttpContext, find_row
 from ..answers.answer import EMPTY, Answer, json
 from ..answers.errors import Unprocessable
 from ..entities.status_version import scheduled_status_fields

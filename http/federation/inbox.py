@@ -8,8 +8,7 @@ from ...actors.federation.reception import SenderSuspended, TooManyUnverified
 from ...actors.rules.domains import registrable
 from ...storage import accounts
 from ..access import limits, rates
-from ..access.context import HttpContext
-from ..access.rows import find_row
+from ..access.context import HttpContext, find_row
 from ..answers.answer import Answer
 from ..answers.errors import Forbidden, HttpError, Malformed, TooMany
 from ..intake.request import Request

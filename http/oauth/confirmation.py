@@ -17,7 +17,7 @@ from ...storage.secrets import hash_of
 from ...storage.users import User
 from ..access import rates
 from ..access.context import HttpContext
-from ..access.registration import count_mail
+from ..access.limits import count_mail
 from ..answers.answer import Answer, redirect
 from ..intake.input import Input
 from ..intake.parameters import MaybeText, Text

@@ -15,8 +15,8 @@ from ...storage import email_changes
 from ...storage.secrets import hash_of
 from ..access import rates
 from ..access.context import HttpContext
-from ..access.emails import verdict_on
-from ..access.registration import count_mail
+from ..access.limits import count_mail
+from ..access.registration import verdict_on
 from ..answers.answer import Answer, redirect
 from ..intake.input import Input
 from ..intake.parameters import MaybeText, Text

@@ -14,7 +14,7 @@ from ...storage import passwords, users
 from ...storage.secrets import hash_of
 from ..access import rates
 from ..access.context import HttpContext
-from ..access.registration import count_mail
+from ..access.limits import count_mail
 from ..answers.answer import Answer, redirect
 from ..intake.input import Input
 from ..intake.parameters import Flag, MaybeText, Text

@@ -8,8 +8,7 @@ from ...actors.commands.allowed_domains import AllowDomain, DisallowDomain
 from ...actors.kernel import Refused
 from ...actors.rules.roles import Permission
 from ...storage import allowed_domains
-from ..access.context import HttpContext
-from ..access.rows import find_row
+from ..access.context import HttpContext, find_row
 from ..answers.answer import Answer, redirect
 from ..answers.errors import HttpError
 from ..intake.domains import Domain

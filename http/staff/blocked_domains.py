@@ -24,8 +24,7 @@ from ...actors.rules.limits import BLOCK_COMMENT_CHARACTERS
 from ...actors.rules.roles import Permission
 from ...actors.rules.wording import number_of
 from ...storage import blocked_domains
-from ..access.context import HttpContext
-from ..access.rows import find_row
+from ..access.context import HttpContext, find_row
 from ..admin.blocked_domains import DomainBlockParameters
 from ..answers.answer import Answer, redirect
 from ..answers.errors import HttpError

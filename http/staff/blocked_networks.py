@@ -10,8 +10,7 @@ from ...actors.kernel import Refused
 from ...actors.rules.limits import BLOCK_COMMENT_CHARACTERS
 from ...actors.rules.roles import Permission
 from ...storage import blocked_networks
-from ..access.context import HttpContext
-from ..access.rows import find_row
+from ..access.context import HttpContext, find_row
 from ..admin.blocked_networks import NetworkBlockParameters, kept_addresses
 from ..answers.answer import Answer, redirect
 from ..answers.errors import HttpError

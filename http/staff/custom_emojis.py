@@ -8,8 +8,7 @@ from ...actors.commands.custom_emojis import AddEmoji, ChangeEmoji, EmojiChanges
 from ...actors.kernel import Refused
 from ...actors.rules.roles import Permission
 from ...storage import custom_emojis
-from ..access.context import HttpContext
-from ..access.rows import find_row
+from ..access.context import HttpContext, find_row
 from ..admin.custom_emojis import ChangedEmoji, UploadedEmoji, files_of
 from ..answers.answer import Answer, redirect
 from ..answers.errors import HttpError

@@ -12,8 +12,7 @@ from ...actors.masking import masked
 from ...actors.rules.roles import Permission
 from ...storage import dead_letters
 from ...storage.dead_letters import DeadLetter
-from ..access.context import HttpContext
-from ..access.rows import find_row
+from ..access.context import HttpContext, find_row
 from ..answers.answer import Answer, redirect
 from ..intake.paging import Paged
 from ..intake.parameters import Flag

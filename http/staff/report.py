@@ -13,8 +13,7 @@ from ...storage import admin_accounts, audit_log, reports, statuses
 from ...storage.audit_log import AuditEntry, AuditFilter
 from ...storage.paging import Page
 from ...storage.reports import Report
-from ..access.context import HttpContext
-from ..access.rows import find_row
+from ..access.context import HttpContext, find_row
 from ..admin.moderation import MOST_TEXT
 from ..answers.answer import Answer, redirect
 from ..intake.ids import MaybeIds

@@ -5,8 +5,7 @@ from __future__ import annotations
 from ...actors.commands.strikes import DecideAppeal
 from ...actors.rules.roles import Permission
 from ...storage import strikes
-from ..access.context import HttpContext
-from ..access.rows import find_row
+from ..access.context import HttpContext, find_row
 from ..answers.answer import Answer, redirect
 from ..intake.paging import Paged
 from ..intake.parameters import Flag

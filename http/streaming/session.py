@@ -32,8 +32,7 @@ from ...actors.timelines.public import viewer_filter
 from ...actors.viewers import ViewerRules, Viewers
 from ...actors.withdrawals import Withdrawals
 from ...storage.oauth import Token
-from ..access.pump import Pump
-from ..access.streams import StreamCounts, StreamEnd, StreamSnapshot
+from ..access.streams import Pump, StreamCounts, StreamEnd, StreamSnapshot
 from ..answers.errors import HttpError, Unauthorized
 from ..entities.rendered import exact
 from .channels import CONVERSATIONS, NOT_ONES_OWN, NOTIFICATIONS, RequestedStream, check

@@ -18,7 +18,7 @@ from opentelemetry.trace import SpanContext, StatusCode
 
 from troupe.actors.effects.registry import Attempt
 from troupe.actors.kernel import Crashed, Origin, Refused
-from troupe.http.access.request_counts import RequestCounts
+from troupe.http.access.rates import RequestCounts
 from troupe.http.answers.answer import Answer
 from troupe.http.answers.errors import Unauthorized
 from troupe.http.answers.finished import FinishedAnswer, SharedHeaders

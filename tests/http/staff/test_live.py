@@ -7,7 +7,7 @@ import httpx
 import pytest
 import trio
 
-from troupe.http.access.live_pages import MOST_OPEN
+from troupe.http.access.operations import MOST_OPEN
 from troupe.http.staff import live
 
 from ... import plain_http

@@ -17,7 +17,7 @@ from trio.testing import wait_all_tasks_blocked
 from troupe.actors.broadcast import StatusPublished, home_address
 from troupe.actors.events import StatusAppeared
 from troupe.actors.statuses import ShownStatus, entry_of
-from troupe.http.access.pump import Pump
+from troupe.http.access.streams import Pump
 from troupe.http.streaming import delivery
 from troupe.http.streaming.delivery import DirectStream
 from troupe.http.streaming.session import StreamSession

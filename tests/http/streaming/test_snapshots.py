@@ -5,7 +5,7 @@ from __future__ import annotations
 import trio
 
 from troupe.actors.kernel.inspection import at_once, in_slices
-from troupe.http.access.streams import SLICE, Streams, StreamSnapshot
+from troupe.http.access.streams import SNAPSHOT_SLICE, Streams, StreamSnapshot
 
 from ...clients import Person, Stage
 from .conftest import Edge
@@ -40,7 +40,10 @@ class Open:
 
 def test_those_furthest_behind_come_first_and_many_are_looked_at_in_slices() -> None:
     streams = Streams()
-    for behind in range(SLICE * 3):
+    for behind in range(SNAPSHOT_SLICE * 3):
         streams.add(Open(behind))
-    assert [one.behind for one in at_once(streams.snapshots(0.0, 2))] == [SLICE * 3 - 1, SLICE * 3 - 2]
+    assert [one.behind for one in at_once(streams.snapshots(0.0, 2))] == [
+        SNAPSHOT_SLICE * 3 - 1,
+        SNAPSHOT_SLICE * 3 - 2,
+    ]
     assert len(list(streams.snapshots(0.0, 2))) == 3, "pauses"
