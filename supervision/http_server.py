@@ -12,9 +12,9 @@ from ..http.access.context import HttpContext
 from ..http.app import WebFramework, make_app
 from ..http.fast_path import FastPath
 from ..http.server.addresses import AddressRules
-from ..http.server.fast_requests import FastRequests
 from ..http.server.listener import Encryption
 from ..http.server.listener import serve as serve_http
+from ..http.server.plain import FastRequests
 from .actor_system import ActorSystem
 from .certificate import ServerCertificate
 from .configuration import Settings

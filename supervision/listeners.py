@@ -12,7 +12,7 @@ import socket
 from collections.abc import Iterable, Mapping, MutableMapping
 from pathlib import Path
 
-from ..http.server.listener import bind, bind_path
+from ..http.server.listening_sockets import bind, bind_path
 from .configuration import Settings
 from .control import answers, ask_for_sockets, ask_to_drain
 from .failures import CannotListen

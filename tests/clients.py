@@ -20,7 +20,7 @@ from troupe.http.app import make_app
 from troupe.http.fast_path import FastPath
 from troupe.http.framework import make_quart
 from troupe.http.router import Endpoint
-from troupe.http.server.fast_requests import FastRequests
+from troupe.http.server.plain import FastRequests
 from troupe.storage import oauth
 from troupe.storage.accounts import Account, NewAccount
 from troupe.storage.engine.database import Connection

@@ -29,9 +29,9 @@ from hypercorn.utils import parse_socket_addr  # pyright: ignore[reportUnknownVa
 
 from ..answers.refusals import overloaded
 from . import deadlines
-from .fast_requests import FastRequests
 from .http1 import Http1
 from .http2 import Http2
+from .plain import FastRequests
 from .stream_sockets import RESET, StreamOwner
 
 READ_AT_ONCE = 64 * 1024  # bytes

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import errno
 import logging
-import os
 import re
 import socket
 import ssl
-from collections.abc import Callable, Generator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
 import trio
 from hypercorn.config import Config
@@ -24,87 +20,19 @@ from ...actors.kernel import Record
 from ..answers.refusals import overloaded
 from . import deadlines, descriptors
 from .addresses import Addresses, AddressRules
-from .closing_listeners import ClosingListeners
 from .connection import ClientConnection
-from .fast_requests import FastRequests
+from .listening_sockets import ClosingListeners, copies_of
+from .plain import FastRequests
 from .stream_sockets import StreamOwner, StreamSocket, StreamSockets
 
 # hypercorn closes a connection after so many requests; a busy client's next request would get lost in that.
 REQUESTS_PER_CONNECTION = 1_000_000
 LARGEST_HEAD = 64 * 1024  # bytes
 LARGEST_MESSAGE = 64 * 1024  # of a WebSocket; clients only send subscriptions
-BACKLOG = 1024  # connections that wait to be accepted
-# A machine without IPv4 or without IPv6, or an address of another machine.
-NO_SUCH_ADDRESS = frozenset({errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT})
 # Clients that are refused at the same time, by descriptors of the reserve. More of them are closed without an answer.
 REFUSED_AT_ONCE = 32
 # Of a request with a path: one with a whole address is answered as one for `/`.
 REQUEST_LINE = re.compile(rb"([A-Z]{1,20}) (/[!-~]{0,8000}) HTTP/1\.[01]\r\n")
-
-
-def bind(addresses: Sequence[tuple[str, int]]) -> list[socket.socket]:
-    """Return listening sockets for all addresses. Raises OSError.
-
-    Of a port, those addresses may be missing that the machine can't have: of IPv4, or of IPv6.
-    """
-    bound: list[socket.socket] = []
-    missing: dict[int, OSError] = {}
-    served: set[int] = set()
-    try:
-        for host, port in addresses:
-            try:
-                bound.append(_bind_one(host, port))
-                served.add(port)
-            except OSError as error:
-                if error.errno not in NO_SUCH_ADDRESS:
-                    raise
-                missing.setdefault(port, error)
-        for port in missing.keys() - served:
-            raise missing[port]
-    except OSError:
-        for one in bound:
-            one.close()
-        raise
-    return bound
-
-
-def _bind_one(host: str, port: int) -> socket.socket:
-    family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-    listener = socket.socket(family, kind, protocol)
-    try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        if family == socket.AF_INET6:
-            # IPv4 and IPv6 have separate sockets, so that an IPv6 address in the settings does not listen on IPv4 too.
-            listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-        listener.bind(address)
-        listener.listen(BACKLOG)
-    except OSError:
-        listener.close()
-        raise
-    listener.setblocking(False)
-    return listener
-
-
-def bind_path(path: Path) -> socket.socket:
-    """Return a listening Unix socket, in place of one that a server has left behind. Raises OSError."""
-    if path.exists() and not path.is_socket():
-        raise FileExistsError(errno.EEXIST, "this is not a socket")
-    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    try:
-        listener.setblocking(False)
-        if listener.connect_ex(str(path)) not in (errno.ENOENT, errno.ECONNREFUSED):
-            raise OSError(errno.EADDRINUSE, os.strerror(errno.EADDRINUSE))
-        path.unlink(missing_ok=True)
-        mask = os.umask(0o117)
-        try:
-            listener.bind(str(path))
-        finally:
-            os.umask(mask)
-    except OSError:
-        listener.close()
-        raise
-    listener.listen(BACKLOG)
-    return listener
 
 
 def hypercorn_config() -> Config:
@@ -170,7 +98,7 @@ async def serve(
     listening = [trio.SocketListener(trio.socket.from_stdlib_socket(listener)) for listener in listeners]
     async with trio.open_nursery() as streams:
         await streams.start(sockets.run)
-        with _copies(listeners) as queues:
+        with copies_of(listeners) as queues:
             async with trio.open_nursery() as connections:
                 try:
                     async with trio.open_nursery() as accepting:
@@ -331,10 +259,3 @@ async def _read_head(stream: trio.SocketStream) -> bytes:
             break
         head += part
     return head
-
-
-@contextmanager
-def _copies(listeners: Sequence[socket.socket]) -> Generator[list[socket.socket]]:
-    """Return copies of the listening sockets. Trio closes the originals, and connections may still wait in them."""
-    with ExitStack() as opened:
-        yield [opened.enter_context(listener.dup()) for listener in listeners]

@@ -20,7 +20,7 @@ import orjson
 import trio
 
 from ...actors.kernel import Record
-from ...http.server.listener import bind, bind_path
+from ...http.server.listening_sockets import bind, bind_path
 from ...http.server.readiness import Readiness, explained
 from ..failures import CannotListen
 from .exposition import CONTENT_TYPE, Exposition

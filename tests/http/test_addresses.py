@@ -10,8 +10,7 @@ import pytest
 import trio
 
 from troupe.http.server import deadlines
-from troupe.http.server.addresses import Addresses, AddressRules
-from troupe.http.server.proxy_protocol import SIGNATURE, NoHeader, read_source
+from troupe.http.server.addresses import SIGNATURE, Addresses, AddressRules, NoHeader, read_source
 
 from ..clients import Person, Stage
 from .serving import Serving, request, rest, say, serving

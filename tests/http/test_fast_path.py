@@ -15,9 +15,9 @@ from troupe.http.answers.finished import FinishedAnswer, SharedHeaders
 from troupe.http.fast_path import FastPath
 from troupe.http.router import Endpoint
 from troupe.http.server import deadlines
-from troupe.http.server.fast_requests import FastRequests
-from troupe.http.server.listener import bind, serve
-from troupe.http.server.plain import PlainRequest
+from troupe.http.server.listener import serve
+from troupe.http.server.listening_sockets import bind
+from troupe.http.server.plain import FastRequests, PlainRequest
 
 from ..clients import Person, Stage
 from .serving import PATIENCE, request, rest, say, serving

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import trio
 
-from troupe.http.server.listener import bind_path
+from troupe.http.server.listening_sockets import bind_path
 from troupe.supervision import listeners
 from troupe.supervision.configuration import Settings
 from troupe.supervision.control import ControlSocket, ask_for_sockets

@@ -13,7 +13,8 @@ import trio
 from trio_websocket import ConnectionClosed, WebSocketConnection, open_websocket
 
 from troupe.http.server import deadlines
-from troupe.http.server.listener import bind, serve
+from troupe.http.server.listener import serve
+from troupe.http.server.listening_sockets import bind
 
 from ... import plain_http
 from ...clients import Person, Stage

@@ -1,18 +1,24 @@
-"""Listening sockets of a server that stops: new clients are kept out, and those that have connected are served."""
+"""Listening sockets: they are bound, and closed when all clients that have connected are served."""
 
 from __future__ import annotations
 
 import ctypes
+import errno
+import os
 import socket
 import struct
-from collections.abc import Callable, Sequence, Set
-from contextlib import suppress
+from collections.abc import Callable, Generator, Sequence, Set
+from contextlib import ExitStack, contextmanager, suppress
 from ipaddress import ip_address
+from pathlib import Path
 
 import trio
 
 from . import deadlines
 
+BACKLOG = 1024  # connections that wait to be accepted
+# A machine without IPv4 or without IPv6, or an address of another machine.
+NO_SUCH_ADDRESS = frozenset({errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT})
 SO_ATTACH_FILTER = 26  # Linux (asm-generic/socket.h)
 # A program for the kernel's packet filter (linux/filter.h) that drops the packets of TCP with the flag SYN, and so the
 # first one of each connection.
@@ -26,6 +32,78 @@ DROP_SYN = b"".join(
     )
 )
 LOOKS = 10  # for clients, in the time that a stopping server waits for them
+
+
+def bind(addresses: Sequence[tuple[str, int]]) -> list[socket.socket]:
+    """Return listening sockets for all addresses. Raises OSError.
+
+    Of a port, those addresses may be missing that the machine can't have: of IPv4, or of IPv6.
+    """
+    bound: list[socket.socket] = []
+    missing: dict[int, OSError] = {}
+    served: set[int] = set()
+    try:
+        for host, port in addresses:
+            try:
+                bound.append(_bind_one(host, port))
+                served.add(port)
+            except OSError as error:
+                if error.errno not in NO_SUCH_ADDRESS:
+                    raise
+                missing.setdefault(port, error)
+        for port in missing.keys() - served:
+            raise missing[port]
+    except OSError:
+        for one in bound:
+            one.close()
+        raise
+    return bound
+
+
+def _bind_one(host: str, port: int) -> socket.socket:
+    family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    listener = socket.socket(family, kind, protocol)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            # IPv4 and IPv6 have separate sockets, so that an IPv6 address in the settings does not listen on IPv4 too.
+            listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        listener.bind(address)
+        listener.listen(BACKLOG)
+    except OSError:
+        listener.close()
+        raise
+    listener.setblocking(False)
+    return listener
+
+
+def bind_path(path: Path) -> socket.socket:
+    """Return a listening Unix socket, in place of one that a server has left behind. Raises OSError."""
+    if path.exists() and not path.is_socket():
+        raise FileExistsError(errno.EEXIST, "this is not a socket")
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        listener.setblocking(False)
+        if listener.connect_ex(str(path)) not in (errno.ENOENT, errno.ECONNREFUSED):
+            raise OSError(errno.EADDRINUSE, os.strerror(errno.EADDRINUSE))
+        path.unlink(missing_ok=True)
+        mask = os.umask(0o117)
+        try:
+            listener.bind(str(path))
+        finally:
+            os.umask(mask)
+    except OSError:
+        listener.close()
+        raise
+    listener.listen(BACKLOG)
+    return listener
+
+
+@contextmanager
+def copies_of(listeners: Sequence[socket.socket]) -> Generator[list[socket.socket]]:
+    """Return copies of the listening sockets. Trio closes the originals, and connections may still wait in them."""
+    with ExitStack() as opened:
+        yield [opened.enter_context(listener.dup()) for listener in listeners]
 
 
 class ClosingListeners:
