@@ -24,11 +24,10 @@ from .access.context import HttpContext
 from .access.rates import RateRule, RateStatus
 from .answers.answer import Answer
 from .answers.errors import NotFound
-from .intake.decoding import read_urlencoded
-from .intake.ids import is_id
+from .intake.decoding import nest, read_urlencoded
 from .intake.input import Input
 from .intake.negotiation import asks_for_document
-from .intake.nesting import nest
+from .intake.parameters import is_id
 from .intake.request import LARGEST_BODY, Request
 
 Auth = Literal["none", "app", "user"]

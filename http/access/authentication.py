@@ -11,7 +11,7 @@ from ...actors.kernel.message import Message
 from ...actors.kernel.runtime import Runtime
 from ...storage.oauth import Token
 from ..answers.errors import Forbidden, TooLarge, Unauthorized, Unprocessable
-from ..intake.nesting import nest
+from ..intake.decoding import nest
 from ..intake.request import LARGEST_BODY, TOKEN_PARAMETERS, Request
 from .context import HttpContext
 

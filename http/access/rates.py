@@ -1,7 +1,8 @@
 """Counts of requests: those that limits are checked by, and those that metrics show.
 
 Rate limits have fixed windows, and three headers that describe the one closest to its end. The windows of a rule begin
-at the same time for all subjects, so its counts are one dict that is dropped as a whole."""
+at the same time for all subjects, so its counts are one dict that is dropped as a whole.
+"""
 
 from __future__ import annotations
 

@@ -23,9 +23,8 @@ from ...storage.paging import Page
 from ..access.authentication import Viewer
 from ..access.context import HttpContext
 from ..answers.answer import Answer, json
-from ..intake.ids import AccountId
 from ..intake.paging import Paged, links
-from ..intake.parameters import Choice, Flag, MaybeText, MaybeTexts
+from ..intake.parameters import AccountId, Choice, Flag, MaybeText, MaybeTexts
 from ..intake.request import Request
 from ..router import api
 from ..views.admin_accounts import READ_ACCOUNTS, render_admin_account, render_admin_accounts

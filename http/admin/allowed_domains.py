@@ -9,7 +9,7 @@ from ..access.authentication import Viewer
 from ..access.context import HttpContext, find_row
 from ..answers.answer import Answer, json
 from ..entities.server_block import allowed_domain_fields
-from ..intake.domains import Domain
+from ..intake.input import Domain
 from ..intake.paging import Paged
 from ..intake.request import Request
 from ..router import api

@@ -9,9 +9,8 @@ from ..access.authentication import Viewer
 from ..access.context import HttpContext
 from ..answers.answer import Answer, json
 from ..entities.admin import audit_entry_fields
-from ..intake.ids import AccountId
 from ..intake.paging import Paged, links
-from ..intake.parameters import MaybeText
+from ..intake.parameters import AccountId, MaybeText
 from ..intake.request import Request
 from ..router import api
 

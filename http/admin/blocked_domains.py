@@ -14,8 +14,7 @@ from ..access.context import HttpContext, find_row
 from ..answers.answer import EMPTY, Answer, json
 from ..answers.errors import invalid
 from ..entities.server_block import blocked_domain_fields
-from ..intake.domains import Domain
-from ..intake.input import Input
+from ..intake.input import Domain, Input
 from ..intake.paging import Paged
 from ..intake.parameters import Choice, MaybeFlag, MaybeProse
 from ..intake.request import Request

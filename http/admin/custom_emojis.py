@@ -22,9 +22,8 @@ from ..answers.errors import invalid
 from ..entities.custom_emoji import managed_emoji_fields
 from ..intake.input import Input
 from ..intake.paging import Paged
-from ..intake.parameters import MaybeFlag, MaybeLine, MaybeText
+from ..intake.parameters import MaybeFlag, MaybeLine, MaybeText, MaybeUpload
 from ..intake.request import Request
-from ..intake.upload import MaybeUpload
 from ..router import api
 from ..views import uploads
 from ..views.staff import page_of_rows, staff_of

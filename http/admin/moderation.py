@@ -15,9 +15,8 @@ from ...actors.staff import Staff
 from ..access.authentication import Viewer
 from ..access.context import HttpContext
 from ..answers.answer import Answer, json
-from ..intake.ids import Ids, ReportId
 from ..intake.input import Input
-from ..intake.parameters import Choice, Flag, Prose
+from ..intake.parameters import Choice, Flag, Ids, Prose, ReportId
 from ..router import api
 from ..views.staff import staff_of
 

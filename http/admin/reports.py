@@ -11,10 +11,9 @@ from ...storage.reports import Report, ReportFilter
 from ..access.authentication import Viewer
 from ..access.context import HttpContext, find_row
 from ..answers.answer import Answer, array
-from ..intake.ids import AccountId, MaybeIds
 from ..intake.input import Input
 from ..intake.paging import Paged, links
-from ..intake.parameters import Choice, Flag
+from ..intake.parameters import AccountId, Choice, Flag, MaybeIds
 from ..intake.request import Request
 from ..router import Declaration, api
 from ..views.reports import check_rules, render_reports

@@ -14,10 +14,9 @@ from ..access.context import HttpContext
 from ..answers.answer import Answer, array, json
 from ..answers.errors import NotFound
 from ..entities.timeline import list_fields
-from ..intake.ids import Ids
 from ..intake.input import Input
 from ..intake.paging import Paged, clamp, links
-from ..intake.parameters import Count, Flag, Given, Sought, Text
+from ..intake.parameters import Count, Flag, Given, Ids, Sought, Text
 from ..intake.request import Request
 from ..router import api
 from ..views.account_search import find_accounts

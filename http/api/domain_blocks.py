@@ -7,7 +7,7 @@ from ...storage import domain_blocks
 from ..access.authentication import Viewer
 from ..access.context import HttpContext
 from ..answers.answer import EMPTY, Answer, json
-from ..intake.domains import Domain
+from ..intake.input import Domain
 from ..intake.paging import Paged
 from ..intake.request import Request
 from ..router import api

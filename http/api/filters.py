@@ -32,10 +32,20 @@ from ..access.context import HttpContext
 from ..answers.answer import EMPTY, Answer, json
 from ..answers.errors import NotFound, invalid, missing
 from ..entities.filter import entry_fields, filter_fields, keyword_fields
-from ..intake.ids import DIGITS, StatusId
+from ..intake.decoding import Value
 from ..intake.input import Input
-from ..intake.nesting import Value
-from ..intake.parameters import Flag, Line, MaybeFlag, MaybeLine, MaybeSeconds, MaybeTexts, Text, as_forms
+from ..intake.parameters import (
+    DIGITS,
+    Flag,
+    Line,
+    MaybeFlag,
+    MaybeLine,
+    MaybeSeconds,
+    MaybeTexts,
+    StatusId,
+    Text,
+    as_forms,
+)
 from ..router import api
 
 READ = ("read:filters",)

@@ -13,10 +13,9 @@ from ..answers.answer import EMPTY, Answer, array, in_steps, json
 from ..answers.errors import NotFound, Unprocessable, invalid, missing
 from ..entities.account import account_json
 from ..entities.timeline import list_fields
-from ..intake.ids import Ids
 from ..intake.input import Input
 from ..intake.paging import Paged, links
-from ..intake.parameters import MaybeFlag, MaybeLine, MaybeText
+from ..intake.parameters import Ids, MaybeFlag, MaybeLine, MaybeText
 from ..intake.request import Request
 from ..router import api
 

@@ -12,9 +12,8 @@ from ..access.authentication import Viewer
 from ..access.context import HttpContext
 from ..answers.answer import Answer, json
 from ..entities.timeline import marker_fields
-from ..intake.ids import Position
 from ..intake.input import Input
-from ..intake.parameters import Count, Maybe, Texts
+from ..intake.parameters import Count, Maybe, Position, Texts
 from ..router import api
 
 

@@ -13,8 +13,7 @@ from ..answers.answer import EMPTY, Answer, json
 from ..answers.errors import NotFound, invalid
 from ..entities.media import media_fields
 from ..intake.input import Input
-from ..intake.parameters import Focus, MaybeProse
-from ..intake.upload import MaybeUpload
+from ..intake.parameters import Focus, MaybeProse, MaybeUpload
 from ..router import api
 from ..views import uploads
 

@@ -18,9 +18,8 @@ from ..access.context import HttpContext
 from ..answers.answer import Answer, json
 from ..answers.errors import NotFound
 from ..entities.account import account_fields, relationship_fields
-from ..intake.ids import Ids
 from ..intake.input import Input
-from ..intake.parameters import Count, Flag, MaybeFlag, Several, Text
+from ..intake.parameters import Count, Flag, Ids, MaybeFlag, Several, Text
 from ..router import api
 from ..views.accounts import account_answer, is_presentable, presentable
 from ..views.statuses import perspective_of

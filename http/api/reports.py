@@ -13,9 +13,8 @@ from ..access.context import HttpContext
 from ..answers.answer import Answer, json
 from ..answers.errors import NotFound, invalid
 from ..entities.report import report_fields
-from ..intake.ids import AccountId, Ids
 from ..intake.input import Input
-from ..intake.parameters import Choice, Flag, Prose
+from ..intake.parameters import AccountId, Choice, Flag, Ids, Prose
 from ..router import api
 from ..views.reports import check_rules
 

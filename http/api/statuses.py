@@ -20,9 +20,22 @@ from ..answers.answer import Answer, array, json
 from ..answers.errors import NotFound, Unprocessable, invalid
 from ..entities.status import deleted_status_json
 from ..entities.status_version import scheduled_status_fields
-from ..intake.ids import Ids, IdsAsWritten, MaybeIds, StatusId, is_id
 from ..intake.input import Input
-from ..intake.parameters import Choice, Count, Flag, Maybe, MaybeFlag, MaybeText, Prose, Texts
+from ..intake.parameters import (
+    Choice,
+    Count,
+    Flag,
+    Ids,
+    IdsAsWritten,
+    Maybe,
+    MaybeFlag,
+    MaybeIds,
+    MaybeText,
+    Prose,
+    StatusId,
+    Texts,
+    is_id,
+)
 from ..intake.request import Request
 from ..router import api
 from ..views.accounts import render_accounts

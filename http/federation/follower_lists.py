@@ -8,8 +8,8 @@ from ...storage import follower_lists
 from ..access.context import HttpContext
 from ..answers.answer import Answer
 from ..answers.errors import Gone, NotFound
-from ..intake.ids import LowerCursor
 from ..intake.input import Input
+from ..intake.parameters import LowerCursor
 from ..intake.request import Request
 from ..router import api
 from .actors import find_actor

@@ -8,8 +8,10 @@ from typing import Self
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import ErrorDetails
 
+from ...actors.rules.identity import pasted_domain
 from ..answers.errors import HttpError, invalid, missing
-from .upload import Upload
+from .decoding import Upload
+from .parameters import Text
 
 
 class Input(BaseModel):
@@ -65,3 +67,18 @@ def _message(error: ErrorDetails) -> str:
             return str(context["error"])
         case _:
             return "is invalid"
+
+
+class Domain(Input):
+    """The parameter of endpoints that take a domain."""
+
+    domain: Text = ""
+
+    def name(self) -> str:
+        """The domain as it is stored."""
+        if not self.domain.strip():
+            raise invalid("Domain can't be blank")
+        name = pasted_domain(self.domain)
+        if name is None:
+            raise invalid("Domain is not a valid domain name")
+        return name

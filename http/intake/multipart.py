@@ -15,9 +15,7 @@ from urllib.parse import unquote
 
 from ..answers.errors import Malformed, TooLarge
 from ..server.descriptors import check_file
-from .decoding import MOST_PARAMETERS, text
-from .nesting import Pairs
-from .upload import Upload
+from .decoding import MOST_PARAMETERS, Pairs, Upload, text
 
 # All fields together. Files count for the limit of the body.
 LARGEST_FIELDS = 1024 * 1024

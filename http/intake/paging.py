@@ -9,9 +9,8 @@ from urllib.parse import quote, urlencode
 
 from ...storage.paging import Page
 from ..answers.answer import Headers
-from .ids import Cursor, LowerCursor
 from .input import Input
-from .parameters import Count
+from .parameters import Count, Cursor, LowerCursor
 from .request import TOKEN_PARAMETERS
 
 CURSORS = frozenset({"max_id", "since_id", "min_id", "page", "offset"})

@@ -1,25 +1,33 @@
-"""The types that endpoints declare their parameters with.
+"""The types that endpoints declare their parameters with, ids among them.
 
 They are lenient: each takes a value from a query string, a form or JSON, in every way in which clients write it.
 """
 
 from __future__ import annotations
 
+import binascii
 import re
+from io import BytesIO
 from typing import Annotated
 
-from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, PlainValidator, WithJsonSchema
 from pydantic_core import PydanticCustomError, PydanticUseDefault
 
 from ...actors.rules.markup import one_line, trimmed
-from .nesting import Tree, Value
+from .decoding import Tree, Upload, Value
 
 # The longest search query. A longer one finds nothing more, and costs the database seconds.
 LONGEST_QUERY = 1000
 LARGEST_COUNT = 2**63 - 1
+LARGEST_ID = 2**63 - 1
+# Ids begin with the time of their creation, so no row has this one.
+UNKNOWN_ID = 0
 FALSE = frozenset({"0", "f", "F", "false", "FALSE", "off", "OFF"})
 # The end of a time whose offset came in a form that does not escape `+`.
 LOST_PLUS = re.compile(r"(:[0-9]{2}(?:\.[0-9]{1,9})?) ([0-9]{2}:?[0-9]{2})$")
+# A file as a text (RFC 2397), which Mastodon reads too. Libraries send avatars so, in JSON and in forms. A body without
+# file parts is small (`LARGEST_BODY`), and so are the texts of one with file parts, so that this is quickly decoded.
+DATA_URL = re.compile(r"data:(?P<type>[\w.+-]+/[\w.+-]+)?(?:;[\w.+-]+=[^;,]{0,100})*;base64,", re.IGNORECASE)
 
 
 def _text(value: object) -> str:
@@ -139,6 +147,81 @@ def _seconds(value: object) -> int | None:
     raise PydanticCustomError("invalid", "is invalid")
 
 
+def _upload(value: object) -> Upload | None:
+    """A file part, or the file in a `data:` URL. A form without a file sends an empty text."""
+    if isinstance(value, Upload):
+        return value
+    if value is None or value == "":
+        return None
+    if isinstance(value, str) and (found := DATA_URL.match(value)) is not None:
+        try:
+            data = binascii.a2b_base64(value[found.end() :])
+        except ValueError:
+            raise PydanticCustomError("invalid", "is invalid") from None
+        return Upload("", found["type"] or "", BytesIO(data), len(data))
+    raise PydanticCustomError("invalid", "is invalid")
+
+
+def is_id(text: str) -> bool:
+    """True if the text can be an id."""
+    return text.isascii() and text.isdigit() and len(text) <= 19 and int(text) <= LARGEST_ID
+
+
+def as_id(value: object) -> int:
+    """Return the id that a client wrote: decimal digits in a string, or a JSON number.
+
+    A value that cannot be an id becomes `UNKNOWN_ID`, so that every endpoint answers it as it answers an id that no row
+    has.
+    """
+    if isinstance(value, str) and is_id(value):
+        return int(value)
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= LARGEST_ID:
+        return value
+    return UNKNOWN_ID
+
+
+def _optional_id(value: object) -> int:
+    if value is None or value == "":
+        raise PydanticUseDefault
+    return as_id(value)
+
+
+def _position(value: object) -> int:
+    """An id that is stored without reading its row. A value that cannot be an id is refused."""
+    found = _optional_id(value)
+    if found == UNKNOWN_ID and str(value) != str(UNKNOWN_ID):
+        raise PydanticCustomError("invalid", "is invalid")
+    return found
+
+
+def _cursor(value: object) -> int:
+    """An id below which a page ends. One above the largest means the newest entry, as some clients ask."""
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) > 18:
+        return min(int(value.lstrip("0")[:20] or "0"), LARGEST_ID)
+    return _optional_id(value)
+
+
+def _lower_cursor(value: object) -> int:
+    """An id above which a page begins. Nothing is above a value that can't be an id.
+
+    A client that was moved here from another software may send an id of that software. It must not be told that all old
+    entries are new.
+    """
+    found = _cursor(value)
+    return LARGEST_ID if found == UNKNOWN_ID and not _is_zero(value) else found
+
+
+def _is_zero(value: object) -> bool:
+    """True for the beginning, which some clients ask for as id 0."""
+    text = str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""
+    return text != "" and not text.strip("0")
+
+
+def _ids(value: Value) -> tuple[int, ...]:
+    """The ids in a list. Empty elements are left out: forms send them for an empty list."""
+    return tuple(as_id(element) for element in as_list(value) if element not in ("", None))
+
+
 LABELLED = {
     "type": "array",
     "items": {"type": "object", "properties": {"name": {"type": "string"}, "value": {"type": "string"}}},
@@ -166,3 +249,17 @@ Numbers = Annotated[tuple[int, ...], BeforeValidator(_numbers)]
 Maybe = BeforeValidator(_maybe)  # for Annotated[SomeInput | None, Maybe]
 Focus = Annotated[tuple[float, float] | None, BeforeValidator(_focus), WithJsonSchema({"type": "string"})]
 Fields = Annotated[tuple[tuple[str, str], ...] | None, BeforeValidator(_fields), WithJsonSchema(LABELLED)]
+MaybeUpload = Annotated[Upload | None, PlainValidator(_upload), WithJsonSchema({"type": "string", "format": "binary"})]
+
+# What clients should send; more is understood.
+DIGITS = {"type": "string", "pattern": "^[0-9]{1,19}$"}
+
+StatusId = Annotated[int | None, BeforeValidator(_optional_id), WithJsonSchema(DIGITS)]
+AccountId = StatusId
+ReportId = StatusId
+Position = Annotated[int | None, BeforeValidator(_position), WithJsonSchema(DIGITS)]
+Cursor = Annotated[int | None, BeforeValidator(_cursor), WithJsonSchema(DIGITS)]
+LowerCursor = Annotated[int | None, BeforeValidator(_lower_cursor), WithJsonSchema(DIGITS)]
+Ids = Annotated[tuple[int, ...], BeforeValidator(_ids), WithJsonSchema({"type": "array", "items": DIGITS})]
+MaybeIds = Annotated[tuple[int, ...] | None, BeforeValidator(_ids), WithJsonSchema({"type": "array", "items": DIGITS})]
+IdsAsWritten = Annotated[tuple[Text, ...], Several, WithJsonSchema({"type": "array", "items": DIGITS})]

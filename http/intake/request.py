@@ -12,9 +12,8 @@ from ..answers.errors import HttpError, Malformed, TooLarge
 from ..answers.headers import request_id
 from ..asgi import HOSTS, Scope
 from ..server.bodies import may_have_body
-from .decoding import read_json, read_untyped, read_urlencoded
+from .decoding import Pairs, Tree, nest, read_json, read_untyped, read_urlencoded
 from .multipart import read_multipart
-from .nesting import Pairs, Tree, nest
 
 # The parameters in which a client may send its token. No answer repeats them.
 TOKEN_PARAMETERS = ("access_token", "bearer_token")

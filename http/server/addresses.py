@@ -1,7 +1,8 @@
 """The addresses of clients: who a connection is from, and how many connections one address may have.
 
 A proxy that passes bytes on may say first which client they come from, by the PROXY protocol, versions 1 and 2. The
-specification is `doc/proxy-protocol.txt` of HAProxy. Exactly the header is read: what follows is the client's."""
+specification is `doc/proxy-protocol.txt` of HAProxy. Exactly the header is read: what follows is the client's.
+"""
 
 from __future__ import annotations
 

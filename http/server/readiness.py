@@ -2,7 +2,8 @@
 
 It is not ready while it starts and while it stops, without its database or with one that can only be read, on a full
 disk, and without descriptors for further clients. Any client may ask, as often as it likes. So the result of one check
-is used for all requests of a moment, and only one task waits for a database that does not answer."""
+is used for all requests of a moment, and only one task waits for a database that does not answer.
+"""
 
 from __future__ import annotations
 
@@ -87,8 +88,8 @@ class SharedCheck(Generic[T]):
     """One run of a slow check for all callers that ask at about the same time.
 
     It calls `check` when a caller asks, and keeps what it returned or raised for `kept` seconds. The check runs in a
-    task of its own: callers wait for it no longer than they can, and a check that hangs is not begun again. So a database
-    that does not answer holds one task, and not each request.
+    task of its own: callers wait for it no longer than they can, and a check that hangs is not begun again. So a
+    database that does not answer holds one task, and not each request.
     """
 
     def __init__(self, check: Callable[[], Awaitable[T]], *, kept: float, patience: float) -> None:

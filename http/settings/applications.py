@@ -7,8 +7,7 @@ from ...storage import oauth
 from ..access import scopes
 from ..access.context import HttpContext
 from ..answers.answer import Answer, redirect
-from ..intake.ids import is_id
-from ..intake.parameters import Text
+from ..intake.parameters import Text, is_id
 from ..intake.request import Request
 from ..router import api
 from .signed_in import SettingsForm, sender_of, signed_in

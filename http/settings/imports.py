@@ -22,9 +22,9 @@ from ..access import rates
 from ..access.context import HttpContext
 from ..answers.answer import Answer, redirect
 from ..answers.errors import NotFound
-from ..intake.parameters import Choice, Flag
+from ..intake.decoding import Upload
+from ..intake.parameters import Choice, Flag, MaybeUpload
 from ..intake.request import Request
-from ..intake.upload import MaybeUpload, Upload
 from ..router import api
 from .exports import CSV, ROWS_AT_ONCE, as_csv
 from .signed_in import SettingsForm, SignedIn, sender_of, signed_in

@@ -11,7 +11,7 @@ from ...storage import allowed_domains
 from ..access.context import HttpContext, find_row
 from ..answers.answer import Answer, redirect
 from ..answers.errors import HttpError
-from ..intake.domains import Domain
+from ..intake.input import Domain
 from ..intake.paging import Paged
 from ..intake.request import Request
 from ..router import api

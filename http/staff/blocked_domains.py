@@ -28,10 +28,10 @@ from ..access.context import HttpContext, find_row
 from ..admin.blocked_domains import DomainBlockParameters
 from ..answers.answer import Answer, redirect
 from ..answers.errors import HttpError
+from ..intake.decoding import Upload
 from ..intake.paging import Paged
-from ..intake.parameters import Text
+from ..intake.parameters import MaybeUpload, Text
 from ..intake.request import Request
-from ..intake.upload import MaybeUpload, Upload
 from ..router import api
 from .listing import ON_A_PAGE, Done, page_links, with_done, words_of
 from .member import DangerousForm, Question, StaffMember, sentence_of, staff_member, staff_sender

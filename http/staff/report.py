@@ -16,8 +16,7 @@ from ...storage.reports import Report
 from ..access.context import HttpContext, find_row
 from ..admin.moderation import MOST_TEXT
 from ..answers.answer import Answer, redirect
-from ..intake.ids import MaybeIds
-from ..intake.parameters import Choice, Prose
+from ..intake.parameters import Choice, MaybeIds, Prose
 from ..intake.request import Request
 from ..router import api
 from ..views.reports import check_rules

@@ -16,8 +16,7 @@ from ..access.context import HttpContext
 from ..admin.trend_reviews import find_public
 from ..answers.answer import Answer, redirect
 from ..answers.errors import NotFound
-from ..intake.ids import UNKNOWN_ID, as_id
-from ..intake.parameters import Choice, Flag, Text
+from ..intake.parameters import UNKNOWN_ID, Choice, Flag, Text, as_id
 from ..intake.request import Request
 from ..router import api
 from ..web.posts import PostView, posts_in

@@ -15,7 +15,7 @@ from ..access.streams import CLIENT_LEFT
 from ..answers.errors import TooMany, Unauthorized
 from ..answers.finished import FinishedAnswer
 from ..dispatch import answer_to_error, with_headers
-from ..intake.nesting import nest
+from ..intake.decoding import nest
 from ..intake.request import Request
 from .channels import RequestedStream
 from .frames import Frames

@@ -25,9 +25,8 @@ from ...actors.rules.text import tag_name
 from ...storage.oauth import Token
 from ..access import scopes
 from ..answers.errors import Malformed, Unauthorized
-from ..intake.ids import is_id
 from ..intake.input import Input
-from ..intake.parameters import Flag, Text
+from ..intake.parameters import Flag, Text, is_id
 
 Shows = frozenset[type[Event]]
 

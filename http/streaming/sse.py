@@ -11,7 +11,7 @@ from ..access.streams import StreamEnd
 from ..answers.finished import FinishedAnswer, head_of
 from ..answers.headers import CORS, NOSNIFF
 from ..asgi import Message, Receive, Scope, Send, encoded, send_answer
-from ..intake.nesting import nest
+from ..intake.decoding import nest
 from ..intake.request import Request, request_of
 from ..server.stream_sockets import StreamSocket
 from .admission import admit, dismiss, shake_hands

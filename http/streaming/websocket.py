@@ -22,7 +22,7 @@ from ..answers.errors import TRY_AGAIN, HttpError
 from ..answers.finished import FinishedAnswer, head_of
 from ..asgi import Message, Receive, Scope, Send, encoded, send_answer
 from ..dispatch import refuse_route
-from ..intake.nesting import Value, nest
+from ..intake.decoding import Value, nest
 from ..intake.request import Request, request_of
 from ..server import deadlines
 from ..server.stream_sockets import StreamSocket

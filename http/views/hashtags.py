@@ -17,7 +17,7 @@ from ..access.context import HttpContext
 from ..answers.answer import Answer
 from ..answers.errors import NotFound
 from ..entities.tag import TagFlags, tag_fields
-from ..intake.ids import UNKNOWN_ID
+from ..intake.parameters import UNKNOWN_ID
 from ..router import path_id
 from .statuses import perspective_of
 

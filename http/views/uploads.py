@@ -17,7 +17,7 @@ from ...storage.media import ProcessedMedia
 from ..access.authentication import Viewer
 from ..access.context import HttpContext
 from ..answers.errors import HttpError, TooMany, Unprocessable, invalid
-from ..intake.upload import Upload
+from ..intake.decoding import Upload
 
 # The bytes that a request may hold beside its file.
 AROUND = 1024 * 1024

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from ...storage.paging import Page
-from ..intake.ids import Cursor, LowerCursor
 from ..intake.input import Input
+from ..intake.parameters import Cursor, LowerCursor
 
 POSTS = 20  # on a page
 

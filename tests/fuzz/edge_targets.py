@@ -25,10 +25,9 @@ from troupe.actors.federation.fetching import HEAD_BYTES, alternate_of, is_docum
 from troupe.actors.federation.webfinger import LARGEST_XRD, resource_of
 from troupe.http.addresses import client_address
 from troupe.http.answers.errors import HttpError
-from troupe.http.intake.decoding import read_json, read_urlencoded
+from troupe.http.intake.decoding import nest, read_json, read_urlencoded
 from troupe.http.intake.multipart import read_multipart
 from troupe.http.intake.negotiation import asks_for_document
-from troupe.http.intake.nesting import nest
 from troupe.http.intake.request import LARGE_FORM, LARGEST_BODY, Request
 from troupe.http.server.listener import LARGEST_HEAD
 from troupe.http.server.plain import Recogniser

@@ -8,21 +8,25 @@ from hypothesis import strategies as st
 from pydantic import Field
 
 from troupe.http.answers.errors import HttpError, Malformed
-from troupe.http.intake.decoding import read_json, read_urlencoded
-from troupe.http.intake.ids import LARGEST_ID, UNKNOWN_ID, Cursor, Ids, Position, StatusId
+from troupe.http.intake.decoding import nest, read_json, read_urlencoded
 from troupe.http.intake.input import Input, attribute
-from troupe.http.intake.nesting import nest
 from troupe.http.intake.paging import Paged
 from troupe.http.intake.parameters import (
+    LARGEST_ID,
+    UNKNOWN_ID,
     Choice,
     Count,
+    Cursor,
     Flag,
     Given,
+    Ids,
     Maybe,
     MaybeFlag,
+    Position,
     Prose,
     Several,
     SeveralForms,
+    StatusId,
     Text,
     as_time,
 )

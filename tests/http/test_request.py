@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator
 import pytest
 
 from troupe.http.answers.errors import HttpError, Malformed, TooLarge
+from troupe.http.intake.decoding import Upload
 from troupe.http.intake.negotiation import asks_for_document
 from troupe.http.intake.request import LARGEST_BODY, Request
-from troupe.http.intake.upload import Upload
 
 LOOPBACK = (ipaddress.ip_network("127.0.0.1"), ipaddress.ip_network("10.0.0.0/8"))
 
