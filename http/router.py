@@ -25,9 +25,8 @@ from .access.rates import RateRule, RateStatus
 from .answers.answer import Answer
 from .answers.errors import NotFound
 from .intake.decoding import nest, read_urlencoded
-from .intake.input import Input
 from .intake.negotiation import asks_for_document
-from .intake.parameters import is_id
+from .intake.parameters import Input, is_id
 from .intake.request import LARGEST_BODY, Request
 
 Auth = Literal["none", "app", "user"]

@@ -9,8 +9,8 @@ from ..access.authentication import Viewer
 from ..access.context import HttpContext, find_row
 from ..answers.answer import Answer, json
 from ..entities.server_block import allowed_domain_fields
-from ..intake.input import Domain
 from ..intake.paging import Paged
+from ..intake.parameters import Domain
 from ..intake.request import Request
 from ..router import api
 from ..views.staff import page_of_rows, staff_of

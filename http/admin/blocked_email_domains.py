@@ -15,9 +15,8 @@ from ..access.context import HttpContext, find_row
 from ..answers.answer import EMPTY, Answer, json
 from ..answers.errors import invalid
 from ..entities.server_block import DAYS, blocked_email_domain_fields
-from ..intake.input import Input
 from ..intake.paging import Paged
-from ..intake.parameters import Flag, Text
+from ..intake.parameters import Flag, Input, Text
 from ..intake.request import Request
 from ..router import api
 from ..views.staff import ON_A_PAGE, links_of, staff_of

@@ -14,9 +14,8 @@ from ..access.context import HttpContext, find_row
 from ..answers.answer import EMPTY, Answer, json
 from ..answers.errors import invalid
 from ..entities.server_block import blocked_email_fields
-from ..intake.input import Input
 from ..intake.paging import Paged
-from ..intake.parameters import Given, Text
+from ..intake.parameters import Given, Input, Text
 from ..intake.request import Request
 from ..router import api
 from ..views.staff import page_of_rows, staff_of

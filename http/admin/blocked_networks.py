@@ -21,9 +21,8 @@ from ..access.context import HttpContext, find_row
 from ..answers.answer import EMPTY, Answer, json
 from ..answers.errors import invalid
 from ..entities.server_block import blocked_network_fields
-from ..intake.input import Input
 from ..intake.paging import Paged
-from ..intake.parameters import Choice, MaybeProse, MaybeSeconds, MaybeText
+from ..intake.parameters import Choice, Input, MaybeProse, MaybeSeconds, MaybeText
 from ..intake.request import Request
 from ..router import api
 from ..views.staff import page_of_rows, staff_of

@@ -20,9 +20,8 @@ from ..access.context import HttpContext, find_row
 from ..answers.answer import EMPTY, Answer, json
 from ..answers.errors import invalid
 from ..entities.custom_emoji import managed_emoji_fields
-from ..intake.input import Input
 from ..intake.paging import Paged
-from ..intake.parameters import MaybeFlag, MaybeLine, MaybeText, MaybeUpload
+from ..intake.parameters import Input, MaybeFlag, MaybeLine, MaybeText, MaybeUpload
 from ..intake.request import Request
 from ..router import api
 from ..views import uploads

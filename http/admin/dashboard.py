@@ -24,9 +24,8 @@ from ..access.context import HttpContext
 from ..answers.answer import Answer, json
 from ..answers.errors import invalid
 from ..entities.admin import cohort_fields, dimension_fields, measure_fields
-from ..intake.input import Input
 from ..intake.paging import clamp
-from ..intake.parameters import Choice, Count, Maybe, Several, StatusId, Text, as_time
+from ..intake.parameters import Choice, Count, Input, Maybe, Several, StatusId, Text, as_time
 from ..router import api
 from ..views import figures
 

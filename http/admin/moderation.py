@@ -15,8 +15,7 @@ from ...actors.staff import Staff
 from ..access.authentication import Viewer
 from ..access.context import HttpContext
 from ..answers.answer import Answer, json
-from ..intake.input import Input
-from ..intake.parameters import Choice, Flag, Ids, Prose, ReportId
+from ..intake.parameters import Choice, Flag, Ids, Input, Prose, ReportId
 from ..router import api
 from ..views.staff import staff_of
 

@@ -11,9 +11,8 @@ from ...storage.reports import Report, ReportFilter
 from ..access.authentication import Viewer
 from ..access.context import HttpContext, find_row
 from ..answers.answer import Answer, array
-from ..intake.input import Input
 from ..intake.paging import Paged, links
-from ..intake.parameters import AccountId, Choice, Flag, MaybeIds
+from ..intake.parameters import AccountId, Choice, Flag, Input, MaybeIds
 from ..intake.request import Request
 from ..router import Declaration, api
 from ..views.reports import check_rules, render_reports

@@ -20,9 +20,8 @@ from ..access.context import HttpContext
 from ..answers.answer import Answer, json
 from ..answers.errors import NotFound, invalid
 from ..entities.tag import reviewed_tag_fields
-from ..intake.input import Input
 from ..intake.paging import Paged, links
-from ..intake.parameters import MaybeFlag, MaybeText
+from ..intake.parameters import Input, MaybeFlag, MaybeText
 from ..intake.request import Request
 from ..router import api
 from ..views.staff import staff_of

@@ -14,9 +14,8 @@ from ..access.context import HttpContext
 from ..answers.answer import Answer, array, json
 from ..answers.errors import NotFound
 from ..entities.timeline import list_fields
-from ..intake.input import Input
 from ..intake.paging import Paged, clamp, links
-from ..intake.parameters import Count, Flag, Given, Ids, Sought, Text
+from ..intake.parameters import Count, Flag, Given, Ids, Input, Sought, Text
 from ..intake.request import Request
 from ..router import api
 from ..views.account_search import find_accounts

@@ -13,8 +13,7 @@ from ..access.context import HttpContext, find_row
 from ..answers.answer import Answer, json
 from ..answers.errors import invalid
 from ..entities.application import application_fields, credential_application_fields
-from ..intake.input import Input
-from ..intake.parameters import Line, MaybeLine, Several, Text, Texts
+from ..intake.parameters import Input, Line, MaybeLine, Several, Text, Texts
 from ..oauth.redirects import complaint
 from ..router import api
 

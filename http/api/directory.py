@@ -9,9 +9,8 @@ from ...storage.directory import Order
 from ..access.authentication import Viewer, check_preview
 from ..access.context import HttpContext
 from ..answers.answer import Answer, array
-from ..intake.input import Input
 from ..intake.paging import clamp
-from ..intake.parameters import Choice, Count, Flag
+from ..intake.parameters import Choice, Count, Flag, Input
 from ..router import api
 from ..views.accounts import PEOPLE, render_accounts
 from ..views.statuses import perspective_of

@@ -7,8 +7,8 @@ from ...storage import domain_blocks
 from ..access.authentication import Viewer
 from ..access.context import HttpContext
 from ..answers.answer import EMPTY, Answer, json
-from ..intake.input import Domain
 from ..intake.paging import Paged
+from ..intake.parameters import Domain
 from ..intake.request import Request
 from ..router import api
 from ..views.listing import row_links

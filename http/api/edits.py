@@ -18,8 +18,7 @@ from ..answers.errors import invalid
 from ..entities.account import account_json
 from ..entities.status import shown_quote_json
 from ..entities.status_version import edit_json, only_edit, source_fields
-from ..intake.input import Input
-from ..intake.parameters import Choice, Focus, MaybeProse, SeveralForms, StatusId
+from ..intake.parameters import Choice, Focus, Input, MaybeProse, SeveralForms, StatusId
 from ..router import api
 from ..views.resolving import resolve_mentions
 from ..views.statuses import answer_with, find_visible, part_of, perspective_of

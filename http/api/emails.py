@@ -14,8 +14,7 @@ from ..access.limits import count_mail
 from ..access.registration import verdict_on
 from ..answers.answer import EMPTY, Answer, json
 from ..answers.errors import Forbidden
-from ..intake.input import Input
-from ..intake.parameters import Text
+from ..intake.parameters import Input, Text
 from ..intake.request import Request
 from ..router import api
 

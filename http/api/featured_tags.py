@@ -12,8 +12,7 @@ from ..access.context import HttpContext
 from ..answers.answer import EMPTY, Answer, array, json
 from ..answers.errors import NotFound, invalid
 from ..entities.tag import featured_tag_fields
-from ..intake.input import Input
-from ..intake.parameters import Given
+from ..intake.parameters import Given, Input
 from ..router import api
 from ..views.accounts import find_account
 from ..views.hashtags import render_tags

@@ -33,10 +33,10 @@ from ..answers.answer import EMPTY, Answer, json
 from ..answers.errors import NotFound, invalid, missing
 from ..entities.filter import entry_fields, filter_fields, keyword_fields
 from ..intake.decoding import Value
-from ..intake.input import Input
 from ..intake.parameters import (
     DIGITS,
     Flag,
+    Input,
     Line,
     MaybeFlag,
     MaybeLine,

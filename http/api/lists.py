@@ -13,9 +13,8 @@ from ..answers.answer import EMPTY, Answer, array, in_steps, json
 from ..answers.errors import NotFound, Unprocessable, invalid, missing
 from ..entities.account import account_json
 from ..entities.timeline import list_fields
-from ..intake.input import Input
 from ..intake.paging import Paged, links
-from ..intake.parameters import Ids, MaybeFlag, MaybeLine, MaybeText
+from ..intake.parameters import Ids, Input, MaybeFlag, MaybeLine, MaybeText
 from ..intake.request import Request
 from ..router import api
 

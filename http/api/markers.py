@@ -12,8 +12,7 @@ from ..access.authentication import Viewer
 from ..access.context import HttpContext
 from ..answers.answer import Answer, json
 from ..entities.timeline import marker_fields
-from ..intake.input import Input
-from ..intake.parameters import Count, Maybe, Position, Texts
+from ..intake.parameters import Count, Input, Maybe, Position, Texts
 from ..router import api
 
 

@@ -12,8 +12,7 @@ from ..access.context import HttpContext
 from ..answers.answer import EMPTY, Answer, json
 from ..answers.errors import NotFound, invalid
 from ..entities.media import media_fields
-from ..intake.input import Input
-from ..intake.parameters import Focus, MaybeProse, MaybeUpload
+from ..intake.parameters import Focus, Input, MaybeProse, MaybeUpload
 from ..router import api
 from ..views import uploads
 

@@ -7,8 +7,7 @@ from ..access.authentication import Viewer
 from ..access.context import HttpContext
 from ..answers.answer import Answer
 from ..answers.errors import invalid
-from ..intake.input import Input
-from ..intake.parameters import Prose
+from ..intake.parameters import Input, Prose
 from ..router import api
 from .relations import relationship
 

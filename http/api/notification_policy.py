@@ -12,8 +12,7 @@ from ..access.authentication import Viewer
 from ..access.context import HttpContext
 from ..answers.answer import Answer, json
 from ..entities.notification import notification_policy_fields, v1_notification_policy_fields
-from ..intake.input import Input
-from ..intake.parameters import Choice, MaybeFlag
+from ..intake.parameters import Choice, Input, MaybeFlag
 from ..router import api
 from .notifications import READ, WRITE
 

@@ -14,9 +14,8 @@ from ..answers.answer import EMPTY, Answer, array, in_steps, json
 from ..answers.errors import NotFound, invalid
 from ..entities.account import account_json
 from ..entities.notification import notification_request_json
-from ..intake.input import Input
 from ..intake.paging import Paged
-from ..intake.parameters import Ids
+from ..intake.parameters import Ids, Input
 from ..intake.request import Request
 from ..router import api
 from ..views.listing import row_links

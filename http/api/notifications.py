@@ -16,9 +16,8 @@ from ..access.context import HttpContext
 from ..answers.answer import EMPTY, Answer, array, in_steps, json
 from ..answers.errors import NotFound
 from ..entities.notification import notification_json
-from ..intake.input import Input
 from ..intake.paging import Paged, clamp, links
-from ..intake.parameters import AccountId, Count, Flag, Texts
+from ..intake.parameters import AccountId, Count, Flag, Input, Texts
 from ..intake.request import Request
 from ..router import api
 from ..views.filtered_pages import FilteredPage, read_page

@@ -9,8 +9,7 @@ from ...actors.statuses import ShownStatus
 from ..access.context import HttpContext
 from ..answers.answer import Answer, json
 from ..answers.errors import NotFound
-from ..intake.input import Input
-from ..intake.parameters import Count, Given
+from ..intake.parameters import Count, Given, Input
 from ..router import api
 from ..views.statuses import find_visible
 from ..views.titles import name_of, title_of

@@ -8,8 +8,7 @@ from ...actors.rules.identity import domain_of
 from ...storage import instance
 from ..access.context import HttpContext
 from ..answers.answer import Answer, json
-from ..intake.input import Input
-from ..intake.parameters import Sought
+from ..intake.parameters import Input, Sought
 from ..router import api
 
 FOUND = 10  # that a search answers with at most

@@ -13,8 +13,7 @@ from ..answers.answer import Answer, json
 from ..answers.errors import NotFound, missing
 from ..entities.custom_emoji import emojis_of_poll
 from ..entities.status import NO_FLAGS, poll_fields
-from ..intake.input import Input
-from ..intake.parameters import Numbers
+from ..intake.parameters import Input, Numbers
 from ..router import api
 from ..views.statuses import find_visible, part_of
 

@@ -25,8 +25,18 @@ from ..answers.answer import Answer, json
 from ..answers.errors import NotFound
 from ..entities.account import credential_account_json, profile_fields
 from ..intake.decoding import Upload, Value
-from ..intake.input import Input
-from ..intake.parameters import Choice, Fields, MaybeFlag, MaybeLine, MaybeProse, MaybeText, MaybeUpload, Several, Text
+from ..intake.parameters import (
+    Choice,
+    Fields,
+    Input,
+    MaybeFlag,
+    MaybeLine,
+    MaybeProse,
+    MaybeText,
+    MaybeUpload,
+    Several,
+    Text,
+)
 from ..router import api
 from ..views.uploads import PICTURE_BODY, picture
 

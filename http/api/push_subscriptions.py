@@ -19,8 +19,7 @@ from ..access.context import HttpContext
 from ..answers.answer import Answer, json
 from ..answers.errors import NotFound, Unauthorized, invalid
 from ..entities.application import push_subscription_fields
-from ..intake.input import Input
-from ..intake.parameters import Choice, Flag, Given, Maybe
+from ..intake.parameters import Choice, Flag, Given, Input, Maybe
 from ..intake.request import LARGEST_BODY, Request
 from ..router import api
 

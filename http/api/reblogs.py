@@ -10,9 +10,8 @@ from ..access import rates
 from ..access.authentication import Viewer
 from ..access.context import HttpContext
 from ..answers.answer import Answer
-from ..intake.input import Input
 from ..intake.paging import Paged
-from ..intake.parameters import Choice
+from ..intake.parameters import Choice, Input
 from ..intake.request import Request
 from ..router import api
 from ..views.listing import people_of_status

@@ -17,8 +17,7 @@ from ..access.registration import check, is_open, sign_up, valid_invite
 from ..answers.answer import Answer, json
 from ..answers.errors import Forbidden
 from ..entities.application import token_fields
-from ..intake.input import Input
-from ..intake.parameters import Prose, Text
+from ..intake.parameters import Input, Prose, Text
 from ..intake.request import Request
 from ..router import api
 

@@ -18,8 +18,7 @@ from ..access.context import HttpContext
 from ..answers.answer import Answer, json
 from ..answers.errors import NotFound
 from ..entities.account import account_fields, relationship_fields
-from ..intake.input import Input
-from ..intake.parameters import Count, Flag, Ids, MaybeFlag, Several, Text
+from ..intake.parameters import Count, Flag, Ids, Input, MaybeFlag, Several, Text
 from ..router import api
 from ..views.accounts import account_answer, is_presentable, presentable
 from ..views.statuses import perspective_of

@@ -13,8 +13,7 @@ from ..access.context import HttpContext
 from ..answers.answer import Answer, json
 from ..answers.errors import NotFound, invalid
 from ..entities.report import report_fields
-from ..intake.input import Input
-from ..intake.parameters import AccountId, Choice, Flag, Ids, Prose
+from ..intake.parameters import AccountId, Choice, Flag, Ids, Input, Prose
 from ..router import api
 from ..views.reports import check_rules
 

@@ -12,9 +12,8 @@ from ..access.context import HttpContext, find_row
 from ..answers.answer import EMPTY, Answer, json
 from ..answers.errors import Unprocessable
 from ..entities.status_version import scheduled_status_fields
-from ..intake.input import Input
 from ..intake.paging import Paged, links
-from ..intake.parameters import MaybeText, as_time
+from ..intake.parameters import Input, MaybeText, as_time
 from ..intake.request import Request
 from ..router import api
 

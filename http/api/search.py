@@ -18,9 +18,8 @@ from ..access.authentication import Viewer
 from ..access.context import HttpContext
 from ..answers.answer import Answer
 from ..answers.errors import Malformed, Unauthorized
-from ..intake.input import Input
 from ..intake.paging import clamp
-from ..intake.parameters import LARGEST_ID, AccountId, Choice, Count, Cursor, Flag, LowerCursor, Sought
+from ..intake.parameters import LARGEST_ID, AccountId, Choice, Count, Cursor, Flag, Input, LowerCursor, Sought
 from ..router import api
 from ..views.account_search import find_accounts
 from ..views.accounts import render_accounts

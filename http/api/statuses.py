@@ -20,13 +20,13 @@ from ..answers.answer import Answer, array, json
 from ..answers.errors import NotFound, Unprocessable, invalid
 from ..entities.status import deleted_status_json
 from ..entities.status_version import scheduled_status_fields
-from ..intake.input import Input
 from ..intake.parameters import (
     Choice,
     Count,
     Flag,
     Ids,
     IdsAsWritten,
+    Input,
     Maybe,
     MaybeFlag,
     MaybeIds,

@@ -14,8 +14,7 @@ from ..access.context import HttpContext
 from ..answers.answer import Answer, json
 from ..answers.errors import BackendFailed, Forbidden, NotFound
 from ..entities.status_version import translation_fields
-from ..intake.input import Input
-from ..intake.parameters import Text
+from ..intake.parameters import Input, Text
 from ..router import api
 from ..views.statuses import find_visible
 

@@ -19,8 +19,7 @@ from ...storage.paging import Page
 from ..access.context import HttpContext
 from ..answers.answer import Answer
 from ..answers.errors import Gone, NotFound
-from ..intake.input import Input
-from ..intake.parameters import Cursor, Flag, LowerCursor
+from ..intake.parameters import Cursor, Flag, Input, LowerCursor
 from ..intake.request import Request
 from ..router import api
 from ..views.profiles import ProfilePart, pinned_of, posts_of

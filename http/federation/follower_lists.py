@@ -8,8 +8,7 @@ from ...storage import follower_lists
 from ..access.context import HttpContext
 from ..answers.answer import Answer
 from ..answers.errors import Gone, NotFound
-from ..intake.input import Input
-from ..intake.parameters import LowerCursor
+from ..intake.parameters import Input, LowerCursor
 from ..intake.request import Request
 from ..router import api
 from .actors import find_actor

@@ -15,8 +15,7 @@ from ..access.context import HttpContext
 from ..answers.answer import Answer
 from ..answers.errors import Gone, Malformed, NotFound
 from ..entities.account import avatar_url
-from ..intake.input import Input
-from ..intake.parameters import Given
+from ..intake.parameters import Given, Input
 from ..router import api
 from .actors import find_actor
 

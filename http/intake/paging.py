@@ -9,8 +9,7 @@ from urllib.parse import quote, urlencode
 
 from ...storage.paging import Page
 from ..answers.answer import Headers
-from .input import Input
-from .parameters import Count, Cursor, LowerCursor
+from .parameters import Count, Cursor, Input, LowerCursor
 from .request import TOKEN_PARAMETERS
 
 CURSORS = frozenset({"max_id", "since_id", "min_id", "page", "offset"})

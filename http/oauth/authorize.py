@@ -19,8 +19,7 @@ from ..access import scopes
 from ..access.context import HttpContext
 from ..answers.answer import Answer, redirect
 from ..answers.errors import Forbidden, Malformed, NotFound
-from ..intake.input import Input
-from ..intake.parameters import Flag, Given, MaybeText, Text
+from ..intake.parameters import Flag, Given, Input, MaybeText, Text
 from ..intake.request import Request
 from ..pages.templates import page
 from ..router import api

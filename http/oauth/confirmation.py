@@ -19,8 +19,7 @@ from ..access import rates
 from ..access.context import HttpContext
 from ..access.limits import count_mail
 from ..answers.answer import Answer, redirect
-from ..intake.input import Input
-from ..intake.parameters import MaybeText, Text
+from ..intake.parameters import Input, MaybeText, Text
 from ..intake.request import Request
 from ..router import api
 from . import sessions

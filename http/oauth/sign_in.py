@@ -18,8 +18,7 @@ from ...storage.users import User
 from ..access.context import HttpContext
 from ..answers.answer import Answer, redirect
 from ..answers.errors import Forbidden
-from ..intake.input import Input
-from ..intake.parameters import Flag, MaybeText, Text
+from ..intake.parameters import Flag, Input, MaybeText, Text
 from ..intake.request import Request
 from ..router import api
 from . import sessions

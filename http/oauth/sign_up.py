@@ -12,8 +12,7 @@ from ..access.context import HttpContext
 from ..access.registration import check, is_open, sign_up, valid_invite
 from ..answers.answer import Answer, redirect
 from ..answers.errors import Forbidden
-from ..intake.input import Input
-from ..intake.parameters import MaybeText, Prose, Text
+from ..intake.parameters import Input, MaybeText, Prose, Text
 from ..intake.request import Request
 from ..router import api
 from . import sessions

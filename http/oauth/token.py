@@ -19,8 +19,7 @@ from ..answers.answer import EMPTY, Answer, Headers, json
 from ..answers.errors import HttpError, Malformed
 from ..entities.application import token_fields
 from ..intake.decoding import text
-from ..intake.input import Input
-from ..intake.parameters import Text
+from ..intake.parameters import Input, Text
 from ..intake.request import Request
 from ..router import api
 from .users import barred, user_with

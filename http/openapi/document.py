@@ -11,7 +11,7 @@ from pydantic_core import core_schema
 
 from ... import __version__
 from ..access import scopes
-from ..intake.input import Input
+from ..intake.parameters import Input
 from ..router import SEGMENT, Endpoint
 from .schemas import Schema, answers, entities, schema_of, shape
 

@@ -18,8 +18,7 @@ from ..access.context import HttpContext
 from ..access.limits import count_mail
 from ..access.registration import verdict_on
 from ..answers.answer import Answer, redirect
-from ..intake.input import Input
-from ..intake.parameters import MaybeText, Text
+from ..intake.parameters import Input, MaybeText, Text
 from ..intake.request import Request
 from ..oauth import sessions
 from ..oauth.page_frames import form_page, framed_page

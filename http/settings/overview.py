@@ -6,8 +6,7 @@ from ...storage import sessions as session_rows
 from ...storage.secrets import hash_of
 from ..access.context import HttpContext
 from ..answers.answer import Answer, redirect
-from ..intake.input import Input
-from ..intake.parameters import Text
+from ..intake.parameters import Input, Text
 from ..intake.request import Request
 from ..oauth import sessions
 from ..router import api

@@ -16,8 +16,7 @@ from ..access import rates
 from ..access.context import HttpContext
 from ..access.limits import count_mail
 from ..answers.answer import Answer, redirect
-from ..intake.input import Input
-from ..intake.parameters import Flag, MaybeText, Text
+from ..intake.parameters import Flag, Input, MaybeText, Text
 from ..intake.request import Request
 from ..oauth import passwords as hashing
 from ..oauth import sessions

@@ -13,8 +13,7 @@ from ...storage.users import User
 from ..access.context import HttpContext
 from ..answers.answer import Answer
 from ..answers.errors import Forbidden, HttpError
-from ..intake.input import Input
-from ..intake.parameters import MaybeText, Text
+from ..intake.parameters import Input, MaybeText, Text
 from ..intake.request import Request
 from ..oauth import sessions
 from ..oauth.page_frames import frame_for, sign_in_from

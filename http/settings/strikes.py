@@ -16,8 +16,7 @@ from ..access.context import HttpContext
 from ..answers.answer import Answer
 from ..answers.errors import NotFound
 from ..entities.report import state_of
-from ..intake.input import Input
-from ..intake.parameters import MaybeText, Prose, Text
+from ..intake.parameters import Input, MaybeText, Prose, Text
 from ..intake.request import Request
 from ..oauth import sessions
 from ..oauth.page_frames import form_page

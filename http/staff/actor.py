@@ -13,8 +13,7 @@ from ...actors.staff import Target
 from ..access.context import HttpContext
 from ..answers.answer import Answer, redirect
 from ..answers.errors import NotFound
-from ..intake.input import Input
-from ..intake.parameters import Text
+from ..intake.parameters import Input, Text
 from ..intake.request import Request
 from ..pages.templates import rendered
 from ..router import api

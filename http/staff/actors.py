@@ -8,8 +8,7 @@ from ...actors.kernel.inspection import ActorFilter, Order
 from ...actors.rules.roles import Permission
 from ..access.context import HttpContext
 from ..answers.answer import Answer
-from ..intake.input import Input
-from ..intake.parameters import Choice, Count, Text
+from ..intake.parameters import Choice, Count, Input, Text
 from ..intake.request import Request
 from ..pages.templates import rendered
 from ..router import api

@@ -11,8 +11,8 @@ from ...storage import allowed_domains
 from ..access.context import HttpContext, find_row
 from ..answers.answer import Answer, redirect
 from ..answers.errors import HttpError
-from ..intake.input import Domain
 from ..intake.paging import Paged
+from ..intake.parameters import Domain
 from ..intake.request import Request
 from ..router import api
 from .listing import ON_A_PAGE, Done, page_links, with_done, words_of

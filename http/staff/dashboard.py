@@ -16,8 +16,7 @@ from ...storage.engine.database import Connection
 from ..access.context import HttpContext
 from ..answers.answer import Answer
 from ..answers.errors import HttpError
-from ..intake.input import Input
-from ..intake.parameters import Choice
+from ..intake.parameters import Choice, Input
 from ..intake.request import Request
 from ..router import api
 from ..views import figures

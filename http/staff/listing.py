@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from ...storage.paging import Page
-from ..intake.input import Input
 from ..intake.paging import CURSORS
-from ..intake.parameters import Text
+from ..intake.parameters import Input, Text
 from ..intake.request import Request
 
 ON_A_PAGE = 40

@@ -10,8 +10,7 @@ from ...actors.rules.roles import Permission
 from ..access.context import HttpContext
 from ..access.operations import LogRecord
 from ..answers.answer import Answer
-from ..intake.input import Input
-from ..intake.parameters import Choice, Text
+from ..intake.parameters import Choice, Input, Text
 from ..intake.request import Request
 from ..pages.templates import rendered
 from ..router import api

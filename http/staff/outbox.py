@@ -14,8 +14,7 @@ from ...storage import outbox_upkeep
 from ...storage.outbox_upkeep import ChosenEffects, WaitingEffect
 from ..access.context import HttpContext
 from ..answers.answer import Answer, redirect
-from ..intake.input import Input
-from ..intake.parameters import Flag, Ids, Text
+from ..intake.parameters import Flag, Ids, Input, Text
 from ..intake.request import Request
 from ..router import api
 from .listing import Done, with_done, words_of

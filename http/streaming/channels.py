@@ -25,8 +25,7 @@ from ...actors.rules.text import tag_name
 from ...storage.oauth import Token
 from ..access import scopes
 from ..answers.errors import Malformed, Unauthorized
-from ..intake.input import Input
-from ..intake.parameters import Flag, Text, is_id
+from ..intake.parameters import Flag, Input, Text, is_id
 
 Shows = frozenset[type[Event]]
 

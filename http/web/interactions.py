@@ -8,8 +8,7 @@ from ...actors.rules.identity import handle_of
 from ..access.context import HttpContext
 from ..answers.answer import Answer, redirect
 from ..answers.errors import NotFound
-from ..intake.input import Input
-from ..intake.parameters import Sought
+from ..intake.parameters import Input, Sought
 from ..intake.request import Request
 from ..router import api
 from .heads import Head

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from ...storage.paging import Page
-from ..intake.input import Input
-from ..intake.parameters import Cursor, LowerCursor
+from ..intake.parameters import Cursor, Input, LowerCursor
 
 POSTS = 20  # on a page
 

@@ -10,7 +10,7 @@ import pytest
 from troupe.http.answers.finished import FinishedAnswer
 from troupe.http.dispatch import respond
 from troupe.http.endpoints import all_endpoints
-from troupe.http.intake.input import Input
+from troupe.http.intake.parameters import Input
 from troupe.http.intake.request import Request
 from troupe.http.router import SEGMENT, Endpoint
 

@@ -9,7 +9,6 @@ from pydantic import Field
 
 from troupe.http.answers.errors import HttpError, Malformed
 from troupe.http.intake.decoding import nest, read_json, read_urlencoded
-from troupe.http.intake.input import Input, attribute
 from troupe.http.intake.paging import Paged
 from troupe.http.intake.parameters import (
     LARGEST_ID,
@@ -20,6 +19,7 @@ from troupe.http.intake.parameters import (
     Flag,
     Given,
     Ids,
+    Input,
     Maybe,
     MaybeFlag,
     Position,
@@ -29,6 +29,7 @@ from troupe.http.intake.parameters import (
     StatusId,
     Text,
     as_time,
+    attribute,
 )
 
 

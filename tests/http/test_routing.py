@@ -9,7 +9,7 @@ import pytest
 from troupe.http.answers.answer import EMPTY, Answer
 from troupe.http.answers.errors import NotFound
 from troupe.http.endpoints import PathTable, all_endpoints
-from troupe.http.intake.input import Input
+from troupe.http.intake.parameters import Input
 from troupe.http.router import Router, path_id, path_text
 
 
