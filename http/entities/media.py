@@ -10,7 +10,9 @@ from ...storage.remote_files import Kind
 
 def media_fields(media: Media, base_url: str) -> dict[str, object]:
     """Return an attachment. It has no address until it is processed."""
-    url = file_address(media.file, base_url) or _remote_address(media, base_url)
+    url = file_address(media.file, base_url)
+    if url is None and media.remote_url is not None:
+        url = remote_file_address("attachment", media.id, media.remote_url, base_url)
     preview = file_address(media.thumbnail_file, base_url) or _remote_preview(media, base_url)
     return {
         "id": str(media.id),
@@ -24,11 +26,6 @@ def media_fields(media: Media, base_url: str) -> dict[str, object]:
         "description": media.description or None,
         "blurhash": media.blurhash,
     }
-
-
-def _remote_address(media: Media, base_url: str) -> str | None:
-    """Return the address under which this server shows another server's file."""
-    return None if media.remote_url is None else remote_file_address("attachment", media.id, media.remote_url, base_url)
 
 
 def _remote_preview(media: Media, base_url: str) -> str | None:
@@ -45,5 +42,5 @@ def file_address(name: str | None, base_url: str) -> str | None:
 
 
 def remote_file_address(kind: Kind, id: int, url: str, base_url: str, *, small: bool = False) -> str:
-    """Return the address under which this server shows a picture of another server. It changes with the picture."""
+    """Return the address under which this server shows a file of another server. It changes with the file."""
     return f"{base_url}/media_proxy/{kind}/{id}/{digest_of(url)}{'/small' if small else ''}"

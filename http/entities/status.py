@@ -205,7 +205,10 @@ def _fields(
     if status.quote_state is None:
         fields["quote"] = None
     if status.local:
-        fields["application"] = _application(status)
+        fields["application"] = None
+        if status.application_name is not None:
+            website = maybe_web_address(status.application_website)
+            fields["application"] = {"name": status.application_name, "website": website}
     return fields
 
 
@@ -249,12 +252,6 @@ def _attached(status: Status, base_url: str, card_author: CardAuthor | None) -> 
         "tags": [{"name": tag.name, "url": tag_url(base_url, tag.name)} for tag in status.tags],
         "card": None if status.card is None else card_fields(status.card, base_url, card_author),
     }
-
-
-def _application(status: Status) -> dict[str, object] | None:
-    if status.application_name is None:
-        return None
-    return {"name": status.application_name, "website": maybe_web_address(status.application_website)}
 
 
 def _id(value: int | None) -> str | None:

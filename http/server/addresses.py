@@ -51,8 +51,8 @@ class Addresses:
             peer = parse_socket_addr(stream.socket.family, stream.socket.getpeername()) or HERE
             if rules.proxy_protocol and is_inside(peer[0], rules.trusted_proxies):
                 with trio.fail_after(deadlines.PROXY_HEADER):
-                    return await read_source(stream) or peer
-        except (OSError, trio.BrokenResourceError, trio.TooSlowError, NoHeader):
+                    return await read_proxy_header(stream) or peer
+        except (OSError, trio.BrokenResourceError, trio.TooSlowError, NoProxyHeader):
             return None
         return peer
 
@@ -77,20 +77,20 @@ def _is_exempt(address: str, rules: AddressRules) -> bool:
     return ipaddress.ip_address(address).is_loopback or is_inside(address, rules.trusted_proxies)
 
 
-class NoHeader(Exception):
+class NoProxyHeader(Exception):
     """Raised for a connection that does not begin with a header."""
 
 
-async def read_source(stream: trio.SocketStream) -> tuple[str, int] | None:
-    """Read the header. Return the client's address and port; None if the proxy gives none. Raises NoHeader."""
+async def read_proxy_header(stream: trio.SocketStream) -> tuple[str, int] | None:
+    """Read the header. Return the client's address and port; None if the proxy gives none. Raises NoProxyHeader."""
     start = await _exactly(stream, len(SIGNATURE))
     if start == SIGNATURE:
         return await _read_binary(stream)
     if not start.startswith(b"PROXY "):
-        raise NoHeader
+        raise NoProxyHeader
     while not start.endswith(b"\r\n"):
         if len(start) >= LONGEST_LINE:
-            raise NoHeader
+            raise NoProxyHeader
         start += await _exactly(stream, 1)
     return _source_of(start.decode("latin-1").split())
 
@@ -99,13 +99,13 @@ async def _read_binary(stream: trio.SocketStream) -> tuple[str, int] | None:
     command, family, *size = await _exactly(stream, 4)
     length = int.from_bytes(size)
     if command not in (LOCAL_COMMAND, PROXY_COMMAND) or length > LARGEST_HEADER:
-        raise NoHeader
+        raise NoProxyHeader
     rest = await _exactly(stream, length)
     width = TCP_FAMILIES.get(family)
     if command == LOCAL_COMMAND or width is None:
         return None
     if length < 2 * width + 4:
-        raise NoHeader
+        raise NoProxyHeader
     return str(ipaddress.ip_address(rest[:width])), int.from_bytes(rest[2 * width : 2 * width + 2])
 
 
@@ -117,9 +117,9 @@ def _source_of(words: list[str]) -> tuple[str, int] | None:
             try:
                 return str(ipaddress.ip_address(source)), int(port)
             except ValueError:
-                raise NoHeader from None
+                raise NoProxyHeader from None
         case _:
-            raise NoHeader
+            raise NoProxyHeader
 
 
 async def _exactly(stream: trio.SocketStream, size: int) -> bytes:
@@ -127,6 +127,6 @@ async def _exactly(stream: trio.SocketStream, size: int) -> bytes:
     while len(data) < size:
         part = await stream.receive_some(size - len(data))
         if not part:
-            raise NoHeader
+            raise NoProxyHeader
         data += part
     return data

@@ -10,7 +10,7 @@ import pytest
 import trio
 
 from troupe.http.server import deadlines
-from troupe.http.server.addresses import SIGNATURE, Addresses, AddressRules, NoHeader, read_source
+from troupe.http.server.addresses import SIGNATURE, Addresses, AddressRules, NoProxyHeader, read_proxy_header
 
 from ..clients import Person, Stage
 from .serving import Serving, request, rest, say, serving
@@ -65,7 +65,7 @@ async def sent(data: bytes) -> trio.SocketStream:
 async def test_a_header_is_read_and_nothing_behind_it(name: str) -> None:
     header, source = HEADERS[name]
     async with await sent(header + ASK) as stream:
-        assert await read_source(stream) == source
+        assert await read_proxy_header(stream) == source
         assert await rest(stream) == ASK
 
 
@@ -73,8 +73,8 @@ async def test_a_header_is_read_and_nothing_behind_it(name: str) -> None:
 async def test_a_connection_without_a_header_is_closed(stage: Stage, name: str) -> None:
     if name != "too large":  # more than a socket pair takes
         async with await sent(WRONG[name]) as stream:
-            with pytest.raises(NoHeader):
-                await read_source(stream)
+            with pytest.raises(NoProxyHeader):
+                await read_proxy_header(stream)
     async with serving(stage, rules=lambda: PROXIED) as server:
         stream = await server.connect()
         async with stream:
