@@ -36,6 +36,11 @@ def base_url(settings: Settings) -> str:
     return settings.base_url if settings.model_fields_set & {"host", "port", "domain"} or not note else note
 
 
+def domain_of(settings: Settings) -> str:
+    """Return the domain in the server's links, with its port."""
+    return urlsplit(base_url(settings)).netloc
+
+
 async def require_domain(db: Connection, settings: Settings, url: str) -> None:
     """Raise OtherDomain if links that start with `url` do not match those in the data.
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 import click
 
 from ...storage.engine.json_values import JsonObject
-from .asking import ask_server
-from .options import json_option, print_json, setting_options, settings_from
+from .chosen_server import ChosenServer
+from .options import json_option, print_json, setting_options
+from .running_server import ask_server
 from .terminal import fitted
 
 CONTINUED = 15  # columns before the rest of a long line: where its text began
@@ -28,9 +28,9 @@ def actor() -> None:
 @json_option
 @click.argument("address")
 @setting_options("data", "node")
-def show(as_json: bool, address: str, data: str | None, node: str | None, config: Path | None) -> None:
+def show(server: ChosenServer, as_json: bool, address: str) -> None:
     """Show one actor: its state in numbers, its turn and what it waits for, its mail, its crashes."""
-    snapshot = ask_server(settings_from(config, data=data, node=node), "actor", address=address)
+    snapshot = ask_server(server.settings, "actor", address=address)
     if as_json:
         print_json(snapshot)
     else:
@@ -42,36 +42,35 @@ def show(as_json: bool, address: str, data: str | None, node: str | None, config
 @json_option
 @click.argument("address")
 @setting_options("data", "node")
-def restart(as_json: bool, address: str, data: str | None, node: str | None, config: Path | None) -> None:
+def restart(server: ChosenServer, as_json: bool, address: str) -> None:
     """Have an actor read its rows again before its next message.
 
     Nothing is lost: its mail waits, and its streams stay open.
     """
-    _act("restart", address, as_json=as_json, config=config, data=data, node=node)
+    _act(server, "restart", address, as_json=as_json)
 
 
 @actor.command
 @json_option
 @click.argument("address")
 @setting_options("data", "node")
-def release(as_json: bool, address: str, data: str | None, node: str | None, config: Path | None) -> None:
+def release(server: ChosenServer, as_json: bool, address: str) -> None:
     """End the quarantine of an actor, or the turn that it is wedged in.
 
     The turn is cancelled, and the actor crashes and restarts from its rows. The one who asked is told to try again; a
     message without an asker is tried once more, and then kept as a dead letter. What PostgreSQL has begun for the turn
     may still be committed: look before you do again what the turn was to do.
     """
-    _act("release", address, as_json=as_json, config=config, data=data, node=node)
+    _act(server, "release", address, as_json=as_json)
 
 
-def _act(verb: str, address: str, *, as_json: bool, config: Path | None, **chosen: object) -> None:
-    settings = settings_from(config, **chosen)
-    done = ask_server(settings, verb, address=address)
+def _act(server: ChosenServer, verb: str, address: str, *, as_json: bool) -> None:
+    done = ask_server(server.settings, verb, address=address)
     if as_json:
         print_json(done)
     else:
         click.echo(done["done"])
-    if not ask_server(settings, "log_act", action=f"{verb}_actor", address=address)["logged"]:
+    if not ask_server(server.settings, "log_act", action=f"{verb}_actor", address=address)["logged"]:
         click.echo("The database could not store this in the audit log.", err=True)
 
 

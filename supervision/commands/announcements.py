@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
+from datetime import datetime
+from typing import TYPE_CHECKING
 
 import click
 
 from ...storage.engine.json_values import JsonObject
-from .acting import WrongValue
-from .options import CommandRefused, ask_first, json_option, print_list, setting_options, settings_from, yes_option
+from .chosen_server import ChosenServer
+from .options import ask_first, json_option, print_list, setting_options, yes_option
+from .refusals import CommandRefused, WrongValue, require
+
+if TYPE_CHECKING:
+    from ...actors.announcing import NewAnnouncement
+    from ...storage.engine.database import Connection
+    from .rows import Here
 
 LISTED_CHARACTERS = 60
 
@@ -31,101 +38,122 @@ def announcements() -> None:
 @click.option("--draft", is_flag=True, help="Do not show it yet; `publish` does.")
 @setting_options("data", "domain")
 def add(
-    text: str,
-    starts: str | None,
-    ends: str | None,
-    all_day: bool,
-    at: str | None,
-    draft: bool,
-    data: str | None,
-    domain: str | None,
-    config: Path | None,
+    server: ChosenServer, text: str, starts: str | None, ends: str | None, all_day: bool, at: str | None, draft: bool
 ) -> None:
     """Announce TEXT, which is plain text of at most 5000 characters; `-` reads standard input."""
     from ...actors.announcing import InvalidAnnouncement, NewAnnouncement
-    from .announcing import add_announcement
-    from .rows import transact
 
-    settings = settings_from(config, data=data, domain=domain)
     try:
         wanted = NewAnnouncement.of(
             sys.stdin.read() if text == "-" else text, starts, ends, at, all_day=all_day, draft=draft
         )
     except InvalidAnnouncement as unfit:
         raise WrongValue(f"{unfit}.") from None
-    try:
-        id = transact(settings, add_announcement, settings, wanted)
-    except InvalidAnnouncement as unfit:
-        raise CommandRefused(f"{unfit}.") from None
-    click.echo(f"Added announcement {id}")
+    click.echo(f"Added announcement {server.transact(_add, wanted)}")
+
+
+async def _add(db: Connection, here: Here, wanted: NewAnnouncement) -> int:
+    """Make an announcement and return its id."""
+    from ...actors import announcing
+    from ..domain import base_url, require_domain
+
+    url = base_url(here.settings)
+    await require_domain(db, here.settings, url)
+    return require(await announcing.add(db, here.act, wanted, url, here.settings.local_domain)).id
 
 
 @announcements.command("list")
 @json_option
 @setting_options("data")
-def list_(as_json: bool, data: str | None, config: Path | None) -> None:
+def list_(server: ChosenServer, as_json: bool) -> None:
     """List the announcements: id, state, and the beginning of the text."""
-    from .announcing import find_announcements
-    from .rows import transact
+    print_list(server.transact(_found), _line, as_json=as_json)
 
-    print_list(transact(settings_from(config, data=data), find_announcements), _line, as_json=as_json)
+
+async def _found(db: Connection, here: Here) -> list[JsonObject]:
+    """Return all announcements, as JSON."""
+    from ...actors.announcing import state_of
+    from ...storage import announcements
+
+    return [
+        {
+            "id": str(one.id),
+            "state": state_of(one, here.now),
+            "text": one.text,
+            "starts_at": _written(one.starts_at),
+            "ends_at": _written(one.ends_at),
+            "all_day": one.all_day,
+            "published_at": _written(one.published_at),
+        }
+        for one in await announcements.find_all(db)
+    ]
+
+
+def _written(time: datetime | None) -> str | None:
+    return None if time is None else time.isoformat()
+
+
+def _line(one: JsonObject) -> str:
+    return f"{one['id']}\t{one['state']}\t{' '.join(one['text'].split())[:LISTED_CHARACTERS]}"
 
 
 @announcements.command
 @click.argument("announcement_id", metavar="ID", type=int)
 @click.option("--at", metavar="TIME", help="Show it from this time on.  [default: now]")
 @setting_options("data")
-def publish(announcement_id: int, at: str | None, data: str | None, config: Path | None) -> None:
+def publish(server: ChosenServer, announcement_id: int, at: str | None) -> None:
     """Show an announcement, now or from a time on."""
     from ...actors.announcing import InvalidAnnouncement, instant_of
-    from .announcing import publish_announcement
-    from .rows import transact
 
-    settings = settings_from(config, data=data)
     try:
         due = at and instant_of(at)
     except InvalidAnnouncement as unfit:
         raise WrongValue(f"{unfit}.") from None
-    try:
-        transact(settings, publish_announcement, announcement_id, due)
-    except InvalidAnnouncement as unfit:
-        raise CommandRefused(f"{unfit}.") from None
+    server.transact(_publish, announcement_id, due)
     click.echo(f"Published announcement {announcement_id}")
+
+
+async def _publish(db: Connection, here: Here, id: int, at: datetime | None) -> None:
+    from ...actors import announcing
+
+    _require(id, await announcing.publish(db, here.act, id, at))
 
 
 @announcements.command
 @click.argument("announcement_id", metavar="ID", type=int)
 @setting_options("data")
-def unpublish(announcement_id: int, data: str | None, config: Path | None) -> None:
+def unpublish(server: ChosenServer, announcement_id: int) -> None:
     """Take an announcement back. It is kept as a draft, with its reactions."""
-    from ...actors.announcing import InvalidAnnouncement
-    from .announcing import unpublish_announcement
-    from .rows import transact
-
-    try:
-        transact(settings_from(config, data=data), unpublish_announcement, announcement_id)
-    except InvalidAnnouncement as unfit:
-        raise CommandRefused(f"{unfit}.") from None
+    server.transact(_unpublish, announcement_id)
     click.echo(f"Took back announcement {announcement_id}")
+
+
+async def _unpublish(db: Connection, here: Here, id: int) -> None:
+    from ...actors import announcing
+
+    _require(id, await announcing.withdraw(db, here.act, id))
 
 
 @announcements.command
 @click.argument("announcement_id", metavar="ID", type=int)
 @yes_option
 @setting_options("data")
-def remove(announcement_id: int, yes: bool, data: str | None, config: Path | None) -> None:
+def remove(server: ChosenServer, announcement_id: int, yes: bool) -> None:
     """Delete an announcement with its reactions."""
-    from ...actors.announcing import InvalidAnnouncement
-    from .announcing import remove_announcement
-    from .rows import transact
-
     ask_first(lambda: f"Delete announcement {announcement_id} with its reactions?", yes=yes)
-    try:
-        transact(settings_from(config, data=data), remove_announcement, announcement_id)
-    except InvalidAnnouncement as unfit:
-        raise CommandRefused(f"{unfit}.") from None
+    server.transact(_remove, announcement_id)
     click.echo(f"Removed announcement {announcement_id}")
 
 
-def _line(one: JsonObject) -> str:
-    return f"{one['id']}\t{one['state']}\t{' '.join(one['text'].split())[:LISTED_CHARACTERS]}"
+async def _remove(db: Connection, here: Here, id: int) -> None:
+    from ...actors import announcing
+
+    _require(id, await announcing.remove(db, here.act, id))
+
+
+def _require(id: int, outcome: object) -> None:
+    """Raise CommandRefused if there is no such announcement."""
+    from ...actors.kernel.errors import Refused
+
+    if isinstance(outcome, Refused):
+        raise CommandRefused(f"there is no announcement {id}.")

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from ...storage.engine.json_values import JsonObject
-from .options import CommandRefused, json_option, print_list, setting_options, settings_from
+from .chosen_server import ChosenServer
+from .options import json_option, print_list, setting_options
+from .refusals import CommandRefused
+
+if TYPE_CHECKING:
+    from ...storage.engine.database import Connection
+    from .rows import Here
+
+MOST_LISTED = 1000
 
 
 @click.group
@@ -18,40 +26,61 @@ def appeals() -> None:
 @appeals.command("list")
 @json_option
 @setting_options("data")
-def list_(as_json: bool, data: str | None, config: Path | None) -> None:
+def list_(server: ChosenServer, as_json: bool) -> None:
     """List the appeals that wait for a decision, the newest first."""
-    from .appealing import open_appeals
-    from .rows import transact
-
-    print_list(transact(settings_from(config, data=data), open_appeals), _line, as_json=as_json)
+    print_list(server.transact(_open_appeals), _line, as_json=as_json)
 
 
-@appeals.command
-@click.argument("id", type=int)
-@setting_options("data")
-def approve(id: int, data: str | None, config: Path | None) -> None:
-    """Approve the appeal ID: the decision counts no more, and its effects end."""
-    click.echo(f"Approved the appeal of @{_decide(id, data, config, approved=True)}")
+async def _open_appeals(db: Connection, here: Here) -> list[JsonObject]:
+    """Return the appeals that wait for a decision, newest first, as JSON."""
+    from ...storage import accounts, strikes
+    from ...storage.paging import Page
 
-
-@appeals.command
-@click.argument("id", type=int)
-@setting_options("data")
-def reject(id: int, data: str | None, config: Path | None) -> None:
-    """Reject the appeal ID."""
-    click.echo(f"Rejected the appeal of @{_decide(id, data, config, approved=False)}")
-
-
-def _decide(id: int, data: str | None, config: Path | None, *, approved: bool) -> str:
-    from .appealing import decide_appeal
-    from .finding import InvalidAccount
-    from .rows import transact
-
-    try:
-        return transact(settings_from(config, data=data), decide_appeal, id, approved)
-    except InvalidAccount as unfit:
-        raise CommandRefused(f"{unfit}.") from None
+    found = await strikes.open_appeals(db, Page(MOST_LISTED))
+    named = await accounts.find_many(db, [one.target_account_id for one in found])
+    return [
+        {
+            "id": str(one.appeal_id),
+            "account": named[one.target_account_id].acct,
+            "action": one.action,
+            "reason": one.text,
+            "text": one.appeal_text,
+            "created_at": None if one.appealed_at is None else one.appealed_at.isoformat(),
+        }
+        for one in found
+    ]
 
 
 def _line(one: JsonObject) -> str:
     return f"{one['id']}  @{one['account']}  {one['action']}  {one['created_at']}\n    {one['text']}"
+
+
+@appeals.command
+@click.argument("id", type=int)
+@setting_options("data")
+def approve(server: ChosenServer, id: int) -> None:
+    """Approve the appeal ID: the decision counts no more, and its effects end."""
+    click.echo(f"Approved the appeal of @{server.transact(_decide, id, True)}")
+
+
+@appeals.command
+@click.argument("id", type=int)
+@setting_options("data")
+def reject(server: ChosenServer, id: int) -> None:
+    """Reject the appeal ID."""
+    click.echo(f"Rejected the appeal of @{server.transact(_decide, id, False)}")
+
+
+async def _decide(db: Connection, here: Here, id: int, approved: bool) -> str:
+    """Decide about an appeal. Return the name of the account that appeals."""
+    from ...actors.commands.strikes import decide
+    from ...actors.kernel import Refused
+    from ...storage import accounts
+    from ...storage.engine import notices
+
+    decided = await decide(db, here.act, id, approved=approved)
+    if isinstance(decided, Refused):
+        raise CommandRefused(f"the appeal {id} is decided, or there is none.")
+    account = await accounts.find(db, decided.target_account_id)
+    await notices.announce(db, "outbox")
+    return "" if account is None else account.acct

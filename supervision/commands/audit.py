@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-from pathlib import Path
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 import click
 
 from ...storage.engine.json_values import JsonObject
-from .acting import act
+from .chosen_server import ChosenServer
 from .options import json_option, print_list, setting_options
+
+if TYPE_CHECKING:
+    from ...storage.engine.database import Connection
+    from .rows import Here
 
 
 @click.command
@@ -20,17 +24,36 @@ from .options import json_option, print_list, setting_options
 )
 @click.option("--limit", type=click.IntRange(1, 100_000), default=100, show_default=True, help="The most acts.")
 @setting_options("data")
-def audit(
-    as_json: bool, account: str | None, since: datetime | None, limit: int, data: str | None, config: Path | None
-) -> None:
+def audit(server: ChosenServer, as_json: bool, account: str | None, since: datetime | None, limit: int) -> None:
     """List what staff did, the latest first: time, who, what, to which, why."""
-    from datetime import UTC
-
-    from .listing import list_acts
-
     name = None if account is None else account.removeprefix("@")
-    found = act(config, list_acts, name, since and since.replace(tzinfo=UTC), limit, data=data)
+    found = server.transact(_acts, name, since and since.replace(tzinfo=UTC), limit)
     print_list(found, _line, as_json=as_json)
+
+
+async def _acts(
+    db: Connection, here: Here, account: str | None, since: datetime | None, limit: int
+) -> list[dict[str, object]]:
+    """Return acts of staff, newest first, as JSON: those that an account did, or that were done to it, or all."""
+    from ...actors.kernel.ids import first_id_at
+    from ...storage import audit_log
+    from ...storage.audit_log import AuditFilter
+    from ...storage.paging import Page
+
+    page = Page(limit, since_id=None if since is None else first_id_at(since) - 1)
+    return [
+        {
+            "id": str(entry.id),
+            "created_at": entry.created_at.isoformat(),
+            "actor": entry.actor,
+            "action": entry.action,
+            "target_type": entry.target_type,
+            "target": entry.target,
+            "reason": entry.reason,
+            "details": entry.details,
+        }
+        for entry in await audit_log.page(db, AuditFilter(account=account), page)
+    ]
 
 
 def _line(one: JsonObject) -> str:

@@ -10,7 +10,8 @@ import click
 
 from ...actors.rules.wording import number_of
 from ...storage.engine.json_values import JsonObject
-from .options import json_option, print_json, setting_options, settings_from, written_size
+from .chosen_server import ChosenServer
+from .options import json_option, print_json, setting_options, written_size
 
 if TYPE_CHECKING:
     from ..backups.folder import BackupFolder
@@ -33,9 +34,7 @@ programs_option = click.option(
 @programs_option
 @json_option
 @setting_options("data")
-def backup(
-    folder: Path, keep: int, verify: bool, programs: Path | None, as_json: bool, data: str | None, config: Path | None
-) -> None:
+def backup(server: ChosenServer, folder: Path, keep: int, verify: bool, programs: Path | None, as_json: bool) -> None:
     """Make a backup in DIR, an empty folder or one with backups, while the server runs or without it.
 
     A backup is a snapshot of the database, the media and the other files of the data folder. Files that DIR has already
@@ -51,7 +50,7 @@ def backup(
     from .progress import interruptible
     from .rows import existing_database
 
-    settings = settings_from(config, data=data)
+    settings = server.settings
     with interruptible(GOING_ON), existing_database(settings) as dsn:
         made = make_backup(settings, dsn, at, programs, _show(GOING_ON))
         at.keep(keep)
@@ -68,9 +67,7 @@ def backup(
 @programs_option
 @json_option
 @setting_options("data")
-def restore(
-    folder: Path, name: str | None, programs: Path | None, as_json: bool, data: str | None, config: Path | None
-) -> None:
+def restore(server: ChosenServer, folder: Path, name: str | None, programs: Path | None, as_json: bool) -> None:
     """Restore a backup of DIR into a new data folder, and a new database.
 
     Nothing is written over: the data folder must be missing or empty, and so must the database that
@@ -82,7 +79,7 @@ def restore(
     from ..backups.restoring import restore as restore_backup
     from .progress import interruptible
 
-    settings, at = settings_from(config, data=data), BackupFolder(folder.absolute())
+    settings, at = server.settings, BackupFolder(folder.absolute())
     with interruptible(GOING_ON), at.read():
         manifest = restore_backup(settings, at, name or at.newest(), programs, _show(GOING_ON))
     if as_json:

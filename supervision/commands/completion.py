@@ -1,8 +1,19 @@
-"""`troupe completion`: what shells need to complete commands, options and names."""
+"""`troupe completion`: what shells need to complete commands, options and names, and the names themselves.
+
+Names are completed where it is cheap: the database is asked if it runs, and is never started.
+"""
 
 from __future__ import annotations
 
+import os
+from typing import TYPE_CHECKING
+
 import click
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+MOST_COMPLETED = 20
 
 
 @click.command
@@ -25,3 +36,23 @@ def completion(shell: str) -> None:
     if kind is None:
         raise click.UsageError(f"click completes nothing in {shell}.")
     click.echo(kind(troupe, {}, "troupe", "_TROUPE_COMPLETE").source())
+
+
+def complete_account(ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+    """Return the local accounts whose names begin like this. A shell shows no errors, so there are none."""
+    from click.shell_completion import CompletionItem
+
+    from ...storage.accounts import find_names
+    from ...storage.engine.connect import transact_once
+    from ...storage.engine.database import StorageError
+    from ...storage.engine.embedded import running_dsn
+    from ..sources import ConfigurationError, read_settings
+
+    try:
+        settings = read_settings({"data": ctx.params.get("data")}, os.environ, ctx.params.get("config"))
+        url = settings.database_url
+        dsn = url.get_secret_value() if url else running_dsn(settings.data)
+        names = transact_once(dsn, find_names, incomplete.removeprefix("@"), MOST_COMPLETED) if dsn else []
+    except (ConfigurationError, StorageError, OSError):
+        return []
+    return [CompletionItem(name) for name in names]

@@ -3,19 +3,41 @@
 from __future__ import annotations
 
 import os
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
 
-from ..sources import ConfigurationError, SettingsSources, nearest, read_settings, unknown_variables
-from .options import WrongOption, json_option, print_json, setting_options, sources_from
+from ...storage.engine.json_values import JsonObject
+from ..configuration import Settings
+from ..sources import (
+    MASK,
+    SECRETS,
+    ConfigurationError,
+    SettingsSources,
+    Source,
+    default,
+    example_of,
+    meaning,
+    nearest,
+    read_settings,
+    unknown_variables,
+    variable,
+    written,
+)
+from .chosen_server import ChosenServer
+from .options import json_option, print_json, setting_options
+from .refusals import WrongValue
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-    from .setting_values import SettingValue
+    from ...storage.engine.database import Connection
+    from .rows import Here
+
+WIDTH = 100
 
 # The options of `serve`: what is started with them can be looked at with them.
 OPTIONS = ("host", "port", "socket", "data", "node", "domain", "takeover", "fast_path")
@@ -36,14 +58,14 @@ def config() -> None:
 @config.command
 @json_option
 @setting_options(*OPTIONS)
-def check(config: Path | None, as_json: bool, **chosen: str | None) -> None:
+def check(server: ChosenServer, as_json: bool) -> None:
     """Read the settings as `troupe serve` would, and name all that are wrong.
 
     Nothing is started and no database is asked; `troupe doctor` looks at what the settings lead to.
     """
     wrong: list[str] = []
     try:
-        read_settings(chosen, os.environ, config)
+        read_settings(server.chosen, os.environ, server.config)
     except ConfigurationError as error:
         wrong = str(error).splitlines()
     ignored = unknown_variables(os.environ)
@@ -63,9 +85,9 @@ def check(config: Path | None, as_json: bool, **chosen: str | None) -> None:
 @click.option("--all", "everything", is_flag=True, help="Show the settings with their default too.")
 @json_option
 @setting_options(*OPTIONS)
-def show(config: Path | None, everything: bool, as_json: bool, **chosen: str | None) -> None:
+def show(server: ChosenServer, everything: bool, as_json: bool) -> None:
     """Show the settings that are not at their default, each with its value and its source."""
-    values = _values(sources_from(config, **chosen))
+    values = _values(server)
     shown = [one for one in values.values() if everything or one.source.kind != "default"]
     if as_json:
         print_json([one.as_json() for one in shown])
@@ -74,10 +96,14 @@ def show(config: Path | None, everything: bool, as_json: bool, **chosen: str | N
             click.echo(line)
 
 
+def _table(values: Sequence[SettingValue]) -> Iterator[str]:
+    width = max((len(one.name) for one in values), default=0)
+    for one in values:
+        yield f"{one.name:<{width}} = {one.text}  ({one.source.place})"
+
+
 def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     from click.shell_completion import CompletionItem
-
-    from ..configuration import Settings
 
     begun = incomplete.lower().replace("-", "_")
     return [CompletionItem(name) for name in Settings.model_fields if name.startswith(begun)]
@@ -87,31 +113,105 @@ def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> li
 @click.argument("name", required=False, shell_complete=_complete)
 @json_option
 @setting_options(*OPTIONS)
-def explain(config: Path | None, name: str | None, as_json: bool, **chosen: str | None) -> None:
+def explain(server: ChosenServer, name: str | None, as_json: bool) -> None:
     """Explain a setting, or all: its meaning, its value, all places that set it, and which of them counts."""
-    values = _values(sources_from(config, **chosen))
+    values = _values(server)
     if name is None:
         asked = list(values.values())
     elif (known := name.lower().removeprefix("troupe_").replace("-", "_")) in values:
         asked = [values[known]]
     else:
-        raise WrongOption(f"{name} names no setting{nearest(name)}")
+        raise WrongValue(f"{name} names no setting{nearest(name)}")
     if as_json:
         print_json([one.as_json() for one in asked] if name is None else asked[0].as_json())
     else:
         click.echo("\n\n".join("\n".join(one.explanation()) for one in asked))
 
 
-def _values(sources: SettingsSources) -> Mapping[str, SettingValue]:
-    from .setting_values import changed_settings_of, values_of
+@dataclass(frozen=True, slots=True)
+class SettingValue:
+    """One setting: its value as an operator writes it, the source that counts, and those that it comes before."""
 
-    changed, why_not = changed_settings_of(sources.settings)
+    name: str
+    text: str
+    source: Source
+    overridden: Sequence[Source]
+
+    def as_json(self) -> JsonObject:
+        return {
+            "name": self.name,
+            "value": self.text,
+            "source": self.source.kind,
+            "place": self.source.place,
+            "overridden": [
+                {"value": _shown(self.name, one), "source": one.kind, "place": one.place} for one in self.overridden
+            ],
+            "default": default(self.name),
+            "secret": self.name in SECRETS,
+            "variable": variable(self.name),
+            "right": example_of(self.name),
+            "meaning": meaning(self.name),
+        }
+
+    def explanation(self) -> Iterator[str]:
+        """Return the lines that explain this setting."""
+        yield f"{self.name} = {self.text}"
+        yield from textwrap.wrap(meaning(self.name), WIDTH, initial_indent="  ", subsequent_indent="  ")
+        yield f"  From: {self.source.place}."
+        for one in self.overridden:
+            yield f"  Not used: {_shown(self.name, one)} ({one.place})."
+        usual = default(self.name)
+        yield f"  Default: {usual}." if usual else "  Default: none."
+        yield f"  Right is: {example_of(self.name)}."
+        yield f"  Set by: {', '.join(_ways(self.name))}."
+
+
+def _shown(name: str, source: Source) -> str:
+    return MASK if name in SECRETS else written(source.value)
+
+
+def _ways(name: str) -> Iterator[str]:
+    yield variable(name)
+    if name in SECRETS:
+        yield f"{variable(name)}_FILE"
+    yield f"{name} in the settings file"
+
+
+def _values(server: ChosenServer) -> Mapping[str, SettingValue]:
+    """Return all settings by their names."""
+    changed, why_not = _changed(server)
     if why_not:
         click.echo(f"What was changed while the server ran is missing here: {why_not}", err=True)
-    return values_of(sources, changed)
+    return {name: _value(name, server.sources, changed.get(name)) for name in Settings.model_fields}
 
 
-def _table(values: Sequence[SettingValue]) -> Iterator[str]:
-    width = max((len(one.name) for one in values), default=0)
-    for one in values:
-        yield f"{one.name:<{width}} = {one.text}  ({one.source.place})"
+def _changed(server: ChosenServer) -> tuple[Mapping[str, str], str]:
+    """Return the settings that staff has changed, from the database; and why they are not known, if they are not."""
+    from ...storage.engine.cluster import EmbeddedFailed
+    from ...storage.engine.database import StorageError
+    from ...storage.engine.embedded import exists
+    from ...storage.engine.migrate import MigrationRefused
+    from ..failures import text_of
+
+    settings = server.settings
+    if not settings.database_url and not exists(settings.data):
+        return {}, ""  # no server has run here yet
+    try:
+        return server.transact(_find), ""
+    except (StorageError, EmbeddedFailed, MigrationRefused, OSError) as error:
+        return {}, text_of(error)
+
+
+async def _find(db: Connection, here: Here) -> Mapping[str, str]:
+    from ...storage import changed_settings
+
+    return await changed_settings.find_all(db)
+
+
+def _value(name: str, sources: SettingsSources, changed: str | None) -> SettingValue:
+    value = getattr(sources.settings, name)
+    found = [*reversed(sources.of(name)), Source("default", "default", default(name))]
+    if changed is not None:
+        found.insert(0, Source("changed", f"changed while running (`troupe settings history {name}`)", changed))
+        return SettingValue(name, changed, found[0], found[1:-1])
+    return SettingValue(name, written(value), found[0], found[1:-1])

@@ -4,16 +4,29 @@ from __future__ import annotations
 
 import signal
 import subprocess
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qs, urlsplit
 
 import click
 
 from ...actors.rules.wording import number_of
 from .backup import programs_option
-from .options import read_secret, setting_options, settings_from
+from .chosen_server import ChosenServer
+from .options import read_secret, setting_options
+from .refusals import CommandRefused
+
+if TYPE_CHECKING:
+    from ...storage.engine.connect import LoneConnection
+    from ...storage.engine.database import Connection
+    from ...storage.engine.transfer import Place
+    from ..configuration import Settings
+    from .progress import Update
 
 PATIENCE = "10"  # seconds until psql must be connected
 NOTHING_DONE = "Nothing was changed. Run the same command again."
+EMBEDDED = "embedded"  # for the PostgreSQL in the data folder, in the place of a URL
 
 
 @click.group
@@ -25,7 +38,7 @@ def db() -> None:
 @click.argument("arguments", nargs=-1, metavar="[-- ARGUMENTS...]")
 @programs_option
 @setting_options("data")
-def shell(arguments: tuple[str, ...], programs: Path | None, data: str | None, config: Path | None) -> None:
+def shell(server: ChosenServer, arguments: tuple[str, ...], programs: Path | None) -> None:
     """Open psql on the database, with ARGUMENTS, such as -- -c 'SELECT count(*) FROM statuses'.
 
     What you change there is not seen by the running server, and nothing checks it.
@@ -34,7 +47,7 @@ def shell(arguments: tuple[str, ...], programs: Path | None, data: str | None, c
     from ...storage.engine.clients import ClientPrograms, DatabaseAddress
     from .rows import existing_database
 
-    settings = settings_from(config, data=data)
+    settings = server.settings
     with existing_database(settings) as dsn:
         address = DatabaseAddress.of(dsn, own=settings.database_url is None)
         command = ClientPrograms(programs or own.find(), address).psql(*arguments)
@@ -53,7 +66,7 @@ def shell(arguments: tuple[str, ...], programs: Path | None, data: str | None, c
 @click.argument("target", metavar="URL")
 @programs_option
 @setting_options("data")
-def move(target: str, programs: Path | None, data: str | None, config: Path | None) -> None:
+def move(server: ChosenServer, target: str, programs: Path | None) -> None:
     """Move the database to an empty one at URL, or with `embedded` in its place into the data folder.
 
     All users of this machine can read the arguments of a command while it runs. So give a URL that has a password as
@@ -63,11 +76,9 @@ def move(target: str, programs: Path | None, data: str | None, config: Path | No
     server starts on it any more. Interrupted, nothing of it has changed, and the same command goes on. Set or unset
     TROUPE_DATABASE_URL afterwards.
     """
-    from .moving import EMBEDDED, has_password, shown
-    from .moving import move as move_database
     from .progress import progress
 
-    settings = settings_from(config, data=data)
+    settings = server.settings
     if target == "-":
         target = read_secret("The URL of the new database")
     elif has_password(target):
@@ -76,14 +87,98 @@ def move(target: str, programs: Path | None, data: str | None, config: Path | No
             " URL as `-` instead.", err=True,
         )  # fmt: skip
     if target != EMBEDDED:
-        settings_from(config, data=data, database_url=target)  # which refuses what is no URL
+        _ = replace(server, chosen={**server.chosen, "database_url": target}).settings  # which refuses what is no URL
     with progress("Database", None, NOTHING_DONE, in_bytes=True) as update:
-        rows = move_database(settings, target, programs, update)
+        rows = _move(settings, target, programs, update)
     click.echo(f"Moved {number_of(rows, 'rows')} to {shown(target, settings.data)}.")
     if target == EMBEDDED:
         click.echo("Start the server without TROUPE_DATABASE_URL.")
     else:
         click.echo("Set TROUPE_DATABASE_URL to it before you start the server.")
+
+
+def _move(settings: Settings, target: str, named: Path | None, progress: Update) -> int:
+    """Move the database to a URL, or into the data folder. Return the number of rows. `progress` is told of bytes.
+
+    Raises CommandRefused, AnotherNode, ClientFailed and Unavailable.
+    """
+    from ...storage.copies import mark_moved
+    from ...storage.engine.connect import LoneConnection
+    from ...storage.engine.term import COPYING_NAME
+    from ...storage.engine.transfer import Place, copy_database
+    from .rows import existing_database
+
+    _check(settings, target)
+    with existing_database(settings) as dsn, LoneConnection(dsn, COPYING_NAME) as session:
+        session(_take)
+        source = Place(dsn, own=settings.database_url is None)
+        if target == EMBEDDED:
+            rows = _into_data_folder(session, source, settings.data, named, progress)
+        else:
+            rows = copy_database(session, source, Place(target, own=False), named, progress)
+        session(mark_moved, shown(target, settings.data))
+    return rows
+
+
+def shown(target: str, data: Path) -> str:
+    """Return a database as an operator may read it everywhere: without user and password."""
+    if target == EMBEDDED:
+        return f"the folder {data}"
+    parts = urlsplit(target)
+    host = parts.netloc.rpartition("@")[2] or parse_qs(parts.query).get("host", ["localhost"])[0]
+    return f"{host}{parts.path}"
+
+
+def has_password(target: str) -> bool:
+    """True if a URL contains a password."""
+    try:
+        parts = urlsplit(target)
+        return parts.password is not None or "password" in parse_qs(parts.query)
+    except ValueError:
+        return True  # such as a password that cuts the URL
+
+
+def _check(settings: Settings, target: str) -> None:
+    """Raise CommandRefused if the database is in the data folder, and shall move there."""
+    from ...storage.engine.cluster import Cluster
+    from ...storage.engine.embedded import exists
+
+    if target != EMBEDDED:
+        return
+    if settings.database_url is None:
+        raise CommandRefused(f"The database is in {settings.data} already: TROUPE_DATABASE_URL is not set.")
+    if exists(settings.data):
+        raise CommandRefused(
+            f"There is a database in {settings.data} already. If it was moved away and you no longer need it, rename"
+            f" or remove the folder {Cluster(settings.data).folder}."
+        )
+
+
+async def _take(db: Connection) -> None:
+    """Keep servers and other commands from writing, for as long as the connection lives."""
+    from ...storage.engine.migrate import require_current
+    from ...storage.engine.term import begin_alone
+    from .rows import ALL_TURNS
+
+    await begin_alone(db)
+    await require_current(db)
+    await db.execute(ALL_TURNS)
+
+
+def _into_data_folder(session: LoneConnection, source: Place, data: Path, named: Path | None, progress: Update) -> int:
+    from ...storage.engine.cluster import UNFINISHED, Cluster
+    from ...storage.engine.embedded import discard, enter_cluster, put_in_place
+    from ...storage.engine.transfer import Place, copy_database
+
+    cluster = Cluster(data, UNFINISHED)
+    discard(cluster)
+    server = enter_cluster(cluster)
+    try:
+        rows = copy_database(session, source, Place(server.dsn, own=True), named, progress)
+    finally:
+        server.leave()
+    put_in_place(cluster)
+    return rows
 
 
 @db.command
@@ -94,7 +189,7 @@ def move(target: str, programs: Path | None, data: str | None, config: Path | No
     help="The directory of the programs of the old PostgreSQL. [default: the wheel's or Debian's]",
 )
 @setting_options("data")
-def upgrade(programs: Path | None, data: str | None, config: Path | None) -> None:
+def upgrade(server: ChosenServer, programs: Path | None) -> None:
     """Upgrade the embedded PostgreSQL in the data folder to the major version that this version of Troupe brings.
 
     Stop the server first. The database is copied into a new one, which takes its place when it is whole; the old files
@@ -103,7 +198,7 @@ def upgrade(programs: Path | None, data: str | None, config: Path | None) -> Non
     from ...storage.engine.upgrade import upgrade_cluster
     from .progress import progress
 
-    settings = settings_from(config, data=data)
+    settings = server.settings
     with progress("Database", None, NOTHING_DONE, in_bytes=True) as update:
         done = upgrade_cluster(settings.data, programs, update)
     if done is None:

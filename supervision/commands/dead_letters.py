@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import click
 
 from ...actors.rules.wording import number_of
 from ...storage.engine.json_values import JsonObject
-from .acting import act
-from .asking import ask_server
-from .options import (
-    ask_first,
-    dry_run_option,
-    json_option,
-    print_json,
-    print_list,
-    setting_options,
-    settings_from,
-    yes_option,
-)
+from .chosen_server import ChosenServer
+from .options import ask_first, dry_run_option, json_option, print_json, print_list, setting_options, yes_option
+from .refusals import CommandRefused, require
+from .running_server import ask_server
+
+if TYPE_CHECKING:
+    from ...storage.dead_letters import DeadLetter
+    from ...storage.engine.database import Connection
+    from .rows import Here
 
 text_option = click.option("--text", is_flag=True, help="Do not mask texts that people wrote.")
 
@@ -35,11 +33,21 @@ def dead_letters() -> None:
 @text_option
 @click.option("--limit", type=click.IntRange(1, 100_000), default=100, show_default=True, help="The most letters.")
 @setting_options("data")
-def list_(as_json: bool, text: bool, limit: int, data: str | None, config: Path | None) -> None:
+def list_(server: ChosenServer, as_json: bool, text: bool, limit: int) -> None:
     """List them, the latest first: id, time, actor, message, error."""
-    from .stuck import list_letters
+    print_list(server.transact(_found, limit, text), _line, as_json=as_json)
 
-    print_list(act(config, list_letters, limit, text, data=data), _line, as_json=as_json)
+
+async def _found(db: Connection, here: Here, limit: int, text: bool) -> list[JsonObject]:
+    """Return parked messages, the latest first, as JSON."""
+    from ...storage import dead_letters
+    from ...storage.paging import Page
+
+    return [_shown(one, text=text) for one in await dead_letters.page(db, Page(limit))]
+
+
+def _line(one: JsonObject) -> str:
+    return "\t".join(str(one[name]) for name in ("id", "created_at", "address", "message", "error"))
 
 
 @dead_letters.command
@@ -47,11 +55,9 @@ def list_(as_json: bool, text: bool, limit: int, data: str | None, config: Path 
 @text_option
 @click.argument("id", type=int)
 @setting_options("data")
-def show(as_json: bool, text: bool, id: int, data: str | None, config: Path | None) -> None:
+def show(server: ChosenServer, as_json: bool, text: bool, id: int) -> None:
     """Show one with all its fields. Texts that people wrote are masked unless --text is given."""
-    from .stuck import find_letter, letter_shown
-
-    letter = letter_shown(act(config, find_letter, id, data=data), text=text)
+    letter = _shown(server.transact(_find, id), text=text)
     if as_json:
         print_json(letter)
         return
@@ -61,26 +67,55 @@ def show(as_json: bool, text: bool, id: int, data: str | None, config: Path | No
     click.echo(json.dumps(letter["contents"], indent=2, ensure_ascii=False))
 
 
+async def _find(db: Connection, here: Here, id: int) -> DeadLetter:
+    """Return a parked message. Raises CommandRefused if there is none."""
+    from ...storage import dead_letters
+
+    letter = await dead_letters.find(db, id)
+    if letter is None:
+        raise CommandRefused(f"There is no dead letter {id}.")
+    return letter
+
+
+def _shown(letter: DeadLetter, *, text: bool) -> JsonObject:
+    """Return a parked message as JSON. Unless `text` is asked for, texts that people wrote are masked."""
+    from ...actors.masking import masked
+    from ..redaction import redacted
+
+    return {
+        "id": str(letter.id),
+        "created_at": letter.created_at.isoformat(),
+        "address": letter.address,
+        "message": letter.kind,
+        "error": letter.error if text else redacted(letter.error),
+        "request_id": letter.request_id,
+        "causes": list(letter.causes),
+        "contents": letter.message if text else masked(letter.message),
+    }
+
+
 @dead_letters.command
 @json_option
 @click.argument("id", type=int)
 @setting_options("data", "node")
-def replay(as_json: bool, id: int, data: str | None, node: str | None, config: Path | None) -> None:
+def replay(server: ChosenServer, as_json: bool, id: int) -> None:
     """Send one again, to its actor in the running server, after its cause was repaired.
 
     It is deleted when the actor has handled it. If the actor crashes once more, it stays.
     """
-    from .repairing import delete_replayed
-    from .stuck import find_letter
-
-    settings = settings_from(config, data=data, node=node)
-    letter = act(config, find_letter, id, data=data)
-    ask_server(settings, "replay", id=id)
-    act(config, delete_replayed, letter, data=data)
+    letter = server.transact(_find, id)
+    ask_server(server.settings, "replay", id=id)
+    server.transact(_delete_replayed, letter)
     if as_json:
         print_json({"id": str(id), "replayed": True})
     else:
         click.echo(f"{letter.address} has handled {letter.kind}")
+
+
+async def _delete_replayed(db: Connection, here: Here, letter: DeadLetter) -> None:
+    from ...actors.repairs import delete_replayed
+
+    require(await delete_replayed(db, here.act, letter))
 
 
 @dead_letters.command
@@ -90,28 +125,20 @@ def replay(as_json: bool, id: int, data: str | None, node: str | None, config: P
 @dry_run_option
 @yes_option
 @setting_options("data")
-def drop(
-    as_json: bool,
-    ids: tuple[int, ...],
-    everything: bool,
-    dry_run: bool,
-    yes: bool,
-    data: str | None,
-    config: Path | None,
-) -> None:
+def drop(server: ChosenServer, as_json: bool, ids: tuple[int, ...], everything: bool, dry_run: bool, yes: bool) -> None:
     """Delete those with these IDS, or all."""
-    from .repairing import drop_letters
-
     if bool(ids) == everything:
         raise click.UsageError("Name letters by their ids, or say --all.")
     if not dry_run:
         ask_first(lambda: "Delete these messages, so that they are never handled?", yes=yes)
-    count = act(config, drop_letters, ids or None, dry_run=dry_run, data=data)
+    count = server.transact(_drop, ids or None, dry_run=dry_run)
     if as_json:
         print_json({"dropped": count, "dry_run": dry_run})
     else:
         click.echo(f"{'Would drop' if dry_run else 'Dropped'} {number_of(count, 'dead letters')}")
 
 
-def _line(one: JsonObject) -> str:
-    return "\t".join(str(one[name]) for name in ("id", "created_at", "address", "message", "error"))
+async def _drop(db: Connection, here: Here, only: Sequence[int] | None) -> int:
+    from ...actors.repairs import drop_letters
+
+    return require(await drop_letters(db, here.act, only))

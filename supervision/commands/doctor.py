@@ -8,7 +8,6 @@ import textwrap
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -16,8 +15,10 @@ import click
 from ...actors.rules.wording import number_of
 from ..console import shows_colours
 from ..sources import SettingsSources
-from .asking import ask
-from .options import CommandRefused, json_option, print_json, setting_options, sources_from
+from .chosen_server import ChosenServer
+from .options import json_option, print_json, setting_options
+from .refusals import CommandRefused
+from .running_server import ask
 from .terminal import columns
 
 if TYPE_CHECKING:
@@ -33,9 +34,7 @@ MARKS: dict[State, tuple[str, str]] = {"good": ("✓", "green"), "note": ("·", 
 @click.option("--mail", metavar="ADDRESS", help="Send a mail to this address. Without it, no mail is sent.")
 @json_option
 @setting_options("data", "node")
-def doctor(
-    online: bool, mail: str | None, as_json: bool, data: str | None, node: str | None, config: Path | None
-) -> None:
+def doctor(server: ChosenServer, online: bool, mail: str | None, as_json: bool) -> None:
     """Look for what keeps the server from its work, or will, and say how to cure it.
 
     It looks at what kept the running server busy, the database and its settings, disks, the clock, file descriptors,
@@ -50,7 +49,7 @@ def doctor(
 
     found: list[Finding] = []
     with ExitStack() as stack:
-        for finding in examine(_examination(stack, sources_from(config, data=data, node=node), online, mail)):
+        for finding in examine(_examination(stack, server.sources, online, mail)):
             found.append(finding)
             if not as_json:
                 click.echo("\n".join(_lines(finding)))

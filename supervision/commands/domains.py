@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import BinaryIO, Literal
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, BinaryIO, Literal
 
 import click
 
-from ...actors.rules.wording import number_of
 from ...storage.engine.json_values import JsonObject
-from .acting import act, local_domain_of
-from .options import (
-    ask_first,
-    dry_run_option,
-    json_option,
-    print_json,
-    print_list,
-    setting_options,
-    settings_from,
-    yes_option,
-)
+from .chosen_server import ChosenServer
+from .domain_purges import purge
+from .names import checked_domain
+from .options import dry_run_option, json_option, print_list, setting_options
+from .refusals import CommandRefused, WrongValue, require
+
+if TYPE_CHECKING:
+    from ...actors.commands.blocked_domains import DomainTerms, ListedBlock
+    from ...storage.blocked_domains import BlockedDomain
+    from ...storage.engine.database import Connection
+    from .rows import Here
 
 
 @click.group
@@ -27,15 +26,27 @@ def domains() -> None:
     """Domains of other servers, with their subdomains."""
 
 
+domains.add_command(purge)
+
+
 @domains.command("list")
 @json_option
 @setting_options("data")
-def list_(as_json: bool, data: str | None, config: Path | None) -> None:
+def list_(server: ChosenServer, as_json: bool) -> None:
     """List the blocked domains, one a line: domain, severity, private comment."""
-    from .blocking_domains import listed
+    print_list(server.transact(_blocks), _line, as_json=as_json)
 
-    found = act(config, listed, data=data)
-    print_list(found, _line, as_json=as_json)
+
+async def _blocks(db: Connection, here: Here) -> list[JsonObject]:
+    """Return all blocks, in the order of their domains."""
+    from ...http.entities.blocked_domain import blocked_domain_fields
+    from ...storage import blocked_domains
+
+    return [blocked_domain_fields(one) for one in await blocked_domains.find_all(db)]
+
+
+def _line(one: JsonObject) -> str:
+    return f"{one['domain']}\t{one['severity']}\t{one['private_comment'] or ''}"
 
 
 @domains.command
@@ -52,6 +63,7 @@ def list_(as_json: bool, data: str | None, config: Path | None) -> None:
 @click.option("--obfuscate/--no-obfuscate", default=None, help="Whether the name is shown with stars in it.")
 @setting_options("data")
 def block(
+    server: ChosenServer,
     domain: str,
     severity: Literal["noop", "silence", "suspend"] | None,
     reject_media: bool | None,
@@ -59,140 +71,186 @@ def block(
     private_comment: str | None,
     public_comment: str | None,
     obfuscate: bool | None,
-    data: str | None,
-    config: Path | None,
 ) -> None:
     """Block DOMAIN and its subdomains, or change the block. What is not said stays as it is."""
     from ...actors.commands.blocked_domains import DomainTerms
-    from .blocking_domains import block as block_domain
 
     terms = DomainTerms(severity, reject_media, reject_reports, private_comment, public_comment, obfuscate)
-    here = local_domain_of(settings_from(config, data=data))
-    click.echo(f"Blocked {act(config, block_domain, domain, terms, here, data=data)}")
+    click.echo(f"Blocked {server.transact(_block, domain, terms)}")
+
+
+async def _block(db: Connection, here: Here, written: str, wanted: DomainTerms) -> str:
+    """Block a domain, or change its block. Return its name."""
+    from ...actors.commands.blocked_domains import change, impose
+    from ...actors.rules.limits import BLOCK_COMMENT_CHARACTERS
+
+    domain = checked_domain(written)
+    if any(len(text or "") > BLOCK_COMMENT_CHARACTERS for text in (wanted.private_comment, wanted.public_comment)):
+        raise WrongValue(f"The comment has more than {BLOCK_COMMENT_CHARACTERS} characters.")
+    existing = await _find(db, domain)
+    if existing is not None:
+        require(await change(db, here.act, existing.id, wanted, here=here.domain))
+    else:
+        imposed = require(await impose(db, here.act, domain, wanted, here=here.domain))
+        if not imposed.is_new:
+            raise CommandRefused(f"{imposed.block.domain} is blocked as strictly already.")
+    await _announce(db)
+    return domain
 
 
 @domains.command
 @click.argument("domain")
 @setting_options("data")
-def unblock(domain: str, data: str | None, config: Path | None) -> None:
+def unblock(server: ChosenServer, domain: str) -> None:
     """End the block of DOMAIN. Accounts that it has silenced or suspended are so no more."""
-    from .blocking_domains import unblock as unblock_domain
+    click.echo(f"Unblocked {server.transact(_unblock, domain)}")
 
-    click.echo(f"Unblocked {act(config, unblock_domain, domain, data=data)}")
+
+async def _unblock(db: Connection, here: Here, written: str) -> str:
+    """End the block of a domain. Return its name."""
+    from ...actors.commands.blocked_domains import lift
+
+    domain = checked_domain(written)
+    existing = await _find(db, domain)
+    if existing is None:
+        raise CommandRefused(f"{domain} is not blocked.")
+    require(await lift(db, here.act, existing.id))
+    await _announce(db)
+    return domain
+
+
+async def _find(db: Connection, domain: str) -> BlockedDomain | None:
+    from ...storage import blocked_domains
+
+    return next((one for one in await blocked_domains.lock(db) if one.domain == domain), None)
 
 
 @domains.command
 @click.argument("domain")
 @setting_options("data")
-def allow(domain: str, data: str | None, config: Path | None) -> None:
+def allow(server: ChosenServer, domain: str) -> None:
     """Allow DOMAIN and its subdomains, for a server with `limited_federation`. Their accounts come back."""
-    from .blocking_domains import allow as allow_domain
+    click.echo(f"Allowed {server.transact(_allow, domain)}")
 
-    settings = settings_from(config, data=data)
-    here = local_domain_of(settings)
-    click.echo(f"Allowed {act(config, allow_domain, domain, settings.limited_federation, here, data=data)}")
+
+async def _allow(db: Connection, here: Here, written: str) -> str:
+    """Allow a domain. Return its name."""
+    from ...actors.commands.allowed_domains import allow
+
+    domain = checked_domain(written)
+    limited = here.settings.limited_federation
+    made = require(await allow(db, here.act, domain, limited=limited, here=here.domain))
+    await _announce(db)
+    return made.domain
 
 
 @domains.command
 @click.argument("domain")
 @setting_options("data")
-def disallow(domain: str, data: str | None, config: Path | None) -> None:
+def disallow(server: ChosenServer, domain: str) -> None:
     """Allow DOMAIN no more. With `limited_federation` its accounts are suspended until it is allowed again."""
-    from .blocking_domains import disallow as disallow_domain
+    click.echo(f"Disallowed {server.transact(_disallow, domain)}")
 
-    limited = settings_from(config, data=data).limited_federation
-    click.echo(f"Disallowed {act(config, disallow_domain, domain, limited, data=data)}")
+
+async def _disallow(db: Connection, here: Here, written: str) -> str:
+    """Remove a domain from the allowed ones. Return its name."""
+    from ...actors.commands.allowed_domains import disallow
+    from ...storage import allowed_domains
+
+    domain = checked_domain(written)
+    existing = await allowed_domains.find_by_domain(db, domain)
+    if existing is None:
+        raise CommandRefused(f"{domain} is not allowed.")
+    require(await disallow(db, here.act, existing.id, limited=here.settings.limited_federation))
+    await _announce(db)
+    return domain
 
 
 @domains.command
 @json_option
 @setting_options("data")
-def allowed(as_json: bool, data: str | None, config: Path | None) -> None:
+def allowed(server: ChosenServer, as_json: bool) -> None:
     """List the allowed domains, one a line."""
-    from .blocking_domains import listed_allowed
+    print_list(server.transact(_allowed), lambda one: str(one["domain"]), as_json=as_json)
 
-    print_list(act(config, listed_allowed, data=data), lambda one: str(one["domain"]), as_json=as_json)
+
+async def _allowed(db: Connection, here: Here) -> list[JsonObject]:
+    """Return all allowed domains, in their order."""
+    from ...storage import allowed_domains
+
+    return [
+        {"id": str(one.id), "domain": one.domain, "created_at": one.created_at.isoformat()}
+        for one in await allowed_domains.find_all(db)
+    ]
 
 
 @domains.command
 @setting_options("data")
-def export(data: str | None, config: Path | None) -> None:
+def export(server: ChosenServer) -> None:
     """Print the blocks as CSV, as Mastodon's pages of staff import them."""
-    from .blocking_domains import exported
+    click.echo(server.transact(_exported), nl=False)
 
-    click.echo(act(config, exported, data=data), nl=False)
+
+async def _exported(db: Connection, here: Here) -> str:
+    """Return all blocks as CSV."""
+    from ...actors.blocklists import as_csv
+    from ...storage import blocked_domains
+
+    return as_csv(await blocked_domains.find_all(db))
 
 
 @domains.command("import")
 @click.argument("file", type=click.File("rb"))
 @dry_run_option
 @setting_options("data")
-def import_(file: BinaryIO, dry_run: bool, data: str | None, config: Path | None) -> None:
+def import_(server: ChosenServer, file: BinaryIO, dry_run: bool) -> None:
     """Block the domains of FILE; `-` reads standard input.
 
     FILE is a CSV file as `export` prints it or as others publish it, a list of domains, one a line, or a JSON file of
     GoToSocial or Akkoma. Lines that begin with `#` are comments. Domains that are blocked already stay as they are. All
     lines are imported, or none.
     """
-    from .blocking_domains import imported, read_file
-
-    settings = settings_from(config, data=data)
-    lines = read_file(file)
-    done, notes = act(config, imported, lines, local_domain_of(settings), dry_run=dry_run, data=data)
+    _ = server.settings  # a wrong setting is said before the file is read
+    done, notes = server.transact(_import, _read(file), dry_run=dry_run)
     for domain in done:
         click.echo(f"{'Would block' if dry_run else 'Blocked'} {domain}")
     for note in notes:
         click.echo(note, err=True)
 
 
-@domains.command
-@click.argument("foreign", metavar="DOMAIN")
-@dry_run_option
-@yes_option
-@json_option
-@setting_options("data", "domain")
-def purge(
-    foreign: str,
-    dry_run: bool,
-    yes: bool,
-    as_json: bool,
-    data: str | None,
-    domain: str | None,
-    config: Path | None,
-) -> None:
-    """Delete all that this server keeps of DOMAIN and its subdomains: accounts with their posts, files, follows, emoji.
+def _read(file: BinaryIO) -> list[ListedBlock]:
+    """Return the blocks of a file. Raises CommandRefused."""
+    from ...actors.blocklists import LARGEST_LIST, UnreadableList, decode, read_list
 
-    The accounts are hidden at once. The running server erases what they have left; if none runs, the next one does as
-    soon as it starts. Without a block of DOMAIN, its accounts may come again.
-    """
-    from .progress import progress
-    from .purging import check_foreign, counted, survey
-    from .purging import purge as purge_domain
-    from .rows import transact, transactions
-
-    settings = settings_from(config, data=data, domain=domain)
-    name = check_foreign(foreign, local_domain_of(settings))
-    if not dry_run:
-        ask_first(lambda: f"Delete {_purged(counted(transact(settings, survey, name)))} of {name} for ever?", yes=yes)
-    with transactions(settings) as run:
-        found = run(survey, name)
-        counts = counted(found)
-        if not dry_run:
-            going_on = "These are deleted. Run the same command again for the others."
-            label, total = f"Deleting accounts of {name}", counts["accounts"]
-            with progress(label, total, going_on, things="accounts") as update:
-                purge_domain(run, name, found, update)
-    if as_json:
-        print_json({"domain": name, "dry_run": dry_run, **counts})
-        return
-    for one in counts["domains"]:
-        click.echo(f"{'Would delete' if dry_run else 'Deleted'} {_purged(one)} of {one['domain']}")
+    content = file.read(LARGEST_LIST + 1)
+    if len(content) > LARGEST_LIST:
+        raise CommandRefused(f"The file is larger than {LARGEST_LIST // 1024**2} MB. No domain was blocked.")
+    try:
+        return read_list(decode(content))
+    except UnreadableList as error:
+        raise CommandRefused(str(error)) from None
 
 
-def _purged(counts: JsonObject) -> str:
-    accounts, posts = number_of(counts["accounts"], "accounts"), number_of(counts["statuses"], "posts")
-    return f"{accounts} with {posts}, and {counts['emojis']} emoji,"
+async def _import(db: Connection, here: Here, lines: Sequence[ListedBlock]) -> tuple[tuple[str, ...], list[str]]:
+    """Block the domains of a file. Return the new ones, and notes on those that stay as they are."""
+    from ...actors.blocklists import own_lines
+    from ...actors.commands.blocked_domains import impose_listed
+    from ...actors.rules.domains import RANKS
+    from ...storage import blocked_domains
+
+    before = {one.domain: one for one in await blocked_domains.find_all(db)}
+    done = require(await impose_listed(db, here.act, lines, here=here.domain))
+    await _announce(db)
+    notes = [f"{domain} is left out: it is the domain of this server." for domain in own_lines(lines, here.domain)]
+    for line in lines:
+        kept, wanted = before.get(line.domain), line.terms.severity or "silence"
+        if kept is not None and RANKS[wanted] > RANKS[kept.severity]:
+            notes.append(f"{line.domain} stays as it is: its severity is {kept.severity}, and {wanted} in the file.")
+    return done, notes
 
 
-def _line(one: JsonObject) -> str:
-    return f"{one['domain']}\t{one['severity']}\t{one['private_comment'] or ''}"
+async def _announce(db: Connection) -> None:
+    """Have the running server carry out what the act has promised. It hears of changed blocks by the act itself."""
+    from ...storage.engine import notices
+
+    await notices.announce(db, "outbox")

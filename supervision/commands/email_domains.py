@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from ...storage.engine.json_values import JsonObject
-from .acting import act
+from .chosen_server import ChosenServer
 from .options import json_option, print_list, setting_options
+from .refusals import CommandRefused, WrongValue, require
+
+if TYPE_CHECKING:
+    from ...storage.engine.database import Connection
+    from .rows import Here
 
 
 @click.group
@@ -19,34 +24,72 @@ def email_domains() -> None:
 @email_domains.command("list")
 @json_option
 @setting_options("data")
-def list_(as_json: bool, data: str | None, config: Path | None) -> None:
+def list_(server: ChosenServer, as_json: bool) -> None:
     """List the blocked domains, one a line."""
-    from .blocking_emails import listed
+    print_list(server.transact(_blocked), _line, as_json=as_json)
 
-    found = act(config, listed, data=data)
-    print_list(found, _line, as_json=as_json)
+
+async def _blocked(db: Connection, here: Here) -> list[JsonObject]:
+    """Return all blocked domains, in their order."""
+    from ...storage import blocked_email_domains
+
+    return [
+        {"id": str(one.id), "domain": one.domain, "allow_with_approval": one.allow_with_approval}
+        for one in await blocked_email_domains.find_all(db)
+    ]
+
+
+def _line(one: JsonObject) -> str:
+    return f"{one['domain']}\t{'approval' if one['allow_with_approval'] else 'refused'}"
 
 
 @email_domains.command
 @click.argument("domain")
 @click.option("--with-approval", is_flag=True, help="Let its users sign up, but wait for the approval of staff.")
 @setting_options("data")
-def block(domain: str, with_approval: bool, data: str | None, config: Path | None) -> None:
+def block(server: ChosenServer, domain: str, with_approval: bool) -> None:
     """Keep the addresses of DOMAIN from signing up, and of domains whose mail servers are there."""
-    from .blocking_emails import block_domain
+    click.echo(f"Blocked {server.transact(_block, domain, with_approval)}")
 
-    click.echo(f"Blocked {act(config, block_domain, domain, with_approval, data=data)}")
+
+async def _block(db: Connection, here: Here, written: str, with_approval: bool) -> str:
+    """Block a domain. Return its name."""
+    from ...actors.commands import blocked_email_domains as acts
+    from ...storage import blocked_email_domains
+
+    domain = _checked(written)
+    if await blocked_email_domains.find_among(db, [domain]):
+        raise CommandRefused(f"{domain} is blocked already.")
+    require(await acts.block(db, here.act, domain, with_approval))
+    return domain
 
 
 @email_domains.command
 @click.argument("domain")
 @setting_options("data")
-def unblock(domain: str, data: str | None, config: Path | None) -> None:
+def unblock(server: ChosenServer, domain: str) -> None:
     """Let the addresses of DOMAIN sign up again."""
-    from .blocking_emails import unblock_domain
-
-    click.echo(f"Unblocked {act(config, unblock_domain, domain, data=data)}")
+    click.echo(f"Unblocked {server.transact(_unblock, domain)}")
 
 
-def _line(one: JsonObject) -> str:
-    return f"{one['domain']}\t{'approval' if one['allow_with_approval'] else 'refused'}"
+async def _unblock(db: Connection, here: Here, written: str) -> str:
+    """End the block of a domain. Return its name."""
+    from ...actors.commands import blocked_email_domains as acts
+    from ...storage import blocked_email_domains
+
+    domain = _checked(written)
+    found = await blocked_email_domains.find_among(db, [domain])
+    if not found:
+        raise CommandRefused(f"{domain} is not blocked.")
+    require(await acts.unblock(db, here.act, found[0].id))
+    return domain
+
+
+def _checked(written: str) -> str:
+    """Return a domain as it is stored. Raises WrongValue."""
+    from ...actors.rules.domains import mail_domain
+
+    domain = mail_domain(written)
+    if domain is None:
+        raise WrongValue(f"{written!r} is not a domain.")
+    return domain

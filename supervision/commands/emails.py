@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from .acting import act
+from .chosen_server import ChosenServer
 from .options import setting_options
+from .refusals import CommandRefused, WrongValue, require
+
+if TYPE_CHECKING:
+    from ...storage.engine.database import Connection
+    from .rows import Here
 
 
 @click.group
@@ -18,30 +23,58 @@ def emails() -> None:
 @emails.command
 @click.argument("address")
 @setting_options("data")
-def block(address: str, data: str | None, config: Path | None) -> None:
+def block(server: ChosenServer, address: str) -> None:
     """Keep ADDRESS from signing up."""
-    from .blocking_emails import block_email
-
-    act(config, block_email, address, data=data)
+    server.transact(_block, address)
     click.echo(f"Blocked {address}")
 
 
+async def _block(db: Connection, here: Here, address: str) -> None:
+    from ...actors.commands import blocked_emails as acts
+
+    if await _is_blocked(db, here, address):
+        raise CommandRefused(f"{address} is blocked already.")
+    require(await acts.block(db, here.act, _hash(address)))
+
+
 @emails.command
 @click.argument("address")
 @setting_options("data")
-def unblock(address: str, data: str | None, config: Path | None) -> None:
+def unblock(server: ChosenServer, address: str) -> None:
     """Let ADDRESS sign up again."""
-    from .blocking_emails import unblock_email
-
-    act(config, unblock_email, address, data=data)
+    server.transact(_unblock, address)
     click.echo(f"Unblocked {address}")
 
 
+async def _unblock(db: Connection, here: Here, address: str) -> None:
+    from ...actors.commands import blocked_emails as acts
+    from ...storage import blocked_emails
+
+    found = await blocked_emails.find_by_hash(db, _hash(address))
+    if found is None:
+        raise CommandRefused(f"{address} is not blocked.")
+    require(await acts.unblock(db, here.act, found.id))
+
+
 @emails.command
 @click.argument("address")
 @setting_options("data")
-def test(address: str, data: str | None, config: Path | None) -> None:
+def test(server: ChosenServer, address: str) -> None:
     """Say whether ADDRESS is blocked."""
-    from .blocking_emails import is_blocked
+    click.echo("blocked" if server.transact(_is_blocked, address) else "not blocked")
 
-    click.echo("blocked" if act(config, is_blocked, address, data=data) else "not blocked")
+
+async def _is_blocked(db: Connection, here: Here, address: str) -> bool:
+    from ...storage import blocked_emails
+
+    return await blocked_emails.find_by_hash(db, _hash(address)) is not None
+
+
+def _hash(address: str) -> bytes:
+    """Return what is stored of an address. Raises WrongValue."""
+    from ...actors.rules.limits import EMAIL_CHARACTERS
+    from ...actors.rules.mailboxes import canonical_hash
+
+    if "@" not in address or len(address) > EMAIL_CHARACTERS:
+        raise WrongValue(f"{address!r} is not an e-mail address.")
+    return canonical_hash(address)

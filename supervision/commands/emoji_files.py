@@ -24,6 +24,7 @@ from typing import IO, cast
 from ...actors.rules.emojis import CATEGORY_CHARACTERS, SHORTCODE, is_category
 from ...actors.rules.limits import EMOJI_BYTES
 from ...storage.engine.json_values import JsonObject
+from .refusals import Unfit
 
 MOST_PICTURES = 1000
 LARGEST_SOURCE = 128 * 1024 * 1024  # bytes of all files of an archive, unzipped
@@ -37,7 +38,7 @@ UNFIT = re.compile(r"[^A-Za-z0-9_]+")
 NOT_A_FILE = "it is a link or another special file"
 
 
-class InvalidEmoji(Exception):
+class InvalidEmoji(Unfit):
     """Raised when an emoji can't be added or removed. The text says why, and names the file of an import."""
 
 

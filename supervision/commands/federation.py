@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from dataclasses import asdict
+from datetime import datetime
+from typing import TYPE_CHECKING
 
 import click
 
 from ...actors.rules.wording import number_of
 from ...storage.engine.json_values import JsonObject
-from .acting import act
-from .options import (
-    ask_first,
-    dry_run_option,
-    json_option,
-    print_json,
-    print_list,
-    setting_options,
-    yes_option,
-)
+from .chosen_server import ChosenServer
+from .options import ask_first, dry_run_option, json_option, print_json, print_list, setting_options, yes_option
+from .refusals import CommandRefused
+
+if TYPE_CHECKING:
+    from ...storage.engine.database import Connection
+    from ...storage.hosts import HostOverview
+    from .rows import Here
 
 
 @click.group
@@ -28,22 +28,30 @@ def federation() -> None:
 @federation.command
 @json_option
 @setting_options("data")
-def hosts(as_json: bool, data: str | None, config: Path | None) -> None:
+def hosts(server: ChosenServer, as_json: bool) -> None:
     """List the servers that deliveries wait for, one a line: host, deliveries, failures in a row, the last error."""
-    from .reaching_hosts import listed
+    print_list(server.transact(_hosts), _line, as_json=as_json)
 
-    print_list(act(config, listed, data=data), _line, as_json=as_json)
+
+async def _hosts(db: Connection, here: Here) -> list[JsonObject]:
+    """Return the hosts that deliveries fail to reach or wait for."""
+    from ...actors.deliveries.hosts import QUEUE
+    from ...storage import hosts
+
+    return [_fields(one) for one in await hosts.overview(db, QUEUE)]
+
+
+def _line(one: JsonObject) -> str:
+    return f"{one['host']}\t{one['waiting']}\t{one['failures']}\t{one['error'] or ''}"
 
 
 @federation.command
 @click.argument("host")
 @json_option
 @setting_options("data")
-def show(host: str, as_json: bool, data: str | None, config: Path | None) -> None:
+def show(server: ChosenServer, host: str, as_json: bool) -> None:
     """Show what is known of HOST."""
-    from .reaching_hosts import shown
-
-    found = act(config, shown, host, data=data)
+    found = server.transact(_known_of, host)
     if as_json:
         print_json(found)
         return
@@ -51,14 +59,39 @@ def show(host: str, as_json: bool, data: str | None, config: Path | None) -> Non
         click.echo(f"{name}: {'-' if value is None else value}")
 
 
+async def _known_of(db: Connection, here: Here, host: str) -> JsonObject:
+    """Return what is known of a host."""
+    from ...actors.deliveries.hosts import QUEUE
+    from ...storage import hosts
+
+    found = await hosts.overview(db, QUEUE, host.lower())
+    if not found:
+        raise CommandRefused(f"Nothing is known of {host}: no delivery has gone there, and none waits.")
+    return _fields(found[0])
+
+
+def _fields(one: HostOverview) -> JsonObject:
+    return {name: value.isoformat() if isinstance(value, datetime) else value for name, value in asdict(one).items()}
+
+
 @federation.command
 @click.argument("host")
 @setting_options("data")
-def retry(host: str, data: str | None, config: Path | None) -> None:
+def retry(server: ChosenServer, host: str) -> None:
     """Send what waits for HOST now, however often it failed."""
-    from .reaching_hosts import retried
+    click.echo(f"Trying now: {number_of(server.transact(_retry, host), 'deliveries')} to {host}")
 
-    click.echo(f"Trying now: {number_of(act(config, retried, host, data=data), 'deliveries')} to {host}")
+
+async def _retry(db: Connection, here: Here, host: str) -> int:
+    """Make all deliveries to a host due. Return the number of those that had to wait."""
+    from ...actors.deliveries.hosts import QUEUE, groups_of
+    from ...storage import hosts
+    from ...storage.engine import notices
+
+    await hosts.close_breaker(db, host.lower())
+    number = await hosts.make_due(db, groups_of(host.lower()), QUEUE, here.now)
+    await notices.announce(db, "hosts")
+    return number
 
 
 @federation.command
@@ -66,15 +99,20 @@ def retry(host: str, data: str | None, config: Path | None) -> None:
 @dry_run_option
 @yes_option
 @setting_options("data")
-def drop(host: str, dry_run: bool, yes: bool, data: str | None, config: Path | None) -> None:
+def drop(server: ChosenServer, host: str, dry_run: bool, yes: bool) -> None:
     """Delete what waits for HOST. It is never sent."""
-    from .reaching_hosts import dropped
-
     if not dry_run:
         ask_first(lambda: f"Delete what waits for {host}, so that it is never sent?", yes=yes)
-    number = act(config, dropped, host, dry_run=dry_run, data=data)
+    number = server.transact(_drop, host, dry_run=dry_run)
     click.echo(f"{'Would drop' if dry_run else 'Dropped'} {number_of(number, 'deliveries')} to {host}")
 
 
-def _line(one: JsonObject) -> str:
-    return f"{one['host']}\t{one['waiting']}\t{one['failures']}\t{one['error'] or ''}"
+async def _drop(db: Connection, here: Here, host: str) -> int:
+    """Delete all deliveries to a host, and the activities that had no others. Return their number."""
+    from ...actors.deliveries.hosts import QUEUE, groups_of
+    from ...storage import activities, hosts
+
+    gone = await hosts.drop(db, groups_of(host.lower()), QUEUE)
+    for activity_id, deliveries in gone.items():
+        await activities.finish(db, activity_id, deliveries)
+    return sum(gone.values())

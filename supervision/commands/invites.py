@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from urllib.parse import urlsplit
+import secrets
+from typing import TYPE_CHECKING
 
 import click
 
 from ...storage.engine.json_values import JsonObject
-from .acting import act
-from .options import json_option, print_list, setting_options, settings_from
+from .chosen_server import ChosenServer
+from .names import find_local
+from .options import json_option, print_list, setting_options
+from .refusals import CommandRefused, require
+
+if TYPE_CHECKING:
+    from ...storage.engine.database import Connection
+    from .rows import Here
+
+CODE_BYTES = 12  # of randomness: a code can't be guessed
 
 
 @click.group
@@ -23,43 +31,66 @@ def invites() -> None:
 @click.option("--comment", default="", metavar="TEXT", help="The persons that it is for; staff alone read it.")
 @click.option("--by", metavar="NAME", help="The account that invites; staff see it at who signs up.")
 @setting_options("data", "domain")
-def create(
-    uses: int | None, days: int | None, comment: str, by: str | None, data: str | None, domain: str | None,
-    config: Path | None,
-) -> None:  # fmt: skip
+def create(server: ChosenServer, uses: int | None, days: int | None, comment: str, by: str | None) -> None:
     """Make an invite, and print the address of its sign-up page."""
     from ..domain import base_url
-    from .inviting import create as create_invite
 
-    settings = settings_from(config, data=data, domain=domain)
-    url = base_url(settings)
-    inviting = None if by is None else (by, urlsplit(url).netloc)
-    code = act(config, create_invite, uses, days, comment, inviting, data=data, domain=domain)
-    click.echo(f"{url}/auth/sign_up?invite={code}")
+    code = server.transact(_create, uses, days, comment, by)
+    click.echo(f"{base_url(server.settings)}/auth/sign_up?invite={code}")
+
+
+async def _create(db: Connection, here: Here, uses: int | None, days: int | None, comment: str, by: str | None) -> str:
+    """Make an invite by an account of this server, or by none. Return its code."""
+    from ...actors.commands.invites import NewInvite, create
+
+    inviting = None if by is None else (await find_local(db, here, by)).id
+    wanted = NewInvite(secrets.token_urlsafe(CODE_BYTES), uses, days, comment, inviting)
+    return require(await create(db, here.act, wanted)).code
 
 
 @invites.command("list")
 @json_option
 @setting_options("data")
-def list_(as_json: bool, data: str | None, config: Path | None) -> None:
+def list_(server: ChosenServer, as_json: bool) -> None:
     """List the invites, one a line: code, state, uses, comment."""
-    from .inviting import listed
-
-    found = act(config, listed, data=data)
-    print_list(found, _line, as_json=as_json)
+    print_list(server.transact(_all_invites), _line, as_json=as_json)
 
 
-@invites.command
-@click.argument("code")
-@setting_options("data")
-def expire(code: str, data: str | None, config: Path | None) -> None:
-    """End the invite CODE. Accounts that were made with it stay."""
-    from .inviting import expire as expire_invite
+async def _all_invites(db: Connection, here: Here) -> list[JsonObject]:
+    """Return all invites, the oldest first."""
+    from ...storage import invites
 
-    act(config, expire_invite, code, data=data)
-    click.echo(f"Ended {code}")
+    return [
+        {
+            "id": str(one.id),
+            "code": one.code,
+            "account_id": None if one.account_id is None else str(one.account_id),
+            "valid": one.is_valid(here.now),
+            "uses": one.uses,
+            "max_uses": one.max_uses,
+            "expires_at": one.expires_at.isoformat() if one.expires_at else None,
+            "comment": one.comment,
+        }
+        for one in await invites.find_all(db)
+    ]
 
 
 def _line(one: JsonObject) -> str:
     state = "valid" if one["valid"] else "ended"
     return f"{one['code']}\t{state}\t{one['uses']}/{one['max_uses'] or '-'}\t{one['comment']}"
+
+
+@invites.command
+@click.argument("code")
+@setting_options("data")
+def expire(server: ChosenServer, code: str) -> None:
+    """End the invite CODE. Accounts that were made with it stay."""
+    server.transact(_expire, code)
+    click.echo(f"Ended {code}")
+
+
+async def _expire(db: Connection, here: Here, code: str) -> None:
+    from ...actors.commands.invites import expire
+
+    if await expire(db, here.act, code) is not None:
+        raise CommandRefused(f"There is no invite {code!r} that can be used.")

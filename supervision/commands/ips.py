@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Literal
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal
 
 import click
 
 from ...storage.engine.json_values import JsonObject
-from .acting import act
-from .options import json_option, print_list, setting_options, settings_from
+from .chosen_server import ChosenServer
+from .options import json_option, print_list, setting_options
+from .refusals import CommandRefused, WrongValue, require
+
+if TYPE_CHECKING:
+    from ...actors.commands.blocked_networks import NetworkTerms
+    from ...storage.blocked_networks import BlockedNetwork
+    from ...storage.engine.database import Connection
+    from .rows import Here
 
 DAY = 86_400  # seconds
 
@@ -22,12 +29,21 @@ def ips() -> None:
 @ips.command("list")
 @json_option
 @setting_options("data")
-def list_(as_json: bool, data: str | None, config: Path | None) -> None:
+def list_(server: ChosenServer, as_json: bool) -> None:
     """List the blocked networks, one a line: network, severity, end, comment."""
-    from .blocking_networks import listed
+    print_list(server.transact(_blocked), _line, as_json=as_json)
 
-    found = act(config, listed, data=data)
-    print_list(found, _line, as_json=as_json)
+
+async def _blocked(db: Connection, here: Here) -> list[JsonObject]:
+    """Return all blocks, in the order of their networks."""
+    from ...http.entities.blocked_network import blocked_network_fields
+    from ...storage import blocked_networks
+
+    return [blocked_network_fields(one) for one in await blocked_networks.find_all(db)]
+
+
+def _line(one: JsonObject) -> str:
+    return f"{one['ip']}\t{one['severity']}\t{one['expires_at'] or 'never'}\t{one['comment']}"
 
 
 @ips.command
@@ -41,31 +57,68 @@ def list_(as_json: bool, data: str | None, config: Path | None) -> None:
 @click.option("--days", type=click.IntRange(0, 36_500), metavar="DAYS", help="For how long; 0 for ever.  [default: 0]")
 @setting_options("data")
 def block(
+    server: ChosenServer,
     network: str,
     severity: Literal["sign_up_requires_approval", "sign_up_block", "no_access"] | None,
     comment: str | None,
     days: int | None,
-    data: str | None,
-    config: Path | None,
 ) -> None:
     """Block NETWORK, or change its block. What is not said stays as it is."""
     from ...actors.commands.blocked_networks import NetworkTerms
-    from .blocking_networks import block as block_network
 
     terms = NetworkTerms(None, severity, comment, None if days is None else days * DAY)
-    proxies = tuple(str(proxy) for proxy in settings_from(config, data=data).trusted_proxies)
-    click.echo(f"Blocked {act(config, block_network, network, terms, proxies, data=data)}")
+    click.echo(f"Blocked {server.transact(_block, network, terms)}")
+
+
+async def _block(db: Connection, here: Here, written: str, terms: NetworkTerms) -> str:
+    """Block a network, or change its block. Return it as it is stored. Trusted proxies keep their access."""
+    from ...actors.commands.blocked_networks import KeptAddresses, block, change
+    from ...actors.rules.limits import BLOCK_COMMENT_CHARACTERS
+
+    network = _checked(written)
+    if len(terms.comment or "") > BLOCK_COMMENT_CHARACTERS:
+        raise WrongValue(f"The comment has more than {BLOCK_COMMENT_CHARACTERS} characters.")
+    existing = await _find(db, network)
+    kept = KeptAddresses(None, tuple(str(proxy) for proxy in here.settings.trusted_proxies))
+    if existing is not None:
+        require(await change(db, here.act, existing.id, terms, kept))
+    else:
+        severity = terms.severity or "no_access"
+        require(await block(db, here.act, network, replace(terms, severity=severity), kept))
+    return network
 
 
 @ips.command
 @click.argument("network")
 @setting_options("data")
-def unblock(network: str, data: str | None, config: Path | None) -> None:
+def unblock(server: ChosenServer, network: str) -> None:
     """End the block of NETWORK."""
-    from .blocking_networks import unblock as unblock_network
-
-    click.echo(f"Unblocked {act(config, unblock_network, network, data=data)}")
+    click.echo(f"Unblocked {server.transact(_unblock, network)}")
 
 
-def _line(one: JsonObject) -> str:
-    return f"{one['ip']}\t{one['severity']}\t{one['expires_at'] or 'never'}\t{one['comment']}"
+async def _unblock(db: Connection, here: Here, written: str) -> str:
+    """End the block of a network. Return it as it is stored."""
+    from ...actors.commands.blocked_networks import unblock
+
+    network = _checked(written)
+    existing = await _find(db, network)
+    if existing is None:
+        raise CommandRefused(f"{network} is not blocked.")
+    require(await unblock(db, here.act, existing.id))
+    return network
+
+
+def _checked(written: str) -> str:
+    """Return a network as it is stored. Raises WrongValue."""
+    from ...actors.rules.networks import network_of
+
+    network = network_of(written)
+    if network is None:
+        raise WrongValue(f"{written!r} is not an address or a network.")
+    return str(network)
+
+
+async def _find(db: Connection, network: str) -> BlockedNetwork | None:
+    from ...storage import blocked_networks
+
+    return next((one for one in await blocked_networks.find_all(db) if one.network == network), None)

@@ -1,30 +1,35 @@
-"""`troupe media`: the files of the media folder, and how much room they may take."""
+"""`troupe media`: the files of the media folder, and how much room they may take.
+
+The sweeps are those of the server.
+"""
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections import Counter, defaultdict
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import TYPE_CHECKING
 
 import click
 
 from ...actors.rules.wording import number_of
 from ...storage.engine.json_values import JsonObject
-from ...storage.files import COMMANDS
-from ...storage.media_stores import StoreName
-from ..media_folders import media_folder
-from .acting import NotDone, act
-from .options import dry_run_option, json_option, print_json, setting_options, settings_from, written_size
+from .chosen_server import ChosenServer
+from .media_moves import move
+from .options import dry_run_option, json_option, print_json, setting_options, written_size
+from .refusals import require
+
+if TYPE_CHECKING:
+    from ...actors.effects.registry import Promise
+    from ...storage.engine.database import Connection
+    from ...storage.files import Folder
+    from .progress import Update
+    from .rows import Here, Transact
 
 UNITS = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3, "t": 1024**4}
 MOST_DIGITS = 15
-
-
-def size_of(written: str) -> int:
-    """Return the number of bytes of a size such as 500M or 20G."""
-    number = written.strip().lower().rstrip("kmgt")
-    unit = UNITS.get(written.strip().lower()[len(number) :])
-    if unit is None or not (number.isascii() and number.isdecimal()) or len(number) > MOST_DIGITS:
-        raise click.BadParameter(f"{written!r} is not a size such as 500M, 20G or 0.")
-    return int(number) * unit
+ROWS_AT_ONCE = 5000
 
 
 @click.group
@@ -32,21 +37,22 @@ def media() -> None:
     """Files: uploads, pictures of profiles, emoji and cards, and copies of other servers' pictures."""
 
 
+media.add_command(move)
+
+
 @media.command
 @click.option("--accounts", type=click.IntRange(0, 1000), default=5, show_default=True, help="How many to show.")
 @json_option
 @setting_options("data")
-def usage(accounts: int, as_json: bool, data: str | None, config: Path | None) -> None:
+def usage(server: ChosenServer, accounts: int, as_json: bool) -> None:
     """Show how many files there are of each kind, how many bytes they take, and the accounts with most of them.
 
     Run it on the machine with the data folder. A file that is not there is not counted.
     """
-    from .media_keeping import usage as usage_of_files
     from .progress import progress
 
-    chosen = settings_from(config, data=data)
     with progress("Counting files", None, "Nothing was changed.") as update:
-        found = act(config, usage_of_files, media_folder(chosen, COMMANDS), accounts, update, data=data)
+        found = server.transact(_usage, accounts, update)
     if as_json:
         print_json(found)
         return
@@ -55,6 +61,69 @@ def usage(accounts: int, as_json: bool, data: str | None, config: Path | None) -
     click.echo(f"all\t{number_of(found['files'], 'files')}\t{written_size(found['bytes'])}")
     for one in found["accounts"]:
         click.echo(f"@{one['account']}\t{number_of(one['files'], 'files')}\t{written_size(one['bytes'])}")
+
+
+@dataclass(slots=True)
+class Usage:
+    """A number of files, and the bytes that they take."""
+
+    files: int = 0
+    bytes: int = 0
+
+    def add(self, size: int) -> None:
+        self.files += 1
+        self.bytes += size
+
+
+async def _usage(db: Connection, here: Here, most: int, progress: Update) -> JsonObject:
+    """Return the number of files and bytes of each kind, and of all, and the accounts whose files take most.
+
+    `progress` is told of files.
+    """
+    from ...storage import media_usage
+    from ...storage.files import COMMANDS
+    from ..media_folders import media_folder
+
+    folder = media_folder(here.settings, COMMANDS)
+    sizes = {file.name: file.size for file in folder.store.files()}
+    kinds: dict[str, JsonObject] = {}
+    owners: dict[int, Usage] = defaultdict(Usage)
+    for kind in media_usage.KINDS:
+        total = Usage()
+        async for owner, name in _files(db, kind):
+            progress(1)
+            size = sizes.get(name) or folder.size_waiting(name)
+            if size is not None:
+                total.add(size)
+                if owner is not None:
+                    owners[owner].add(size)
+        kinds[kind] = {"files": total.files, "bytes": total.bytes}
+    for made, (size, count) in (await media_usage.copies(db)).items():
+        kinds[f"copies of other servers, {made}"] = {"files": count, "bytes": size}
+    whole = {name: sum(one[name] for one in kinds.values()) for name in ("files", "bytes")}
+    return whole | {"kinds": kinds, "accounts": await _largest(db, owners, most)}
+
+
+async def _largest(db: Connection, owners: Mapping[int, Usage], most: int) -> list[JsonObject]:
+    from ...storage import accounts
+
+    largest = sorted(owners, key=lambda id: owners[id].bytes, reverse=True)[:most]
+    rows = await accounts.find_many(db, largest)
+    return [
+        {"account": rows[id].acct, "files": owners[id].files, "bytes": owners[id].bytes} for id in largest if id in rows
+    ]
+
+
+async def _files(db: Connection, kind: str) -> AsyncGenerator[tuple[int | None, str]]:
+    """Return the files of a kind with the accounts that they belong to."""
+    from ...storage import media_usage
+
+    after = 0
+    while page := await media_usage.page(db, kind, after, ROWS_AT_ONCE):
+        after = page[-1].key
+        for row in page:
+            for name in row.files:
+                yield row.owner, name
 
 
 @media.command
@@ -67,25 +136,24 @@ def usage(accounts: int, as_json: bool, data: str | None, config: Path | None) -
 @dry_run_option
 @json_option
 @setting_options("data")
-def remove(days: int, dry_run: bool, as_json: bool, data: str | None, config: Path | None) -> None:
+def remove(server: ChosenServer, days: int, dry_run: bool, as_json: bool) -> None:
     """Remove uploads and cards that no post has, and copies of other servers' pictures, with their files.
 
     The server does the same every hour, after a day for the former and after 30 days for copies. Copies are fetched
     again when they are needed. Run it on the machine with the data folder; elsewhere, the server removes the files.
     """
-    from .media_keeping import RemovedMedia, count_unused
-    from .media_keeping import remove as remove_media
+    from ...storage.files import COMMANDS
+    from ..media_folders import media_folder
     from .progress import progress
-    from .rows import transactions
 
-    chosen, removed = settings_from(config, data=data), RemovedMedia()
-    with transactions(chosen) as run:
+    removed = RemovedMedia()
+    with server.transactions() as run:
         if dry_run:
-            removed = run(count_unused, days, dry_run=True)
+            removed = run(_count_unused, days, dry_run=True)
         else:
             going_on = "These are removed. Run the same command again for the others."
             with progress("Removing media", None, going_on, things="rows") as update:
-                remove_media(run, media_folder(chosen, COMMANDS), days, removed, update)
+                _remove(run, media_folder(server.settings, COMMANDS), days, removed, update)
     if as_json:
         print_json({"removed": removed.by_kind, "dry_run": dry_run})
         return
@@ -95,33 +163,146 @@ def remove(days: int, dry_run: bool, as_json: bool, data: str | None, config: Pa
         click.echo(f"Left to the server, because they can't be removed here: {number_of(removed.left, 'files')}.")
 
 
+@dataclass(slots=True)
+class RemovedMedia:
+    """The numbers of removed media by kind, and of files that could not be removed."""
+
+    counts: Counter[str] = field(default_factory=Counter[str])
+    left: int = 0
+
+    @property
+    def by_kind(self) -> dict[str, int]:
+        """The number of each kind, also of those of which none was removed."""
+        return {kind: self.counts[kind] for kind in _kinds()}
+
+
+def _kinds() -> tuple[str, ...]:
+    """Return the kinds of what is removed, in this order."""
+    from ...actors.media import cleaning
+
+    return cleaning.LOOSE, cleaning.CARDS, cleaning.COPIES
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Rows that one transaction has deleted: how many, their files, and the last id looked at, if there may be more."""
+
+    count: int
+    files: list[str]
+    after: int | None
+
+
+def _remove(run: Transact, folder: Folder, days: int, removed: RemovedMedia, progress: Update) -> None:
+    """Delete the rows of what was not used for some days, and their files, in batches.
+
+    `removed` and `progress` are told of each batch. If it is interrupted, the next call does the rest. The audit log
+    has an entry before, because a killed command can't write one afterwards, and one with the numbers.
+    """
+    run(_log, "remove_media", days, {})
+    try:
+        for kind in _kinds():
+            after: int | None = 0
+            while after is not None:
+                batch = run(_delete_some, kind, days, after)
+                removed.counts[kind] += batch.count
+                removed.left += _remove_files(folder, batch.files)
+                progress(batch.count)
+                after = batch.after
+    finally:
+        run(_log, "removed_media", days, removed.by_kind)
+
+
+async def _count_unused(db: Connection, here: Here, days: int) -> RemovedMedia:
+    """Delete all rows of what was not used for some days, in a transaction that is taken back."""
+    counted = RemovedMedia()
+    for kind in _kinds():
+        after: int | None = 0
+        while after is not None:
+            batch = await _delete_some(db, here, kind, days, after)
+            counted.counts[kind] += batch.count
+            after = batch.after
+    return counted
+
+
+async def _delete_some(db: Connection, here: Here, kind: str, days: int, after: int) -> Batch:
+    """Delete the next rows of a kind. The server removes the files that can't be removed here."""
+    from ...actors.effects.files import RemoveFiles
+    from ...actors.media import cleaning
+    from ...storage.engine import notices
+
+    act, before, files = here.act, here.now - timedelta(days=days), list[str]()
+
+    async def promise(db: Connection, promises: Sequence[Promise]) -> None:
+        files.extend(name for one in promises if isinstance(one.effect, RemoveFiles) for name in one.effect.names)
+        await act.promise(db, promises)
+
+    if kind == cleaning.CARDS:
+        swept = await cleaning.delete_cards(db, promise, after, before)
+        batch = Batch(swept.count, files, swept.last_id)
+    else:
+        delete = cleaning.delete_loose if kind == cleaning.LOOSE else cleaning.delete_copies
+        gone = await delete(db, promise, before)
+        batch = Batch(gone, files, 0 if gone else None)
+    if files:
+        await notices.announce(db, "outbox")
+    return batch
+
+
+async def _log(db: Connection, here: Here, action: str, days: int, counts: dict[str, int]) -> None:
+    from ...actors.staff import Target
+
+    await here.act.log(db, action, Target("media", None, number_of(days, "days")), "", **counts)
+
+
+def _remove_files(folder: Folder, names: Sequence[str]) -> int:
+    """Remove files whose rows are deleted. Return how many could not be removed: the server has promised to do it.
+
+    No file is left at once, also without a running server: a full disk may be what keeps it from starting.
+    """
+    left = 0
+    for name in names:
+        try:
+            folder.remove([name])
+        except OSError:
+            left += 1
+    return left
+
+
+def size_of(written: str) -> int:
+    """Return the number of bytes of a size such as 500M or 20G."""
+    number = written.strip().lower().rstrip("kmgt")
+    unit = UNITS.get(written.strip().lower()[len(number) :])
+    if unit is None or not (number.isascii() and number.isdecimal()) or len(number) > MOST_DIGITS:
+        raise click.BadParameter(f"{written!r} is not a size such as 500M, 20G or 0.")
+    return int(number) * unit
+
+
 @media.command
 @click.argument("size", type=size_of, required=False)
 @click.option("--reset", is_flag=True, help="Go back to the default of 10G.")
 @dry_run_option
 @json_option
 @setting_options("data")
-def budget(size: int | None, reset: bool, dry_run: bool, as_json: bool, data: str | None, config: Path | None) -> None:
+def budget(server: ChosenServer, size: int | None, reset: bool, dry_run: bool, as_json: bool) -> None:
     """Choose how much room copies of other servers' pictures and the pictures of cards may take, such as 20G.
 
     Without SIZE, print how much it is. Every hour the server removes those that were not used for the longest time, as
     far as there are too many; copies are fetched again when they are needed. With --dry-run, show how much would go.
     """
     from ...actors.media.cleaning import BUDGET
-    from .media_keeping import budget_of, change_budget, count_over_budget
 
     if size is not None and reset:
         raise click.UsageError("Choose a size, or say --reset.")
     if dry_run:
-        gone: JsonObject = act(config, count_over_budget, BUDGET if reset else size, dry_run=True, data=data)
+        gone: JsonObject = server.transact(_count_over_budget, BUDGET if reset else size, dry_run=True)
         if as_json:
             print_json(gone | {"dry_run": True})
         else:
             click.echo(f"Would remove {number_of(gone['files'], 'files')} with {written_size(gone['bytes'])}")
         return
     if size is not None or reset:
-        act(config, change_budget, size, data=data)
-    found: JsonObject = act(config, budget_of, data=data)
+        server.transact(_change_budget, size)
+    found: JsonObject = server.transact(_budget)
     if as_json:
         print_json(found)
     else:
@@ -129,34 +310,42 @@ def budget(size: int | None, reset: bool, dry_run: bool, as_json: bool, data: st
         click.echo(f"{written_size(found['budget'])} {source}, {written_size(found['used'])} used")
 
 
-@media.command
-@click.argument("to", type=click.Choice(["local", "s3"]))
-@dry_run_option
-@json_option
-@setting_options("data")
-def move(to: StoreName, dry_run: bool, as_json: bool, data: str | None, config: Path | None) -> None:
-    """Move the files to another store, while the server runs: `s3`, a bucket, or `local`, the data folder.
+async def _change_budget(db: Connection, here: Here, value: int | None) -> None:
+    """Choose the budget. With None it is the default again."""
+    from ...actors.changed_settings import change_media_budget
 
-    Run it twice, with the settings of the bucket. First while `media_store` still names the old store: then it copies
-    the files, and removes from the new store what the old one does not have. Then set `media_store`, restart the
-    server and run it again: it moves what was added meanwhile, and removes the files of the old store. An interrupted
-    run is continued by running it again. Run it on the machine with the data folder.
+    require(await change_media_budget(db, here.act, value))
+
+
+async def _budget(db: Connection, here: Here) -> JsonObject:
+    """Return the budget, whether staff chose it, and how much of it is used, all in bytes."""
+    from ...actors.media import cleaning
+    from ...storage import changed_settings, media_budget
+
+    chosen = await changed_settings.find_media_budget(db)
+    return {
+        "budget": await cleaning.budget(db),
+        "chosen": chosen is not None,
+        "used": await media_budget.total(db),
+    }
+
+
+async def _count_over_budget(db: Connection, here: Here, value: int | None) -> JsonObject:
+    """Remove what is over a budget, by default the one that is in force. Return how many files, and their bytes.
+
+    For a dry run: the caller rolls the transaction back.
     """
-    from .media_moving import dry_run_move
-    from .media_moving import move as move_media
-    from .progress import progress
+    from ...actors.effects.files import RemoveFiles
+    from ...actors.media import cleaning
+    from ...storage import media_budget
 
-    settings = settings_from(config, data=data)
-    try:
-        going_on = "These are moved. Run the same command again for the others."
-        with progress("Moving files", None, going_on, things="files") as update:
-            moved = dry_run_move(settings, to) if dry_run else move_media(settings, to, update)
-    except (OSError, ValueError) as error:
-        raise NotDone(f"the files were not all moved: {error}") from None
-    if as_json:
-        print_json({"brought": moved.brought, "bytes": moved.bytes, "removed": moved.removed, "dry_run": dry_run})
-    else:
-        brought, removed = ("Would bring", "Would remove") if dry_run else ("Brought", "Removed")
-        where = "old" if settings.media_store == to else "new"
-        click.echo(f"{brought} {number_of(moved.brought, 'files')} with {written_size(moved.bytes)} to the new store")
-        click.echo(f"{removed} {number_of(moved.removed, 'files')} from the {where} one")
+    if value is not None:
+        await _change_budget(db, here, value)
+    before, counts = await media_budget.total(db), Counter[str]()
+
+    async def promise(db: Connection, promises: Sequence[Promise]) -> None:
+        counts["files"] += sum(len(one.effect.names) for one in promises if isinstance(one.effect, RemoveFiles))
+
+    while await cleaning.apply_budget(db, promise):
+        pass
+    return {"files": counts["files"], "bytes": before - await media_budget.total(db)}

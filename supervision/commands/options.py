@@ -1,61 +1,46 @@
-"""Options that name settings, and the refusals that commands share."""
+"""Options that name settings, and what commands print and ask."""
 
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections.abc import Callable, Sequence
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, TypeVar
 
 import click
 
 from ...actors.rules.wording import number_of
 from ...storage.engine.json_values import JsonObject
-from ..configuration import Settings
-from ..sources import ConfigurationError, SettingsSources, default, meaning, read_sources
+from ..sources import default, meaning
+from .chosen_server import ChosenServer
+from .refusals import CommandRefused, WrongValue
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
+R = TypeVar("R")
 Command = TypeVar("Command", bound=Callable[..., object])
 
 
-class CommandRefused(click.ClickException):
-    """Raised when the command can't be done. Nothing was changed."""
+def setting_options(*names: str) -> Callable[[Callable[Concatenate[ChosenServer, ...], R]], Callable[..., R]]:
+    """Return options for these settings, and `--config`. The command's first argument is the server that they choose.
 
-    exit_code = 1
+    Values arrive as strings; the schema checks them.
+    """
 
+    def decorate(command: Callable[Concatenate[ChosenServer, ...], R]) -> Callable[..., R]:
+        @wraps(command)
+        def on_chosen_server(config: Path | None, **values: Any) -> R:  # values of any type: each option has its own
+            chosen = {name: values.pop(name) for name in names}
+            return command(ChosenServer(config, chosen), **values)
 
-class WrongOption(click.ClickException):
-    """Raised for a setting with a wrong value."""
-
-    exit_code = 2
-
-
-def setting_options(*names: str) -> Callable[[Command], Command]:
-    """Return options for these settings, and `--config`. Values arrive as strings; the schema checks them."""
-
-    def decorate(command: Command) -> Command:
         for name in reversed(names):
-            command = _option(name)(command)
-        return _config(command)
+            on_chosen_server = _option(name)(on_chosen_server)
+        return _config(on_chosen_server)
 
     return decorate
-
-
-def settings_from(config: Path | None, **chosen: object) -> Settings:
-    """Return the settings. Those chosen on the command line come before all others."""
-    return sources_from(config, **chosen).settings
-
-
-def sources_from(config: Path | None, **chosen: object) -> SettingsSources:
-    """Return the settings with their sources. Those chosen on the command line come before all others."""
-    try:
-        return read_sources(chosen, os.environ, config)
-    except ConfigurationError as error:
-        raise WrongOption(str(error)) from None
 
 
 _config = click.option(
@@ -76,7 +61,7 @@ def _option(name: str) -> Callable[[Command], Command]:
 
 
 def _complete_account(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    from .completing import complete_account
+    from .completion import complete_account
 
     return complete_account(ctx, incomplete)
 
@@ -116,7 +101,7 @@ def read_secret(question: str, *, twice: bool = False) -> str:
     else:
         answer = sys.stdin.readline()
     if not answer.strip():
-        raise WrongOption("Standard input is empty.")
+        raise WrongValue("Standard input is empty.")
     return answer.strip()
 
 

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from datetime import datetime
+from typing import TYPE_CHECKING
 
 import click
 
 from ...actors.rules.wording import number_of
 from ...storage.engine.json_values import JsonObject
-from .acting import act
-from .options import (
-    ask_first,
-    dry_run_option,
-    json_option,
-    print_json,
-    print_list,
-    setting_options,
-    settings_from,
-    yes_option,
-)
+from .chosen_server import ChosenServer
+from .options import ask_first, dry_run_option, json_option, print_json, print_list, setting_options, yes_option
+from .refusals import CommandRefused, require
+
+if TYPE_CHECKING:
+    from ...storage.engine.database import Connection
+    from ...storage.outbox_upkeep import ChosenEffects, WaitingEffect
+    from .rows import Here, Transact
+
+AT_ONCE = 500  # effects that one transaction drops
 
 queue_option = click.option("--queue", metavar="QUEUE", help="Only of this queue, such as `deliveries` or `mail`.")
 kind_option = click.option("--kind", metavar="KIND", help="Only of this kind, such as `delivery` or `push`.")
@@ -38,21 +38,47 @@ def outbox() -> None:
 @click.option("--limit", type=click.IntRange(1, 100_000), default=100, show_default=True, help="The most effects.")
 @setting_options("data")
 def list_(
-    as_json: bool,
-    queue: str | None,
-    kind: str | None,
-    failed: bool,
-    text: bool,
-    limit: int,
-    data: str | None,
-    config: Path | None,
+    server: ChosenServer, as_json: bool, queue: str | None, kind: str | None, failed: bool, text: bool, limit: int
 ) -> None:
     """List effects, the oldest first: id, kind, for what, state, tries, when the next is due, the last error."""
     from ...storage.outbox_upkeep import ChosenEffects
-    from .stuck import list_effects
 
-    found = act(config, list_effects, ChosenEffects(None, queue, kind, failed), limit, text, data=data)
+    found = server.transact(_waiting, ChosenEffects(None, queue, kind, failed), limit, text)
     print_list(found, _line, as_json=as_json)
+
+
+async def _waiting(db: Connection, here: Here, chosen: ChosenEffects, limit: int, text: bool) -> list[JsonObject]:
+    """Return effects, the oldest first, as JSON."""
+    from ...storage import outbox_upkeep
+
+    return [_effect(one, here.now, text=text) for one in await outbox_upkeep.waiting(db, chosen, limit)]
+
+
+def _effect(one: WaitingEffect, now: datetime, *, text: bool) -> JsonObject:
+    from ...actors.masking import masked
+    from ..redaction import redacted
+
+    error = None if one.error is None else one.error if text else redacted(one.error)
+    carried_out = one.claimed_until is not None and one.claimed_until > now
+    return {
+        "id": str(one.id),
+        "queue": one.queue,
+        "kind": one.kind,
+        "partition": one.key,
+        "group": one.group,
+        "state": "carried out" if carried_out else "due" if one.due_at <= now else "failed" if error else "later",
+        "created_at": one.created_at.isoformat(),
+        "due_at": one.due_at.isoformat(),
+        "attempts": one.attempts,
+        "error": error,
+        "request_id": one.request_id,
+        "contents": one.payload if text else masked(one.payload),
+    }
+
+
+def _line(one: JsonObject) -> str:
+    names = ("id", "kind", "group", "state", "attempts", "due_at", "error")
+    return "\t".join("" if one[name] is None else str(one[name]) for name in names)
 
 
 @outbox.command
@@ -64,26 +90,30 @@ def list_(
 @dry_run_option
 @setting_options("data")
 def retry(
+    server: ChosenServer,
     as_json: bool,
     ids: tuple[int, ...],
     queue: str | None,
     kind: str | None,
     everything: bool,
     dry_run: bool,
-    data: str | None,
-    config: Path | None,
 ) -> None:
     """Try effects now that failed and wait for another try: those with these IDS, of a queue or kind, or all.
 
     Servers that are left alone for a while get nothing before: `troupe federation retry HOST` ends that.
     """
     from ...storage.outbox_upkeep import ChosenEffects
-    from .repairing import retry_effects
 
     _check(ids, queue, kind, everything=everything)
     chosen = ChosenEffects(ids or None, queue, kind)
-    count = act(config, retry_effects, chosen, dry_run=dry_run, data=data)
+    count = server.transact(_retry, chosen, dry_run=dry_run)
     _print("retried", "Would retry" if dry_run else "Retrying", count, dry_run, as_json=as_json)
+
+
+async def _retry(db: Connection, here: Here, chosen: ChosenEffects) -> int:
+    from ...actors.repairs import retry_effects
+
+    return require(await retry_effects(db, here.act, chosen))
 
 
 @outbox.command
@@ -97,6 +127,7 @@ def retry(
 @yes_option
 @setting_options("data")
 def drop(
+    server: ChosenServer,
     as_json: bool,
     ids: tuple[int, ...],
     queue: str | None,
@@ -105,23 +136,38 @@ def drop(
     everything: bool,
     dry_run: bool,
     yes: bool,
-    data: str | None,
-    config: Path | None,
 ) -> None:
     """Delete effects, so that they never happen: those with these IDS, of a queue or kind, or all.
 
     Those that the server carries out at this moment are left.
     """
     from ...storage.outbox_upkeep import ChosenEffects
-    from .repairing import drop_effects
-    from .rows import transactions
 
     _check(ids, queue, kind, everything=everything or failed)
     if not dry_run:
         ask_first(lambda: "Delete these effects, so that they never happen?", yes=yes)
-    with transactions(settings_from(config, data=data)) as run:
-        count = drop_effects(run, ChosenEffects(ids or None, queue, kind, failed), dry_run=dry_run)
+    with server.transactions() as run:
+        count = _drop(run, ChosenEffects(ids or None, queue, kind, failed), dry_run=dry_run)
     _print("dropped", "Would drop" if dry_run else "Dropped", count, dry_run, as_json=as_json)
+
+
+def _drop(run: Transact, chosen: ChosenEffects, *, dry_run: bool) -> int:
+    """Drop effects, in batches. A rehearsal takes all back, so it needs one transaction."""
+    if dry_run:
+        return run(_drop_some, chosen, 2**31, dry_run=True)
+    dropped = 0
+    while some := run(_drop_some, chosen, AT_ONCE):
+        dropped += some
+    return dropped
+
+
+async def _drop_some(db: Connection, here: Here, chosen: ChosenEffects, most: int) -> int:
+    from ...actors import repairs
+
+    try:
+        return require(await repairs.drop_effects(db, here.act, chosen, most))
+    except repairs.NotDropped as error:
+        raise CommandRefused(str(error)) from error
 
 
 def _check(ids: tuple[int, ...], queue: str | None, kind: str | None, *, everything: bool) -> None:
@@ -134,8 +180,3 @@ def _print(done: str, text: str, count: int, dry_run: bool, *, as_json: bool) ->
         print_json({done: count, "dry_run": dry_run})
     else:
         click.echo(f"{text} {number_of(count, 'effects')}")
-
-
-def _line(one: JsonObject) -> str:
-    names = ("id", "kind", "group", "state", "attempts", "due_at", "error")
-    return "\t".join("" if one[name] is None else str(one[name]) for name in names)

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from pathlib import Path
-from typing import Any, TypeAlias
-from urllib.parse import urlsplit
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import click
 
 from ...storage.engine.json_values import JsonObject
-from .options import CommandRefused, json_option, print_json, print_list, setting_options, settings_from
+from .chosen_server import ChosenServer
+from .names import find_account
+from .options import json_option, print_json, print_list, setting_options
+from .refusals import CommandRefused
 
-# Of any type: each command knows what its transaction returns.
-Outcome: TypeAlias = Any
+if TYPE_CHECKING:
+    from ...actors.kernel.errors import Refused
+    from ...storage.engine.database import Connection
+    from ...storage.reports import Report
+    from .rows import Here
 
 MOST_LISTED = 1000
+MOST_NOTES = 1000
 LISTED_CHARACTERS = 60
 
 _id = click.argument("report_id", metavar="ID", type=int)
@@ -33,32 +38,40 @@ def reports() -> None:
 @click.option("--limit", type=click.IntRange(1, MOST_LISTED), default=100, show_default=True, help="At most this many.")
 @json_option
 @setting_options("data", "domain")
-def list_(
-    resolved: bool,
-    by: str | None,
-    about: str | None,
-    limit: int,
-    as_json: bool,
-    data: str | None,
-    domain: str | None,
-    config: Path | None,
-) -> None:
+def list_(server: ChosenServer, resolved: bool, by: str | None, about: str | None, limit: int, as_json: bool) -> None:
     """List the open reports, the newest first."""
-    from .handling import WantedReports, list_reports
+    print_list(server.transact(_found, resolved, by, about, limit), _line, as_json=as_json)
 
-    found = _run(list_reports, (WantedReports(resolved, by, about, limit),), data, config, domain, named=True)
-    print_list(found, _line, as_json=as_json)
+
+async def _found(
+    db: Connection, here: Here, resolved: bool, by: str | None, about: str | None, limit: int
+) -> list[JsonObject]:
+    """Return reports, newest first, as JSON. `by` and `about` are names of accounts."""
+    from ...storage import reports
+    from ...storage.paging import Page
+    from ...storage.reports import ReportFilter
+
+    ids = [None if name is None else (await find_account(db, here, name)).id for name in (by, about)]
+    found = await reports.page(db, ReportFilter(resolved, *ids), Page(limit))
+    names = await _names(db, found)
+    return [_fields(one, names) for one in found]
+
+
+def _line(report: JsonObject) -> str:
+    state = "resolved" if report["resolved"] else "open"
+    to = f"  assigned to @{report['assigned_to']}" if report["assigned_to"] else ""
+    comment = " ".join(report["comment"].split())[:LISTED_CHARACTERS]
+    head = f"{report['id']}  {state}  {report['category']}  @{report['about']} by @{report['by']}{to}"
+    return f"{head}  {comment}".rstrip()
 
 
 @reports.command
 @_id
 @json_option
 @setting_options("data")
-def show(report_id: int, as_json: bool, data: str | None, config: Path | None) -> None:
+def show(server: ChosenServer, report_id: int, as_json: bool) -> None:
     """Show the report ID with its posts, also deleted ones, and its notes."""
-    from .handling import show_report
-
-    found = _run(show_report, (report_id,), data, config)
+    found = server.transact(_shown, report_id)
     if as_json:
         print_json(found)
         return
@@ -71,26 +84,99 @@ def show(report_id: int, as_json: bool, data: str | None, config: Path | None) -
         click.echo(f"note of {note['by']}, {note['created_at']}: {note['content']}")
 
 
+async def _shown(db: Connection, here: Here, id: int) -> JsonObject:
+    """Return a report with its posts and notes, as JSON."""
+    from ...actors.rules.markup import plain
+    from ...storage import accounts, reports, statuses
+
+    report = await reports.find(db, id)
+    if report is None:
+        raise CommandRefused(f"there is no report {id}.")
+    notes = await reports.notes(db, id, MOST_NOTES)
+    posts = await statuses.find_stored(db, report.status_ids)
+    kept = await statuses.find_many(db, report.status_ids)
+    authors = await accounts.find_many(db, [one.account_id for one in notes if one.account_id is not None])
+    return _fields(report, await _names(db, [report])) | {
+        "rules": [str(rule) for rule in report.rule_ids or ()],
+        "posts": [
+            {
+                "id": str(one.id),
+                "url": one.url or one.uri,
+                "warning": one.spoiler_text,
+                "text": plain(one.content),
+                "deleted": one.id not in kept,
+            }
+            for one in posts.values()
+        ],
+        "notes": [
+            {
+                "by": authors[one.account_id].acct if one.account_id in authors else "command line",
+                "created_at": one.created_at.isoformat(),
+                "content": one.content,
+            }
+            for one in notes
+        ],
+    }
+
+
+async def _names(db: Connection, found: Sequence[Report]) -> dict[int, str]:
+    """Return the names of all accounts that reports name."""
+    from ...storage import accounts
+
+    ids = {
+        id
+        for one in found
+        for id in (one.account_id, one.target_account_id, one.assigned_account_id, one.action_taken_by_account_id)
+        if id
+    }
+    return {id: account.acct for id, account in (await accounts.find_many(db, list(ids))).items()}
+
+
+def _fields(report: Report, names: dict[int, str]) -> JsonObject:
+    return {
+        "id": str(report.id),
+        "about": names.get(report.target_account_id),
+        "by": names.get(report.account_id),
+        "category": report.category,
+        "comment": report.comment,
+        "post_ids": [str(id) for id in report.status_ids],
+        "assigned_to": names.get(report.assigned_account_id or 0),
+        "resolved": report.action_taken_at is not None,
+        "resolved_by": names.get(report.action_taken_by_account_id or 0),
+        "created_at": report.created_at.isoformat(),
+    }
+
+
 @reports.command
 @_id
 @json_option
 @setting_options("data")
-def resolve(report_id: int, as_json: bool, data: str | None, config: Path | None) -> None:
+def resolve(server: ChosenServer, report_id: int, as_json: bool) -> None:
     """Resolve the report ID."""
-    from .handling import resolve_report
+    server.transact(_resolve, report_id)
+    _tell(server, "Resolved", report_id, as_json)
 
-    _handle(resolve_report, report_id, (), data, config, "Resolved", as_json)
+
+async def _resolve(db: Connection, here: Here, id: int) -> None:
+    from ...actors.commands import report_handling
+
+    _require(id, await report_handling.resolve(db, here.act, id))
 
 
 @reports.command
 @_id
 @json_option
 @setting_options("data")
-def reopen(report_id: int, as_json: bool, data: str | None, config: Path | None) -> None:
+def reopen(server: ChosenServer, report_id: int, as_json: bool) -> None:
     """Open the resolved report ID again."""
-    from .handling import reopen_report
+    server.transact(_reopen, report_id)
+    _tell(server, "Reopened", report_id, as_json)
 
-    _handle(reopen_report, report_id, (), data, config, "Reopened", as_json)
+
+async def _reopen(db: Connection, here: Here, id: int) -> None:
+    from ...actors.commands import report_handling
+
+    _require(id, await report_handling.reopen(db, here.act, id))
 
 
 @reports.command
@@ -98,14 +184,18 @@ def reopen(report_id: int, as_json: bool, data: str | None, config: Path | None)
 @click.argument("name", required=False)
 @json_option
 @setting_options("data", "domain")
-def assign(
-    report_id: int, name: str | None, as_json: bool, data: str | None, domain: str | None, config: Path | None
-) -> None:
+def assign(server: ChosenServer, report_id: int, name: str | None, as_json: bool) -> None:
     """Assign the report ID to NAME, one of the staff. Without NAME it is assigned to no account."""
-    from .handling import assign_report
+    server.transact(_assign, report_id, name)
+    _tell(server, "Assigned" if name else "Unassigned", report_id, as_json)
 
-    _run(assign_report, (report_id, name), data, config, domain, named=True)
-    _tell("Assigned" if name else "Unassigned", report_id, data, config, as_json)
+
+async def _assign(db: Connection, here: Here, id: int, name: str | None) -> None:
+    """Assign a report to one of the staff, or without a name to no account."""
+    from ...actors.commands import report_handling
+
+    to = None if name is None else (await find_account(db, here, name)).id
+    _require(id, await report_handling.assign(db, here.act, id, to))
 
 
 @reports.command
@@ -113,51 +203,31 @@ def assign(
 @click.argument("text")
 @json_option
 @setting_options("data")
-def note(report_id: int, text: str, as_json: bool, data: str | None, config: Path | None) -> None:
+def note(server: ChosenServer, report_id: int, text: str, as_json: bool) -> None:
     """Write the note TEXT on the report ID, for staff alone."""
-    from .handling import add_note
-
-    _handle(add_note, report_id, (text,), data, config, "Wrote a note on", as_json)
-
-
-def _line(report: JsonObject) -> str:
-    state = "resolved" if report["resolved"] else "open"
-    to = f"  assigned to @{report['assigned_to']}" if report["assigned_to"] else ""
-    comment = " ".join(report["comment"].split())[:LISTED_CHARACTERS]
-    head = f"{report['id']}  {state}  {report['category']}  @{report['about']} by @{report['by']}{to}"
-    return f"{head}  {comment}".rstrip()
+    server.transact(_add_note, report_id, text)
+    _tell(server, "Wrote a note on", report_id, as_json)
 
 
-def _handle(
-    act: Callable[..., Awaitable[None]], id: int, more: tuple[str, ...], data: str | None, config: Path | None,
-    done: str, as_json: bool,
-) -> None:  # fmt: skip
-    _run(act, (id, *more), data, config)
-    _tell(done, id, data, config, as_json)
+async def _add_note(db: Connection, here: Here, id: int, content: str) -> None:
+    from ...actors.commands import report_handling
+
+    _require(id, await report_handling.add_note(db, here.act, id, content))
 
 
-def _tell(done: str, id: int, data: str | None, config: Path | None, as_json: bool) -> None:
+def _tell(server: ChosenServer, done: str, id: int, as_json: bool) -> None:
     """Say what was done, or print the report as it is now."""
-    from .handling import show_report
-
     if as_json:
-        print_json(_run(show_report, (id,), data, config))
+        print_json(server.transact(_shown, id))
     else:
         click.echo(f"{done} report {id}")
 
 
-def _run(
-    work: Callable[..., Awaitable[Outcome]], values: tuple[object, ...], data: str | None, config: Path | None,
-    domain: str | None = None, *, named: bool = False,
-) -> Outcome:  # fmt: skip
-    """Return the outcome of a transaction. With `named` it takes names of accounts, and so the server's own name."""
-    from ..domain import base_url
-    from .handling import InvalidReport
-    from .rows import transact
+def _require(id: int, outcome: Report | Refused) -> None:
+    """Raise CommandRefused if the act on a report was refused."""
+    from ...actors.commands.report_handling import NOT_FOUND
+    from ...actors.kernel.errors import Refused
 
-    settings = settings_from(config, data=data, domain=domain) if named else settings_from(config, data=data)
-    more = (urlsplit(base_url(settings)).netloc,) if named else ()
-    try:
-        return transact(settings, work, *values, *more)
-    except InvalidReport as unfit:
-        raise CommandRefused(f"{unfit}.") from None
+    if isinstance(outcome, Refused):
+        text = f"there is no report {id}" if outcome == NOT_FOUND else outcome.text.removeprefix("Validation failed: ")
+        raise CommandRefused(f"{text}.")

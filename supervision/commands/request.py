@@ -1,19 +1,24 @@
-"""`troupe request`: what one request led to."""
+"""`troupe request`: what one request led to, as the running server remembers it and a file with its log has it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TextIO
 
 import click
 
 from ...storage.engine.json_values import JsonObject
 from .actor import seconds
-from .asking import ask
-from .options import CommandRefused, json_option, print_json, setting_options, settings_from
+from .chosen_server import ChosenServer
+from .options import json_option, print_json, setting_options
+from .refusals import CommandRefused
+from .running_server import ask
 from .terminal import fitted
 
+# In the form of the log for people.
+NAMED = re.compile(r"\brequest_ids?=(\S+)")
 CONTINUED = 28  # columns before the rest of a long line: behind the two times
 
 
@@ -25,17 +30,13 @@ CONTINUED = 28  # columns before the rest of a long line: behind the two times
     help="Also look into a file with the log; `-` reads it from standard input.",
 )  # fmt: skip
 @setting_options("data", "node")
-def request(
-    as_json: bool, id: str, log: TextIO | None, data: str | None, node: str | None, config: Path | None
-) -> None:
+def request(server: ChosenServer, as_json: bool, id: str, log: TextIO | None) -> None:
     """Follow one request through all that it led to: turns, transactions, effects, pushes and deliveries.
 
     ID is what the answer had as X-Request-Id; records of the log have it as request_id. The server remembers its last
     16,000 steps. The log has what went wrong, for as long as it is kept.
     """
-    from .request_log import records_of
-
-    answer = ask(settings_from(config, data=data, node=node).control_socket, "request", id=id)
+    answer = ask(server.settings.control_socket, "request", id=id)
     records = list(records_of(log, id)) if log is not None else []
     steps: list[JsonObject] = answer["steps"] if answer is not None else []
     if as_json:
@@ -66,6 +67,34 @@ def _drawn(steps: Sequence[JsonObject], since: float, indent: str) -> Iterator[s
         at, took = 1000 * (since - step["ago"]), 1000 * step["seconds"]
         yield f"{at:>9.1f} ms {took:>9.1f} ms  {indent}{step['what']} {name}{place}{outcome}"
         yield from _drawn(step["steps"], since, indent + "  ")
+
+
+def records_of(lines: Iterable[str], request_id: str) -> Iterator[JsonObject]:
+    """Yield the records that name a request. One in the form for people is `{"line": …}`.
+
+    A record that stands for several names their requests together. Other programs may have written before the JSON of a
+    line, as the journal does.
+    """
+    for line in lines:
+        if request_id not in line:
+            continue
+        record = _read(line)
+        if record is None:
+            if any(request_id in found[1].split("→") for found in NAMED.finditer(line)):
+                yield {"line": line.rstrip("\n")}
+        elif request_id == record.get("request_id") or request_id in record.get("request_ids", ()):
+            yield record
+
+
+def _read(line: str) -> JsonObject | None:
+    start = line.find("{")
+    if start < 0:
+        return None
+    try:
+        record: JsonObject = json.loads(line[start:])
+    except ValueError:
+        return None
+    return record if "event" in record else None
 
 
 def _line(record: JsonObject) -> str:

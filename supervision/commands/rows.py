@@ -4,25 +4,49 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
-from typing import Protocol, TypeVar, cast
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Protocol, TypeVar, cast
 
-from ...actors.kernel.clock import SystemClock
-from ...actors.kernel.ids import LANES, Ids
-from ...storage.engine.connect import LoneConnection, transact_once
+from ...storage.engine.connect import transact_once
 from ...storage.engine.database import Connection, Unavailable
 from ...storage.engine.embedded import embedded, exists
-from ...storage.engine.migrate import Migration, migrations, missing, require_current
-from ...storage.engine.term import upgrade
+from ...storage.engine.migrate import require_current
 from ...storage.highest import highest_id
 from ..configuration import Settings
+from ..domain import domain_of
+
+if TYPE_CHECKING:
+    from ...actors.kernel.ids import Ids
+    from ...actors.staff import StaffAct
 
 T = TypeVar("T")
 
 # Servers make ids in the lanes from 0 on. Commands share the last lane and take turns, so that no two of them make the
 # same.
-LANE = LANES - 1
 TURN = "SELECT pg_advisory_xact_lock(7461003)"
 ALL_TURNS = "SELECT pg_advisory_lock(7461003)"
+
+
+@dataclass(frozen=True, slots=True)
+class Here:
+    """What the work of a command needs in its transaction: the server's settings, ids for new rows, and the time."""
+
+    settings: Settings
+    ids: Ids
+    now: datetime
+
+    @property
+    def domain(self) -> str:
+        """The domain of the server whose data the settings name."""
+        return domain_of(self.settings)
+
+    @property
+    def act(self) -> StaffAct:
+        """The act of staff that the command is."""
+        from ...actors.staff import act_at_command_line
+
+        return act_at_command_line(self.ids, self.now)
 
 
 class _TakenBack(Exception):
@@ -34,55 +58,38 @@ class _TakenBack(Exception):
 
 
 class Transact(Protocol):
-    """Runs `work(connection, *args, ids, now)` in one transaction; with `dry_run`, all that it did is taken back."""
+    """Runs `work(connection, here, *args)` in one transaction; with `dry_run`, all that it did is taken back."""
 
     def __call__(self, work: Callable[..., Awaitable[T]], *args: object, dry_run: bool = False) -> T: ...
 
 
-def transact(settings: Settings, work: Callable[..., Awaitable[T]], *args: object, dry_run: bool = False) -> T:
-    """Run `work(connection, *args, ids, now)` in one transaction. Refused if the schema is not up to date.
-
-    With `dry_run` all that it did is taken back, and notices are not sent.
-    """
-    with transactions(settings) as run:
-        return run(work, *args, dry_run=dry_run)
-
-
 @contextmanager
 def transactions(settings: Settings) -> Generator[Transact]:
-    """Yield a function that runs transactions, for commands that need several."""
+    """Yield a function that runs transactions. It refuses a schema that is not up to date."""
     with existing_database(settings) as dsn:
 
         def run(work: Callable[..., Awaitable[T]], *args: object, dry_run: bool = False) -> T:
             try:
-                return transact_once(dsn, _in_turn, work, dry_run, *args)
+                return transact_once(dsn, _in_turn, settings, work, dry_run, *args)
             except _TakenBack as taken:
                 return cast("T", taken.outcome)  # what this `work` returned
 
         yield run
 
 
-def migrate(settings: Settings, on_applied: Callable[[Migration], None]) -> list[Migration]:
-    """Migrate the schema and return the steps that were missing. Refused while a server of another version runs."""
-    with opened_database(settings) as dsn:
-        return upgrade(dsn, on_applied)
+async def _in_turn(
+    db: Connection, settings: Settings, work: Callable[..., Awaitable[T]], dry_run: bool, *args: object
+) -> T:
+    # Only here: commands that need no ids, such as `troupe backup`, start without the kernel.
+    from ...actors.kernel.clock import SystemClock
+    from ...actors.kernel.ids import LANES, Ids
 
-
-def plan(settings: Settings) -> list[Migration]:
-    """Return the steps that the schema lacks, and change nothing. Raises MigrationRefused for a newer schema."""
-    if not settings.database_url and not exists(settings.data):
-        return migrations()
-    with existing_database(settings) as dsn, LoneConnection(dsn) as session:
-        return session(missing)
-
-
-async def _in_turn(db: Connection, work: Callable[..., Awaitable[T]], dry_run: bool, *args: object) -> T:
     await db.execute(TURN)
     await require_current(db)  # after the wait: `troupe db move` may have moved it meanwhile
     clock = SystemClock()
-    ids = Ids(clock, LANE)
+    ids = Ids(clock, LANES - 1)
     ids.witness(await highest_id(db))  # the clock of this machine may be behind
-    outcome = await work(db, *args, ids, clock.now())
+    outcome = await work(db, Here(settings, ids, clock.now()), *args)
     if dry_run:
         raise _TakenBack(outcome)
     return outcome

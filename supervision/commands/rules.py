@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 import click
 
 from ...storage.engine.json_values import JsonObject
+from .chosen_server import ChosenServer
 from .options import ask_first, json_option, print_list, setting_options, yes_option
+
+if TYPE_CHECKING:
+    from ...storage.engine.database import Connection
+    from .rows import Here
 
 _hint = click.option("--hint", metavar="TEXT", help="An explanation of the rule.")
 
@@ -24,23 +30,43 @@ def rules() -> None:
 @rules.command("list")
 @json_option
 @setting_options("data")
-def list_(as_json: bool, data: str | None, config: Path | None) -> None:
+def list_(server: ChosenServer, as_json: bool) -> None:
     """List the rules: id and text."""
-    from .ruling import listed
+    from ...storage.policies import read_rules
+    from .text_files import reading, texts_folder
 
-    found = listed(config, data)
-    print_list(found, _line, as_json=as_json)
+    with reading():
+        found = read_rules(texts_folder(server.settings))
+    rules = [
+        {"id": str(one.id), **asdict(one.original), "translations": {k: asdict(t) for k, t in one.translations.items()}}
+        for one in found
+    ]
+    print_list(rules, _line, as_json=as_json)
+
+
+def _line(one: JsonObject) -> str:
+    return f"{one['id']}\t{' '.join(str(one['text']).split())}"
 
 
 @rules.command
 @click.argument("text")
 @_hint
 @setting_options("data")
-def add(text: str, hint: str | None, data: str | None, config: Path | None) -> None:
+def add(server: ChosenServer, text: str, hint: str | None) -> None:
     """Add a rule behind the others."""
-    from .ruling import add as add_rule
+    from .text_files import refusing
 
-    click.echo(f"Added rule {add_rule(config, data, text, hint or '')}")
+    with refusing():
+        click.echo(f"Added rule {server.transact(_add, text, hint or '')}")
+
+
+async def _add(db: Connection, here: Here, text: str, hint: str) -> int:
+    """Add a rule and return its id."""
+    from ...actors.policy_changes import add_rule
+    from ...storage.policies import RuleText
+    from .text_files import texts_folder
+
+    return await add_rule(db, here.act, texts_folder(here.settings), RuleText(text, hint))
 
 
 @rules.command
@@ -49,28 +75,41 @@ def add(text: str, hint: str | None, data: str | None, config: Path | None) -> N
 @_hint
 @click.option("--language", metavar="CODE", help="Change the translation into this language, such as `de`.")
 @setting_options("data")
-def change(
-    rule_id: int, text: str | None, hint: str | None, language: str | None, data: str | None, config: Path | None
-) -> None:
+def change(server: ChosenServer, rule_id: int, text: str | None, hint: str | None, language: str | None) -> None:
     """Change a rule, or add a translation. What is not said stays as it is. Use `add` for another rule."""
-    from .ruling import change as change_rule
+    from .text_files import refusing
 
-    change_rule(config, data, rule_id, text, hint, language)
+    with refusing():
+        server.transact(_change, rule_id, text, hint, language)
     click.echo(f"Changed rule {rule_id}")
+
+
+async def _change(
+    db: Connection, here: Here, id: int, text: str | None, hint: str | None, language: str | None
+) -> None:
+    """Change the original of a rule or a translation."""
+    from ...actors.policy_changes import change_rule
+    from .text_files import texts_folder
+
+    await change_rule(db, here.act, texts_folder(here.settings), id, text, hint, language)
 
 
 @rules.command
 @click.argument("rule_id", metavar="ID", type=int)
 @yes_option
 @setting_options("data")
-def remove(rule_id: int, yes: bool, data: str | None, config: Path | None) -> None:
+def remove(server: ChosenServer, rule_id: int, yes: bool) -> None:
     """Remove a rule. Its id is not used again."""
-    from .ruling import remove as remove_rule
+    from .text_files import refusing
 
     ask_first(lambda: "Reports that name the rule show it no more. Remove it?", yes=yes)
-    remove_rule(config, data, rule_id)
+    with refusing():
+        server.transact(_remove, rule_id)
     click.echo(f"Removed rule {rule_id}")
 
 
-def _line(one: JsonObject) -> str:
-    return f"{one['id']}\t{' '.join(str(one['text']).split())}"
+async def _remove(db: Connection, here: Here, id: int) -> None:
+    from ...actors.policy_changes import remove_rule
+    from .text_files import texts_folder
+
+    await remove_rule(db, here.act, texts_folder(here.settings), id)

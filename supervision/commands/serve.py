@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 import click
 
 from ..sources import unknown_variables
-from .options import setting_options, settings_from
+from .chosen_server import ChosenServer
+from .options import setting_options
 
 
 @click.command
 @setting_options("host", "port", "socket", "data", "node", "domain", "takeover", "fast_path")
-def serve(config: Path | None, **chosen: str | None) -> None:
+def serve(server: ChosenServer) -> None:
     """Run the server until SIGTERM or Ctrl-C, or until its terminal is closed. A second signal ends the grace.
 
     It starts its own PostgreSQL under --data, unless TROUPE_DATABASE_URL names another, brings the schema up to date
     and listens. All settings can also be given as TROUPE_* variables or in a TOML file; the command line wins over the
     environment, the environment over the file.
     """
-    settings = settings_from(config, **chosen)
+    settings = server.settings
     for line in unknown_variables(os.environ):
         click.echo(f"Ignored: {line}", err=True)
     from .. import process

@@ -2,13 +2,35 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import click
 
+from ...actors.rules.live_settings import LIVE_SETTINGS, InvalidSetting, LiveSetting, live_setting
 from ...storage.engine.json_values import JsonObject
-from .acting import act
-from .options import dry_run_option, json_option, print_list, setting_options, settings_from
+from ..configuration import Settings
+from .chosen_server import ChosenServer
+from .options import dry_run_option, json_option, print_list, setting_options
+from .refusals import WrongValue, require
+
+if TYPE_CHECKING:
+    from ...storage.engine.database import Connection
+    from .rows import Here
+
+MOST_CHANGES = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class SettingChange:
+    """A change that was made, or would be."""
+
+    name: str
+    before: str
+    after: str
+    affects: Sequence[str]
+    obstacles: Sequence[str]
 
 
 @click.group
@@ -19,12 +41,36 @@ def settings() -> None:
 @settings.command("list")
 @json_option
 @setting_options("data")
-def list_(as_json: bool, data: str | None, config: Path | None) -> None:
+def list_(server: ChosenServer, as_json: bool) -> None:
     """List these settings, one a line: name, value, and which source says so."""
-    from .changing_settings import listed
-
-    found = act(config, listed, settings_from(config, data=data), data=data)
+    found = server.transact(_found)
     print_list(found, lambda one: f"{one['name']}\t{_one_line(one['value'])}\t{_source(one)}", as_json=as_json)
+
+
+async def _found(db: Connection, here: Here) -> list[JsonObject]:
+    """Return all settings that can change."""
+    from ...storage import changed_settings
+
+    changed = await changed_settings.find_all(db)
+    return [_shown(here.settings, one, changed.get(one.name)) for one in LIVE_SETTINGS.values()]
+
+
+def _shown(settings: Settings, setting: LiveSetting, changed: str | None) -> JsonObject:
+    configured = _configured(settings, setting)
+    value = configured if changed is None else changed
+    return {
+        "name": setting.name,
+        "value": value,
+        "configured": configured,
+        "changed": changed is not None,
+        "meaning": setting.words,
+        "obstacles": _obstacles(settings, setting, value),
+    }
+
+
+def _source(one: JsonObject) -> str:
+    source = "chosen by staff" if one["changed"] else "the configuration says so"
+    return "; ".join([source, *one["obstacles"]])
 
 
 @settings.command("set")
@@ -32,43 +78,91 @@ def list_(as_json: bool, data: str | None, config: Path | None) -> None:
 @click.argument("value")
 @dry_run_option
 @setting_options("data")
-def set_(name: str, value: str, dry_run: bool, data: str | None, config: Path | None) -> None:
+def set_(server: ChosenServer, name: str, value: str, dry_run: bool) -> None:
     """Change the setting NAME to VALUE. It holds at once, and stays until the next change, also after a restart."""
-    _change(config, data, name, value, dry_run=dry_run)
+    _change(server, name, value, dry_run=dry_run)
 
 
 @settings.command
 @click.argument("name")
 @dry_run_option
 @setting_options("data")
-def reset(name: str, dry_run: bool, data: str | None, config: Path | None) -> None:
+def reset(server: ChosenServer, name: str, dry_run: bool) -> None:
     """Forget the change of the setting NAME: the configuration says again what it is."""
-    _change(config, data, name, None, dry_run=dry_run)
+    _change(server, name, None, dry_run=dry_run)
+
+
+def _change(server: ChosenServer, name: str, value: str | None, *, dry_run: bool) -> None:
+
+    done = server.transact(_store, name, value, dry_run=dry_run)
+    click.echo(f"{'Would change' if dry_run else 'Changed'} {done.name} from {done.before!r} to {done.after!r}")
+    for sentence in done.affects if dry_run else done.obstacles:
+        click.echo(f"  {sentence}")
+
+
+async def _store(db: Connection, here: Here, name: str, value: str | None) -> SettingChange:
+    """Change a setting; with None the configuration says again what it is. Return what the change affects."""
+    from ...actors.changed_settings import affected, change_setting
+    from ...storage import changed_settings
+
+    try:
+        setting = live_setting(name)
+        wanted = None if value is None else setting.written(setting.parsed(value))
+    except InvalidSetting as invalid:
+        raise WrongValue(f"{invalid}.") from None
+    configured = _configured(here.settings, setting)
+    stored = await changed_settings.find(db, setting.name)
+    before, after = (configured if one is None else one for one in (stored, wanted))
+    obstacles = _obstacles(here.settings, setting, after)
+    affects = obstacles or await affected(db, setting, before, after, here.now)
+    require(await change_setting(db, here.act, setting, wanted, configured))
+    return SettingChange(setting.name, before, after, affects, obstacles)
+
+
+def _configured(settings: Settings, setting: LiveSetting) -> str:
+    return setting.written(getattr(settings, setting.name))
+
+
+def _obstacles(settings: Settings, setting: LiveSetting, value: str) -> list[str]:
+    """Return what keeps a value from having an effect."""
+    from ...storage.changed_settings import REGISTRATIONS
+
+    if setting.name == REGISTRATIONS and value != "closed" and not settings.sends_mail:
+        return ["Sign-ups stay closed: there is no `smtp_host`, so no address can be confirmed."]
+    return []
 
 
 @settings.command
 @click.argument("name", required=False)
 @json_option
 @setting_options("data")
-def history(name: str | None, as_json: bool, data: str | None, config: Path | None) -> None:
+def history(server: ChosenServer, name: str | None, as_json: bool) -> None:
     """List who changed which setting from what to what, the latest first; with NAME of that setting alone."""
-    from .changing_settings import changes
-
-    print_list(act(config, changes, name, data=data), _changed, as_json=as_json)
+    print_list(server.transact(_changes, name), _changed, as_json=as_json)
 
 
-def _change(config: Path | None, data: str | None, name: str, value: str | None, *, dry_run: bool) -> None:
-    from .changing_settings import change
+async def _changes(db: Connection, here: Here, name: str | None) -> list[JsonObject]:
+    """Return the changes that were made, the latest first. Raises WrongValue for a name that is no such setting."""
+    from ...storage import audit_log
+    from ...storage.audit_log import AuditFilter
+    from ...storage.paging import Page
 
-    done = act(config, change, settings_from(config, data=data), name, value, dry_run=dry_run, data=data)
-    click.echo(f"{'Would change' if dry_run else 'Changed'} {done.name} from {done.before!r} to {done.after!r}")
-    for sentence in done.affects if dry_run else done.obstacles:
-        click.echo(f"  {sentence}")
-
-
-def _source(one: JsonObject) -> str:
-    source = "chosen by staff" if one["changed"] else "the configuration says so"
-    return "; ".join([source, *one["obstacles"]])
+    found = await audit_log.page(db, AuditFilter(target_type="setting"), Page(MOST_CHANGES))
+    wanted = None if name is None else name.replace("-", "_")
+    if wanted is not None and wanted not in {*LIVE_SETTINGS, *(one.target for one in found)}:
+        raise WrongValue(f"{name} names no setting that can change while the server runs.")
+    return [
+        {
+            "at": one.created_at.isoformat(),
+            "by": one.actor,
+            "name": one.target,
+            "before": one.details.get("before"),
+            # Those of earlier versions have the new value alone.
+            "after": one.details.get("after", one.details.get("value")),
+        }
+        for one in found
+        if wanted in (None, one.target)
+    ]
 
 
 def _changed(one: JsonObject) -> str:

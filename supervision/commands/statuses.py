@@ -1,31 +1,30 @@
-"""`troupe statuses`: acts of staff on single posts."""
+"""`troupe statuses`: acts of staff on single posts, and posts that were deleted long ago."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import click
 
 from ...actors.rules.wording import number_of
-from .options import (
-    CommandRefused,
-    ask_first,
-    dry_run_option,
-    json_option,
-    print_json,
-    setting_options,
-    settings_from,
-    yes_option,
-)
+from .chosen_server import ChosenServer
+from .options import ask_first, dry_run_option, json_option, print_json, setting_options, yes_option
+from .refusals import CommandRefused
+
+if TYPE_CHECKING:
+    from ...actors.commands.strikes import StatusAction
+    from ...storage.engine.database import Connection
+    from .progress import Update
+    from .rows import Here, Transact
+
+_reason = click.option("--reason", default="", metavar="TEXT", help="Why, for the audit log and the authors.")
+_ids = click.argument("ids", nargs=-1, required=True, type=int, metavar="ID...")
 
 
 @click.group
 def statuses() -> None:
     """Posts."""
-
-
-_reason = click.option("--reason", default="", metavar="TEXT", help="Why, for the audit log and the authors.")
-_ids = click.argument("ids", nargs=-1, required=True, type=int, metavar="ID...")
 
 
 @statuses.command
@@ -34,11 +33,11 @@ _ids = click.argument("ids", nargs=-1, required=True, type=int, metavar="ID...")
 @dry_run_option
 @yes_option
 @setting_options("data")
-def remove(ids: tuple[int, ...], reason: str, dry_run: bool, yes: bool, data: str | None, config: Path | None) -> None:
+def remove(server: ChosenServer, ids: tuple[int, ...], reason: str, dry_run: bool, yes: bool) -> None:
     """Remove posts with their media. Their authors are told by a mail, and can appeal."""
     if not dry_run:
         ask_first(lambda: f"Removed posts can't come back. Remove {number_of(len(ids), 'posts')}?", yes=yes)
-    done = _act("delete_statuses", ids, reason, data, config, dry_run=dry_run)
+    done = server.transact(_act, ids, "delete_statuses", reason, dry_run=dry_run)
     click.echo(f"{'Would remove' if dry_run else 'Removed'} {number_of(len(ids), 'posts')} of {done}")
 
 
@@ -47,46 +46,77 @@ def remove(ids: tuple[int, ...], reason: str, dry_run: bool, yes: bool, data: st
 @_reason
 @dry_run_option
 @setting_options("data")
-def sensitive(ids: tuple[int, ...], reason: str, dry_run: bool, data: str | None, config: Path | None) -> None:
+def sensitive(server: ChosenServer, ids: tuple[int, ...], reason: str, dry_run: bool) -> None:
     """Mark posts as sensitive. Their authors are told by a mail, and can appeal."""
-    done = _act("mark_statuses_as_sensitive", ids, reason, data, config, dry_run=dry_run)
+    done = server.transact(_act, ids, "mark_statuses_as_sensitive", reason, dry_run=dry_run)
     click.echo(f"{'Would mark' if dry_run else 'Marked'} {number_of(len(ids), 'posts')} of {done} as sensitive")
+
+
+async def _act(db: Connection, here: Here, status_ids: Sequence[int], action: StatusAction, reason: str) -> str:
+    """Act on statuses, a strike for each author, who is sent a mail. Return their names."""
+    from ...actors.commands.strikes import ModerateStatuses, strike_statuses
+    from ...actors.kernel import Refused
+    from ...actors.staff import COMMAND_LINE
+    from ...storage import accounts, statuses
+    from ...storage.engine import notices
+
+    found = await statuses.find_many(db, status_ids)
+    if missing := [id for id in status_ids if id not in found]:
+        raise CommandRefused(f"there is no post {missing[0]}.")
+    authors = sorted({one.account_id for one in found.values()})
+    for author in authors:
+        own = tuple(id for id, one in found.items() if one.account_id == author)
+        message = ModerateStatuses(COMMAND_LINE, action, own, reason, mailed=True)
+        struck = await strike_statuses(db, here.act, author, message)
+        if isinstance(struck, Refused):
+            raise CommandRefused(f"{struck.text.removeprefix('Validation failed: ')}.")
+    await notices.announce(db, "outbox")
+    named = await accounts.find_many(db, authors)
+    return ", ".join(f"@{named[author].acct}" for author in authors)
 
 
 @statuses.command
 @dry_run_option
 @json_option
 @setting_options("data")
-def vacuum(dry_run: bool, as_json: bool, data: str | None, config: Path | None) -> None:
+def vacuum(server: ChosenServer, dry_run: bool, as_json: bool) -> None:
     """Erase the posts that were deleted more than 30 days ago, as the server does every hour.
 
     Those that an open report names are kept.
     """
     from .progress import progress
-    from .rows import transactions
-    from .vacuuming import count_statuses, erase_statuses
 
-    with transactions(settings_from(config, data=data)) as run:
-        erased, kept = run(count_statuses)
+    with server.transactions() as run:
+        erased, kept = run(_count_deleted)
         if not dry_run:
             going_on = "These are erased. Run the same command again for the others."
             with progress("Erasing posts", erased, going_on, things="posts") as update:
-                erased = erase_statuses(run, update)
+                erased = _erase(run, update)
     if as_json:
         print_json({"erased": erased, "kept": kept, "dry_run": dry_run})
     else:
         click.echo(f"{'Would erase' if dry_run else 'Erased'} {number_of(erased, 'posts')}. Open reports keep {kept}.")
 
 
-def _act(
-    action: str, ids: tuple[int, ...], reason: str, data: str | None, config: Path | None, *, dry_run: bool
-) -> str:
-    from .appealing import act_on
-    from .finding import InvalidAccount
-    from .rows import transact
+async def _count_deleted(db: Connection, here: Here) -> tuple[int, int]:
+    """Return how many posts can be erased, and how many open reports keep."""
+    from ...actors.expiry import DELETED_STATUSES_KEPT
+    from ...storage import expiry
 
-    try:
-        authors = transact(settings_from(config, data=data), act_on, ids, action, reason, dry_run=dry_run)
-    except InvalidAccount as unfit:
-        raise CommandRefused(f"{unfit}.") from None
-    return ", ".join(f"@{author}" for author in authors)
+    return await expiry.count_statuses(db, here.now - DELETED_STATUSES_KEPT)
+
+
+def _erase(run: Transact, progress: Update) -> int:
+    """Erase posts in batches, and return how many. `progress` is told of each batch."""
+    erased = 0
+    while gone := run(_erase_some):
+        erased += gone
+        progress(gone)
+    return erased
+
+
+async def _erase_some(db: Connection, here: Here) -> int:
+    from ...actors.expiry import BATCH, DELETED_STATUSES_KEPT
+    from ...storage import expiry
+
+    return len(await expiry.delete_statuses(db, here.now - DELETED_STATUSES_KEPT, BATCH))

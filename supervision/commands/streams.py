@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from ...storage.engine.json_values import JsonObject
 from .actor import seconds
-from .asking import ask_server
-from .options import json_option, print_json, setting_options, settings_from
+from .chosen_server import ChosenServer
+from .options import json_option, print_json, setting_options
+from .running_server import ask_server
 
 HEADINGS = ("account", "streams", "open", "behind", "blocked", "request")
 
@@ -18,13 +17,13 @@ HEADINGS = ("account", "streams", "open", "behind", "blocked", "request")
 @json_option
 @click.option("--limit", type=click.IntRange(1, 1000), default=50, show_default=True, help="The most streams.")
 @setting_options("data", "node")
-def streams(as_json: bool, limit: int, data: str | None, node: str | None, config: Path | None) -> None:
+def streams(server: ChosenServer, as_json: bool, limit: int) -> None:
     """Show the open streaming connections, first those whose clients do not keep up.
 
     A line has the account, the streams, how long it is open, the events it is behind, how long its client blocks it,
     and the request that opened it.
     """
-    answer = ask_server(settings_from(config, data=data, node=node), "streams", limit=limit)
+    answer = ask_server(server.settings, "streams", limit=limit)
     if as_json:
         print_json(answer)
         return

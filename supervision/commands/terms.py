@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-from pathlib import Path
-from typing import BinaryIO
+from datetime import UTC, date, datetime
+from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
 from ...storage.engine.json_values import JsonObject
+from .chosen_server import ChosenServer
 from .options import ask_first, json_option, print_list, setting_options, yes_option
+
+if TYPE_CHECKING:
+    from ...storage.engine.database import Connection
+    from .rows import Here
+
+TAKEN = 409  # the status of the refusal to publish terms for a day that has some
 
 _day = click.DateTime(["%Y-%m-%d"])
 
@@ -26,11 +32,30 @@ def terms() -> None:
 @terms.command("list")
 @json_option
 @setting_options("data")
-def list_(as_json: bool, data: str | None, config: Path | None) -> None:
+def list_(server: ChosenServer, as_json: bool) -> None:
     """List the terms, one a line: the day from which they are in force, and the state today."""
-    from .publishing_terms import listed
+    from ...actors.rules.documents import terms_on
+    from ...storage.policies import read_terms
+    from .text_files import reading, texts_folder
 
-    print_list(listed(config, data, datetime.now(UTC).date()), _line, as_json=as_json)
+    today = datetime.now(UTC).date()
+    with reading():
+        found = read_terms(texts_folder(server.settings))
+    in_force = terms_on(today, [effective for effective, _ in found])
+    listed = [
+        {
+            "date": effective.isoformat(),
+            "state": "in force" if effective == in_force else "past" if effective <= today else "future",
+            "characters": len(source.markdown),
+            "changed_at": source.updated_at.isoformat(),
+        }
+        for effective, source in found
+    ]
+    print_list(listed, _line, as_json=as_json)
+
+
+def _line(one: JsonObject) -> str:
+    return f"{one['date']}\t{one['state']}"
 
 
 @terms.command
@@ -38,27 +63,41 @@ def list_(as_json: bool, data: str | None, config: Path | None) -> None:
 @click.option("--date", "day", type=_day, required=True, metavar="DATE", help="The first day, such as 2026-12-01.")
 @click.option("--replace", is_flag=True, help="Change the terms of this day, if there are some.")
 @setting_options("data")
-def publish(file: BinaryIO, day: datetime, replace: bool, data: str | None, config: Path | None) -> None:
+def publish(server: ChosenServer, file: BinaryIO, day: datetime, replace: bool) -> None:
     """Publish FILE, a text in Markdown, as the terms from a day on; `-` reads standard input."""
     from ...storage.policies import LARGEST_FILE
-    from .publishing_terms import publish as publish_terms
+    from .text_files import refusing
 
-    publish_terms(config, data, day.date(), file.read(LARGEST_FILE + 1), replace=replace)
+    raw = file.read(LARGEST_FILE + 1)
+    with refusing({TAKEN: "--replace changes them."}):
+        server.transact(_publish, day.date(), raw, replace)
     click.echo(f"Published the terms of {day.date()}")
+
+
+async def _publish(db: Connection, here: Here, effective: date, raw: bytes, replace: bool) -> None:
+    """Write terms of service that are in force from a day on."""
+    from ...actors.policy_changes import publish_terms
+    from .text_files import texts_folder
+
+    await publish_terms(db, here.act, texts_folder(here.settings), effective, raw, change=replace)
 
 
 @terms.command
 @click.argument("day", type=_day, metavar="DATE")
 @yes_option
 @setting_options("data")
-def remove(day: datetime, yes: bool, data: str | None, config: Path | None) -> None:
+def remove(server: ChosenServer, day: datetime, yes: bool) -> None:
     """Remove the terms of a day. If they are in force, those before them are again."""
-    from .publishing_terms import remove as remove_terms
+    from .text_files import refusing
 
     ask_first(lambda: f"People can't read the terms of {day.date()} any more then. Remove them?", yes=yes)
-    remove_terms(config, data, day.date())
+    with refusing():
+        server.transact(_remove, day.date())
     click.echo(f"Removed the terms of {day.date()}")
 
 
-def _line(one: JsonObject) -> str:
-    return f"{one['date']}\t{one['state']}"
+async def _remove(db: Connection, here: Here, effective: date) -> None:
+    from ...actors.policy_changes import remove_terms
+    from .text_files import texts_folder
+
+    await remove_terms(db, here.act, texts_folder(here.settings), effective)

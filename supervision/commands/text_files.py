@@ -6,17 +6,16 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from ...actors.kernel.errors import Refused
 from ...storage.policies import UnusablePolicies
-from .acting import NotDone
-from .options import settings_from
+from ..configuration import Settings
+from .refusals import CommandRefused
 
 NO_HINTS: Mapping[int, str] = {}
 
 
-def texts_folder(config: Path | None, data: str | None) -> Path:
+def texts_folder(settings: Settings) -> Path:
     """Return the folder, which need not exist."""
-    return settings_from(config, data=data).data / "texts"
+    return settings.data / "texts"
 
 
 @contextmanager
@@ -25,14 +24,16 @@ def reading() -> Generator[None]:
     try:
         yield
     except UnusablePolicies as error:
-        raise NotDone(f"{error}. Correct the file first.") from None
+        raise CommandRefused(f"{error}. Correct the file first.") from None
 
 
 @contextmanager
 def refusing(hints: Mapping[int, str] = NO_HINTS) -> Generator[None]:
     """Refuse the command if the act in the block is refused. `hints` say what to do, by the status of the refusal."""
+    from ...actors.kernel.errors import Refused
+
     try:
         yield
     except Refused as refused:
         hint = hints.get(refused.status)
-        raise NotDone(refused.text if hint is None else f"{refused.text} {hint}") from None
+        raise CommandRefused(refused.text if hint is None else f"{refused.text} {hint}") from None

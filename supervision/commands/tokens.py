@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import secrets
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import click
 
 from ...actors.rules.wording import number_of
 from ...storage.engine.json_values import JsonObject
-from .acting import WrongValue, on_account
+from .chosen_server import ChosenServer
+from .names import InvalidAccount, WrongAccount, announce_change, find_local, lock_local
 from .options import (
-    CommandRefused,
     account_argument,
     ask_first,
     dry_run_option,
     json_option,
     print_list,
     setting_options,
-    settings_from,
     yes_option,
 )
+from .refusals import CommandRefused
+
+if TYPE_CHECKING:
+    from ...storage.engine.database import Connection
+    from .rows import Here
+
+CLIENT_ID = "troupe-command-line"
+CLIENT_NAME = "troupe command line"
+OUT_OF_BAND = "urn:ietf:wg:oauth:2.0:oob"
 
 
 @click.group
@@ -37,20 +47,58 @@ def tokens() -> None:
     help="What the token may be used for, with spaces between.",
 )
 @setting_options("data")
-def create(name: str, scopes: str, data: str | None, config: Path | None) -> None:
+def create(server: ChosenServer, name: str, scopes: str) -> None:
     """Print a new access token of the account NAME, alone on standard output."""
-    from .finding import InvalidAccount, WrongAccount
-    from .making import make_token, parse_scopes
-    from .rows import transact
+    click.echo(server.transact(_create, name.removeprefix("@"), parse_scopes(scopes)))
 
-    settings = settings_from(config, data=data)
-    try:
-        token = transact(settings, make_token, name.removeprefix("@"), parse_scopes(scopes))
-    except WrongAccount as wrong:
-        raise WrongValue(f"{wrong}.") from None
-    except InvalidAccount as unfit:
-        raise CommandRefused(f"{unfit}.") from None
-    click.echo(token)
+
+def parse_scopes(text: str) -> tuple[str, ...]:
+    """Return the scopes of a text with spaces between."""
+    from ...http.access import scopes as scope_tree
+
+    parsed = scope_tree.parse(text)
+    unknown = [scope for scope in parsed if not scope_tree.known([scope])]
+    if unknown or not parsed:
+        raise WrongAccount(f"no such scope: {', '.join(unknown) or '(none given)'}")
+    return parsed
+
+
+async def _create(db: Connection, here: Here, username: str, scopes: tuple[str, ...]) -> str:
+    """Make a token of an account of this server, and return it."""
+    from ...storage import accounts
+
+    found = await accounts.find_local_many(db, [username])
+    if not found:
+        raise InvalidAccount(f"there is no local account {username}")
+    (token,) = await make_tokens(db, here, [found[username.lower()].id], scopes)
+    return token
+
+
+async def make_tokens(db: Connection, here: Here, account_ids: Sequence[int], scopes: tuple[str, ...]) -> list[str]:
+    """Make a token for each account, and return them. They are of one application, which the first token makes."""
+    from ...http.access import scopes as scope_tree
+    from ...storage import oauth
+    from ...storage.oauth import Application, NewToken
+    from ...storage.secrets import hash_of
+
+    application = await oauth.find_client(db, CLIENT_ID)
+    if application is None:
+        application = Application(
+            id=here.ids.next(),
+            client_id=CLIENT_ID,
+            secret_hash=hash_of(secrets.token_urlsafe(32)),
+            name=CLIENT_NAME,
+            website=None,
+            redirect_uris=(OUT_OF_BAND,),
+            scopes=tuple(sorted(scope_tree.ALL)),
+            created_at=here.now,
+        )
+        await oauth.insert_application(db, application)
+    tokens = [secrets.token_urlsafe(32) for _ in account_ids]
+    for account_id, token in zip(account_ids, tokens, strict=True):
+        new = NewToken(here.ids.next(), hash_of(token), application.id, account_id, scopes)
+        await oauth.insert_token(db, new, here.now)
+    return tokens
 
 
 @tokens.command("list")
@@ -58,12 +106,30 @@ def create(name: str, scopes: str, data: str | None, config: Path | None) -> Non
 @json_option
 @click.option("--limit", type=click.IntRange(1, 100_000), default=100, show_default=True, help="The most tokens.")
 @setting_options("data", "domain")
-def list_(name: str, as_json: bool, limit: int, data: str | None, domain: str | None, config: Path | None) -> None:
+def list_(server: ChosenServer, name: str, as_json: bool, limit: int) -> None:
     """List the valid tokens of NAME, the newest first: id, app, scopes, last use. Their secrets are not stored."""
-    from .modifying import list_tokens
+    print_list(server.transact(_valid_tokens, name, limit), _line, as_json=as_json)
 
-    found = on_account(config, list_tokens, name, limit, data=data, domain=domain)
-    print_list(found, _line, as_json=as_json)
+
+async def _valid_tokens(db: Connection, here: Here, handle: str, limit: int) -> list[JsonObject]:
+    """Return the valid tokens of an account, as JSON. Their secrets are not stored."""
+    from ...storage import oauth
+
+    account = await find_local(db, here, handle)
+    return [
+        {
+            "id": str(token.id),
+            "application": token.application,
+            "scopes": list(token.scopes),
+            "created_at": token.created_at.isoformat(),
+            "last_used_at": None if token.last_used_at is None else token.last_used_at.isoformat(),
+        }
+        for token in await oauth.valid_tokens(db, account.id, limit)
+    ]
+
+
+def _line(one: JsonObject) -> str:
+    return f"{one['id']}\t{one['application']}\t{' '.join(one['scopes'])}\t{one['last_used_at'] or 'never'}"
 
 
 @tokens.command
@@ -73,26 +139,32 @@ def list_(name: str, as_json: bool, limit: int, data: str | None, domain: str | 
 @dry_run_option
 @yes_option
 @setting_options("data", "domain")
-def revoke(
-    name: str,
-    ids: tuple[int, ...],
-    everything: bool,
-    dry_run: bool,
-    yes: bool,
-    data: str | None,
-    domain: str | None,
-    config: Path | None,
-) -> None:
+def revoke(server: ChosenServer, name: str, ids: tuple[int, ...], everything: bool, dry_run: bool, yes: bool) -> None:
     """Revoke the tokens of NAME with these IDS, or with --all every one. Streams and pushes of them end."""
-    from .modifying import revoke_tokens
-
     if bool(ids) == everything:
         raise click.UsageError("Name tokens by their ids, or say --all.")
     if everything and not dry_run:
         ask_first(lambda: f"Revoke all tokens of {name}?", yes=yes)
-    count = on_account(config, revoke_tokens, name, ids, dry_run=dry_run, data=data, domain=domain)
+    count = server.transact(_revoke, name, ids, dry_run=dry_run)
     click.echo(f"{'Would revoke' if dry_run else 'Revoked'} {number_of(count, 'tokens')} of @{name.removeprefix('@')}")
 
 
-def _line(one: JsonObject) -> str:
-    return f"{one['id']}\t{one['application']}\t{' '.join(one['scopes'])}\t{one['last_used_at'] or 'never'}"
+async def _revoke(db: Connection, here: Here, handle: str, only: Sequence[int]) -> int:
+    """Revoke some tokens of an account, or all. Return how many were revoked."""
+    from ...actors.commands.moderation import named
+    from ...actors.effects.access import access_ended
+    from ...storage import oauth, sessions
+
+    account, target = await lock_local(db, here, handle)
+    if only:
+        for id in only:
+            if not await oauth.revoke_one(db, account.id, id, here.now):
+                raise CommandRefused(f"@{account.acct} has no valid token {id}.")
+        count = len(only)
+    else:
+        count = len(await sessions.revoke_tokens(db, account.id, here.now))
+    act = here.act
+    await act.log(db, "revoke_tokens", named(target), tokens=[str(id) for id in only] or "all")
+    await act.promise(db, [access_ended(account.id)])
+    await announce_change(db)
+    return count

@@ -5,16 +5,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from ...storage.engine.json_values import JsonObject
 from .actor import seconds
-from .asking import ask_server
+from .chosen_server import ChosenServer
 from .keyboard import keyboard
-from .options import json_option, print_json, setting_options, settings_from
+from .options import json_option, print_json, setting_options
+from .running_server import ask_server
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -52,15 +52,7 @@ ACTORS = (
     "--interval", type=click.FloatRange(0.5), default=2.0, show_default=True, help="Seconds between refreshes."
 )
 @setting_options("data", "node")
-def top(
-    as_json: bool,
-    once: bool,
-    interval: float,
-    data: str | None,
-    node: str | None,
-    config: Path | None,
-    **chosen: object,
-) -> None:
+def top(server: ChosenServer, as_json: bool, once: bool, interval: float, **chosen: object) -> None:
     """Show what the actors do: how much mail waits, how long turns take, what was restarted.
 
     It is refreshed until Ctrl-C or `q`. The keys `d`, `o`, `t` and `r` sort the actors by mail, oldest message, turn
@@ -69,7 +61,7 @@ def top(
     It works while an actor is wedged: `troupe actor show ADDRESS` has its stack, `troupe actor release ADDRESS` ends
     its turn.
     """
-    settings = settings_from(config, data=data, node=node)
+    settings = server.settings
 
     def answer() -> JsonObject:
         return ask_server(settings, "top", **chosen)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import cast
 
 import click
 
 from ...actors.rules.wording import plain
 from ...storage.engine.json_values import JsonObject
-from .asking import ask, missing
-from .options import CommandRefused, setting_options, settings_from
+from .chosen_server import ChosenServer
+from .options import setting_options
+from .refusals import CommandRefused
+from .running_server import ask, missing
 from .terminal import fitted
 
 NAME_WIDTH = 15  # of most names, indented
@@ -22,12 +23,12 @@ STATE_WIDTH = 7
 @click.command
 @setting_options("data", "node")
 @click.option("--json", "as_json", is_flag=True, help="The server's own answer, for programs.")
-def tree(data: str | None, node: str | None, config: Path | None, as_json: bool) -> None:
+def tree(server: ChosenServer, as_json: bool) -> None:
     """Show the supervision tree of the running server.
 
     If no server runs on this data folder, the tree is shown as it would be started, and the exit code is 1.
     """
-    settings = settings_from(config, data=data, node=node)
+    settings = server.settings
     running = ask(settings.control_socket, "tree")
     if running is None:
         click.echo(f"{missing(settings)} This is what would be started:", err=True)

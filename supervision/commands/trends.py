@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from pathlib import Path
-from typing import Concatenate, ParamSpec
+from typing import TYPE_CHECKING
 
 import click
 
-from ...storage.engine.database import Connection
-from .options import CommandRefused, json_option, print_list, setting_options, settings_from
+from .chosen_server import ChosenServer
+from .options import json_option, print_list, setting_options
+from .refusals import CommandRefused
 
-P = ParamSpec("P")
+if TYPE_CHECKING:
+    from ...actors.commands.trend_reviews import Kind
+    from ...storage.engine.database import Connection
+    from .rows import Here
+
+NOTICE = "trends"
 
 
 @click.group
@@ -22,31 +26,45 @@ def tags() -> None:
 @tags.command("allow")
 @click.argument("name")
 @setting_options("data")
-def allow_tag(name: str, data: str | None, config: Path | None) -> None:
+def allow_tag(server: ChosenServer, name: str) -> None:
     """Let the hashtag NAME trend."""
-    from .reviewing import review_tag
-
-    click.echo(f"Allowed {_review(review_tag, name, data, config, trendable=True)}")
+    click.echo(f"Allowed {server.transact(_review_tag, name, True)}")
 
 
 @tags.command("forbid")
 @click.argument("name")
 @setting_options("data")
-def forbid_tag(name: str, data: str | None, config: Path | None) -> None:
+def forbid_tag(server: ChosenServer, name: str) -> None:
     """Keep the hashtag NAME out of the trends."""
-    from .reviewing import review_tag
+    click.echo(f"Forbade {server.transact(_review_tag, name, False)}")
 
-    click.echo(f"Forbade {_review(review_tag, name, data, config, trendable=False)}")
+
+async def _review_tag(db: Connection, here: Here, named: str, trendable: bool) -> str:
+    """Store whether a hashtag may trend, and return its name."""
+    from ...actors.rules.text import tag_name
+    from ...storage.engine import notices
+
+    name = tag_name(named)
+    if not await _decide(db, here, "tag", name, trendable):
+        raise CommandRefused(f"no post has the hashtag #{name}.")
+    await notices.announce(db, NOTICE)
+    return f"#{name}"
 
 
 @tags.command("waiting")
 @json_option
 @setting_options("data")
-def waiting_tags(as_json: bool, data: str | None, config: Path | None) -> None:
+def waiting_tags(server: ChosenServer, as_json: bool) -> None:
     """List the hashtags that would trend and are not reviewed, one a line, the first one most."""
-    from .reviewing import find_waiting_tags
+    found = [{"name": name} for name in server.transact(_waiting_tags)]
+    print_list(found, lambda one: one["name"], as_json=as_json)
 
-    _list(find_waiting_tags, "name", data, config, as_json=as_json)
+
+async def _waiting_tags(db: Connection, here: Here) -> list[str]:
+    """Return the hashtags that would trend and are not reviewed, the first one most."""
+    from ...actors.trends import find_tags
+
+    return [f"#{one.tag.name}" for one in await find_tags(db, here.now) if one.trendable is None]
 
 
 @click.group
@@ -61,31 +79,56 @@ def links() -> None:
 @links.command("allow")
 @click.argument("place")
 @setting_options("data")
-def allow_links(place: str, data: str | None, config: Path | None) -> None:
+def allow_links(server: ChosenServer, place: str) -> None:
     """Let the links to PLACE trend, a domain or a URL."""
-    from .reviewing import review_links
-
-    click.echo(f"Allowed {_review(review_links, place, data, config, trendable=True)}")
+    click.echo(f"Allowed {server.transact(_review_links, place, True)}")
 
 
 @links.command("forbid")
 @click.argument("place")
 @setting_options("data")
-def forbid_links(place: str, data: str | None, config: Path | None) -> None:
+def forbid_links(server: ChosenServer, place: str) -> None:
     """Keep the links to PLACE out of the trends."""
-    from .reviewing import review_links
+    click.echo(f"Forbade {server.transact(_review_links, place, False)}")
 
-    click.echo(f"Forbade {_review(review_links, place, data, config, trendable=False)}")
+
+async def _review_links(db: Connection, here: Here, named: str, trendable: bool) -> str:
+    """Store whether one link may trend, if a URL is named, else all of a domain. Return its URL or the domain."""
+    from ...actors.outgoing.errors import ForbiddenTarget
+    from ...actors.outgoing.targets import named_target
+    from ...storage import preview_cards
+    from ...storage.engine import notices
+
+    try:
+        target = named_target(named if "://" in named else f"https://{named}/")
+    except ForbiddenTarget as error:
+        raise CommandRefused(f"{named} is neither a domain nor the URL of a page: {error}.") from None
+    if "://" in named:
+        card = await preview_cards.find(db, target.url)
+        if card is None or not await _decide(db, here, "link", card.id, trendable):
+            raise CommandRefused(f"no post has the link {target.url}.")
+        shown = target.url
+    else:
+        await _decide(db, here, "publisher", target.host, trendable)
+        shown = target.host
+    await notices.announce(db, NOTICE)
+    return shown
 
 
 @links.command("waiting")
 @json_option
 @setting_options("data")
-def waiting_links(as_json: bool, data: str | None, config: Path | None) -> None:
+def waiting_links(server: ChosenServer, as_json: bool) -> None:
     """List the links that would trend and are not reviewed, one URL a line, the first one most."""
-    from .reviewing import find_waiting_links
+    found = [{"url": url} for url in server.transact(_waiting_links)]
+    print_list(found, lambda one: one["url"], as_json=as_json)
 
-    _list(find_waiting_links, "url", data, config, as_json=as_json)
+
+async def _waiting_links(db: Connection, here: Here) -> list[str]:
+    """Return the URLs of links that would trend and are not reviewed, the first one most."""
+    from ...actors.trends import find_links
+
+    return [one.link.card.url for one in await find_links(db, here.now) if one.trendable is None]
 
 
 @click.group
@@ -100,60 +143,69 @@ def posts() -> None:
 @posts.command("allow")
 @click.argument("source")
 @setting_options("data")
-def allow_posts(source: str, data: str | None, config: Path | None) -> None:
+def allow_posts(server: ChosenServer, source: str) -> None:
     """Let the posts of SOURCE trend, a local account or the URL of a post."""
-    from .reviewing import review_posts
-
-    click.echo(f"Allowed {_review(review_posts, source, data, config, trendable=True)}")
+    click.echo(f"Allowed {server.transact(_review_posts, source, True)}")
 
 
 @posts.command("forbid")
 @click.argument("source")
 @setting_options("data")
-def forbid_posts(source: str, data: str | None, config: Path | None) -> None:
+def forbid_posts(server: ChosenServer, source: str) -> None:
     """Keep the posts of SOURCE out of the trends."""
-    from .reviewing import review_posts
+    click.echo(f"Forbade {server.transact(_review_posts, source, False)}")
 
-    click.echo(f"Forbade {_review(review_posts, source, data, config, trendable=False)}")
+
+async def _review_posts(db: Connection, here: Here, named: str, trendable: bool) -> str:
+    """Store whether one post may trend, if a URL is named, else all of an account. Return what was named."""
+    from ...storage import accounts
+    from ...storage.engine import notices
+
+    if "://" in named:
+        await _review_post(db, here, named, trendable)
+        shown = named
+    else:
+        found = await accounts.find_local_many(db, [named.removeprefix("@")])
+        if not found:
+            raise CommandRefused(f"there is no local account {named}.")
+        (account,) = found.values()
+        await _decide(db, here, "author", account.id, trendable)
+        shown = f"@{account.username}"
+    await notices.announce(db, NOTICE)
+    return shown
+
+
+async def _review_post(db: Connection, here: Here, url: str, trendable: bool) -> None:
+    from ...storage import statuses
+
+    last = url.rpartition("/")[2]
+    status = await statuses.find(db, int(last)) if last.isascii() and last.isdigit() and len(last) < 19 else None
+    if status is None or status.url != url:
+        raise CommandRefused(f"there is no post {url}.")
+    await _decide(db, here, "status", status.id, trendable)
 
 
 @posts.command("waiting")
 @json_option
 @setting_options("data")
-def waiting_posts(as_json: bool, data: str | None, config: Path | None) -> None:
+def waiting_posts(server: ChosenServer, as_json: bool) -> None:
     """List the posts that would trend and are not reviewed, one URL a line, the first one most."""
-    from .reviewing import find_waiting_posts
-
-    _list(find_waiting_posts, "url", data, config, as_json=as_json)
-
-
-def _review(
-    work: Callable[Concatenate[Connection, str, bool, P], Awaitable[str]],
-    named: str,
-    data: str | None,
-    config: Path | None,
-    *,
-    trendable: bool,
-) -> str:
-    from .reviewing import NotReviewed
-    from .rows import transact
-
-    try:
-        return transact(settings_from(config, data=data), work, named, trendable)
-    except NotReviewed as refused:
-        raise CommandRefused(f"{refused}.") from None
+    found = [{"url": url} for url in server.transact(_waiting_posts)]
+    print_list(found, lambda one: one["url"], as_json=as_json)
 
 
-def _list(
-    work: Callable[Concatenate[Connection, P], Awaitable[list[str]]],
-    key: str,
-    data: str | None,
-    config: Path | None,
-    *,
-    as_json: bool,
-) -> None:
-    """List texts; in JSON each is an object with this key."""
-    from .rows import transact
+async def _waiting_posts(db: Connection, here: Here) -> list[str]:
+    """Return the URLs of posts that would trend and are not reviewed, the first one most."""
+    from ...actors.trends import find_statuses
+    from ...storage import statuses
 
-    found = [{key: text} for text in transact(settings_from(config, data=data), work)]
-    print_list(found, lambda one: str(one[key]), as_json=as_json)
+    waiting = [one.status.id for one in await find_statuses(db, here.now) if one.trendable is None]
+    found = await statuses.find_many(db, waiting)
+    return [found[id].url or found[id].uri for id in waiting if id in found]
+
+
+async def _decide(db: Connection, here: Here, kind: Kind, key: int | str, trendable: bool) -> bool:
+    """Store a decision. Return False if there is nothing that it is about."""
+    from ...actors.commands.trend_reviews import review
+
+    return await review(db, here.act, kind, key, trendable=trendable) is None

@@ -33,7 +33,7 @@ NAMED = {
     ("storage/engine/lock_waits.py", "connect"),
     ("storage/engine/pool.py", "connect"),
     ("storage/engine/term.py", "connect"),
-    ("supervision/commands/asking.py", "connect"),  # the running server's control socket
+    ("supervision/commands/running_server.py", "connect"),  # the running server's control socket
     ("supervision/control.py", "connect"),  # the same
     ("supervision/doctor/public_address.py", "create_connection"),  # the server's own public address
     ("supervision/testing/stage/postgres.py", "connect"),

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from troupe.supervision.commands.asking import ask
+from troupe.supervision.commands.running_server import ask
 
 from .fill import Size
 from .filled import Filled

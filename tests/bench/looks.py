@@ -12,7 +12,7 @@ from typing import Any
 
 import httpx
 
-from troupe.supervision.commands.asking import ask
+from troupe.supervision.commands.running_server import ask
 
 from ..end_to_end.server import TROUPE
 from . import machine

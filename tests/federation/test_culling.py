@@ -10,7 +10,7 @@ import pytest
 import trio
 from click.testing import CliRunner, Result
 
-from troupe.supervision.commands import culling, troupe
+from troupe.supervision.commands import gone_accounts, troupe
 
 from ..supervision.foreign import Rows
 from .peer import ForeignServer
@@ -25,7 +25,7 @@ def run(monkeypatch: pytest.MonkeyPatch, dsn: str, peer: ForeignServer) -> Any:
     monkeypatch.setenv("TROUPE_DATABASE_URL", dsn)
     monkeypatch.setenv("TROUPE_TEST_HOSTS", places)
     monkeypatch.setenv("TROUPE_DOMAIN", "home.test")
-    monkeypatch.setattr(culling, "AT_ONCE", 2)
+    monkeypatch.setattr(gone_accounts, "AT_ONCE", 2)
 
     async def invoke(*words: str) -> Result:
         call = partial(CliRunner().invoke, troupe, ["accounts", "cull", *words])

@@ -13,8 +13,9 @@ from troupe.actors.kernel import Address
 from troupe.http.access.tokens import Tokens
 from troupe.storage.engine.database import Doubtful, Unavailable
 from troupe.storage.secrets import hash_of
-from troupe.supervision.commands import making, moderating
-from troupe.supervision.commands.making import RequestedAccount
+from troupe.supervision.commands.account_states import approve_sign_up
+from troupe.supervision.commands.new_accounts import RequestedAccount, make_accounts
+from troupe.supervision.commands.rows import Here
 from troupe.supervision.configuration import Settings
 
 from ..clients import PASSWORD, Client, Person, Stage
@@ -27,6 +28,12 @@ from .sweeping import DAY, HOUR, Sweeper
 @pytest.fixture
 def options() -> dict[str, Any]:
     return OPEN
+
+
+def here(stage: Stage) -> Here:
+    """Return what a command beside the stage's server has in its transaction."""
+    http_context = stage.http_context
+    return Here(cast("Settings", http_context.settings), http_context.ids, http_context.clock.now())
 
 
 async def count(stage: Stage, table: str) -> int:
@@ -234,19 +241,13 @@ class TestSignUps:
     async def test_one_that_a_moderator_approved_is_kept(self, stage: Stage, sweeper: Sweeper) -> None:
         await registered(stage, "eve")
         await stage.sql("UPDATE users SET approved_at = NULL")
-        http_context = stage.http_context
-        await http_context.database.transact(
-            moderating.approve_on, "eve", "localhost", http_context.ids, http_context.clock.now()
-        )
+        await stage.http_context.database.transact(approve_sign_up, here(stage), "eve")
         await sweeper.sweep(1000 * DAY)
         assert await count(stage, "users") == 1
 
     async def test_one_that_an_operator_made_is_kept(self, stage: Stage, sweeper: Sweeper) -> None:
-        http_context, wanted = stage.http_context, RequestedAccount("eve", "eve@example.org", None, confirmed=False)
-        settings = cast("Settings", http_context.settings)
-        await http_context.database.transact(
-            making.make_accounts, settings, [wanted], (), http_context.ids, http_context.clock.now()
-        )
+        wanted = RequestedAccount("eve", "eve@example.org", None, confirmed=False)
+        await stage.http_context.database.transact(make_accounts, here(stage), [wanted], ())
         await sweeper.sweep(1000 * DAY)
         assert await count(stage, "users") == 1
 

@@ -568,6 +568,15 @@ def test_a_backup_is_not_made_in_a_folder_with_other_things(rows: Rows, run: Run
     assert run("backup", place).exit_code == 1
 
 
+def test_a_backup_starts_without_the_actor_kernel() -> None:
+    """A backup makes no ids and runs no actors."""
+    names = ("commands.backup", "commands.rows", "backups.making", "backups.checking")
+    program = f"import sys, {', '.join(f'troupe.supervision.{name}' for name in names)}; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-I", "-c", program], capture_output=True, check=True, text=True)
+    assert "troupe.supervision.backups.making" in loaded.stdout.split()
+    assert "troupe.actors.kernel" not in loaded.stdout.split()
+
+
 def test_two_commands_do_not_work_on_one_folder(rows: Rows, run: Run, place: Path) -> None:
     with BackupFolder(place).held():
         refused = run("backup", place)

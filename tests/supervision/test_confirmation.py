@@ -7,7 +7,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from troupe.supervision.commands.options import CommandRefused, ask_first
+from troupe.supervision.commands.options import ask_first
+from troupe.supervision.commands.refusals import CommandRefused
 
 QUESTION = "Delete @bob for ever?"
 

@@ -19,7 +19,7 @@ from troupe.storage.engine.embedded import Embedded, embedded, enter_cluster
 from troupe.storage.engine.runner import Runner
 from troupe.storage.engine.term import COPYING_NAME, begin_alone
 from troupe.storage.engine.term import upgrade as migrate_schema
-from troupe.supervision.commands import moving, troupe
+from troupe.supervision.commands import db, troupe
 
 from ..data_folders import copy_data, passable_folder
 from ..processes import until_gone
@@ -241,7 +241,7 @@ def test_a_password_is_in_no_argument_and_in_no_text(data: Path, bare_dsn: str) 
     assert (address.url, address.environment["PGPASSWORD"]) == (
         "postgresql://ada@db.example:5432/troupe?sslmode=require", "se:cret",
     )  # fmt: skip
-    assert moving.shown("postgresql://ada:secret@db.example/troupe", data) == "db.example/troupe"
+    assert db.shown("postgresql://ada:secret@db.example/troupe", data) == "db.example/troupe"
 
 
 def test_a_url_with_a_password_is_read_from_standard_input(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -251,7 +251,7 @@ def test_a_url_with_a_password_is_read_from_standard_input(data: Path, monkeypat
         given.append(target)
         return 1
 
-    monkeypatch.setattr(moving, "move", move)
+    monkeypatch.setattr(db, "_move", move)
     url = "postgresql://ada:secret@db.example/troupe"
     call = ["db", "move", "--data", str(data)]
     told = CliRunner().invoke(troupe, [*call, "-"], input=f"{url}\n")

@@ -427,9 +427,9 @@ def test_a_signal_ends_an_import_and_nothing_is_left(data: Path, dsn: str, tmp_p
 
 KILLED_BEFORE_ROWS = """
 import os, signal
-from troupe.supervision.commands import emoji_making, main
+from troupe.supervision.commands import main, new_emoji
 async def die(*arguments): os.kill(os.getpid(), signal.SIGKILL)
-emoji_making._store = die
+new_emoji._store = die
 main()
 """
 

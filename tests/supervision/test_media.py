@@ -14,7 +14,7 @@ from troupe.actors.rules.wording import number_of
 from troupe.storage.buckets import BucketStore
 from troupe.storage.engine.faults import BucketFailed
 from troupe.storage.media_stores import LocalStore, MediaStore, StoredFile
-from troupe.supervision.commands import media_keeping, media_moving, troupe
+from troupe.supervision.commands import media, media_moves, troupe
 from troupe.supervision.configuration import Settings
 from troupe.supervision.media_folders import media_store
 
@@ -58,7 +58,7 @@ def rows(made: Rows) -> Rows:
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch, dsn: str, data: Path) -> Run:
     monkeypatch.setenv("TROUPE_DATABASE_URL", dsn)
-    monkeypatch.setattr(media_keeping, "ROWS_AT_ONCE", 1)
+    monkeypatch.setattr(media, "ROWS_AT_ONCE", 1)
     return lambda *words: CliRunner().invoke(troupe, ["media", *words, "--data", str(data)])
 
 
@@ -154,7 +154,7 @@ def test_a_removal_is_in_the_audit_log_before_anything_is_gone(
         logged.append(rows.run("SELECT action, target FROM audit_log"))
         return 0
 
-    monkeypatch.setattr(media_keeping, "_remove_files", look)
+    monkeypatch.setattr(media, "_remove_files", look)
     run("remove", "--days", "1")
     assert logged[0] == [("remove_media", "1 day")]
 
@@ -260,7 +260,7 @@ def test_a_move_that_fails_is_continued(
     rows: Rows, run: Run, data: Path, bucket: MediaStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TROUPE_MEDIA_STORE", "s3")
-    monkeypatch.setattr(media_moving, "BATCH", 1)
+    monkeypatch.setattr(media_moves, "BATCH", 1)
     attached(rows, data, 11, 12, 13)
     put, names = BucketStore.put, list[str]()
 
@@ -285,7 +285,7 @@ def test_a_move_to_a_bucket_without_its_settings_is_refused(rows: Rows, run: Run
 
 
 def test_only_a_server_with_a_bucket_loads_its_library() -> None:
-    program = "import sys, troupe.supervision.tree, troupe.supervision.commands.media_keeping as _; print(*sys.modules)"
+    program = "import sys, troupe.supervision.tree, troupe.supervision.commands.media as _; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-I", "-c", program], capture_output=True, check=True, text=True)
     assert "troupe.storage.files" in loaded.stdout.split()
     assert "obstore" not in loaded.stdout.split()

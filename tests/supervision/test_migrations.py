@@ -25,10 +25,10 @@ ONE_MORE = """
 import sys
 from troupe.storage.engine import migrate
 from troupe.storage.engine.migrate import Migration
-from troupe.supervision.commands import main, rows
+from troupe.supervision.commands import main
 
 real, sql = migrate.migrations, sys.argv[1]
-migrate.migrations = rows.migrations = lambda: [*real(), Migration(len(real()) + 1, "one_more", sql)]
+migrate.migrations = lambda: [*real(), Migration(len(real()) + 1, "one_more", sql)]
 sys.argv = ["troupe", "migrate"]
 main()
 """

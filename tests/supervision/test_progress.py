@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from troupe.supervision.commands import progress, troupe, upkeep, vacuuming
+from troupe.supervision.commands import account_upkeep, progress, troupe
 from troupe.supervision.commands.progress import CommandInterrupted
 
 from .foreign import Rows
@@ -44,9 +44,9 @@ def rows(made: Rows) -> Rows:
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch, dsn: str, tmp_path: Path) -> Run:
     monkeypatch.setenv("TROUPE_DATABASE_URL", dsn)
-    monkeypatch.setattr(upkeep, "AT_ONCE", 1)
-    monkeypatch.setattr(vacuuming, "BATCH", 1)
-    monkeypatch.setattr("troupe.supervision.commands.purging.ACCOUNTS_AT_ONCE", 1)
+    monkeypatch.setattr(account_upkeep, "AT_ONCE", 1)
+    monkeypatch.setattr("troupe.actors.expiry.BATCH", 1)
+    monkeypatch.setattr("troupe.supervision.commands.domain_purges.ACCOUNTS_AT_ONCE", 1)
     return lambda *words: CliRunner().invoke(troupe, [*words, "--data", str(tmp_path / "data")])
 
 

@@ -8,7 +8,7 @@ from click.testing import CliRunner, Result
 
 from troupe.storage import account_deletions
 from troupe.storage.engine.connect import transact_once
-from troupe.supervision.commands import purging, troupe
+from troupe.supervision.commands import domain_purges, troupe
 
 from .foreign import Rows
 
@@ -34,7 +34,7 @@ def rows(made: Rows) -> Rows:
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch, dsn: str) -> Run:
     monkeypatch.setenv("TROUPE_DATABASE_URL", dsn)
-    monkeypatch.setattr(purging, "ACCOUNTS_AT_ONCE", 2)
+    monkeypatch.setattr(domain_purges, "ACCOUNTS_AT_ONCE", 2)
     return lambda *words: CliRunner().invoke(troupe, ["domains", "purge", *words, "--domain", "social.far.test"])
 
 

@@ -26,7 +26,7 @@ from troupe.storage import dead_letters
 from troupe.storage.dead_letters import DeadLetter
 from troupe.storage.engine.connect import transact_once
 from troupe.storage.engine.database import Connection
-from troupe.supervision.commands import repairing, troupe
+from troupe.supervision.commands import outbox, troupe
 from troupe.supervision.parking import contents
 
 from ..stand_ins import unrecorded
@@ -67,7 +67,7 @@ def rows(made: Rows) -> Rows:
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch, dsn: str) -> Run:
     monkeypatch.setenv("TROUPE_DATABASE_URL", dsn)
-    monkeypatch.setattr(repairing, "AT_ONCE", 1)
+    monkeypatch.setattr(outbox, "AT_ONCE", 1)
     return lambda *words: CliRunner().invoke(troupe, list(words))
 
 

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from troupe.storage.engine.json_values import JsonObject
 from troupe.supervision.commands import troupe
-from troupe.supervision.commands.request_log import records_of
+from troupe.supervision.commands.request import records_of
 
 from ..stand_ins import answering
 

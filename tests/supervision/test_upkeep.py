@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from troupe.supervision.commands import troupe, upkeep
+from troupe.supervision.commands import account_upkeep, troupe
 
 from .foreign import Rows
 
@@ -31,7 +31,7 @@ def rows(made: Rows) -> Rows:
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch, dsn: str) -> Run:
     monkeypatch.setenv("TROUPE_DATABASE_URL", dsn)
-    monkeypatch.setattr(upkeep, "AT_ONCE", 1)
+    monkeypatch.setattr(account_upkeep, "AT_ONCE", 1)
     return lambda *words: CliRunner().invoke(troupe, ["accounts", *words, "--domain", "here.test"])
 
 

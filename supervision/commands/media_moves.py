@@ -1,4 +1,4 @@
-"""Moving media files from one store to the other, while the server runs.
+"""`troupe media move`: media files are moved from one store to the other, while the server runs.
 
 First the server still uses the store that they are in. Then they are copied, so that the other store has what this one
 has. Once the server uses the other store, a second run brings what was missing and removes the files that are left.
@@ -9,21 +9,25 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from ...actors.kernel.ids import Ids
-from ...storage import media
-from ...storage.engine.database import Connection
-from ...storage.files import COMMANDS, Folder
-from ...storage.media_stores import MediaStore, StoredFile, StoreName
-from ..configuration import Settings
-from ..media_folders import media_store
-from .rows import transactions
+import click
+
+from ...actors.rules.wording import number_of
+from .chosen_server import ChosenServer
+from .options import dry_run_option, json_option, print_json, setting_options, written_size
+from .refusals import CommandRefused
+
+if TYPE_CHECKING:
+    from ...storage.engine.database import Connection
+    from ...storage.media_stores import MediaStore, StoredFile, StoreName
+    from ..configuration import Settings
+    from .progress import Update
+    from .rows import Here
 
 AT_ONCE = 8
 BATCH = 200
@@ -36,6 +40,37 @@ class Moved:
     brought: int = 0
     bytes: int = 0
     removed: int = 0
+
+
+@click.command
+@click.argument("to", type=click.Choice(["local", "s3"]))
+@dry_run_option
+@json_option
+@setting_options("data")
+def move(server: ChosenServer, to: StoreName, dry_run: bool, as_json: bool) -> None:
+    """Move the files to another store, while the server runs: `s3`, a bucket, or `local`, the data folder.
+
+    Run it twice, with the settings of the bucket. First while `media_store` still names the old store: then it copies
+    the files, and removes from the new store what the old one does not have. Then set `media_store`, restart the
+    server and run it again: it moves what was added meanwhile, and removes the files of the old store. An interrupted
+    run is continued by running it again. Run it on the machine with the data folder.
+    """
+    from .progress import progress
+
+    settings = server.settings
+    try:
+        going_on = "These are moved. Run the same command again for the others."
+        with progress("Moving files", None, going_on, things="files") as update:
+            moved = _dry_run(server, to) if dry_run else _move(server, to, update)
+    except (OSError, ValueError) as error:
+        raise CommandRefused(f"the files were not all moved: {error}") from None
+    if as_json:
+        print_json({"brought": moved.brought, "bytes": moved.bytes, "removed": moved.removed, "dry_run": dry_run})
+    else:
+        brought, removed = ("Would bring", "Would remove") if dry_run else ("Brought", "Removed")
+        where = "old" if settings.media_store == to else "new"
+        click.echo(f"{brought} {number_of(moved.brought, 'files')} with {written_size(moved.bytes)} to the new store")
+        click.echo(f"{removed} {number_of(moved.removed, 'files')} from the {where} one")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,34 +104,40 @@ class MediaMove:
         return True
 
 
-def dry_run_move(settings: Settings, to: StoreName) -> Moved:
+def _dry_run(server: ChosenServer, to: StoreName) -> Moved:
     """Return how many files `move` would bring and remove. Raises OSError when a store fails."""
-    moving = _move(settings, to)
+    moving = _stores(server.settings, to)
     files = list(moving.old.files())
-    with transactions(settings) as transact:
+    with server.transactions() as transact:
         known = transact(_known, [file.name for file in files]) if moving.live else {file.name for file in files}
     lacking = [file for file in files if file.name in known and moving.lacks(file)]
     removed = len(files) if moving.live else len(moving.there.keys() - known)
     return Moved(len(lacking), sum(file.size for file in lacking), removed)
 
 
-def _move(settings: Settings, to: StoreName) -> MediaMove:
+def _stores(settings: Settings, to: StoreName) -> MediaMove:
+    from ..media_folders import media_store
+
     old, new = media_store(settings, "s3" if to == "local" else "local"), media_store(settings, to)
     return MediaMove(old, new, {file.name: file for file in new.files()}, settings.media_store == to)
 
 
-def move(settings: Settings, to: StoreName, progress: Callable[[int], None]) -> Moved:
+def _move(server: ChosenServer, to: StoreName, progress: Update) -> Moved:
     """Move all files to a store. `progress` is told how many files are done.
 
     Raises OSError when a store fails: what was done until then stays done.
     """
-    moving = _move(settings, to)
+    from concurrent.futures import ThreadPoolExecutor
+
+    from ...storage.files import COMMANDS, Folder
+
+    moving = _stores(server.settings, to)
     old, new = moving.old, moving.new
-    folder = Folder(settings.data / "media", COMMANDS, new)
+    folder = Folder(server.settings.data / "media", COMMANDS, new)
     files, moved, key = list(old.files()), Moved(), secrets.token_hex(16)
     place = folder.begin(key)
     try:
-        with transactions(settings) as transact, ThreadPoolExecutor(AT_ONCE) as threads:
+        with server.transactions() as transact, ThreadPoolExecutor(AT_ONCE) as threads:
             for start in range(0, len(files), BATCH):
                 batch = files[start : start + BATCH]
                 names = [file.name for file in batch]
@@ -110,7 +151,7 @@ def move(settings: Settings, to: StoreName, progress: Callable[[int], None]) -> 
                 moved.brought += len(brought)
                 moved.bytes += sum(file.size for file in brought)
                 if os.geteuid() == 0:  # the server may run as another user, who could not read the files of root
-                    folder.give_to(settings.data, [key], [file.name for file in brought if not file.withheld])
+                    folder.give_to(server.settings.data, [key], [file.name for file in brought if not file.withheld])
                 if moving.live:
                     old.remove(names)
                     moved.removed += len(names)
@@ -124,6 +165,8 @@ def move(settings: Settings, to: StoreName, progress: Callable[[int], None]) -> 
     return moved
 
 
-async def _known(db: Connection, names: Sequence[str], ids: Ids, now: datetime) -> set[str]:
+async def _known(db: Connection, here: Here, names: Sequence[str]) -> set[str]:
     """Return those of these files that a row names: others were deleted since."""
+    from ...storage import media
+
     return await media.known_files(db, names)

@@ -1,0 +1,89 @@
+"""`troupe accounts merge`: two rows of one person on another server become one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from ...storage.engine.json_values import JsonObject
+from .chosen_server import ChosenServer
+from .names import announce_change, find_account
+from .options import ask_first, dry_run_option, json_option, print_json, setting_options, yes_option
+from .refusals import CommandRefused
+
+if TYPE_CHECKING:
+    from ...actors.effects.registry import Promise
+    from ...storage.accounts import Account
+    from ...storage.engine.database import Connection
+    from .rows import Here
+
+NOTICE = "statuses"
+TOLD_AT_ONCE = 500  # accounts that one effect tells of their relations
+
+
+@click.command
+@click.argument("source", metavar="FROM")
+@click.argument("target", metavar="TO")
+@dry_run_option
+@yes_option
+@json_option
+@setting_options("data", "domain")
+def merge(server: ChosenServer, source: str, target: str, dry_run: bool, yes: bool, as_json: bool) -> None:
+    """Merge two accounts of one person on another server, who has two names on this server.
+
+    The follows, posts, mentions, favourites, blocks and all else of FROM become those of TO, and FROM is removed. What
+    TO has already is dropped.
+    """
+    if not dry_run:
+        ask_first(lambda: f"Give all of {source} to {target}, and remove {source}?", yes=yes)
+    done = server.transact(_merge, source, target, dry_run=dry_run)
+    if as_json:
+        print_json({**done, "dry_run": dry_run})
+        return
+    click.echo(f"{'Would merge' if dry_run else 'Merged'} @{done['from']} into @{done['to']}")
+    for table in sorted({*done["moved"], *done["dropped"]}):
+        click.echo(f"{table}\t{done['moved'].get(table, 0)} moved\t{done['dropped'].get(table, 0)} dropped")
+
+
+async def _merge(db: Connection, here: Here, gone: str, kept: str) -> JsonObject:
+    """Move everything of one account to another one, and remove it. Return what was moved and what was dropped."""
+    from ...actors.staff import Target
+    from ...storage import account_merges
+    from ...storage.engine import notices
+
+    one, other = await find_account(db, here, gone), await find_account(db, here, kept)
+    for account in (one, other):
+        if account.local:
+            raise CommandRefused(f"@{account.acct} is an account of this server.")
+    if one.id == other.id:
+        raise CommandRefused(f"@{one.acct} and @{other.acct} are one account already.")
+    if not await account_merges.lock(db, [one.id, other.id]):
+        raise CommandRefused("One of the accounts was deleted meanwhile.")
+    related = await account_merges.related(db, one.id)
+    merged = await account_merges.merge(db, one.id, other.id)
+    counts = {"moved": merged.moved, "dropped": merged.dropped}
+    act = here.act
+    await act.log(db, "merge_account", Target("account", one.id, one.acct), "", into=other.acct, **counts)
+    await act.promise(db, _promises(other, related, merged.files))
+    # Statuses are in memory with the id of their author.
+    await notices.announce(db, NOTICE)
+    await announce_change(db)
+    return {"from": one.acct, "to": other.acct, **counts}
+
+
+def _promises(kept: Account, related: list[int], files: list[str]) -> list[Promise]:
+    """Have timelines and related accounts read their rows again, and remove files."""
+    from ...actors.effects.blocked_domains import domain_moderated
+    from ...actors.effects.files import files_unused
+    from ...actors.effects.relations import relations_changed
+
+    promises = [
+        relations_changed(kept.id, related[start : start + TOLD_AT_ONCE])
+        for start in range(0, len(related), TOLD_AT_ONCE)
+    ]
+    if kept.domain is not None:
+        promises.append(domain_moderated(kept.domain))
+    if files:
+        promises.append(files_unused(files))
+    return promises

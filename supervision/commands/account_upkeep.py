@@ -1,0 +1,150 @@
+"""`troupe accounts refresh` and `rotate-keys`: what accounts need because other servers know them.
+
+The commands promise it, and the running server carries it out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from ...actors.rules.wording import number_of
+from .chosen_server import ChosenServer
+from .names import checked_domain, find_account, find_local
+from .options import dry_run_option, json_option, print_json, setting_options
+from .refusals import CommandRefused
+
+if TYPE_CHECKING:
+    from ...actors.effects.registry import Promise
+    from ...storage.account_upkeep import ForeignAccount, KeyHolder
+    from ...storage.engine.database import Connection
+    from .progress import Update
+    from .rows import Here, Transact
+
+# Accounts for which it was promised are left out.
+GOING_ON = "The server does these. Run the same command again for the others."
+AT_ONCE = 500  # promises of one transaction
+
+
+@click.command
+@click.argument("name", required=False)
+@click.option("--by-domain", metavar="DOMAIN", help="All accounts of this server and its subdomains.")
+@click.option("--all-stale", is_flag=True, help="All accounts of other servers that were fetched over a day ago.")
+@dry_run_option
+@json_option
+@setting_options("data", "domain")
+def refresh(
+    server: ChosenServer, name: str | None, by_domain: str | None, all_stale: bool, dry_run: bool, as_json: bool
+) -> None:
+    """Fetch the account NAME of another server again, or many.
+
+    The running server does it; if none runs, the next one does as soon as it starts. A server that does not answer is
+    asked again for a day.
+    """
+    from .progress import progress
+
+    if [name is not None, by_domain is not None, all_stale].count(True) != 1:
+        raise click.UsageError("Give NAME, --by-domain or --all-stale.")
+    with server.transactions() as run:
+        found = run(_find_many, by_domain) if name is None else run(_find_one, name)
+        if not dry_run:
+            with progress("Asking the server to fetch accounts", len(found), GOING_ON, things="accounts") as update:
+                _refresh_all(run, found, update)
+    if as_json:
+        print_json({"accounts": [one.acct for one in found], "dry_run": dry_run})
+    else:
+        click.echo(f"{'Would fetch' if dry_run else 'Fetching'} {number_of(len(found), 'accounts')} again")
+
+
+async def _find_one(db: Connection, here: Here, handle: str) -> list[ForeignAccount]:
+    """Return the account with a handle, unless it waits to be fetched. Raises CommandRefused for one of this server."""
+    from ...storage import account_upkeep
+
+    account = await find_account(db, here, handle)
+    if account.local:
+        raise CommandRefused(f"@{account.acct} is an account of this server.")
+    return await account_upkeep.to_refresh(db, id=account.id)
+
+
+async def _find_many(db: Connection, here: Here, domain: str | None) -> list[ForeignAccount]:
+    """Return the accounts of a domain and its subdomains; without one, those that were fetched long ago."""
+    from ...actors.federation.resolver import STALE_AFTER
+    from ...storage import account_upkeep
+
+    if domain is not None:
+        return await account_upkeep.to_refresh(db, domain=checked_domain(domain))
+    return await account_upkeep.to_refresh(db, fetched_before=here.now - STALE_AFTER)
+
+
+def _refresh_all(run: Transact, found: Sequence[ForeignAccount], progress: Update) -> None:
+    """Promise to fetch accounts again, in batches."""
+    from ...actors.effects.refreshes import refresh_of
+
+    for start in range(0, len(found), AT_ONCE):
+        batch = found[start : start + AT_ONCE]
+        run(_promise, [refresh_of(one.id, one.domain) for one in batch])
+        progress(len(batch))
+
+
+@click.command("rotate-keys")
+@click.argument("name", required=False)
+@click.option("--all", "everybody", is_flag=True, help="The keys of all accounts of this server.")
+@dry_run_option
+@json_option
+@setting_options("data", "domain")
+def rotate_keys(server: ChosenServer, name: str | None, everybody: bool, dry_run: bool, as_json: bool) -> None:
+    """Give the account NAME, or all, a new key. Other servers learn of it by an Update that the old key has signed.
+
+    The running server does it; if none runs, the next one does as soon as it starts. Accounts that no other server has
+    asked for have no key.
+    """
+    from .progress import progress
+
+    if (name is not None) is everybody:
+        raise click.UsageError("Give NAME or --all.")
+    with server.transactions() as run:
+        found = run(_find_keys, name)
+        if not dry_run:
+            with progress("Asking the server to replace keys", len(found), GOING_ON, things="accounts") as update:
+                _rotate_all(run, found, update)
+    if as_json:
+        print_json({"accounts": [one.username for one in found], "dry_run": dry_run})
+    else:
+        click.echo(f"{'Would give' if dry_run else 'Giving'} {number_of(len(found), 'accounts')} a new key")
+
+
+async def _find_keys(db: Connection, here: Here, handle: str | None) -> list[KeyHolder]:
+    """Return the account with a handle, or all accounts, whose key can be replaced. Raises CommandRefused for none."""
+    from ...storage import account_upkeep
+
+    account = None if handle is None else await find_local(db, here, handle)
+    found = await account_upkeep.with_keys(db, None if account is None else account.id)
+    if account is not None and not found:
+        raise CommandRefused(f"@{account.acct} has no key yet, or it is being replaced.")
+    return found
+
+
+def _rotate_all(run: Transact, found: Sequence[KeyHolder], progress: Update) -> None:
+    """Promise to replace the keys of accounts, in batches, and log it."""
+    for start in range(0, len(found), AT_ONCE):
+        batch = found[start : start + AT_ONCE]
+        run(_rotate, batch)
+        progress(len(batch))
+
+
+async def _rotate(db: Connection, here: Here, found: Sequence[KeyHolder]) -> None:
+    from ...actors.effects.sending import key_rotates
+    from ...actors.staff import Target
+
+    for one in found:
+        await here.act.log(db, "rotate_key", Target("account", one.id, one.username))
+    await _promise(db, here, [key_rotates(one.id) for one in found])
+
+
+async def _promise(db: Connection, here: Here, promises: Sequence[Promise]) -> None:
+    from ...storage.engine import notices
+
+    await here.act.promise(db, promises)
+    await notices.announce(db, "outbox")
