@@ -39,7 +39,7 @@ def list_(server: ChosenServer, as_json: bool) -> None:
 
 async def _blocks(db: Connection, here: Here) -> list[JsonObject]:
     """Return all blocks, in the order of their domains."""
-    from ...http.entities.blocked_domain import blocked_domain_fields
+    from ...http.entities.server_block import blocked_domain_fields
     from ...storage import blocked_domains
 
     return [blocked_domain_fields(one) for one in await blocked_domains.find_all(db)]

@@ -36,7 +36,7 @@ def list_(server: ChosenServer, as_json: bool) -> None:
 
 async def _blocked(db: Connection, here: Here) -> list[JsonObject]:
     """Return all blocks, in the order of their networks."""
-    from ...http.entities.blocked_network import blocked_network_fields
+    from ...http.entities.server_block import blocked_network_fields
     from ...storage import blocked_networks
 
     return [blocked_network_fields(one) for one in await blocked_networks.find_all(db)]

@@ -30,7 +30,7 @@ ALL_TURNS = "SELECT pg_advisory_lock(7461003)"
 
 @dataclass(frozen=True, slots=True)
 class Here:
-    """What the work of a command needs in its transaction: the server's settings, ids for new rows, and the time."""
+    """The surroundings of a command's work in its transaction: the settings, ids for new rows, and the time."""
 
     settings: Settings
     ids: Ids
