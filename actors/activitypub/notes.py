@@ -42,6 +42,7 @@ WRITTEN = frozenset({"Note", "Question"})
 CONVERTED = frozenset({"Article", "Page", "Image", "Audio", "Video", "Event"})
 MOST_TAGS = 1_000  # that are looked at: names of people, hashtags and emoji together
 MOST_FILES = 100  # that are looked at
+MOST_LINKED = 4  # pages that are attached to one post
 MOST_MENTIONS = 100
 MOST_HASHTAGS = 50
 MOST_WRITTEN_HASHTAGS = 2 * MOST_HASHTAGS  # that are looked at: many may be one hashtag, or none
@@ -213,7 +214,7 @@ def read_note(document: JsonObject, followers: str | None, now: datetime) -> Rec
         visibility=visibility,
         content=_content(document),
         spoiler_text=spoiler,
-        sensitive=document.get("sensitive") is True or bool(spoiler),
+        sensitive=bool(spoiler) or any(one.get("sensitive") is True for one in (document, *_files(document))),
         language=_language(document),
         created_at=created_at,
         updated_at=_updated(document, now),
@@ -299,7 +300,14 @@ def _title_and_link(document: JsonObject) -> str:
     summary = plain(sanitise(text_of(document.get("summary"), SPOILER_CODE_POINTS) or ""))
     url = _page_address(document) or uri_of(document) or ""
     texts = [f"<p>{escape(text)}</p>" for text in (title, _time_and_place(document), summary) if text]
-    return sanitise("".join([*texts, f'<p><a href="{escape_attribute(url)}">{escape(url)}</a></p>']))
+    links = [f'<p><a href="{escape_attribute(link)}">{escape(link)}</a></p>' for link in (*_linked(document), url)]
+    return sanitise("".join(texts + links))
+
+
+def _linked(document: JsonObject) -> list[str]:
+    """Return the addresses of the pages that are attached to a post: what a post of a link aggregator is about."""
+    links = (one for one in _files(document) if "Link" in types_of(one))
+    return list(dict.fromkeys(page for link in links if (page := page_of(link)) is not None))[:MOST_LINKED]
 
 
 def _media_type(document: JsonObject) -> str:
@@ -404,12 +412,20 @@ def _hashtags(document: JsonObject) -> Iterator[ReceivedHashtag]:
             return
 
 
-def _attachments(document: JsonObject) -> Iterator[ReceivedAttachment]:
-    files = objects_of(document.get("attachment", [])[:MOST_FILES])
+def _attachments(document: JsonObject) -> list[ReceivedAttachment]:
+    """Return the files of a post, each once."""
+    files = _files(document)
     if not files and any(kind in KINDS for kind in types_of(document)):
         files = [document]
-    found = (attachment for one in files if (attachment := _attachment(one)) is not None)
-    yield from islice(found, STATUS_MEDIA_ELSEWHERE)
+    found: dict[str, ReceivedAttachment] = {}
+    for one in files:
+        if (attachment := _attachment(one)) is not None:
+            found.setdefault(attachment.url, attachment)
+    return list(found.values())[:STATUS_MEDIA_ELSEWHERE]
+
+
+def _files(document: JsonObject) -> list[JsonObject]:
+    return objects_of(document.get("attachment", [])[:MOST_FILES])
 
 
 def _attachment(document: JsonObject) -> ReceivedAttachment | None:
@@ -428,7 +444,7 @@ def _attachment(document: JsonObject) -> ReceivedAttachment | None:
         blurhash=blurhash_of(document.get("blurhash")),
         focus=_focus(document.get("focalPoint")),
         size=size_of(document) or link.size,
-        thumbnail_url=picture_of(document.get("icon")),
+        thumbnail_url=picture_of(document.get("icon")) or picture_of(document.get("image")),
     )
 
 
@@ -468,7 +484,8 @@ def _poll(document: JsonObject, now: datetime) -> ReceivedPoll | None:
     if not choices or not all(map(str.strip, titles)):
         return None
     votes = tuple(_total(choice.get("replies")) for choice in choices)
-    voters = document.get("votersCount")
+    # Some servers don't tell how many voted: of several choices there are at least as many as of the most frequent one.
+    voters = _count(document.get("votersCount")) or (max(votes) if multiple else sum(votes))
     closes_at = time_of(document.get("closed"))
     closed = document.get("closed") is True or (closes_at is not None and closes_at <= now)
     ends = time_of(document.get("endTime")) or closes_at
@@ -478,7 +495,7 @@ def _poll(document: JsonObject, now: datetime) -> ReceivedPoll | None:
         multiple=multiple,
         expires_at=min(ends or now, closes_at or now) if closed else ends,
         closed=closed,
-        voters_count=_count(voters) if isinstance(voters, int) else (0 if multiple else sum(votes)),
+        voters_count=voters,
     )
 
 
