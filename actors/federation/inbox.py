@@ -10,26 +10,24 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 
-from ...storage import outbox, received_activities, statuses
+from ...storage import outbox, received_activities
 from ...storage.engine.database import Connection, Doubtful, Unavailable
 from ...storage.engine.json_values import JsonObject
-from ...storage.remote_statuses import KnownStatus
 from ..activitypub.door import read_document
 from ..activitypub.follower_lists import HEADER, read_header
 from ..activitypub.requests import SignatureRefused
 from ..activitypub.uris import same_uri
-from ..activitypub.vocabulary import MalformedDocument, host_of, object_of, same_host, types_of, uri_of
+from ..activitypub.vocabulary import MalformedDocument, host_of, types_of, uri_of
 from ..effects.received_activities import ReceivedActivity, UnverifiedActivity, aside, put_aside
 from ..effects.registry import Attempt, Finish, GivenUp
 from ..kernel import NotAnswered, Origin
 from ..kernel.errors import describe
 from ..own_addresses import OwnAddressReader
 from .activities import HANDLERS
-from .activities.delete import delete_status
 from .activities.follow import mark_of
-from .activities.update import change
+from .activities.passed_on import follow_up
 from .budgets import caused_by, new_cause
-from .errors import DocumentGone, DocumentMissing, DocumentUnavailable, DocumentUnknown, UntrustedDocument
+from .errors import DocumentMissing, DocumentUnavailable, UntrustedDocument
 from .follower_lists import FollowerLists
 from .key_directory import KeyDirectory
 from .receiving import Activity, InboxContext
@@ -126,7 +124,7 @@ class Inbox:
         if kind is None or context.standing_of(received.signer).suspended:
             return
         if not same_uri(uri_of(document.get("actor")), received.signer):
-            await self._follow_up(kind, document, origin)
+            await follow_up(context, document, origin)
             return
         # An actor that deletes itself, or something that is not here, need not be asked who it is.
         find = context.stored_account if kind == "Delete" else context.resolver.account
@@ -141,41 +139,3 @@ class Inbox:
         await HANDLERS[kind](context, Activity(actor, document, origin, recipient))
         if (told := read_header(received.followers, actor.uri)) is not None:
             await self._follower_lists.compare(actor, told, attempt.promised_at, origin)
-
-    async def _follow_up(self, kind: str, document: JsonObject, origin: Origin) -> None:
-        """Look at the object of an activity that another server has passed on, at its own server."""
-        context = self._context
-        uri = uri_of(document.get("object"))
-        if uri is None or context.names.is_local(uri) or context.standing_of(uri).suspended:
-            return
-        known = await context.status(uri)
-        if kind == "Create" and known is None:
-            embedded = object_of(document.get("object")) or {}
-            if await context.status(uri_of(embedded.get("inReplyTo"))) is not None:
-                await context.resolver.status(uri)
-        elif kind in ("Update", "Delete") and known is not None:
-            await self._look_again(kind, uri, known, origin)
-
-    async def _look_again(self, kind: str, uri: str, known: KnownStatus, origin: Origin) -> None:
-        """Do what the server of a known status says of it now."""
-        context = self._context
-        author = (await context.shared.accounts.find_many([known.account_id])).get(known.account_id)
-        if author is None or author.local or not same_host(uri, author.uri):
-            return
-        activity = Activity(author, {}, origin)
-        try:
-            document = await context.fetcher.fetch(uri)
-        except DocumentGone:
-            await delete_status(context, activity, uri)
-            return
-        except DocumentUnknown:
-            if kind == "Delete" and await self._is_open(known):
-                await delete_status(context, activity, uri)
-            return
-        if kind == "Update" and uri_of(document) == uri:
-            await change(context, activity, document)
-
-    async def _is_open(self, known: KnownStatus) -> bool:
-        """True for a status that everybody may see, so that its server does not know it only after its deletion."""
-        status = await self._context.shared.database.read(statuses.find, known.id)
-        return status is not None and status.visibility in ("public", "unlisted")

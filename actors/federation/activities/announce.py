@@ -1,17 +1,26 @@
-"""Announce: a boost of a status, which is fetched if it is not here."""
+"""Announce: a boost of a status, which is fetched if it is not here.
+
+Groups announce what their members do too (FEP-1b12). These activities are looked at where their objects are.
+"""
 
 from __future__ import annotations
 
 from ....storage import remote_statuses
+from ....storage.engine.json_values import JsonObject
 from ...activitypub.notes import EARLIEST, is_post, time_of, visibility_of
-from ...commands.reblogs import Reblog
+from ...activitypub.vocabulary import types_of, uri_of
+from ...commands.reblogs import Reblog, Unreblog
 from ..receiving import Activity, InboxContext
+from .passed_on import follow_up
 
 
 async def announce(inbox: InboxContext, activity: Activity) -> None:
-    """Boost. Groups of some servers announce the activities of their members: these are ignored."""
     uri, embedded = activity.object_uri, activity.object
-    if uri is None or (embedded is not None and not is_post(embedded)):
+    if embedded is not None and not is_post(embedded):
+        await _withdraw(inbox, activity, embedded)
+        await follow_up(inbox, embedded, activity.origin)
+        return
+    if uri is None:
         return
     status_id = await _status_id(inbox, activity, uri)
     if status_id is None:
@@ -21,6 +30,13 @@ async def announce(inbox: InboxContext, activity: Activity) -> None:
     published = min(max(time_of(activity.document.get("published")) or now, EARLIEST), now)
     uri = activity.id or f"{activity.actor.uri}#boosts/{status_id}"
     await inbox.ask(activity.actor.id, Reblog(status_id, visibility, uri, published), activity.origin)
+
+
+async def _withdraw(inbox: InboxContext, activity: Activity, embedded: JsonObject) -> None:
+    """End the boost of a post whose deletion the actor announces: a moderator has removed it from the group."""
+    known = await inbox.status(uri_of(embedded.get("object"))) if "Delete" in types_of(embedded) else None
+    if known is not None:
+        await inbox.ask(activity.actor.id, Unreblog(known.id), activity.origin)
 
 
 async def _status_id(inbox: InboxContext, activity: Activity, uri: str) -> int | None:
