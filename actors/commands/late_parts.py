@@ -1,4 +1,5 @@
-"""Parts of a status of another server that were not known here when it came: mentioned accounts, the quoted status.
+"""Parts of a status of another server that were not known here when it came: mentioned accounts, the quoted status,
+and the status that it answers by another address than its URI.
 
 They are fetched after the status is stored. An edit names its own parts: those of an earlier state are left out.
 """
@@ -33,9 +34,22 @@ class JoinParts(Message[None]):
     authorized: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class JoinReplies(Message[None]):
+    """Command to an account of another server: give a status of it the replies that wait for one at an `address`."""
+
+    status_id: int
+    address: str
+
+
 @turn(AccountActor, JoinParts)
 async def join_parts(account: AccountActor, message: JoinParts) -> None:
     await account.change(_join, message)
+
+
+@turn(AccountActor, JoinReplies)
+async def join_replies(account: AccountActor, message: JoinReplies) -> None:
+    await account.change(_join_replies, message)
 
 
 async def _join(change: AccountChange, message: JoinParts) -> None:
@@ -60,3 +74,13 @@ async def _mention(db: Connection, status: Status, uris: tuple[str, ...]) -> Non
     if fresh:
         await remote_statuses.add_mentions(db, status.id, fresh)
         await statuses.store_words(db, [status.id])
+
+
+async def _join_replies(change: AccountChange, message: JoinReplies) -> None:
+    db, account_id = change.db, change.account.id
+    await tombstones.lock(db, [message.address])
+    status = await statuses.find(db, message.status_id)
+    if status is not None and status.account_id == account_id:
+        conversation = status.conversation_id
+        joined = await remote_statuses.join_replies(db, message.address, status.id, account_id, conversation)
+        change.count_again(status.id, *joined)

@@ -184,10 +184,14 @@ async def _store(
 
 
 async def _parent(db: Connection, note: ReceivedNote) -> Status | None:
+    """Return what a note answers. One that names a boost answers the boosted status."""
     known = None if note.in_reply_to is None else await remote_statuses.find(db, note.in_reply_to)
     if known is None:
         return None
-    return (await statuses.find_stored(db, [known.id])).get(known.id)
+    parent = (await statuses.find_stored(db, [known.id])).get(known.id)
+    if parent is None or (boosted := parent.reblog_of_id) is None:
+        return parent
+    return (await statuses.find_stored(db, [boosted])).get(boosted)
 
 
 def _parent_id(

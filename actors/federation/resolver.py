@@ -15,7 +15,7 @@ from typing import TypeVar
 import trio
 from cachetools import TTLCache
 
-from ...storage import accounts, remote_accounts, remote_statuses
+from ...storage import accounts, remote_accounts, remote_statuses, statuses
 from ...storage.accounts import Account
 from ...storage.engine.json_values import JsonObject
 from ..activitypub.names import LocalNames
@@ -24,7 +24,7 @@ from ..activitypub.uris import ascii_uri, same_uri
 from ..activitypub.vocabulary import host_of, same_host, types_of, uri_of
 from ..broadcast import account_address
 from ..commands.account_deletions import DeleteAccount
-from ..commands.late_parts import JoinParts
+from ..commands.late_parts import JoinParts, JoinReplies
 from ..commands.received_statuses import ReceiveEdit
 from ..context import ActorContext
 from ..facts import ChangedAccount
@@ -87,7 +87,7 @@ class Resolver:
         self._status_flights: Flights[int] = Flights()
         self._jobs = LaterJobs(record)
         self._details = AccountDetails(context, runtime, fetcher, self._find_target, self.status)
-        self._threads = Threads(fetcher, self._is_known, self.status_of)
+        self._threads = Threads(fetcher, self._is_known, self.status_of, self._join_replies)
         self._completed: TTLCache[str, None] = TTLCache(THREADS, THREAD_LASTS, timer=trio.current_time)
         self._unfound: TTLCache[str, None] = TTLCache(UNFOUND, UNFOUND_LASTS, timer=trio.current_time)
         self._latest = LatestPosts(context, runtime, fetcher, self.find_parts)
@@ -295,6 +295,12 @@ class Resolver:
         note = None if author is None or not is_post(document) else await note_of(self._context, document, author)
         if author is not None and note is not None:
             await self._runtime.ask(account_address(author.id), ReceiveEdit(note, sent=False))
+
+    async def _join_replies(self, status_id: int, address: str) -> None:
+        """Give a status the replies that name it by another address than its URI."""
+        status = await self._context.database.read(statuses.find, status_id)
+        if status is not None:
+            await self._runtime.ask(account_address(status.account_id), JoinReplies(status_id, address))
 
     async def _is_known(self, uri: str) -> bool:
         """True for a status that is here, or was, or that only this server could have."""

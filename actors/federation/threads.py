@@ -18,15 +18,22 @@ PAGES = 3
 
 IsKnown = Callable[[str], Awaitable[bool]]
 StoreStatus = Callable[[JsonObject], Awaitable[int | None]]
+JoinReplies = Callable[[int, str], Awaitable[None]]
 
 
 class Threads:
-    """`is_known` is true for posts that are here, and for those of this server; `store` stores a proven document."""
+    """`is_known` is true for posts that are here, and for those of this server; `store` stores a proven document.
 
-    def __init__(self, fetcher: DocumentFetcher, is_known: IsKnown, store: StoreStatus) -> None:
+    `join` gives a status the replies that name it by another address than its id.
+    """
+
+    def __init__(
+        self, fetcher: DocumentFetcher, is_known: IsKnown, store: StoreStatus, join: JoinReplies
+    ) -> None:  # fmt: skip
         self._fetcher = fetcher
         self._is_known = is_known
         self._store = store
+        self._join = join
 
     async def complete(self, uri: str) -> None:
         """Fetch what is missing around a post."""
@@ -54,8 +61,10 @@ class Threads:
                 document = await self._fetch(parent, budget)
             except FetchFailed:
                 return
-            if await self._store(document) is None:
+            if (id := await self._store(document)) is None:
                 return
+            if uri_of(document) != parent:  # some servers name the page of what they answer
+                await self._join(id, parent)
 
     async def _store_descendants(self, document: JsonObject, budget: FetchBudget) -> None:
         """Store answers that the post's own server knows, as far as they are answers to what is here."""

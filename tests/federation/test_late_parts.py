@@ -10,7 +10,7 @@ import pytest
 from troupe.actors.federation import resolver
 
 from ..clients import Person, Stage
-from .delivering import HOME, act, create, note, take
+from .delivering import HOME, PUBLIC, act, create, note, take
 from .finding import until_done
 from .peer import ForeignServer
 
@@ -224,3 +224,34 @@ async def test_an_update_changes_who_may_quote(stage: Stage, ada: Person, peer: 
         approvals.append((approval["automatic"], approval["manual"]))
     assert approvals == [(["public"], []), (["followers"], ["public"]), (["followers"], ["public"]), ([], [])]
     assert await stage.rows("SELECT id FROM status_edits") == [], "a policy alone is no edit"
+
+
+@pytest.mark.parametrize("leads", ["redirect", "document"])
+async def test_a_reply_that_names_a_page_answers_the_post_of_the_page(
+    stage: Stage, ada: Person, peer: ForeignServer, leads: str
+) -> None:
+    """Blogs and bridges have the address that people see, and not the id of the post."""
+    eve, oscar = peer.person("eve"), peer.person("oscar", "other.test")
+    page = peer.url("/@oscar/1", "other.test")
+    post = peer.note(oscar, "/notes/1", url=page)
+    if leads == "redirect":
+        peer.redirect(page, post["id"])
+    else:
+        peer.serve(page, post)
+    replies = [peer.note(eve, f"/notes/{n}", inReplyTo=page, cc=[f"{HOME}/users/ada"], published=None) for n in (1, 2)]
+    for reply in replies:  # the post is not here yet, and then it is
+        await take(stage, create(eve, reply))
+        await until_done(stage)
+    answered = "SELECT p.uri FROM statuses s LEFT JOIN statuses p ON p.id = s.in_reply_to_id WHERE s.uri = $1"
+    assert [await stage.rows(answered, reply["id"]) for reply in replies] == [[[post["id"]]], [[post["id"]]]]
+    (row,) = await stage.rows("SELECT id FROM statuses WHERE uri = $1", post["id"])
+    assert len((await ada.get(f"/api/v1/statuses/{row[0]}/context")).json["descendants"]) == 2
+
+
+async def test_a_reply_to_a_boost_answers_the_boosted_post(stage: Stage, ada: Person, peer: ForeignServer) -> None:
+    eve, own = peer.person("eve"), await ada.publish("a post of ada")
+    boost = act(eve, "Announce", own["uri"], to=[PUBLIC])
+    await take(stage, boost)
+    await take(stage, create(eve, note(eve, inReplyTo=boost["id"])))
+    (answer,) = (await ada.get(f"/api/v1/statuses/{own['id']}/context")).json["descendants"]
+    assert answer["in_reply_to_id"] == own["id"]
