@@ -16,7 +16,7 @@ FIND = f"""
 
 # Rows that have the URI or the handle. They are locked in the order of ids, as everywhere.
 LOCK = """
-    SELECT id, uri, username, domain, deleted_at FROM accounts
+    SELECT id, uri, username, domain, deleted_at, silenced_at, suspended_at FROM accounts
     WHERE uri = $1 OR (lower(username) = lower($2) AND lower(coalesce(domain, '')) = $3)
     ORDER BY id FOR NO KEY UPDATE
 """
@@ -36,6 +36,12 @@ NAME = """
     UPDATE accounts SET
         username = $2, domain = $3, silenced_at = coalesce(silenced_at, $4), suspended_at = coalesce(suspended_at, $5)
     WHERE id = $1
+"""
+
+# No URI and no handle of a living account looks so.
+GIVE_UP_NAMES = """
+    UPDATE accounts SET uri = left(uri, 2000) || '#' || id, username = left(username, 2000) || '#' || id
+    WHERE id = ANY($1::bigint[])
 """
 
 NAME_FOLLOWERS = "UPDATE follows SET from_domain = $2 WHERE account_id = $1 AND from_domain IS DISTINCT FROM $2"
@@ -122,6 +128,8 @@ class KnownRow:
     username: str
     domain: str | None
     deleted_at: datetime | None
+    silenced_at: datetime | None
+    suspended_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +164,11 @@ async def hold_blocked_domains(db: Connection) -> None:
 async def insert(db: Connection, id: int, profile: RemoteProfile, now: datetime) -> bool:
     """Store an account of which nothing but its names is known yet. False if another transaction was first."""
     return await db.fetchval(INSERT, id, profile.username, profile.domain, profile.uri, now) is not None
+
+
+async def give_up_names(db: Connection, ids: Sequence[int]) -> None:
+    """Have deleted accounts leave their URIs and handles to others."""
+    await db.execute(GIVE_UP_NAMES, ids)
 
 
 async def name(

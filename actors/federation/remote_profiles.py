@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from ...storage import accounts, actor_keys, blocked_domains, remote_accounts
+from ...storage import accounts, actor_keys, blocked_domains, remote_accounts, tombstones
 from ...storage.accounts import Account
 from ...storage.actor_keys import ActorKey
 from ...storage.engine.database import Connection
@@ -22,23 +22,26 @@ from ..rules.domains import DomainRules
 class StoredProfile:
     """An account after its profile was stored.
 
-    `is_moderated` if its suspension began or ended, `is_another` if its handle was that of another actor.
+    `is_moderated` if its suspension began or ended, `is_another` if its handle was that of another actor. `before` are
+    deleted accounts that had its names.
     """
 
     account: Account
     is_moderated: bool
     is_another: bool
+    before: tuple[int, ...]
 
 
 async def store_profile(context: ActorContext, profile: RemoteProfile, keys: list[ActorKey]) -> Account | None:
     """Store a profile and return its account. None if the account was deleted: its URI and its handle stay taken.
 
-    If its handle was that of another actor, the people here who follow it ask again.
+    Some hours after that an account of these names is a new one, as of a server that was set up anew. If the handle was
+    that of another actor, the people here who follow it ask again.
     """
     stored = await context.database.transact(_store, context, profile, keys, context.clock.now())
     if stored is None:
         return None
-    facts: list[Fact] = [ChangedAccount(stored.account.id)]
+    facts: list[Fact] = [ChangedAccount(id) for id in (*stored.before, stored.account.id)]
     if stored.is_moderated:
         facts.append(ModeratedAccount(stored.account.id, barred=False))
     if stored.is_another:
@@ -53,6 +56,9 @@ async def _store(
     new_id = context.ids.next()
     await remote_accounts.hold_blocked_domains(db)
     rows = await remote_accounts.lock(db, profile.uri, profile.username, profile.domain)
+    if before := tuple(row.id for row in rows if is_over(row, now)):
+        await remote_accounts.give_up_names(db, before)
+        rows = [row for row in rows if row.id not in before]
     if not rows and not await remote_accounts.insert(db, new_id, profile, now):
         rows = await remote_accounts.lock(db, profile.uri, profile.username, profile.domain)
     if any(row.deleted_at is not None for row in rows):
@@ -61,18 +67,27 @@ async def _store(
     id = new_id if row is None else row.id
     if len(rows) < 2:
         await _name(db, id, row, profile)
-    before = await accounts.find(db, id)
+    known = await accounts.find(db, id)
     await remote_accounts.update(db, id, profile, now)
     await remote_accounts.set_emojis(db, id, await put_emojis(db, context, profile.domain, profile.emojis, now))
     for key in keys:
         await actor_keys.put(db, key)
     after = await accounts.find(db, id)
-    if before is None or after is None:
+    if known is None or after is None:
         raise LookupError("the account was deleted while its row was locked")
     is_another = row is not None and row.uri != profile.uri
     if is_another:
         await context.outbox.promise(db, [actor_changed(id)], NOWHERE)
-    return StoredProfile(after, before.suspended_at != after.suspended_at, is_another)
+    return StoredProfile(after, known.suspended_at != after.suspended_at, is_another, before)
+
+
+def is_over(row: KnownRow | Account, now: datetime) -> bool:
+    """True for an account that was deleted so long ago that nothing of it is on its way any more.
+
+    One that was limited or suspended keeps its names, so that it does not come back without that.
+    """
+    is_moderated = row.silenced_at is not None or row.suspended_at is not None
+    return row.deleted_at is not None and not is_moderated and row.deleted_at + tombstones.KEPT_FOR <= now
 
 
 async def _name(db: Connection, id: int, row: KnownRow | None, profile: RemoteProfile) -> None:

@@ -49,7 +49,7 @@ from .later_jobs import Job, LaterJobs
 from .latest_posts import LatestPosts
 from .notes import keep_note, note_of
 from .quotes import is_allowed
-from .remote_profiles import store_profile
+from .remote_profiles import is_over, store_profile
 from .threads import Threads
 from .webfinger import Handle, HandleProof, WebFinger, handle_from
 
@@ -112,7 +112,7 @@ class Resolver:
             username = self._names.username_of(uri)
             return None if username is None else await self._stored(username, None)
         known = await self._context.database.read(remote_accounts.find, uri)
-        if known is not None:
+        if known is not None and not is_over(known, self._context.clock.now()):
             self._refresh_if_older(known, STALE_AFTER_ACTIVITY)
             return None if known.deleted_at is not None else known
         return await self._discover(uri, partial(self._fetch, uri))
@@ -152,7 +152,7 @@ class Resolver:
             return _required(await self._own.find(url))
         url = ascii_uri(url)
         account = await self._context.database.read(remote_accounts.find, url)
-        if account is not None:
+        if account is not None and not is_over(account, self._context.clock.now()):
             return _required(None if account.deleted_at is not None else account)
         status = await self._context.database.read(remote_statuses.find, url)
         if status is not None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import trio
 
+from troupe.actors.activitypub.keys import public_pem
 from troupe.actors.federation.flights import Flights
 from troupe.storage import blocked_domains
 from troupe.storage.accounts import Account
@@ -16,9 +17,10 @@ from troupe.storage.blocked_domains import BlockedDomain, Severity
 
 from ..clients import Person, Stage
 from ..outgoing.peer import Asked, always, answer
+from ..signing import private_key
 from ..waiting import PATIENCE, until_found
-from .delivering import DOCUMENT, act, applied, deliver
-from .finding import ACCOUNTS, search, until_done
+from .delivering import DOCUMENT, act, applied, deliver, follow, take
+from .finding import ACCOUNTS, followed, search, until_done
 from .peer import ForeignServer
 
 
@@ -40,6 +42,10 @@ async def stored(stage: Stage, id: int) -> Account:
 async def refreshed(stage: Stage, account: Account) -> Account:
     await stage.http_context.federation.resolver.refresh(account)
     return await stored(stage, account.id)
+
+
+def key_of(uri: str) -> dict[str, str]:
+    return {"id": f"{uri}#main-key", "owner": uri, "publicKeyPem": public_pem(private_key())}
 
 
 async def block(stage: Stage, domain: str, severity: Severity) -> BlockedDomain:
@@ -119,6 +125,43 @@ async def test_an_account_that_is_gone_for_good_is_deleted_with_its_follows(
     for query in (account.uri, f"eve@{peer.domain}"):
         assert await search(ada, query) == [], "its name is not given again"
     assert (await stored(stage, account.id)).display_name == ""
+
+
+@pytest.mark.parametrize("path", ["/users/eve", "/author/1"])
+async def test_an_account_of_a_server_that_was_set_up_anew_is_a_new_one(
+    stage: Stage, ada: Person, peer: ForeignServer, path: str
+) -> None:
+    """It may have the same id, or that of another software."""
+    eve = peer.person("eve")
+    old = await followed(ada, peer)
+    await take(stage, act(eve, "Delete", eve["id"]))
+    await stage.until_gone("SELECT FROM follows")
+    again = peer.person("eve", id=peer.url(path), inbox=peer.url(f"{path}/inbox"), publicKey=key_of(peer.url(path)))
+    peer.serve(again["id"], again)
+    peer.handle("eve", None, again["id"])
+    asking = f"@eve@{peer.domain}"
+    assert await search(ada, asking) == []
+    await take(stage, follow(again, "ada"))  # something of the deleted one may still be on its way
+    assert await stage.rows("SELECT FROM follows") == []
+    await stage.sql("UPDATE accounts SET deleted_at = deleted_at - interval '6 hours' WHERE id = $1", int(old))
+    await take(stage, follow(again, "ada", 2))
+    (found,) = await search(ada, asking)
+    assert (found["acct"], found["id"] != old) == (f"eve@{peer.domain}", True)
+    assert await stage.rows("SELECT account_id FROM follows") == [[int(found["id"])]]
+    await until_done(stage)
+
+
+@pytest.mark.parametrize("state", ["suspended_at", "silenced_at"])
+async def test_a_deleted_account_does_not_come_back_without_what_staff_have_decided(
+    stage: Stage, ada: Person, peer: ForeignServer, state: str
+) -> None:
+    eve = peer.person("eve")
+    old = await followed(ada, peer)
+    await take(stage, act(eve, "Delete", eve["id"]))
+    await stage.sql(f"UPDATE accounts SET deleted_at = now() - interval '9 days', {state} = now() WHERE id = {old}")
+    assert await search(ada, f"@eve@{peer.domain}") == []
+    await take(stage, follow(eve, "ada"))
+    assert await stage.rows("SELECT FROM follows") == []
 
 
 async def test_an_account_is_renamed_when_webfinger_says_so(stage: Stage, ada: Person, peer: ForeignServer) -> None:
