@@ -9,7 +9,7 @@ from ...storage import pins, remote_accounts
 from ...storage.accounts import Account
 from ...storage.engine.database import Connection
 from ...storage.remote_accounts import Totals
-from ..activitypub.vocabulary import is_object, same_host, uri_of
+from ..activitypub.vocabulary import is_object, same_host, types_of, uri_of
 from ..broadcast import account_address
 from ..commands.pins import Pin, Unpin
 from ..context import ActorContext
@@ -86,7 +86,12 @@ class AccountDetails:
                 await self._runtime.ask(account_address(account.id), message)
 
     async def _pinned(self, account: Account, item: object) -> int | None:
-        """Return a post of a collection. The account's own server has told it, so that an embedded one is believed."""
+        """Return a post of a collection. The account's own server has told it, so that an embedded one is believed.
+
+        Friendica lists the activities that have published the posts.
+        """
+        if is_object(item) and "Create" in types_of(item):
+            item = item.get("object")
         uri = uri_of(item)
         if uri is None or not same_host(uri, account.uri):
             return None

@@ -11,7 +11,7 @@ import pytest
 from troupe.actors.rules.limits import PINS_ELSEWHERE
 
 from ..clients import Person, Stage
-from .delivering import HOME, PUBLIC, act, take
+from .delivering import HOME, PUBLIC, act, create, take
 from .finding import followed, search, until_done
 from .peer import ForeignServer
 
@@ -203,6 +203,17 @@ async def test_more_posts_may_be_pinned_elsewhere_than_here(stage: Stage, ada: P
     for number, note in enumerate(notes):
         await take(stage, act(eve, "Add", note, number, target=eve["featured"]))
     assert {one["uri"] for one in (await ada.get(path)).json} == {one["id"] for one in notes[:PINS_ELSEWHERE]}
+
+
+async def test_pins_may_be_named_by_what_has_published_them(stage: Stage, ada: Person, peer: ForeignServer) -> None:
+    """Friendica lists Creates, with the post in it or with its id."""
+    eve = peer.person("eve")
+    notes = [peer.note(eve, f"/notes/{number}", published=None) for number in range(2)]
+    peer.collection(eve["featured"], [create(eve, notes[0]), create(eve, notes[1]) | {"object": notes[1]["id"]}])
+    (found,) = await search(ada, eve["id"])
+    await until_done(stage)
+    pinned = (await ada.get(f"/api/v1/accounts/{found['id']}/statuses?pinned=true")).json
+    assert {one["uri"] for one in pinned} == {note["id"] for note in notes}
 
 
 # A collection, its other pages by their paths, and the notes that are pinned.
