@@ -155,7 +155,9 @@ class Troupe:
             accounts=self.actors.accounts, statuses=self.actors.statuses, facts=self.actors.facts,
             viewers=self.actors.viewers, withdrawals=self.actors.withdrawals,
             blocks=self.actors.blocks, media=self.media, outgoing=self.outgoing, federation=self.federation,
-            reception=Reception(self.actors.actor_context, self.federation.directory),
+            reception=Reception(
+                self.actors.actor_context, self.federation.directory, self.federation.resolver.check_later
+            ),
             mail_servers=MailServerLookup(settings.dns_servers), translator=self.translator,
             trace=traces.request if traces else None,
             operations=Operations(log.recent, self.supervisor_snapshot),

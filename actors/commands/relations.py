@@ -238,8 +238,7 @@ async def _unfollow(change: AccountChange, target_id: int) -> None:
 
 async def _block(change: AccountChange, message: Block) -> Refused | None:
     db, account, target_id = change.db, change.account, message.target_id
-    if await undone(change, message.uri):
-        return NOT_FOUND
+    is_undone = await undone(change, message.uri)  # what ends with a block, and with its end, has ended all the same
     await relations.lock_pair(db, account.id, target_id)
     if (target := await find_present(db, target_id)) is None:
         return NOT_FOUND
@@ -250,6 +249,8 @@ async def _block(change: AccountChange, message: Block) -> Refused | None:
     uri = await tombstones.unused(db, message.uri)
     if (await blocks.insert_block(db, id, account.id, target_id, change.now, uri)).new:
         change.promise(*await send_block(db, account, target, id))
+    if is_undone:
+        await blocks.delete_block(db, account.id, target_id)
     await suggestions.end(db, account.id, target_id, change.ids.next())
     return await publish_pair(change, target_id, ended)
 

@@ -6,7 +6,7 @@ FetchFailed
 │   │   └── LeadsHere        its host is this server's own
 │   ├── TooManyDiscoveries   too many new accounts of its domain came lately
 │   ├── DocumentUnknown      its server answers 404
-│   ├── DocumentGone         its server answers 410: it was deleted
+│   ├── DocumentGone         its server answers 410, or with a Tombstone: it was deleted
 │   └── DocumentRefused      its server refuses it with another status, such as 403
 ├── UntrustedDocument        it proves nothing: of another host, of another kind, or this:
 │   └── UnreadableDocument   the answer is no document: a page, a part of one, or too large

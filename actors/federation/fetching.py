@@ -26,6 +26,7 @@ from ..activitypub.vocabulary import (
     LARGEST_DOCUMENT,
     MalformedDocument,
     same_host,
+    types_of,
     web_uri_of,
 )
 from ..daily_quotas import DailyQuotas
@@ -99,7 +100,7 @@ class DocumentFetcher:
     async def fetch(self, uri: str) -> JsonObject:
         """Return the document of a URI, which names itself with its `id`: the URI asked for, or another one.
 
-        Raise one of the errors of this package.
+        Raise one of the errors of this package: DocumentGone also for a Tombstone, which some servers answer with 200.
         """
         return await self._proven(uri, await self._get(uri, DOCUMENTS))
 
@@ -131,6 +132,8 @@ class DocumentFetcher:
         document = _document_of(answer)
         id = _id_of(document)
         if (same_uri(id, uri) or same_uri(id, answer.url)) and same_host(id, answer.url):
+            if "Tombstone" in types_of(document):
+                raise DocumentGone("the server answers with a tombstone")
             return await self._with_uris(document)
         answer = await self._get(id, DOCUMENTS)
         document = _document_of(answer)

@@ -30,7 +30,14 @@ from ..daily_quotas import DailyQuotas
 from ..kernel import Clock
 from ..rules.domains import registrable
 from .budgets import BudgetSpent, FetchBudget
-from .errors import DocumentMissing, DocumentRefused, DocumentUnavailable, UnreadableDocument, UntrustedDocument
+from .errors import (
+    DocumentGone,
+    DocumentMissing,
+    DocumentRefused,
+    DocumentUnavailable,
+    UnreadableDocument,
+    UntrustedDocument,
+)
 
 REFETCH_AFTER = timedelta(minutes=1)  # a key that fails is fetched again, but not more often
 REFETCHES = 60  # in such a time, of the known keys of one registered domain
@@ -42,6 +49,10 @@ Fetch = Callable[[str], Awaitable[JsonObject]]
 
 class KeyUnavailable(Exception):
     """Raised if the key can't be had just now, so that the request can be neither accepted nor refused."""
+
+
+class KeyGone(SignatureRefused):
+    """Raised if the server of a key says that it is gone for good, as the keys of deleted actors are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +163,8 @@ class KeyDirectory:
             return await self._fetch(uri)
         except (DocumentUnavailable, DocumentRefused, UnreadableDocument) as error:
             raise KeyUnavailable(str(error)) from error
+        except DocumentGone as error:
+            raise KeyGone("the key is gone") from error
         except (DocumentMissing, UntrustedDocument) as error:
             raise SignatureRefused("the key is not where the signature says") from error
 

@@ -12,14 +12,15 @@ from datetime import datetime
 
 import trio
 
-from ...storage import outbox, received_activities, remote_statuses
+from ...storage import outbox, received_activities, remote_accounts, remote_statuses
+from ...storage.accounts import Account
 from ...storage.engine.database import Connection
 from ...storage.engine.json_values import JsonObject
 from ..activitypub.door import read_document
 from ..activitypub.follower_lists import HEADER, read_header
 from ..activitypub.requests import ReceivedRequest, SignatureRefused
 from ..activitypub.signatures import claim_of
-from ..activitypub.vocabulary import MalformedDocument, host_of, types_of, uri_of
+from ..activitypub.vocabulary import MalformedDocument, host_of, same_host, types_of, uri_of
 from ..context import ActorContext
 from ..effects.received_activities import (
     INBOX,
@@ -35,7 +36,7 @@ from ..kernel import Origin
 from ..outbox import Outbox
 from ..rules.domains import registrable
 from .activities import HANDLERS
-from .key_directory import AuthenticatedActor, KeyDirectory, KeyUnavailable
+from .key_directory import AuthenticatedActor, KeyDirectory, KeyGone, KeyUnavailable
 from .receiving import standing_of
 
 # Requests that wait for the keys of one registered domain, and of all: an attacker can name any number of keys and
@@ -57,15 +58,18 @@ class TooManyUnverified(Exception):
 
 
 class Reception:
-    """One for each process."""
+    """One for each process. `check_later` has an account fetched again, which may be gone."""
 
-    def __init__(self, context: ActorContext, directory: KeyDirectory) -> None:
+    def __init__(
+        self, context: ActorContext, directory: KeyDirectory, check_later: Callable[[Account], None]
+    ) -> None:  # fmt: skip
         self._database = context.database
         self._clock = context.clock
         self._outbox = context.outbox
         self._blocks = context.blocks
         self._hosts = context.hosts
         self._directory = directory
+        self._check_later = check_later
         self._base_url = context.names.base_url
 
     async def take(
@@ -95,6 +99,12 @@ class Reception:
             signer = await self._authenticate(request)
         except KeyUnavailable:
             await self._keep_unverified(request, recipient, key_id, origin)
+            return
+        except KeyGone:
+            is_own_end = "Delete" in types_of(document) and uri_of(document.get("object")) == actor
+            if not is_own_end or not same_host(key_id, actor):
+                raise
+            await self._check_actor(actor)
             return
         # Again, because the owner of the key is known only now.
         self._check_standing(signer.uri)
@@ -127,6 +137,12 @@ class Reception:
         if not {"Delete", "Update"}.intersection(types_of(document)) or uri_of(document.get("object")) != actor:
             return False
         return not await self._database.read(remote_statuses.stored_account_ids, [actor])
+
+    async def _check_actor(self, actor: str) -> None:
+        """Ask the server of a known actor whether it is gone, as an activity says whose key is gone."""
+        account = await self._database.read(remote_accounts.find, actor)
+        if account is not None:
+            self._check_later(account)
 
     async def _take_up_alone(
         self, activity: ReceivedActivity, document: JsonObject, signer: AuthenticatedActor, origin: Origin

@@ -19,7 +19,7 @@ from ..outgoing.peer import Asked, Respond, answer
 from ..signing import another_key, private_key
 from ..waiting import until_found
 from .delivering import HOME, act, applied, create, deliver, follow, note, take
-from .finding import followed
+from .finding import followed, until_done
 from .peer import BROKEN, ForeignServer
 
 ADA = f"{HOME}/users/ada"
@@ -207,6 +207,21 @@ async def test_a_block_ends_both_follows(stage: Stage, ada: Person, peer: Foreig
     assert await stage.rows("SELECT uri FROM blocks") == [[block["id"]]]
     await take(stage, {"id": f"{eve['id']}#undo/1", "type": "Undo", "actor": eve["id"], "object": block["id"]})
     assert await stage.rows("SELECT uri FROM blocks") == []
+
+
+async def test_a_block_that_was_undone_before_it_came_ends_the_follows(
+    stage: Stage, ada: Person, peer: ForeignServer
+) -> None:
+    """Servers block and unblock to remove a follower, and may deliver the two in any order."""
+    eve = peer.person("eve")
+    await followed(ada, peer)
+    await take(stage, act(eve, "Accept", {"type": "Follow", "actor": f"{HOME}/users/ada", "object": eve["id"]}))
+    blocking = act(eve, "Block", f"{HOME}/users/ada")
+    await take(stage, act(eve, "Undo", blocking))
+    assert len(await stage.rows("SELECT FROM follows")) == 1
+    await take(stage, blocking)
+    assert await stage.rows("SELECT FROM follows") == []
+    assert await stage.rows("SELECT FROM blocks") == []
 
 
 async def test_a_mention_is_told_and_a_deletion_takes_it_away(stage: Stage, ada: Person, peer: ForeignServer) -> None:
@@ -409,6 +424,37 @@ async def test_a_deleted_account_takes_its_posts_and_follows_along(
     await until_found(lambda: _none(stage, "SELECT id FROM statuses WHERE deleted_at IS NULL"))
 
 
+@pytest.mark.parametrize("status", [410, 200])
+async def test_a_deletion_whose_key_is_gone_has_the_account_asked_for(
+    stage: Stage, ada: Person, peer: ForeignServer, status: int
+) -> None:
+    """Servers stop to serve a deleted actor at once, and its key is forgotten here after some weeks."""
+    eve = peer.person("eve")
+    await followed(ada, peer)
+    await until_done(stage)
+    await stage.sql("DELETE FROM actor_keys")
+    if status == 410:
+        peer.fail(eve["id"], 410)
+    else:
+        peer.serve(eve["id"], {"id": eve["id"], "type": "Tombstone", "formerType": "Person"})
+    assert (await deliver(stage, act(eve, "Like", f"{HOME}/users/ada"), key_id=f"{eve['id']}#k")).status == 401
+    assert (await deliver(stage, act(eve, "Delete", eve["id"]))).status == 202
+    deleted = "SELECT 1 FROM accounts WHERE uri = $1 AND deleted_at IS NOT NULL"
+    await until_found(lambda: stage.rows(deleted, eve["id"]))
+
+
+async def test_an_account_that_is_there_outlives_a_deletion_whose_key_is_gone(
+    stage: Stage, ada: Person, peer: ForeignServer
+) -> None:
+    eve = peer.person("eve")
+    await followed(ada, peer)
+    await until_done(stage)
+    peer.fail(f"{eve['id']}/key", 410)
+    await deliver(stage, act(eve, "Delete", eve["id"]), key_id=f"{eve['id']}/key")
+    await until_done(stage)
+    assert await stage.rows("SELECT deleted_at FROM accounts WHERE uri = $1", eve["id"]) == [[None]]
+
+
 async def test_an_activity_that_fails_does_not_hold_up_those_after_it(
     stage: Stage, ada: Person, peer: ForeignServer
 ) -> None:
@@ -460,6 +506,21 @@ async def test_a_forwarded_answer_is_fetched_from_its_own_server(
     peer.fail(answer["id"], 410)
     await take(stage, act(oscar, "Delete", answer["id"]), signer=eve["id"])
     assert await stage.rows("SELECT id FROM statuses WHERE uri = $1 AND deleted_at IS NULL", answer["id"]) == []
+
+
+@pytest.mark.parametrize("kind", ["Update", "Delete", "forwarded"])
+async def test_a_tombstone_is_a_deletion(stage: Stage, ada: Person, peer: ForeignServer, kind: str) -> None:
+    """NodeBB tells of one by an Update, and answers with it as with any document."""
+    eve = peer.person("eve")
+    post = note(eve, cc=[f"{HOME}/users/ada"])
+    await take(stage, create(eve, post))
+    tombstone = {"id": post["id"], "type": "Tombstone", "formerType": "Note", "deleted": "2026-01-01T00:00:00Z"}
+    peer.serve(post["id"], tombstone)
+    if kind == "forwarded":
+        await take(stage, act(eve, "Delete", post["id"]), signer=peer.person("oscar", "other.test")["id"])
+    else:
+        await take(stage, act(eve, kind, tombstone))
+    assert await stage.rows("SELECT FROM statuses WHERE deleted_at IS NULL") == []
 
 
 async def test_what_comes_to_a_personal_inbox_is_for_its_owner(stage: Stage, ada: Person, peer: ForeignServer) -> None:

@@ -188,7 +188,8 @@ async def stage(
             secret=_secrets(), push_key=push_key, accounts=acting.accounts,
             statuses=acting.statuses, facts=acting.facts, viewers=acting.viewers,
             withdrawals=acting.withdrawals, blocks=acting.blocks, media=media, outgoing=outgoing,
-            federation=federation, reception=Reception(acting.actor_context, federation.directory),
+            federation=federation,
+            reception=Reception(acting.actor_context, federation.directory, federation.resolver.check_later),
             mail_servers=MailServerLookup(settings.dns_servers) if settings.dns_servers else _no_answer,
             translator=translator,
         )  # fmt: skip

@@ -1,4 +1,7 @@
-"""Update: of a post, of the counts of a poll, or of the actor itself."""
+"""Update: of a post, of the counts of a poll, or of the actor itself.
+
+NodeBB tells of a deletion by an Update to a Tombstone.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,13 @@ from ....storage import statuses
 from ....storage.engine.json_values import JsonObject
 from ....storage.remote_statuses import KnownStatus
 from ...activitypub.notes import ReceivedNote, is_post
-from ...activitypub.vocabulary import same_host
+from ...activitypub.vocabulary import same_host, types_of
 from ...commands.received_statuses import ReceiveEdit
 from ..notes import note_of
 from ..quotes import is_authorized
 from ..receiving import Activity, InboxContext
 from .create import store
+from .delete import delete_status
 
 # An unknown post that is older is not stored: its Create came long ago, and concerned no account here.
 NEW_FOR = timedelta(days=1)
@@ -29,6 +33,8 @@ async def update(inbox: InboxContext, activity: Activity) -> None:
     document = activity.object or await inbox.fetcher.fetch(uri)
     if is_post(document):
         await change(inbox, activity, document)
+    elif "Tombstone" in types_of(document):
+        await delete_status(inbox, activity, uri)
 
 
 async def change(inbox: InboxContext, activity: Activity, document: JsonObject) -> None:

@@ -92,7 +92,8 @@ class SimulatedApi:
             ),
             mail_servers=_no_answer,
             outgoing=outgoing,
-            federation=federation, reception=Reception(actors.actor_context, federation.directory),
+            federation=federation,
+            reception=Reception(actors.actor_context, federation.directory, federation.resolver.check_later),
         )  # fmt: skip
         self._frames = WebSocketFrames(self.http_context.rendered, settings.base_url)
         self._requests: dict[trio.CancelScope, None] = {}
