@@ -370,7 +370,7 @@ async def _quotes_another(db: Connection, status: Status, note: ReceivedNote, qu
     if quote is not None:
         return quote.quoted.id != status.quote_of_id
     quoted = await statuses.find(db, status.quote_of_id)
-    return quoted is not None and note.quote.uri != quoted.uri
+    return quoted is not None and note.quote.uri not in (quoted.uri, quoted.url)
 
 
 async def _refresh(

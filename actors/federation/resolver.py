@@ -229,23 +229,29 @@ class Resolver:
                 if await self._found(uri, self.account) is None:
                     self._unfound[uri] = None
             if parts.quote is not None:
-                parts = replace(parts, authorized=await self._fetch_quoted(parts.uri, parts.quote))
+                quote, authorized = await self._fetch_quoted(parts.uri, parts.quote)
+                parts = replace(parts, quote=quote, authorized=authorized)
         author = await self._context.database.read(remote_accounts.find, author_uri)
         if author is not None and author.deleted_at is None:
             await self._runtime.ask(account_address(author.id), parts)
 
-    async def _fetch_quoted(self, uri: str, quote: ReceivedQuote) -> bool:
-        """Fetch what a post quotes. True if a document of its author's server allows the quote."""
-        if await self._found(quote.uri, self.status) is None:
+    async def _fetch_quoted(self, uri: str, quote: ReceivedQuote) -> tuple[ReceivedQuote, bool]:
+        """Fetch what a post quotes. Return the quote with the URI of that, and if its author's server allows the quote.
+
+        Some servers name the page of a post in place of its id.
+        """
+        id = await self._found(quote.uri, self.status)
+        quoted = None if id is None else await self._context.database.read(statuses.find, id)
+        known = None if quoted is None else await self._context.database.read(remote_statuses.find, quoted.uri)
+        if quoted is None or known is None:
             self._unfound[quote.uri] = None
-            return False
-        quoted = await self._context.database.read(remote_statuses.find, quote.uri)
-        if quoted is None or quote.authorization is None:
-            return False
-        with suppress(FetchFailed):
-            database, fetcher = self._context.database, self._fetcher
-            return await is_allowed(database, fetcher, quote.authorization, uri, quote.uri, quoted)
-        return False
+            return quote, False
+        quote = replace(quote, uri=quoted.uri)
+        if quote.authorization is not None:
+            with suppress(FetchFailed):
+                database, fetcher = self._context.database, self._fetcher
+                return quote, await is_allowed(database, fetcher, quote.authorization, uri, quote.uri, known)
+        return quote, False
 
     async def _found(self, uri: str, find: Callable[[str], Awaitable[Found | None]]) -> Found | None:
         try:

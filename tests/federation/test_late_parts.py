@@ -248,6 +248,21 @@ async def test_a_reply_that_names_a_page_answers_the_post_of_the_page(
     assert len((await ada.get(f"/api/v1/statuses/{row[0]}/context")).json["descendants"]) == 2
 
 
+async def test_a_quote_may_name_the_page_of_a_post(stage: Stage, ada: Person, peer: ForeignServer) -> None:
+    eve, oscar = peer.person("eve"), peer.person("oscar", "other.test")
+    page = peer.url("/@oscar/1", "other.test")
+    post = peer.note(oscar, "/notes/1", url=page)
+    peer.redirect(page, post["id"])
+    quoting = note(eve, quoteUrl=page, cc=[f"{HOME}/users/ada"], tag=[ADA])
+    await take(stage, create(eve, quoting))
+    await until_done(stage)
+    assert await quote_of(stage, ada, quoting["id"]) == ("accepted", post["id"])
+    await take(stage, act(eve, "Update", quoting))
+    await until_done(stage)
+    assert await quote_of(stage, ada, quoting["id"]) == ("accepted", post["id"])
+    assert (await shown(stage, ada, quoting["id"]))["edited_at"] is None
+
+
 async def test_a_reply_to_a_boost_answers_the_boosted_post(stage: Stage, ada: Person, peer: ForeignServer) -> None:
     eve, own = peer.person("eve"), await ada.publish("a post of ada")
     boost = act(eve, "Announce", own["uri"], to=[PUBLIC])
