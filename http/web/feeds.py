@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from urllib.parse import quote
 
 from ...actors.broadcast import tag_address
 from ...actors.rules.markup import plain
@@ -10,6 +12,7 @@ from ...actors.rules.text import tag_url
 from ...actors.rules.visibility import ANONYMOUS
 from ...actors.statuses import ShownStatus
 from ...actors.timelines.tag import TagPage
+from ...storage.accounts import Account
 from ...storage.paging import Page
 from ..access.authentication import check_preview
 from ..access.context import HttpContext
@@ -35,12 +38,25 @@ OWN_PUBLIC = ProfilePart(exclude_replies=True, exclude_reblogs=True, only_public
 async def show_account(context: HttpContext, request: Request, name: str) -> Answer:
     """The newest public statuses of an account, without boosts and replies to others."""
     account = await find_local(context, name)
-    shown = await visible_among(context, await posts_of(context, account, ANONYMOUS, OWN_PUBLIC, NEWEST), ANONYMOUS)
+    shown = await _posts(context, account, OWN_PUBLIC)
     base_url = context.settings.base_url
     url = f"{base_url}/@{account.username}"
     description = plain(account.note) or f"Posts by @{account.username}@{context.settings.local_domain}"
     channel = FeedChannel(name_of(account), url, f"{url}.rss", description, avatar_url(account, base_url))
     return _feed(context, request, channel, shown)
+
+
+@api.get("/@<name>/tagged/<tag>.rss", page=True)
+async def show_tagged(context: HttpContext, request: Request, name: str, tag: str) -> Answer:
+    """The same with one hashtag alone, replies too."""
+    account, tag = await find_local(context, name), hashtag_named(tag)
+    found = await _posts(context, account, replace(OWN_PUBLIC, exclude_replies=False, tagged=tag))
+    base_url, shown = context.settings.base_url, spelling(tag, found)
+    url = f"{base_url}/@{account.username}/tagged/{quote(tag)}"
+    description = f"Posts by @{account.username}@{context.settings.local_domain} about #{shown}"
+    title = f"{name_of(account)}: #{shown}"
+    channel = FeedChannel(title, url, f"{url}.rss", description, avatar_url(account, base_url))
+    return _feed(context, request, channel, found)
 
 
 @api.get("/tags/<name>.rss", page=True)
@@ -55,6 +71,10 @@ async def show_tag(context: HttpContext, request: Request, name: str) -> Answer:
     shown = spelling(tag, found)
     channel = FeedChannel(f"#{shown}", url, f"{url}.rss", f"Posts about #{shown} on {title}", image)
     return _feed(context, request, channel, found)
+
+
+async def _posts(context: HttpContext, account: Account, part: ProfilePart) -> list[ShownStatus]:
+    return await visible_among(context, await posts_of(context, account, ANONYMOUS, part, NEWEST), ANONYMOUS)
 
 
 def _feed(context: HttpContext, request: Request, channel: FeedChannel, shown: Sequence[ShownStatus]) -> Answer:

@@ -1,7 +1,12 @@
-"""Addresses of accounts and statuses in Mastodon's earlier web client: old links have them, and other servers look
-them up. Each leads to the page, which answers other servers with the document."""
+"""Addresses that pages have on servers of Mastodon. Old links, apps and feed readers have them.
+
+Accounts and statuses had them in its earlier web client, and other servers look them up: each leads to the page, which
+answers other servers with the document.
+"""
 
 from __future__ import annotations
+
+from urllib.parse import quote
 
 from ...actors.activitypub.names import LocalAccountName, LocalNames
 from ..access.context import HttpContext
@@ -32,6 +37,43 @@ async def lead_to_status(context: HttpContext, id: int) -> Answer:
     if not shown.author.local:
         raise NotFound
     return redirect(path_of(shown))
+
+
+@api.get("/users/<name>.rss", page=True)
+def lead_to_feed(context: HttpContext, name: str) -> Answer:
+    return redirect(f"/@{_username(name, context.federation.names)}.rss")
+
+
+@api.get("/about/more", page=True)
+def lead_to_about() -> Answer:
+    return redirect("/about")
+
+
+@api.get("/privacy-policy", page=True)
+def lead_to_privacy() -> Answer:
+    return redirect("/privacy")
+
+
+@api.get("/terms-of-service", page=True)
+def lead_to_terms() -> Answer:
+    return redirect("/terms")
+
+
+@api.get("/terms-of-service/<date>", page=True)
+def lead_to_terms_of(date: str) -> Answer:
+    return redirect(f"/terms/{quote(date, safe='')}")
+
+
+@api.get("/auth/edit", page=True)
+@api.get("/settings/profile", page=True)
+@api.get("/settings/preferences", page=True)
+def lead_to_settings() -> Answer:
+    return redirect("/settings")
+
+
+@api.get("/oauth/authorized_applications", page=True)
+def lead_to_applications() -> Answer:
+    return redirect("/settings/applications")
 
 
 def _username(name: str, names: LocalNames) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Literal
+from urllib.parse import quote
 
 from ...actors.rules.markup import plain
 from ...actors.rules.visibility import ANONYMOUS
@@ -25,6 +26,7 @@ from .heads import Head
 from .layout import public_page
 from .paging import ListPosition, neighbours
 from .posts import Byline, byline, emojis_of, posts_in
+from .tags import hashtag_named, spelling
 
 Tab = Literal["posts", "with_replies", "media"]
 
@@ -49,17 +51,31 @@ async def show_media(context: HttpContext, request: Request, name: str, position
     return await _show(context, request, name, position, "media")
 
 
-async def _show(context: HttpContext, request: Request, name: str, position: ListPosition, tab: Tab) -> Answer:
+@api.get("/@<name>/tagged/<tag>", page=True)
+async def show_tagged(context: HttpContext, request: Request, name: str, tag: str, position: ListPosition) -> Answer:
+    """The same with one hashtag alone, replies too. The account's featured hashtags lead here."""
+    return await _show(context, request, name, position, "with_replies", hashtag_named(tag))
+
+
+async def _show(
+    context: HttpContext, request: Request, name: str, position: ListPosition, tab: Tab, tag: str | None = None
+) -> Answer:
     account = await find_local(context, name)
-    ids = await posts_of(context, account, ANONYMOUS, _part(account, tab), position.page())
+    ids = await posts_of(context, account, ANONYMOUS, _part(account, tab, tag), position.page())
+    posts = await visible_among(context, ids, ANONYMOUS)
     pinned = await pinned_of(context, account, ANONYMOUS) if tab == "posts" and position.is_first else []
     emojis = emojis_of(context, account)
-    path = f"/@{account.username}" if tab == "posts" else f"/@{account.username}/{tab}"
+    profile = f"/@{account.username}"
+    path = profile if tab == "posts" else f"{profile}/{tab}" if tag is None else f"{profile}/tagged/{tag}"
+    address = quote(path, safe="/@")
+    tabs = _tabs(account, tab if tag is None else None)
+    if tag is not None:
+        tabs.append((f"#{spelling(tag, posts)}", address, True))
     return await public_page(
         context,
         request,
         "profile.html",
-        head=_head(context, account, path),
+        head=_head(context, account, address, feed=profile if tag is None else address),
         account=account,
         person=byline(context, account),
         note_html=html_with_emojis(account.note, emojis),
@@ -67,27 +83,27 @@ async def _show(context: HttpContext, request: Request, name: str, position: Lis
         joined=shown_time(account.created_at, context.clock.now()),
         fields=_fields(account, emojis),
         moved=await _moved(context, account),
-        tabs=_tabs(account, tab),
+        tabs=tabs,
         pinned=posts_in(context, await visible_among(context, pinned, ANONYMOUS)),
-        posts=posts_in(context, await visible_among(context, ids, ANONYMOUS)),
+        posts=posts_in(context, posts),
         around=neighbours(path, position, ids),
     )
 
 
-def _part(account: Account, tab: Tab) -> ProfilePart:
+def _part(account: Account, tab: Tab, tag: str | None) -> ProfilePart:
     if tab == "media":
         return ProfilePart(only_media=True, exclude_replies=not account.show_media_replies)
-    return ProfilePart(exclude_replies=tab == "posts")
+    return ProfilePart(exclude_replies=tab == "posts", tagged=tag)
 
 
-def _tabs(account: Account, tab: Tab) -> list[tuple[str, str, bool]]:
+def _tabs(account: Account, tab: Tab | None) -> list[tuple[str, str, bool]]:
     """The name and the address of each tab, and whether it is the open one."""
     path = f"/@{account.username}"
     tabs = [("Posts", path, tab == "posts"), ("Posts and replies", f"{path}/with_replies", tab == "with_replies")]
     return [*tabs, ("Media", f"{path}/media", tab == "media")] if account.show_media else tabs
 
 
-def _head(context: HttpContext, account: Account, path: str) -> Head:
+def _head(context: HttpContext, account: Account, path: str, feed: str) -> Head:
     base_url, handle = context.settings.base_url, f"@{account.username}@{context.settings.local_domain}"
     return Head(
         title=f"{name_of(account)} ({handle})",
@@ -97,7 +113,7 @@ def _head(context: HttpContext, account: Account, path: str) -> Head:
         image=avatar_url(account, base_url),
         image_description=account.avatar_description,
         handle=handle,
-        feed=f"{base_url}/@{account.username}.rss",
+        feed=f"{base_url}{feed}.rss",
         document=account.uri,
         noindex=not account.indexable,
     )

@@ -74,6 +74,29 @@ async def test_addresses_of_an_earlier_web_client_lead_to_pages(
     assert (reply.status, reply.headers.get("Location")) == (302, target.format(id=id))
 
 
+@pytest.mark.parametrize(
+    ("path", "target"),
+    [
+        ("/users/ada.rss", "/@ada.rss"),
+        ("/users/ada@localhost:3000.rss", "/@ada.rss"),
+        ("/about/more", "/about"),
+        ("/privacy-policy", "/privacy"),
+        ("/terms-of-service", "/terms"),
+        ("/terms-of-service/2026-01-01", "/terms/2026-01-01"),
+        ("/terms-of-service/%0d%0aX-Mark:%20%3f", "/terms/%0D%0AX-Mark%3A%20%3F"),
+        ("/auth/edit", "/settings"),
+        ("/settings/profile", "/settings"),
+        ("/settings/preferences", "/settings"),
+        ("/oauth/authorized_applications", "/settings/applications"),
+    ],
+)
+async def test_addresses_that_apps_and_feed_readers_know_of_mastodon_lead_to_pages(
+    stage: Stage, ada: Person, path: str, target: str
+) -> None:
+    reply = await stage.anybody().get(path)
+    assert (reply.status, reply.headers.get("Location")) == (302, target)
+
+
 async def test_such_addresses_tell_nothing_of_others_and_of_private_posts(stage: Stage, ada: Person) -> None:
     private = (await ada.publish(visibility="private"))["id"]
     for path in (
@@ -548,6 +571,42 @@ def test_a_time_says_how_long_ago_it_was(age: timedelta, written: str) -> None:
 
 
 # -- feeds
+
+
+async def test_a_featured_hashtag_leads_to_the_posts_of_its_account(stage: Stage, ada: Person, bob: Person) -> None:
+    await ada.publish("the first #Café")
+    await ada.publish("an unlisted #cafe", visibility="unlisted")
+    for text, visibility in (("something else", "public"), ("a secret #cafe", "private")):
+        await ada.publish(text, visibility=visibility)
+    await bob.publish("by another #cafe")
+    other = await bob.publish("hello")
+    await ada.publish("@bob a reply #cafe", in_reply_to_id=other["id"])
+    featured = await ada.done("POST", "/api/v1/featured_tags", {"name": "Café"})
+    path = featured["url"].removeprefix(BASE)
+    assert path == "/@ada/tagged/cafe"
+    shown = await page(stage, path)
+    for text, there in (
+        ("the first", True), ("an unlisted", True), ("a reply", True),
+        ("something else", False), ("a secret", False), ("by another", False),
+    ):  # fmt: skip
+        assert (text in shown.text) is there, text
+    assert shown.link("alternate", type="application/rss+xml") == f"{BASE}{path}.rss"
+    channel = await feed(stage, f"{path}.rss")
+    assert [channel.findtext(name) for name in ("title", "link")] == ["Ada: #Café", f"{BASE}{path}"]
+    texts = [item.findtext("description") or "" for item in channel.findall("item")]
+    assert ["a reply" in texts[0], "the first" in texts[1], len(texts)] == [True, True, 2]
+
+
+@pytest.mark.parametrize("name", ["茶", "%E8%8C%B6", "%23茶"])
+async def test_such_a_page_has_a_hashtag_in_any_script(stage: Stage, ada: Person, name: str) -> None:
+    for number in range(21):
+        await ada.publish(f"number {number} #茶")
+    shown = await page(stage, f"/@ada/tagged/{name}")
+    assert shown.link("canonical") == f"{BASE}/@ada/tagged/%E8%8C%B6"
+    (older,) = [a for a in shown.all("a") if "max_id" in a.get("href", "")]
+    assert "number 0 " in (await page(stage, older["href"])).text
+    assert (await stage.anybody().get("/@ada/tagged/a%20b")).status == 404
+    assert (await stage.anybody().get("/@nobody/tagged/tea.rss")).status == 404
 
 
 async def test_a_feed_has_the_public_posts_of_an_account(stage: Stage, ada: Person, bob: Person) -> None:
