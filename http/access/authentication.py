@@ -118,6 +118,11 @@ OPEN = frozenset(
     {
         "/api/openapi.json",
         "/api/v1/instance",
+        "/api/v1/instance/extended_description",
+        "/api/v1/instance/privacy_policy",
+        "/api/v1/instance/rules",
+        "/api/v1/instance/terms_of_service",
+        "/api/v1/instance/terms_of_service/<date>",
         "/api/v1/streaming/health",
         "/api/v2/instance",
     }

@@ -15,7 +15,11 @@ from .registering import ACCOUNTS, OPEN, app_client, codes, form
 ALLOWS = "/api/v1/admin/domain_allows"
 CLOSED = (401, {"error": "This method requires an authenticated user"})
 # All else that is read below these beginnings is closed.
-OPEN_PATHS = {"/api/v1/instance", "/api/v2/instance", "/api/openapi.json", "/api/v1/streaming/health"}
+OPEN_PATHS = {
+    "/api/v1/instance", "/api/v2/instance", "/api/openapi.json", "/api/v1/streaming/health",
+    *(f"/api/v1/instance/{part}" for part in ("rules", "extended_description", "privacy_policy")),
+    *(f"/api/v1/instance/terms_of_service{date}" for date in ("", "/<date>")),
+}  # fmt: skip
 OF_USERS = ("/api/", "/@", "/users/", "/tags/")
 
 
@@ -30,6 +34,15 @@ async def test_the_description_stays_open(stage: Stage) -> None:
         assert (await stage.anybody().get(path)).status == 200, path
     described = (await stage.anybody().get("/api/v2/instance")).json
     assert described["configuration"]["limited_federation"] is True
+
+
+async def test_what_people_agree_to_when_they_sign_up_stays_open(stage: Stage) -> None:
+    """Apps show it to people who have no account yet."""
+    for path, status in (
+        ("rules", 200), ("extended_description", 200), ("privacy_policy", 200),
+        ("terms_of_service", 404), ("terms_of_service/2026-01-01", 404),  # this server has none
+    ):  # fmt: skip
+        assert (await stage.anybody().get(f"/api/v1/instance/{path}")).status == status, path
 
 
 @rows("S185")
