@@ -101,10 +101,10 @@ class AddFilterKeyword(Message[FilterKeyword]):
 
 @dataclass(frozen=True, slots=True)
 class ChangeFilterKeyword(Message[FilterKeyword]):
-    """Command: change a keyword. Without `whole_word` that stays as it is."""
+    """Command: change a keyword. What is None stays as it is."""
 
     id: int
-    keyword: str
+    keyword: str | None
     whole_word: bool | None = None
 
 

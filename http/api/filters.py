@@ -131,12 +131,23 @@ class FilterForm(Lifetime):
         return tuple(one.change() for one in self.keywords_attributes if not one.destroy or one.id is not None)
 
 
-class Keyword(Input):
+class NewKeyword(Input):
     keyword: Line = ""
     whole_word: MaybeFlag = None
 
     def check(self) -> None:
         if found := keyword_complaints(self.keyword):
+            raise invalid(*found)
+
+
+class ChangedKeyword(Input):
+    """The terms of a keyword. What is left out stays as it is."""
+
+    keyword: MaybeLine = None
+    whole_word: MaybeFlag = None
+
+    def check(self) -> None:
+        if self.keyword is not None and (found := keyword_complaints(self.keyword)):
             raise invalid(*found)
 
 
@@ -223,7 +234,7 @@ async def show_keywords(context: HttpContext, viewer: Viewer, filter_id: int) ->
 
 
 @api.post("/api/v2/filters/<filter_id>/keywords", auth="user", scopes=WRITE)
-async def add_keyword(viewer: Viewer, filter_id: int, form: Keyword) -> Answer:
+async def add_keyword(viewer: Viewer, filter_id: int, form: NewKeyword) -> Answer:
     form.check()
     added = await viewer.ask(AddFilterKeyword(filter_id, form.keyword, form.whole_word is not False))
     return json(keyword_fields(added))
@@ -239,7 +250,7 @@ async def show_keyword(context: HttpContext, viewer: Viewer, id: int) -> Answer:
 
 
 @api.put("/api/v2/filters/keywords/<id>", auth="user", scopes=WRITE)
-async def change_keyword(viewer: Viewer, id: int, form: Keyword) -> Answer:
+async def change_keyword(viewer: Viewer, id: int, form: ChangedKeyword) -> Answer:
     form.check()
     return json(keyword_fields(await viewer.ask(ChangeFilterKeyword(id, form.keyword, form.whole_word))))
 

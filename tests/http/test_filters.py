@@ -236,6 +236,19 @@ async def test_an_account_over_the_limits_may_still_have_less(stage: Stage, ada:
     assert (await ada.post(FILTERS_V2, json=body())).status == 422
 
 
+async def test_what_a_change_of_a_keyword_leaves_out_stays(ada: Person) -> None:
+    made = await create(ada, "zebra")
+    path = f"{FILTERS_V2}/keywords/{made['keywords'][0]['id']}"
+    for change, keyword, whole_word in (
+        ({"whole_word": "false"}, "zebra", False),
+        ({"keyword": "okapi"}, "okapi", False),
+        ({"whole_word": "true"}, "okapi", True),
+        ({}, "okapi", True),
+    ):
+        assert {"keyword": keyword, "whole_word": whole_word}.items() <= (await ada.done("PUT", path, change)).items()
+    assert (await ada.put(path, {"keyword": ""})).json == {"error": "Validation failed: Keyword can't be blank"}
+
+
 async def test_the_answer_to_a_deletion_has_the_matches(ada: Person) -> None:
     await create(ada, "zebra")
     status = await ada.publish("a zebra")
