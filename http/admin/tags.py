@@ -51,8 +51,10 @@ class TagForm(Input):
 @api.get("/api/v1/admin/tags", auth="user", scopes=READ, permission=Permission.MANAGE_TAXONOMIES)
 async def show_all(context: HttpContext, request: Request, paged: Paged) -> Answer:
     """All hashtags, the newest first."""
-    found = await context.database.read(tags.all_reviewed, paged.page(ON_A_PAGE))
-    headers = links(context.settings.base_url + request.path, request.query_texts, [one.tag.id for one in found])
+    page = paged.page(ON_A_PAGE)
+    found = await context.database.read(tags.all_reviewed, page)
+    url, ids = context.settings.base_url + request.path, [one.tag.id for one in found]
+    headers = links(url, request.query_texts, ids, full=len(ids) == page.limit)
     return json(await rendered(context, found), headers=headers)
 
 

@@ -63,4 +63,4 @@ async def show_links(context: HttpContext, request: Request, paged: PagedByOffse
 
 def _links(context: HttpContext, request: Request, limit: int, offset: int, count: int) -> Headers:
     url = context.settings.base_url + request.path
-    return offset_links(url, request.query_texts, limit, offset, full=count == limit > 0)
+    return offset_links(url, request.query_texts, limit, offset, count)

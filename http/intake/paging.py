@@ -73,10 +73,15 @@ def links(
     return (("Link", ", ".join(parts)),)
 
 
-def offset_links(url: str, query: Sequence[tuple[str, str]], limit: int, offset: int, *, full: bool) -> Headers:
-    """Return the Link header of a page that is cut by places: next if the page is `full`, prev beyond the second."""
+def offset_links(url: str, query: Sequence[tuple[str, str]], limit: int, offset: int, count: int) -> Headers:
+    """Return the Link header of a page of `count` entries that is cut by places; no header for an empty page.
+
+    Next is there if the page is full, prev beyond the second page.
+    """
+    if not count:
+        return ()
     start = _start(url, query)
-    parts = [_link(start, "offset", offset + limit, "next")] if full else []
+    parts = [_link(start, "offset", offset + limit, "next")] if count == limit else []
     if offset > limit:
         parts.append(_link(start, "offset", offset - limit, "prev"))
     return (("Link", ", ".join(parts)),) if parts else ()

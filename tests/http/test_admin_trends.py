@@ -64,6 +64,13 @@ async def test_a_hashtag_is_changed(stage: Stage, mod: Person, crowd: list[Perso
     assert (await mod.get(path)).json["requires_review"] is False
 
 
+async def test_the_last_page_of_hashtags_leads_to_no_further_one(mod: Person, ada: Person) -> None:
+    await ada.publish("#tea #milk")
+    full, last = await mod.get("/api/v1/admin/tags?limit=2"), await mod.get("/api/v1/admin/tags?limit=3")
+    assert [tag["name"] for tag in full.json] == [tag["name"] for tag in last.json] == ["milk", "tea"]
+    assert ('rel="next"' in full.headers["Link"], 'rel="next"' in last.headers["Link"]) == (True, False)
+
+
 async def test_a_link_is_approved(stage: Stage, mod: Person) -> None:
     await stage.sql("INSERT INTO preview_cards (id, url, found, fetched_at) VALUES (1, 'https://n.test/', true, now())")
     shown = await mod.post(f"{ADMIN}/links/1/approve")
