@@ -38,7 +38,8 @@ NEGATIVE = "Pagination values for `offset` and `limit` must be positive"
 
 class SearchQuery(Input):
     q: Sought
-    type: Annotated[Literal["accounts", "hashtags", "statuses"] | None, Choice] = None
+    # There are no collections here: a search for them finds nothing.
+    type: Annotated[Literal["accounts", "hashtags", "statuses", "collections"] | None, Choice] = None
     resolve: Flag = False
     following: Flag = False
     account_id: AccountId = None

@@ -188,6 +188,14 @@ async def test_what_is_searched_for_may_be_anything(stage: Stage, ada: Person, q
     assert stage.failures == []
 
 
+async def test_a_search_for_collections_finds_nothing(ada: Person) -> None:
+    """There are none here. Apps that know Mastodon 4.6 ask for them."""
+    await ada.publish("opal")
+    answer = await ada.get("/api/v2/search?q=opal&type=collections")
+    assert (answer.status, answer.json) == (200, {"accounts": [], "statuses": [], "hashtags": []})
+    assert (await ada.get("/api/v2/search?q=opal&type=nonsense")).status == 422
+
+
 async def test_a_page_is_full_although_the_newest_are_hidden(stage: Stage, ada: Person, bob: Person) -> None:
     cyd, dan = await stage.person("cyd"), await stage.person("dan")
     for person in (bob, cyd, dan):
