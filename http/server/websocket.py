@@ -8,10 +8,11 @@ hypercorn waits for the client to close; here the connection closes at once.
 from __future__ import annotations
 
 from base64 import b64decode
+from dataclasses import replace
 from typing import Any
 
 import h11
-from hypercorn.protocol.events import Body, EndBody, Event, Response, StreamClosed
+from hypercorn.protocol.events import Body, EndBody, Event, Request, Response, StreamClosed
 from hypercorn.protocol.ws_stream import ASGIWebsocketState, FrameTooLargeError, WSStream
 from wsproto.connection import Connection, ConnectionState, ConnectionType
 from wsproto.events import CloseConnection, Message, Ping
@@ -21,6 +22,7 @@ from ..answers.refusals import raw_headers, refusal
 
 VERSION = b"13"  # the only one of the standard
 KEY_BYTES = 16
+LISTS = (b"connection", b"sec-websocket-protocol")  # headers of a handshake that may have several lines
 
 
 class WebSocket(WSStream):
@@ -29,6 +31,8 @@ class WebSocket(WSStream):
     app_put: Any
 
     async def handle(self, event: Event) -> None:
+        if isinstance(event, Request):
+            event = replace(event, headers=_with_lists_on_one_line(event.headers))
         before = self.closed
         await super().handle(event)
         if self.closed and not before and not isinstance(event, StreamClosed):
@@ -78,6 +82,13 @@ class WebSocket(WSStream):
         await self.send(Response(stream_id=self.stream_id, status_code=status_code, headers=headers))
         await self.send(Body(stream_id=self.stream_id, data=answer.body))
         await self.send(EndBody(stream_id=self.stream_id))
+
+
+def _with_lists_on_one_line(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    """Join the lines of each list, as RFC 9110 (section 5.3) reads them. hypercorn reads the last line alone."""
+    lists = [(name, [value for other, value in headers if other == name]) for name in LISTS]
+    others = [header for header in headers if header[0] not in LISTS]
+    return [*others, *((name, b", ".join(lines)) for name, lines in lists if lines)]
 
 
 def opens_websocket(request: h11.Request) -> bool:

@@ -9,7 +9,7 @@ from troupe.actors.commands.moves import MoveAway, MoveBack
 from troupe.http.streaming import websocket
 
 from ...clients import Person, Stage
-from .conftest import Edge, open_deaf, read_to_the_end
+from .conftest import PATIENCE, Edge, open_deaf, read_to_the_end
 
 WITHOUT_NOTIFICATIONS = ("read:statuses", "write")
 
@@ -71,6 +71,22 @@ async def test_a_token_may_come_in_three_ways(edge: Edge, ada: Person, way: str)
         await stream.settle()
         status = await ada.publish()
         assert (await stream.hear())["payload"]["id"] == status["id"]
+
+
+@pytest.mark.parametrize(
+    "lines", [["Connection: Upgrade", "Connection: keep-alive"], ["Connection: keep-alive", "connection: upgrade"]]
+)
+async def test_lists_of_a_handshake_may_have_several_lines(edge: Edge, ada: Person, lines: list[str]) -> None:
+    """Proxies and extensions of browsers add lines (RFC 9110, section 5.3)."""
+    key = "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=="
+    protocols = [f"Sec-WebSocket-Protocol: {ada.token}", "Sec-WebSocket-Protocol: mastodon"]
+    head = ["GET /api/v1/streaming?stream=user HTTP/1.1", "Host: localhost", *lines, "Upgrade: websocket", key]
+    async with await trio.open_tcp_stream("127.0.0.1", edge.port) as stream:
+        await stream.send_all("\r\n".join([*head, "Sec-WebSocket-Version: 13", *protocols, "", ""]).encode())
+        with trio.fail_after(PATIENCE):
+            answer = await stream.receive_some()
+    assert answer.startswith(b"HTTP/1.1 101 ")
+    assert f": {ada.token}\r\n".encode() in answer, "the protocol that was chosen"
 
 
 async def test_the_header_goes_before_the_query_and_the_query_before_the_protocol(edge: Edge, ada: Person) -> None:
