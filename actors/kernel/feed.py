@@ -103,6 +103,7 @@ class Feed:
 
     __slots__ = (
         "_behind", "_cursors", "_end", "_first", "_floor", "_log", "_progress", "_trim_at", "gone", "replayed", "shown",
+        "turned_away",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -116,6 +117,7 @@ class Feed:
         self.shown = Subjects()  # what the subscribers know of
         self.gone = Subjects()  # what they were told is deleted: never shown again
         self.replayed = Subjects()  # what resumed streams were shown, which the others may not know
+        self.turned_away = Subjects()  # what came and was not shown, because it did not belong here then
         self._floor = 0
 
     def __len__(self) -> int:
@@ -188,6 +190,11 @@ class Feed:
         """The subscribers need not be told of this one. Without any there is nothing to remember: see `begin`."""
         if self._cursors:
             self.shown.add(subject)
+
+    def turn_away(self, subject: int) -> None:
+        """Remember that the subscribers were not shown this one when it came."""
+        if self._cursors:
+            self.turned_away.add(subject)
 
     def announce(self, subject: int, event: Event) -> bool:
         """Log the arrival of `subject`, unless it is known already or deleted."""

@@ -34,6 +34,9 @@ from .window import SIZE, Window
 FIRST = 120
 # The status of a transaction that began this long before a first subscription, and commits after it, is news.
 MARGIN = timedelta(seconds=30)
+# A status that was turned away is no news if it is admitted this long after it came, or later. A younger one may have
+# come between the change that admits it and the moment when its timeline learned of the change.
+SETTLED = timedelta(seconds=30)
 
 
 class Timeline(EntityActor, ABC):
@@ -159,8 +162,16 @@ class Timeline(EntityActor, ABC):
         return read_page(rows or self.rows, admits or self.admits, page)
 
     async def show_missed(self) -> None:
-        """Show the subscribers what they missed while this timeline was being restarted."""
-        await self.show([entry for entry in self.window.shown if entry.id not in self.feed.shown])
+        """Show the subscribers what they missed while this timeline was being restarted.
+
+        It may have been restarted because it admits more now, for example after the end of a mute. What it turned away
+        before is no news.
+        """
+        feed, settled = self.feed, first_id_at(self.context.clock.now() - SETTLED)
+        for entry in self.window.shown:
+            if entry.id < settled and entry.id in feed.turned_away:
+                feed.know(entry.id)
+        await self.show([entry for entry in self.window.shown if entry.id not in feed.shown])
         await self.retract_deleted()
         await self.show_edits()
 
@@ -217,6 +228,8 @@ def take_status(timeline: Timeline, message: StatusPublished) -> None:
     if timeline.context.statuses.is_deleted(entry.id) or (feed is not None and entry.id in feed.gone):
         return
     if not timeline.admits(entry):
+        if feed is not None:
+            feed.turn_away(entry.id)
         return
     if not message.news or _is_late(entry, first_id_at(timeline.context.clock.now())):
         if window.reaches(entry.id):

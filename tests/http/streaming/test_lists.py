@@ -1,10 +1,15 @@
 """The stream of a list."""
 
+from datetime import timedelta
+
 import pytest
+import trio
+
+from troupe.actors.timelines import timeline
 
 from ...checklist.rows import rows
-from ...clients import Person, Stage
-from .conftest import Edge
+from ...clients import HOME, Person, Stage, ids
+from .conftest import PATIENCE, Edge
 
 
 @pytest.fixture
@@ -40,3 +45,35 @@ async def test_a_lists_stream_is_its_owners_alone(edge: Edge, bob: Person, list_
     async with edge.socket("", bob.token) as stream:
         await stream.say(type="subscribe", stream="list", list=list_id)
         assert await stream.hear() == {"error": "Not authorized to stream this list", "status": 401}
+
+
+@pytest.mark.parametrize("change", ["the end of a mute", "another policy", "no longer exclusive"])
+async def test_what_was_turned_away_is_no_news_later(
+    edge: Edge, monkeypatch: pytest.MonkeyPatch, ada: Person, bob: Person, cyd: Person, list_id: str, change: str
+) -> None:
+    """A stream that is open for a day would show the posts of the day as new ones, after all others."""
+    monkeypatch.setattr(timeline, "SETTLED", timedelta(0))
+    terms, streams = f"/api/v1/lists/{list_id}", {"list": f"/api/v1/timelines/list/{list_id}", "user": HOME}
+    await ada.post(f"/api/v1/accounts/{cyd.id}/follow")
+    question = await cyd.publish("a question")
+    match change:
+        case "the end of a mute":
+            await ada.put(terms, {"replies_policy": "followed"})
+            await ada.post(f"/api/v1/accounts/{bob.id}/mute")
+            ended, stream_name = ada.post(f"/api/v1/accounts/{bob.id}/unmute"), "list"
+        case "another policy":
+            await ada.put(terms, {"replies_policy": "none"})
+            ended, stream_name = ada.put(terms, {"replies_policy": "followed"}), "list"
+        case _:
+            await ada.put(terms, {"exclusive": "true"})
+            ended, stream_name = ada.put(terms, {"exclusive": "false"}), "user"
+    async with edge.socket(f"?stream={stream_name}&list={list_id}", ada.token) as stream:
+        await stream.settle()
+        answer = await bob.publish("an answer", in_reply_to_id=question["id"])
+        assert answer["id"] not in ids(await ada.get(streams[stream_name]))
+        await ended
+        with trio.fail_after(PATIENCE):
+            while answer["id"] not in ids(await ada.get(streams[stream_name])):
+                await trio.lowlevel.checkpoint()
+        later = await bob.publish("afterwards")
+        assert (await stream.hear())["payload"]["id"] == later["id"]
