@@ -1,16 +1,44 @@
 """The transaction of a turn: what it has said is done after its commit, and nothing of it otherwise."""
 
+from collections.abc import Callable
+
 import pytest
 
 from troupe.actors.account import AccountActor, AccountChange
+from troupe.actors.change import Change
+from troupe.actors.commands.announcements import React
+from troupe.actors.commands.domain_blocks import BlockDomain
+from troupe.actors.commands.edits import EditStatus
 from troupe.actors.commands.favourites import Favourite
+from troupe.actors.commands.followed_tags import FollowTag
+from troupe.actors.commands.lists import CreateList
+from troupe.actors.commands.moderation import ModerateAccount
 from troupe.actors.commands.notes import WriteNote
-from troupe.actors.facts import ChangedStatus, Fact
-from troupe.actors.kernel import Refused
+from troupe.actors.commands.reblogs import Reblog
+from troupe.actors.commands.relations import Block, Follow
+from troupe.actors.commands.statuses import DeleteStatus, PublishStatus
+from troupe.actors.entity import EntityActor
+from troupe.actors.facts import (
+    AddedNotifications,
+    ChangedConversation,
+    ChangedList,
+    ChangedPairs,
+    ChangedStatus,
+    CountedReaction,
+    EditedStatus,
+    Fact,
+    GoneStatus,
+    ModeratedAccount,
+    PublishedStatus,
+)
+from troupe.actors.kernel import Message, Refused
 from troupe.actors.refusals import NOT_FOUND
-from troupe.storage import favourites
+from troupe.actors.staff import COMMAND_LINE
+from troupe.storage import announcements, favourites
+from troupe.storage.announcements import Announcement
 from troupe.supervision.testing import Budget, Fault, simulation
-from troupe.supervision.testing.stage import Simulation, stage
+from troupe.supervision.testing.faults import Injected
+from troupe.supervision.testing.stage import Person, Simulation, stage
 
 FAVOURITES = "SELECT FROM favourites"
 PROMISED = "SELECT FROM outbox"
@@ -51,3 +79,68 @@ async def test_a_transaction_that_is_tried_again_says_everything_once(sim: Simul
     await sim.calm()
     assert len(sim.run.database.rows(FAVOURITES)) == 1
     assert stream.cuts or len(stream.notified) == 1
+
+
+def announced(sim: Simulation) -> int:
+    """Make an announcement that is shown now."""
+    id, now = sim.new_id(), sim.run.clock.now()
+    made = Announcement(id, "x", "<p>x</p>", (), (), (), None, None, False, now, now)
+    sim.run.database.arrange(announcements.insert, made)
+    return id
+
+
+# What ada does about her status, or bob about it, and what the relay publishes if the turn did not.
+BY_BOB: list[tuple[Callable[[Simulation, Person, int], Message[object]], type[Fact]]] = [
+    (lambda sim, ada, id: Favourite(id), ChangedStatus),
+    (lambda sim, ada, id: Favourite(id), AddedNotifications),
+    (lambda sim, ada, id: Reblog(id), PublishedStatus),
+    (lambda sim, ada, id: Follow(ada.id), ChangedPairs),
+    (lambda sim, ada, id: Block(ada.id), ChangedPairs),
+    (lambda sim, ada, id: BlockDomain("far.test"), ChangedPairs),
+    (lambda sim, ada, id: FollowTag("tea", "tea"), ChangedPairs),
+    (lambda sim, ada, id: CreateList("friends", "list", exclusive=False), ChangedList),
+    (lambda sim, ada, id: React(announced(sim), "🎉"), CountedReaction),
+    (lambda sim, ada, id: PublishStatus("@ada psst", visibility="direct"), ChangedConversation),
+    (lambda sim, ada, id: ModerateAccount(COMMAND_LINE, "silence"), ModeratedAccount),
+]
+BY_ADA: list[tuple[Callable[[int], Message[object]], type[Fact]]] = [
+    (lambda id: DeleteStatus(id), GoneStatus),
+    (lambda id: EditStatus(id, "hello"), EditedStatus),
+]
+
+
+async def crash_before_publishing(sim: Simulation, person: Person, command: Message[object], kind: type[Fact]) -> int:
+    """Have a turn crash between its commit and its facts. Return how many facts of a kind come after all."""
+    published: list[Fact] = []
+    sim.actors.actor_context.facts.observe(kind, published.append)
+
+    async def crash(self: EntityActor, change: Change) -> None:
+        raise Injected(str(self.address))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(EntityActor, "_carry_on", crash)
+        await person.attempt(command)
+    await sim.calm()
+    return len(published)
+
+
+@pytest.mark.parametrize(("command", "kind"), BY_BOB, ids=[kind.__name__ for _, kind in BY_BOB])
+@simulation(seeds=2, world=stage)
+async def test_what_a_crashed_turn_has_not_published_is_published(
+    sim: Simulation, command: Callable[[Simulation, Person, int], Message[object]], kind: type[Fact]
+) -> None:
+    ada, bob = await sim.people("ada", "bob")
+    id = await ada.publish("hi")
+    await sim.calm()
+    assert await crash_before_publishing(sim, bob, command(sim, ada, id), kind)
+
+
+@pytest.mark.parametrize(("command", "kind"), BY_ADA, ids=[kind.__name__ for _, kind in BY_ADA])
+@simulation(seeds=2, world=stage)
+async def test_a_crashed_turn_has_told_of_its_own_status(
+    sim: Simulation, command: Callable[[int], Message[object]], kind: type[Fact]
+) -> None:
+    (ada,) = await sim.people("ada")
+    id = await ada.publish("hi")
+    await sim.calm()
+    assert await crash_before_publishing(sim, ada, command(id), kind)
