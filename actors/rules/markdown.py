@@ -53,12 +53,17 @@ def _markdown() -> MarkdownIt:
     made.inline.ruler.at("strikethrough", partial(_between_letters, strikethrough.tokenize))
     made.add_render_rule("image", _image)
     made.add_render_rule("link_close", _link_end)
+    made.add_render_rule("hr", _rule)
     return made.enable("strikethrough")
 
 
 def to_html(source: str) -> str:
     """Return Markdown as HTML that is not yet sanitised. Mentions, hashtags and bare addresses in it are still text."""
-    return markup.unwrap(_markdown().render(source), "")
+    html = markup.unwrap(_markdown().render(source), "")
+    if markup.plain(html) or not source.strip():
+        return html
+    lines = markup.escape(source.strip()).split("\n")  # signs alone: `#` is an empty heading, `-` an empty list
+    return f"<p>{'<br>'.join(lines)}</p>"
 
 
 def _image(renderer: RendererHTML, tokens: list[Token], place: int, options: OptionsDict, env: EnvType) -> str:
@@ -73,6 +78,11 @@ def _link_end(renderer: RendererHTML, tokens: list[Token], place: int, options: 
     """Return the end of a link. A link without a text shows its address."""
     opening = tokens[place - 1]
     return f"{markup.escape(str(opening.attrs['href']))}</a>" if opening.type == "link_open" else "</a>"
+
+
+def _rule(renderer: RendererHTML, tokens: list[Token], place: int, options: OptionsDict, env: EnvType) -> str:
+    """Return a line across the page as it is written: posts have no element for it."""
+    return f"<p>{tokens[place].markup[:3]}</p>"
 
 
 def _leads_somewhere(url: str) -> bool:

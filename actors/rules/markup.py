@@ -46,6 +46,8 @@ UNWRITABLE = regex.compile(r"[\ud800-\udfff]")
 # Tab and line feed are the only control characters with a meaning. PostgreSQL accepts no NUL, browsers accept no
 # others. A byte order mark is removed too, because parsers drop it at the start.
 CONTROLS = regex.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ufeff]")
+# The ends of lines and paragraphs of Unicode (UAX 14): text processors and phones have others than line feeds.
+LINE_END = regex.compile(r"\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
 
 # Everything that a parser may take for a tag or a comment ends at this `>` or at a later one.
 RAW_TAG = regex.compile(r"<(?P<close>/?)(?P<name>[A-Za-z!?][^\s/>]*+|(?<=/))[^>]*+>")
@@ -158,7 +160,7 @@ def tidy(text: str) -> str:
 
     It has line feeds only, no control characters, no lone surrogates, and no more combining marks than a script needs.
     """
-    text = UNWRITABLE.sub("\ufffd", text.replace("\r\n", "\n").replace("\r", "\n"))
+    text = UNWRITABLE.sub("\ufffd", LINE_END.sub("\n", text))
     return bounded(CONTROLS.sub("", text))
 
 

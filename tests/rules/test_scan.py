@@ -218,7 +218,12 @@ def test_an_unknown_content_type_is_plain_text() -> None:
 
 
 def test_tidy_keeps_lines_and_drops_what_cannot_be_stored() -> None:
-    assert tidy("\ufeffa\r\nb\rc\n\td\x00\x07\x1b\x85\ud800") == "a\nb\nc\n\td\ufffd"
+    assert tidy("\ufeffa\r\nb\rc\n\td\x00\x07\x1b\x9b\ud800") == "a\nb\nc\n\td\ufffd"
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r", "\v", "\f", "\x85", "\u2028", "\u2029"])
+def test_a_line_may_end_with_any_line_end_of_unicode(end: str) -> None:
+    assert tidy(f"a{end}b{end}{end}c") == "a\nb\n\nc"
 
 
 def test_a_domain_is_what_servers_call_it() -> None:

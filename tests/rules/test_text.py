@@ -171,6 +171,11 @@ def test_emphasis_needs_no_spaces_in_scripts_without_them(source: str, expected:
         ("[](https://b.example/)", f"{TO_B}https://b.example/</a>"),
         ("[![built & well](https://c.example/a.svg)](https://b.example/)", f"{TO_B}built &amp; well</a>"),
         ("[a](https://b.example/) ![p](https://b.example/)", f"{TO_B}a</a> {TO_B}p</a>"),
+        ("one\n\n---\n\ntwo\n* * *", "one</p><p>---</p><p>two</p><p>***"),
+        ("#", "#"),
+        (" -\n-", "-<br>-"),
+        ("+\n\n> ", "+<br><br>&gt;"),
+        ("&nbsp;", "&amp;nbsp;"),
     ],
 )  # fmt: skip
 def test_markdown_loses_nothing_that_was_written(source: str, expected: str) -> None:
