@@ -2,9 +2,9 @@
 
 Keywords are plain text and never patterns. All of them are searched for in one pass over the text, whose time does not
 grow with their number: words in the set of the text's words, and what else there is with an automaton. Upper and lower
-case are equal. Word boundaries are those of the contract: letters, marks, decimal digits and connector punctuation of
-every script belong to words. Both the text and the keywords get a mark at each boundary, so that a keyword that stands
-for whole words is searched for together with the marks around it.
+case are equal, and so are signs that keyboards exchange. Word boundaries are those of the contract: letters, marks,
+decimal digits and connector punctuation of every script belong to words. Both the text and the keywords get a mark at
+each boundary, so that a keyword that stands for whole words is searched for together with the marks around it.
 """
 
 from __future__ import annotations
@@ -38,12 +38,24 @@ FOUND_KEPT = 2_000
 BETWEEN_PARTS = "\x01"
 BOUNDARY = "\0"
 
-WORD = regex.compile(r"[\p{L}\p{M}\p{Nd}\p{Pc}]+")
+# A flag is a word too, because two beside each other have a third inside: Brazil and the USA that of Russia.
+WORD = regex.compile(r"[\p{L}\p{M}\p{Nd}\p{Pc}]+|\p{Regional_Indicator}{2}")
 MARKED_WORD = rf"{BOUNDARY}\g<0>{BOUNDARY}"
 SPACE = regex.compile(r"\s+")
 # What a reader does not see, and what may not hide a word: soft hyphens, joiners, marks of direction, and the selector
 # of the variant of an emoji, which would be a mark of the word behind it.
 INVISIBLE = regex.compile(r"[\0\p{Default_Ignorable_Code_Point}]+")
+
+# Characters in whose place others are typed, one for one: phones write curly quotation marks, input methods write
+# characters of full width, and Turkish keyboards have an I with and one without a dot in both cases.
+SAME = (
+    dict.fromkeys("\u0130\u0131", "i")
+    | dict.fromkeys("\u2018\u2019\u02bc", "'")
+    | dict.fromkeys("\u201c\u201d\u201e", '"')
+    | dict.fromkeys("\u2010\u2011", "-")
+    | {chr(wide): chr(wide - 0xFEE0) for wide in range(0xFF01, 0xFF5F)}
+)
+SAME_CHARACTERS = str.maketrans(SAME)
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,7 +294,7 @@ def says_something(keyword: str) -> bool:
 
 def filter_text(status: Status) -> FilterText:
     """Return the text of a status for its filters."""
-    marked = mark(readable(status).casefold())
+    marked = mark(_without_case(readable(status)))
     return FilterText(marked, frozenset(words_of(marked)))
 
 
@@ -301,7 +313,11 @@ def cleaned(text: str) -> str:
 
 
 def folded(text: str) -> str:
-    return cleaned(text).casefold()
+    return _without_case(cleaned(text))
+
+
+def _without_case(text: str) -> str:
+    return text.translate(SAME_CHARACTERS).casefold()
 
 
 def mark(text: str) -> str:
@@ -331,7 +347,9 @@ def written_at(found: Mapping[int, tuple[int, str]], text: FilterText, status: S
     written = readable(status)
     # Some characters are folded into several: where each of them ends in the folded text.
     ends = (
-        None if len(written.casefold()) == len(written) else list(accumulate(len(sign.casefold()) for sign in written))
+        None
+        if len(_without_case(written)) == len(written)
+        else list(accumulate(len(_without_case(sign)) for sign in written))
     )
 
     def at(folded_position: int) -> int:
