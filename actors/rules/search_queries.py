@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from calendar import isleap, monthrange
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, time, timedelta
 from typing import Literal
@@ -30,6 +31,7 @@ ABOVE_EVERY_ID = 2**63 - 1
 PHRASES = (
     ('"', '"'), ("\u201c\u201d\u201e", "\u201c\u201d\u201e"), ("«»", "«»"), ("「", "」"), ("『", "』"), ("《", "》"),
 )  # fmt: skip
+MONTH = regex.compile(r"(?P<year>[0-9]{4})(?:-(?P<month>[0-9]{2}))?")
 PART = regex.compile(
     r"(?P<sign>[+-])?+ (?: (?P<name>has|is|language|from|before|after|during|in) : (?=\S) )? (?:"
     + " | ".join(f"[{start}] (?P<phrase>[^{start}{end}]*+) [{end}]" for start, end in PHRASES)
@@ -156,9 +158,16 @@ def _read_time(reading: _FoundParts, name: str, value: str, *, negated: bool) ->
 
 
 def _span_of(value: str) -> tuple[int, int] | None:
-    """Return the ids of a day, a time, or a millisecond since 1970, from the first to the one after; else None."""
+    """Return the ids of a year, a month, a day, a time, or a millisecond since 1970, from the first to the one after.
+
+    None for another value.
+    """
     try:
-        if value.isdecimal():
+        if (found := MONTH.fullmatch(value)) is not None:
+            year, month = int(found["year"]), int(found["month"] or 1)
+            start = datetime(year, month, 1, tzinfo=UTC)
+            length = timedelta(days=(monthrange(year, month)[1] if found["month"] else 365 + isleap(year)))
+        elif value.isdecimal():
             start, length = datetime.fromtimestamp(int(value) / 1000, UTC), timedelta(milliseconds=1)
         else:
             instant = instant_of(value)

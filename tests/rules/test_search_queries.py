@@ -61,7 +61,15 @@ def marks(*found: SoughtMark) -> SearchedStatuses:
         )),
         ("before:1767225600000", SearchedStatuses(high=DAY)),
         ("after:2025-12-31T23:59:59.999Z", SearchedStatuses(low=DAY)),
+        ("during:2026", SearchedStatuses(low=DAY, high=first_id_at(datetime(2027, 1, 1, tzinfo=UTC)))),
+        ("during:2024-02 -before:2024", SearchedStatuses(
+            low=first_id_at(datetime(2024, 2, 1, tzinfo=UTC)), high=first_id_at(datetime(2024, 3, 1, tzinfo=UTC))
+        )),
+        ("after:2025 before:2026-12", SearchedStatuses(
+            low=DAY, high=first_id_at(datetime(2026, 12, 1, tzinfo=UTC))
+        )),
         ("before:9999-12-31", SearchedStatuses()),
+        ("before:0000 after:2026-13", texts(TEXT("before 0000"), TEXT("after 2026-13"))),
         ("before:1905-01-01", SearchedStatuses(high=0)),
         ("before:yesterday after:2026-13-01 during:", texts(
             TEXT("before yesterday"), TEXT("after 2026-13-01"), TEXT("during:")
