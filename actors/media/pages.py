@@ -246,6 +246,7 @@ class PageParser(HTMLParser):
         self.charsets: list[str] = []  # the encodings that the page declares
         self.frame: dict[str, str] = {}
         self._metas: dict[str, str] = {}
+        self._is_other_picture = False  # what is said of a picture is not said of the first one
         self._inside = ""  # the title, or a script with JSON-LD
         self._apart = 0  # depth of elements that are not shown as the page: drawings, templates, what is for no scripts
 
@@ -306,7 +307,12 @@ class PageParser(HTMLParser):
             self.charsets.append(found[1] or found[2] or found[3])
 
     def _take_meta(self, name: str, content: str) -> None:
-        if has_letters(content) and not (name in METAS["image"] and NO_PICTURE.fullmatch(content)):
+        if not has_letters(content):
+            return
+        is_no_picture = name in METAS["image"] and NO_PICTURE.fullmatch(content) is not None
+        if name == "og:image":  # it begins what is said of one picture, which goes on to the next
+            self._is_other_picture = is_no_picture or name in self._metas
+        if not is_no_picture and not (self._is_other_picture and name.startswith("og:image:")):
             self._metas.setdefault(name, content[:LONGEST_ADDRESS])
 
     def _take_refresh(self, given: Mapping[str, str]) -> None:

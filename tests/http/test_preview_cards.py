@@ -114,6 +114,19 @@ async def test_the_image_is_the_servers_own(stage: Stage, ada: Person, web: Site
     assert (await ada.get(card["image"].removeprefix("http://localhost:3000"))).body[8:12] == b"WEBP"
 
 
+async def test_of_several_pictures_each_has_its_own_description(stage: Stage, ada: Person, web: Site) -> None:
+    web.file("/cake.png", picture(80, 40), "image/png")
+    drawing, cake, tea = (f'<meta property="og:image" content="/{name}">' for name in ("logo.svg", "cake.png", "b.png"))
+    described = '<meta property="og:image:alt" content="%s">'
+    card = await preview(
+        stage, ada, web.page("/a", HEAD + drawing + described % "Logo" + cake + tea + described % "Tea")
+    )
+    assert card["image"] is not None
+    assert card["image_description"] == ""
+    card = await preview(stage, ada, web.page("/b", HEAD + described % "A cake" + cake + tea + described % "Tea"))
+    assert card["image_description"] == "A cake"
+
+
 @pytest.mark.parametrize("data", [b"no picture", picture()[:100], b""])
 async def test_a_card_stands_without_an_image_that_is_none(
     stage: Stage, ada: Person, web: Site, tmp_path: Path, data: bytes
