@@ -30,6 +30,8 @@ NESTING = 20
 # What may close the emphasis around an address or a name: `_ask @alice_`. The parser keeps it as text if it does not.
 CLOSING = "*_~"
 BRACKET = regex.compile(r"[\[\]]")
+# Signs of names that are no names: `\@Override`, `\#1`. Elements around them keep the scanner from what follows.
+ESCAPED_SIGN = "escaped_sign"
 # `[name]: address`, to which `[name]` refers elsewhere.
 DEFINITION = regex.compile(r"\[(?P<name>[^\[\]\n]++)\]:")
 # Characters of scripts without spaces, with their punctuation; and Hangul, whose particles follow without a space.
@@ -49,11 +51,13 @@ def _markdown() -> MarkdownIt:
     made.validateLink = _leads_somewhere
     made.block.ruler.at("reference", _reference)
     made.inline.ruler.at("text", _text)
+    made.inline.ruler.before("escape", "escaped_sign", _escaped_sign)
     made.inline.ruler.at("emphasis", partial(_between_letters, emphasis.tokenize))
     made.inline.ruler.at("strikethrough", partial(_between_letters, strikethrough.tokenize))
     made.add_render_rule("image", _image)
     made.add_render_rule("link_close", _link_end)
     made.add_render_rule("hr", _rule)
+    made.add_render_rule(ESCAPED_SIGN, _written_sign)
     return made.enable("strikethrough")
 
 
@@ -83,6 +87,21 @@ def _link_end(renderer: RendererHTML, tokens: list[Token], place: int, options: 
 def _rule(renderer: RendererHTML, tokens: list[Token], place: int, options: OptionsDict, env: EnvType) -> str:
     """Return a line across the page as it is written: posts have no element for it."""
     return f"<p>{tokens[place].markup[:3]}</p>"
+
+
+def _escaped_sign(state: StateInline, silent: bool) -> bool:
+    """Take the sign of a mention or a hashtag that its author has escaped."""
+    sign = state.src[state.pos + 1 : state.pos + 2]
+    if state.src[state.pos] != "\\" or sign not in ("@", "#"):
+        return False
+    if not silent:
+        state.push(ESCAPED_SIGN, "", 0).content = sign
+    state.pos += 2
+    return True
+
+
+def _written_sign(renderer: RendererHTML, tokens: list[Token], place: int, options: OptionsDict, env: EnvType) -> str:
+    return f"<span>{tokens[place].content}</span>"
 
 
 def _leads_somewhere(url: str) -> bool:

@@ -182,6 +182,14 @@ def test_markdown_loses_nothing_that_was_written(source: str, expected: str) -> 
     assert html(source, "text/markdown") == f"<p>{expected}</p>"
 
 
+def test_markdown_has_escapes_for_mentions_and_hashtags() -> None:
+    source = "\\@alice \\#trio x\\@alice [\\#trio](https://b.example/) `\\#` \\\\#trio *\\#a_b_*"
+    assert scan(source, "text/markdown").handles("t.example") == ()
+    assert scan(source, "text/markdown").tags() == ("trio",)
+    assert plain(html(source, "text/markdown")) == "@alice #trio x@alice #trio \\# \\#trio #a_b_"
+    assert "<em><span>#</span>a_b_</em>" in html(source, "text/markdown")
+
+
 @pytest.mark.parametrize("scheme", ["javascript:", "JaVaScRiPt:", "data:text/html,", "vbscript:", "file:///", "//"])
 def test_markdown_leads_nowhere_dangerous(scheme: str) -> None:
     assert "href" not in html(f"[x]({scheme}alert(1)) <{scheme}alert(1)>", "text/markdown")
