@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+import regex
+
 from .engine.database import Connection, Row
 from .words import Word, quoted, vector, words_of
 
@@ -11,6 +13,8 @@ LONGEST_QUERY = 1000  # characters that are read
 MOST_PARTS = 10  # of a search, between its spaces
 SHORTEST_BEGINNING = 2  # letters; of scripts with more letters, fewer words begin with each
 BEGINNING = ":*"
+# Names in scripts without spaces. Some write one between the family name and the given name, and few search with it.
+UNSPACED_NAME = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\u30fc]{2,12}")
 
 FIND = "SELECT id, username, display_name FROM accounts WHERE id = ANY($1::bigint[])"
 
@@ -59,13 +63,26 @@ class NameQuery:
 
 def query_of(text: str) -> NameQuery | None:
     """Return the query for a text. None if it has no word."""
-    parts = [part for one in text[:LONGEST_QUERY].split()[:MOST_PARTS] if (part := list(words_of(one)))]
+    parts = [(one, part) for one in text[:LONGEST_QUERY].split()[:MOST_PARTS] if (part := list(words_of(one)))]
     if not parts:
         return None
-    selective = [part for part in parts if len(part[-1].text) >= SHORTEST_BEGINNING or not part[-1].text.isascii()]
-    whole = " & ".join(_part(part, BEGINNING) for part in parts)
-    indexed = [_part(part, BEGINNING) for part in selective] or [_part(part, "") for part in parts]
-    return NameQuery(whole, " & ".join(indexed))
+    queries = [(_spaced(one, _part(part, BEGINNING)), part) for one, part in parts]
+    selective = [
+        query for query, part in queries if len(part[-1].text) >= SHORTEST_BEGINNING or not part[-1].text.isascii()
+    ]
+    indexed = selective or [_part(part, "") for _, part in parts]
+    return NameQuery(" & ".join(query for query, _ in queries), " & ".join(indexed))
+
+
+def _spaced(text: str, query: str) -> str:
+    """Return the query for a name in a script without spaces, wherever the name has one."""
+    if not UNSPACED_NAME.fullmatch(text):
+        return query
+    pieces = (
+        f"{_part(list(words_of(text[:at])), '')} & {_part(list(words_of(text[at:])), BEGINNING)}"
+        for at in range(1, len(text))
+    )
+    return f"({' | '.join([query, *pieces])})"
 
 
 def _part(words: Sequence[Word], end: str) -> str:
