@@ -30,7 +30,11 @@ def cut(text: str, characters: int) -> str:
 
 
 def counted_length(text: str, spoiler_text: str = "") -> int:
-    """Return the length of a status or a biography. A link counts as 23 characters, a mention without its domain."""
+    """Return the length of a status or a biography.
+
+    A link counts as 23 characters, a mention without its domain. A link of another scheme than http and https counts as
+    it is written, because apps count it so.
+    """
     return graphemes(_weighed(tidy(text))) + graphemes(tidy(spoiler_text))
 
 
@@ -46,7 +50,7 @@ def _weighed(text: str) -> str:
     pieces: list[str] = []
     done = 0
     for entity in find(text):
-        if isinstance(entity, FoundLink):
+        if isinstance(entity, FoundLink) and entity.is_of_the_web:
             pieces += [text[done : entity.start], "x" * URL_WEIGHT]
         elif isinstance(entity, FoundMention):
             pieces += [text[done : entity.start], "@", entity.name]

@@ -35,11 +35,15 @@ LABEL_CHARACTERS = 63
 
 @dataclass(frozen=True, slots=True)
 class FoundLink:
-    """A link with its scheme, http or https. Other schemes are not links."""
+    """A link with its scheme: one of the web, or another that Mastodon makes links of."""
 
     start: int
     end: int
     url: str
+
+    @property
+    def is_of_the_web(self) -> bool:
+        return self.url[:4].lower() == "http"
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +113,7 @@ class Scan:
 # Devanagari or Thai would be whole. The first look-ahead only spares most places the trouble of the alternatives.
 #   link: the scheme; host and path are read by their own patterns. A letter, digit or sign before it is part of a word,
 #     an address or a tag. Text in scripts without spaces may come right before.
+#   address: of a chat (`xmpp:ada@example.org`, with its `@`) or a torrent, which have no `//`.
 #   mention: not after a word character, `=` or `/`; not before `@` or `://`, which make it something else, nor before
 #     an accented Latin letter, because `@jos` is not who `@josé` means. Servers under development have ports.
 #   tag: also right after most signs, such as a bracket, but not where `#` means something else: in an anchor (`/#top`,
@@ -116,9 +121,11 @@ class Scan:
 #     the end.
 CANDIDATE = regex.compile(
     r"""
-    (?=[hH@\#\uff03]\w)
+    (?= [@\#\uff03]\w | (?i:ht|ge|go|ip|ma|xm) )
     (?:
-        (?<![A-Za-z0-9@\uff20\#\uff03$]) (?P<link> (?i:https?) :// )
+        (?<![A-Za-z0-9@\uff20\#\uff03$])
+        (?: (?P<link> (?i:https?|gemini|gopher|ip[fn]s) :// )
+        |   (?P<address> (?i:xmpp) : [\w.~+-]++ @ | (?i:magnet) : (?=\?xt=) ) )
     |   (?<![\w=/]) @ (?P<name> [A-Za-z0-9_]++ (?: [.-]++ [A-Za-z0-9_]++ )*+ )
         (?: @ (?P<domain> (?: \w++ [.-]++ (?=\w) )*+ (?: [\p{Latin}\p{M}\d_]++ | [\w--\p{Latin}]++ )
             (?: : [0-9]{2,5}+ (?!\w) )?+ ) )?+
@@ -224,7 +231,7 @@ def whole_hashtag(written: str) -> Hashtag | None:
 
 def _read(text: str, candidate: "regex.Match[str]") -> tuple[Entity | None, int]:
     """Return the entity of a candidate, if it is one, and where to continue."""
-    if candidate["link"] is not None:
+    if candidate["link"] is not None or candidate["address"] is not None:
         return _link(text, candidate)
     if candidate["tag"] is not None:
         return None if _is_in_address(text, candidate.start()) else _hashtag(candidate), candidate.end()
@@ -232,16 +239,19 @@ def _read(text: str, candidate: "regex.Match[str]") -> tuple[Entity | None, int]
 
 
 def _link(text: str, candidate: "regex.Match[str]") -> tuple[FoundLink | None, int]:
-    host = HOST.match(text, candidate.end())
-    if host is None or not _reachable(host):
-        return None, candidate.end()
-    name = REST_OF_NAME.match(text, host.end())
-    if name and text.startswith("@", name.end()):
-        return None, name.end() + 1
-    tail = TAIL.match(text, host.end())
+    start = candidate.end()
+    if text[start - 1] != ":":  # a torrent has no host
+        host = HOST.match(text, start)
+        if host is None or not _reachable(host):
+            return None, start
+        start = host.end()
+        name = REST_OF_NAME.match(text, start)
+        if name and text.startswith("@", name.end()):
+            return None, name.end() + 1
+    tail = TAIL.match(text, start)
     if tail and tail.end() - candidate.start() > 2 * URL_CHARACTERS:  # also without the signs at its end
         return None, tail.end()
-    end = _before_sentence_signs(text, host.end(), tail.end()) if tail else host.end()
+    end = _before_sentence_signs(text, start, tail.end()) if tail else start
     if end - candidate.start() > URL_CHARACTERS:
         return None, end
     return FoundLink(candidate.start(), end, text[candidate.start() : end]), end

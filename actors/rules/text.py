@@ -47,6 +47,8 @@ MARKDOWN_CHARACTERS = 10_000
 # Characters that mean something to the parser, line feeds included: what it takes most of its time for.
 MARKDOWN_SIGNS = 1_500
 LINE_FEED = "\n"
+# Of a link, this is not shown. Other schemes are, because a reader would take the rest for the address of a web page.
+HIDDEN_PREFIX = regex.compile(r"(?i:https?://(?:www\.)?|xmpp:)?")
 MARKDOWN_SIGN = regex.compile(r"[\n*_~`\[\]<>&!\\]")
 
 
@@ -206,8 +208,8 @@ def _entity(entity: Entity, targets: Targets, rel: str) -> str | None:
 
 
 def _link(url: str, rel: str) -> str:
-    scheme_end = url.index("://") + 3
-    shown_from = scheme_end + 4 if url[scheme_end : scheme_end + 4].lower() == "www." else scheme_end
+    hidden = HIDDEN_PREFIX.match(url)
+    shown_from = hidden.end() if hidden else 0
     shown_to = shown_from + SHOWN_OF_LINK
     prefix, shown, rest = (markup.escape(part) for part in (url[:shown_from], url[shown_from:shown_to], url[shown_to:]))
     middle = '<span class="ellipsis">' if rest else "<span>"

@@ -16,6 +16,24 @@ from troupe.actors.rules.text import content_type, render, scan, tidy, without_l
         ("https://example.com", ["https://example.com"]),
         ("HTTP://Example.com/", ["HTTP://Example.com/"]),
         ("example.com www.example.com ftp://example.com mailto:a@example.com javascript://example.com", []),
+        (
+            "gemini://example.com/a.gmi, gopher://example.com:70/1/a ipfs://bafy123/a (ipns://example.com)",
+            [
+                "gemini://example.com/a.gmi",
+                "gopher://example.com:70/1/a",
+                "ipfs://bafy123/a",
+                "ipns://example.com",
+            ],
+        ),
+        (
+            "(xmpp:ada@example.com?join) XMPP:ada.l+b@b\u00fccher.example/phone!",
+            [
+                "xmpp:ada@example.com?join",
+                "XMPP:ada.l+b@b\u00fccher.example/phone",
+            ],
+        ),
+        ("magnet:?xt=urn:btih:c1&dn=a+b&tr=udp%3A%2F%2Fa.", ["magnet:?xt=urn:btih:c1&dn=a+b&tr=udp%3A%2F%2Fa"]),
+        ("xmpp:ada xmpp:example.com xmpp:a@b@c.example xmpp:a@-b magnet: magnet:?x magnet:a gemini:x ssh://a", []),
         ("see https://example.com/a.", ["https://example.com/a"]),
         ("(https://example.com/a)", ["https://example.com/a"]),
         ("https://example.com/Trio_(band)", ["https://example.com/Trio_(band)"]),

@@ -74,6 +74,20 @@ def test_thirty_characters_of_a_long_link_are_shown() -> None:
     )
 
 
+def test_links_of_other_schemes_show_what_they_are() -> None:
+    for text, hidden, shown in (
+        ("gemini://www.example.com/", "", "gemini://www.example.com/"),
+        ("magnet:?xt=urn:btih:c1&dn=a", "", "magnet:?xt=urn:btih:c1&amp;dn=a"),
+        ("xmpp:ada@example.com", "xmpp:", "ada@example.com"),
+    ):
+        link = (
+            f'<p><a href="{hidden}{shown}" {LINK_ATTRIBUTES}><span class="invisible">{hidden}</span>'
+            f'<span>{shown}</span><span class="invisible"></span></a></p>'
+        )
+        assert html(text) == link
+        assert html(text, "text/markdown") == link
+
+
 def test_mentions_lead_to_profiles() -> None:
     assert html("@Alice, @alice@t.example") == f"<p>{ALICE}, {ALICE}</p>"
     assert 'href="https://remote.example/@bob?a=1&amp;b=2"' in html("@bob@Remote.example")
