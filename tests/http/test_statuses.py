@@ -50,7 +50,7 @@ async def test_five_hundred_visible_characters_are_fine(ada: Person) -> None:
 
 @pytest.mark.parametrize(
     ("text", "content_type"),
-    [("<script>x</script>", "text/html"), ("<p> <br></p>", "text/html"), ("---", "text/markdown")],
+    [("<script>x</script>", "text/html"), ("<p> <br></p>", "text/html")],
 )
 async def test_what_has_nothing_to_read_is_no_status_and_no_edit(ada: Person, text: str, content_type: str) -> None:
     form = {"status": text, "spoiler_text": "careful", "content_type": content_type}
@@ -60,6 +60,11 @@ async def test_what_has_nothing_to_read_is_no_status_and_no_edit(ada: Person, te
         await ada.put(f"{STATUSES}/{earlier['id']}", {"status": text}),
     ):
         assert (refused.status, refused.json) == (422, {"error": "Validation failed: Text can't be blank"})
+
+
+@pytest.mark.parametrize("text", ["---", "#", "+"])
+async def test_signs_of_markdown_alone_are_a_text(ada: Person, text: str) -> None:
+    assert (await ada.publish(text, content_type="text/markdown"))["content"] == f"<p>{text}</p>"
 
 
 async def test_the_space_around_a_text_is_no_part_of_it(ada: Person) -> None:
