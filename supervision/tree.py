@@ -186,7 +186,7 @@ class Troupe:
         for queue in (self._mail, self._push, self._deliveries):
             add(queue)
         if settings.link_previews:
-            add(preview_queue(self.actors, PageReader(self.outgoing, self.media, clock)))
+            add(preview_queue(self.actors, PageReader(self.outgoing, self.media, clock, settings.languages)))
         add(inbox_queue(self.actors, self.federation))
         add(refresh_queue(self.actors, self.federation))
         add(lookup_queue(self.actors, self.federation))

@@ -6,7 +6,7 @@ The page is read and the image decoded by confined processes.
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from io import BytesIO
@@ -43,10 +43,14 @@ AT_ONCE = 4  # pages that are read, of those that are fetched
 
 
 class PageReader:
-    """Reads pages of the Internet."""
+    """Reads pages of the Internet, in one of the server's languages where a page has several.
 
-    def __init__(self, client: OutgoingClient, media: MediaProcessor, clock: Clock) -> None:
+    Without a wish some sites choose the language of the country that the server stands in.
+    """
+
+    def __init__(self, client: OutgoingClient, media: MediaProcessor, clock: Clock, languages: Sequence[str]) -> None:
         self._client = client
+        self._wish = ", ".join((*languages, "*;q=0.5"))
         self._media = media
         self._clock = clock
         self._places = trio.CapacityLimiter(AT_ONCE)
@@ -128,7 +132,8 @@ class PageReader:
         """Ask by https: a link with plain http is asked for at the same place."""
         if url.startswith("http://") and not self._client.allows(url):
             url = url.replace("http://", "https://", 1)
-        return await self._client.send(OutgoingRequest("GET", url, {"Accept": accept}), limits)
+        headers = {"Accept": accept, "Accept-Language": self._wish}
+        return await self._client.send(OutgoingRequest("GET", url, headers), limits)
 
     async def _read(self, answer: OutgoingAnswer, content_type: str) -> PageFacts | None:
         charset = CHARSET.search(content_type)

@@ -173,7 +173,7 @@ async def stage(
             key=lambda: secrets.token_hex(16),
         )  # fmt: skip
         if settings.link_previews:
-            acting.outbox.add(preview_queue(acting, PageReader(outgoing, media, clock)))
+            acting.outbox.add(preview_queue(acting, PageReader(outgoing, media, clock, settings.languages)))
         federation = Federation(acting.actor_context, runtime, outgoing, record, a_key)
         acting.outbox.add(inbox_queue(acting, federation))
         acting.outbox.add(refresh_queue(acting, federation))

@@ -114,6 +114,11 @@ async def test_the_image_is_the_servers_own(stage: Stage, ada: Person, web: Site
     assert (await ada.get(card["image"].removeprefix("http://localhost:3000"))).body[8:12] == b"WEBP"
 
 
+async def test_a_page_is_asked_for_in_the_languages_of_the_server(stage: Stage, ada: Person, web: Site) -> None:
+    await preview(stage, ada, web.page("/tea", HEAD))
+    assert [one.headers["accept-language"] for one in web.peer.asked] == ["en, *;q=0.5"]
+
+
 async def test_of_several_pictures_each_has_its_own_description(stage: Stage, ada: Person, web: Site) -> None:
     web.file("/cake.png", picture(80, 40), "image/png")
     drawing, cake, tea = (f'<meta property="og:image" content="/{name}">' for name in ("logo.svg", "cake.png", "b.png"))
