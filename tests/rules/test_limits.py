@@ -28,6 +28,7 @@ FAMILY = "\U0001f468\u200d\U0001f469\u200d\U0001f467"
         ("https://a.example", 23),
         ("https://a.example/" + "a" * 1_000, 23),
         ("http://a", 23),
+        ("gemini://a xmpp:b@c", 19),
         ("(https://a.example/)", 25),
         ("a.example", 9),
         ("@alice", 6),
