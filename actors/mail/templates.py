@@ -21,6 +21,11 @@ from string import Template
 FOLDER = Path(__file__).parent / "texts"
 FALLBACK = "en"
 EMPTY_PARAGRAPH = re.compile(r"\n{3,}")  # a word that stands alone may be empty
+# Characters beyond ASCII are encoded: not every mail server on the way takes eight bits (RFC 6152).
+SEVEN_BITS = SMTP.clone(cte_type="7bit")
+# Characters of a sender's name with its escapes. Python 3.11 breaks a name at the end of a line and drops its quotes,
+# so that each comma in it begins another address: a name has to fit in a line.
+LONGEST_NAME = 60
 
 # The letters that there are, by the names of their texts.
 CONFIRMATION = "confirmation"
@@ -57,8 +62,8 @@ class Letter:
 
     def as_mail(self) -> EmailMessage:
         """Return the mail. No value can begin a new header, for any characters it contains."""
-        mail = EmailMessage(policy=SMTP)
-        mail["From"] = Address(_in_one_line(self.sender.name), addr_spec=self.sender.mailbox)
+        mail = EmailMessage(policy=SEVEN_BITS)
+        mail["From"] = Address(_short_name(self.sender.name), addr_spec=self.sender.mailbox)
         mail["To"] = Address(addr_spec=self.to)
         mail["Subject"] = _in_one_line(self.subject)
         mail["Date"] = format_datetime(self.written_at)
@@ -88,6 +93,13 @@ def _texts() -> dict[tuple[str, str], Template]:
         kind, language, _ = path.name.split(".")
         found[kind, language.lower()] = Template(path.read_text("utf-8"))
     return found
+
+
+def _short_name(text: str) -> str:
+    """Return the beginning of a name that fits in one line of a header."""
+    start = _in_one_line(text)[:LONGEST_NAME]
+    escapes = sum(sign in '"\\' for sign in start)
+    return start[: LONGEST_NAME - escapes].rstrip()
 
 
 def _in_one_line(text: str) -> str:

@@ -92,6 +92,32 @@ def test_a_server_with_a_public_name_takes_none(domain: str) -> None:
     assert mailbox_of("eve@intranet", domain) is None
 
 
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("Tea, cake & biscuits", "Tea, cake & biscuits"),
+        ("Büro für Tee, Kuchen", "Büro für Tee, Kuchen"),
+        ("Tea, " * 40, ("Tea, " * 12).rstrip()),
+        ('"Tea", ' * 20, '"Tea", ' * 6 + '"'),
+        ("Tee: süß, " * 20, ("Tee: süß, " * 6).rstrip()),
+    ],
+)
+def test_a_name_with_commas_is_one_sender(name: str, shown: str) -> None:
+    """Also where it is too long for a line: each part of it was a sender of its own, which mail servers refuse."""
+    mail = message_from_bytes(letter(name=name).as_mail().as_bytes(), policy=default)
+    (sender,) = mail["From"].addresses
+    assert sender.addr_spec == "troupe@t.example"
+    # Python's reader leaves a blank between two encoded words, which is no part of the name (RFC 2047, 6.2).
+    assert sender.display_name.replace(" ", "") == shown.replace(" ", "")
+
+
+def test_no_mail_server_needs_to_take_eight_bits() -> None:
+    sent = letter(name="Büro", subject="Grüße ☕", body="Hallo Ünï\n").as_mail().as_bytes()
+    assert sent.isascii()
+    mail = message_from_bytes(sent, policy=default)
+    assert (mail["Subject"], mail.get_content()) == ("Grüße ☕", "Hallo Ünï\r\n")
+
+
 def test_a_long_link_arrives_whole() -> None:
     link = "https://" + "a" * 500 + ".example/?confirmation_token=" + "x" * 43
     mail = message_from_bytes(letter(body=f"Hallo Ünï\n\n{link}\n").as_mail().as_bytes(), policy=default)
