@@ -16,6 +16,7 @@ from typing import cast
 from ..storage.blocked_domains import BlockedDomain, Severity
 from ..storage.engine.json_values import JsonObject
 from .commands.blocked_domains import DomainTerms, ListedBlock
+from .rules.csv_files import BLANK, SEPARATORS, is_end, kind_without_text, separator_line, unwrapped, utf_of, with_end
 from .rules.domains import is_within
 from .rules.identity import pasted_domain
 from .rules.limits import BLOCK_COMMENT_CHARACTERS
@@ -44,8 +45,6 @@ MRF_SIMPLE: Mapping[str, Mapping[str, str]] = {
     "media_removal": {"reject_media": "true"},
     "report_removal": {"reject_reports": "true"},
 }
-BYTE_ORDER_MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
-DELIMITERS = ",;\t"
 # More lines than any list of blocks that is in use, and few enough for one transaction.
 MOST_LINES = 50_000
 LARGEST_LIST = 32 * 1024 * 1024  # bytes of a file at the command line
@@ -71,10 +70,11 @@ class _ListEntry:
 
 
 def decode(content: bytes) -> str:
-    """Return the text of a file, in UTF-8 or with a byte order mark in UTF-16. Raises UnreadableList."""
-    encoding = next((name for mark, name in BYTE_ORDER_MARKS.items() if content.startswith(mark)), "utf-8")
+    """Return the text of a file, in UTF-8 or UTF-16. Raises UnreadableList."""
+    if (kind := kind_without_text(content)) is not None:
+        raise UnreadableList(f"The file is {kind}, not a list of domains. {NOTHING_DONE}")
     try:
-        return content.decode(encoding)
+        return content.decode(utf_of(content))
     except UnicodeDecodeError:
         raise UnreadableList("The file is not text in UTF-8.") from None
 
@@ -120,12 +120,19 @@ def _of_csv(text: str) -> Iterator[_ListEntry]:
     Without a heading, each line begins with a domain. A comment begins with `#`. So does the first column of Mastodon's
     headings: a heading has a column `domain`.
     """
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text), skipinitialspace=True)
-    columns, first, number, count = ["domain"], True, 1, 0
+    named = separator_line(text)
+    delimiter, rows = named or ("", text)
+    rows = unwrapped(rows) or rows
+    reader = csv.reader(
+        io.StringIO(with_end(rows), newline=""), delimiter=delimiter or _delimiter(rows), skipinitialspace=True
+    )
+    before = 1 if named else 0  # lines above the rows
+    columns, first, start, number, count = ["domain"], True, 1, 1 + before, 0
+    row = list[str]()
     try:
         for row in reader:
-            start, number = number, reader.line_num + 1
-            if not any(cell.strip() for cell in row):
+            start, number = number, before + reader.line_num + 1
+            if not any(cell.strip(BLANK) for cell in row):
                 continue
             names = [_column(cell) for cell in row]
             if first and "domain" in names:
@@ -139,17 +146,19 @@ def _of_csv(text: str) -> Iterator[_ListEntry]:
             yield _ListEntry(f"Line {start}", dict(zip(columns, row, strict=False)))
     except csv.Error as error:
         raise UnreadableList(f"The file is not a CSV file: {error}. {NOTHING_DONE}") from None
+    if not is_end(row):
+        raise UnreadableList(f"Line {start}: its quotation mark is not closed. {NOTHING_DONE}")
 
 
 def _delimiter(text: str) -> str:
     """Return the sign between the columns: the most frequent one in the heading, or in the first line that is none."""
     lines = (line for line in text.split("\n", 1000) if line.strip())
     first = next((line for line in lines if not line.lstrip().startswith("#") or _is_heading(line)), "")
-    return max(DELIMITERS, key=first.count)
+    return max(SEPARATORS, key=first.count)
 
 
 def _is_heading(line: str) -> bool:
-    return any("domain" in map(_column, line.split(sign)) for sign in DELIMITERS)
+    return any("domain" in map(_column, line.split(sign)) for sign in SEPARATORS)
 
 
 def _column(written: str) -> str:

@@ -12,6 +12,7 @@ import io
 import json
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 
 from .identity import INVISIBLE
 
@@ -19,7 +20,8 @@ MOST_CELLS = 16  # of a row that are read
 SEPARATORS = (",", ";", "\t")
 # A first line by which spreadsheets are told the separator.
 SEPARATOR_LINE = re.compile(r"\A\"?sep=(.)\"?[ \t,;]*(?:\r\n|\r|\n|\Z)", re.IGNORECASE)
-BLANK = " \t\r\n\u00a0" + INVISIBLE
+END_OF_FILE = "\x1a"  # that programs of DOS write behind the last line
+BLANK = " \t\r\n\u00a0" + END_OF_FILE + INVISIBLE
 
 # How files of other kinds begin. Spreadsheets of today are ZIP archives.
 BEGINNINGS = (
@@ -55,17 +57,51 @@ class UnreadableFile(Exception):
 
 def text_of(file: bytes) -> str:
     """Return the text of a file. Raises UnreadableFile, with the name of the kind for a file that is no text."""
-    for beginning, name in BEGINNINGS:
-        if file.startswith(beginning):
-            raise _no_csv(name)
-    if PARTS.match(file):
-        raise _no_csv("a picture, a sound or a film")
+    if (kind := kind_without_text(file)) is not None:
+        raise _no_csv(kind)
     text = _decoded(file).lstrip("\ufeff")
     if (found := MARKUP.match(text)) is not None:
         raise _no_csv("an XML file" if found["xml"] else "an HTML page")
     if _is_json(text):
         raise _no_csv("a JSON file")
     return text
+
+
+def kind_without_text(file: bytes) -> str | None:
+    """Return the kind of a file that is no text, in words. None if it may be text."""
+    if PARTS.match(file):
+        return "a picture, a sound or a film"
+    return next((name for beginning, name in BEGINNINGS if file.startswith(beginning)), None)
+
+
+def utf_of(file: bytes) -> str:
+    """Return the encoding of a text: UTF-16 if it has a mark or can only be that, else UTF-8."""
+    if file.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    # Without a mark, UTF-16 is seen by the zeros in the place of one half of each letter.
+    start = file[:200]
+    for half, encoding in ((1, "utf-16-le"), (0, "utf-16-be")):
+        if len(start) >= 8 and not any(start[half::2]) and all(start[1 - half :: 2]):
+            return encoding
+    return "utf-8"
+
+
+def unwrapped(text: str) -> str | None:
+    """Return a text in which each row is one quoted cell, without these quotes. None for other texts.
+
+    Spreadsheets write such files if they took each row of a file with other separators for one cell.
+    """
+    if not text.startswith('"'):
+        return None
+    rows: list[str] = []
+    try:
+        for cells in csv.reader(io.StringIO(text, newline="")):
+            if len(cells) > 1:
+                return None
+            rows.extend(cells or [""])
+    except csv.Error:
+        return None
+    return "\n".join(rows) if any(sign in rows[0] for sign in SEPARATORS) else None
 
 
 def separator_line(text: str) -> tuple[str, str] | None:
@@ -76,17 +112,30 @@ def separator_line(text: str) -> tuple[str, str] | None:
 
 def rows_of(text: str, separator: str) -> Iterator[tuple[int, Sequence[str]]]:
     """Yield the rows that are not empty, with the numbers of their lines from 1. Raises UnreadableFile."""
-    text = text.rstrip(BLANK)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
-    number = 1
+    reader = csv.reader(io.StringIO(with_end(text.rstrip(BLANK)), newline=""), delimiter=separator)
+    number, start, cells = 1, 1, list[str]()
     try:
         for cells in reader:
             row = [cell.strip(BLANK) for cell in cells[:MOST_CELLS]]
             if any(row):
                 yield number, row
-            number = reader.line_num + 1
+            start, number = number, reader.line_num + 1
     except csv.Error:
         raise UnreadableFile(f"Line {number} can't be read as CSV.") from None
+    if not is_end(cells):
+        raise UnreadableFile(f"Line {start} is no text: its quotation mark is not closed. Nothing was changed.")
+
+
+def with_end(text: str) -> str:
+    """Return a text with a last row by which `is_end` tells that no quotation mark before it was left open.
+
+    The rows behind an open one are a part of its cell, and would be lost unnoticed.
+    """
+    return f"{text}\n{END_OF_FILE}"
+
+
+def is_end(last: Sequence[str]) -> bool:
+    return last == [END_OF_FILE]
 
 
 def _no_csv(name: str) -> UnreadableFile:
@@ -94,24 +143,12 @@ def _no_csv(name: str) -> UnreadableFile:
 
 
 def _decoded(file: bytes) -> str:
-    try:
-        if file.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-            return file.decode("utf-16")
-        # Without a mark, UTF-16 is seen by the zeros in the place of one half of each letter.
-        start = file[:200]
-        for half, encoding in ((1, "utf-16-le"), (0, "utf-16-be")):
-            if len(start) >= 8 and not any(start[half::2]) and all(start[1 - half :: 2]):
-                return file.decode(encoding)
-    except UnicodeDecodeError:
-        raise UnreadableFile("This is not a CSV file in UTF-8. Nothing was changed.") from None
-    try:
-        return file.decode("utf-8")
-    except UnicodeDecodeError:
-        pass
-    try:
-        return file.decode("windows-1252")  # a superset of the letters of Latin-1
-    except UnicodeDecodeError:
-        raise UnreadableFile("This is not a CSV file in UTF-8. Nothing was changed.") from None
+    encoding = utf_of(file)
+    # windows-1252 is a superset of the letters of Latin-1.
+    for name in (encoding,) if encoding != "utf-8" else (encoding, "windows-1252"):
+        with suppress(UnicodeDecodeError):
+            return file.decode(name)
+    raise UnreadableFile("This is not a CSV file in UTF-8. Nothing was changed.")
 
 
 def _is_json(text: str) -> bool:

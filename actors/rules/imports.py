@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ...storage.engine.json_values import JsonObject
-from .csv_files import SEPARATORS, UnreadableFile, rows_of, separator_line, text_of
+from .csv_files import SEPARATORS, UnreadableFile, rows_of, separator_line, text_of, unwrapped
 from .identity import USERNAME, domain_of, pasted_domain
 from .languages import language_code
 from .limits import LIST_TITLE_CHARACTERS
@@ -159,7 +159,9 @@ def _sheet(kind: str, text: str) -> Sheet:
         separator, text = named
         first = 2
     else:
-        separator = max(SEPARATORS, key=lambda one: _fitting(kind, text, one))  # of equal ones the first
+        texts = [text] if (inner := unwrapped(text)) is None else [text, inner]
+        ways = [(separator, written) for written in texts for separator in SEPARATORS]
+        separator, text = max(ways, key=lambda way: _fitting(kind, way[1], way[0]))  # of equal ones the first
     rows = [(number + first - 1, cells) for number, cells in _bounded(text, separator)]
     for number, cells in rows:
         if len(max(cells, key=len)) > LONGEST_TARGET:

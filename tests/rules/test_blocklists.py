@@ -41,6 +41,14 @@ def terms(text: str) -> DomainTerms:
             '"#domain", "#severity", "Reject Media", "Notes"\n"bad.example", "noop", "t", "ours"\n',
             DomainTerms("noop", True, False, None, None, False),
         ),
+        (
+            "sep=;\r\n#domain;#severity\r\nbad.example;noop\r\n\x1a",
+            DomainTerms("noop", False, False, None, None, False),
+        ),
+        (
+            '"#domain,#severity,#public_comment"\n"bad.example,limit,""hate, spam"""\n',
+            DomainTerms("silence", False, False, None, "hate, spam", False),
+        ),
         ("# my list\n#domain,#severity\n# the worst\nbad.example,\n", BARE),
         ('[{"domain": "bad.example", "public_comment": "spam"}]',
          DomainTerms("suspend", False, False, None, "spam", False)),
@@ -67,8 +75,14 @@ def test_a_block_is_read(text: str, expected: DomainTerms) -> None:
 
 def test_a_file_may_be_in_utf_16() -> None:
     assert read_list(decode("bad.example".encode("utf-16"))) == [ListedBlock("bad.example", BARE)]
+    assert read_list(decode("bad.example".encode("utf-16-le"))) == [ListedBlock("bad.example", BARE)]
     with pytest.raises(UnreadableList, match="is not text in UTF-8"):
         decode(b"b\xfcse.example")
+
+
+def test_a_file_of_another_kind_is_named() -> None:
+    with pytest.raises(UnreadableList, match="The file is a ZIP archive or a spreadsheet, not a list of domains"):
+        decode(b"PK\x03\x04\x14\0")
 
 
 @pytest.mark.parametrize(
@@ -76,6 +90,11 @@ def test_a_file_may_be_in_utf_16() -> None:
     [
         (f"{MASTODON}\n\n# x\na b,suspend\n", "Line 4: 'a b' is not a domain."),
         ('domain,public_comment\na.example,"one\ntwo"\n\nb\n', "Line 5: 'b' is not a domain."),
+        ("sep=,\n\nb\n", "Line 3: 'b' is not a domain."),
+        (
+            'domain,public_comment\na.example,fine\nb.example,"open\nc.example,lost\n',
+            "Line 3: its quotation mark is not closed.",
+        ),
         ("b*d.example\n", "Line 1: 'b*d.example' is not a domain. Its letters are hidden by stars."),
         ("@spam@big.example\n", "Line 1: '@spam@big.example' is one account or page, not a domain."),
         ("https://big.example/@spam\n", "Line 1: 'https://big.example/@spam' is one account or page, not a domain."),
