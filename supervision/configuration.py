@@ -21,7 +21,7 @@ from ..actors.outgoing.named_hosts import named_hosts
 from ..actors.outgoing.targets import named_target
 from ..actors.rules.languages import language_code
 from ..actors.rules.live_settings import Value
-from ..actors.rules.mailboxes import is_mailbox
+from ..actors.rules.mailboxes import is_mailbox, spelled
 from ..actors.rules.usernames import RESERVED
 from ..storage.engine.node import NODE_NAME
 from ..storage.media_stores import StoreName
@@ -50,6 +50,13 @@ def _from_commas(value: object) -> object:
 def _nothing_if_empty(value: object) -> object:
     """Return None for an empty value: `TROUPE_DOMAIN=` in an environment file means that nothing was chosen."""
     return None if value == "" else value
+
+
+def _not_empty(value: object) -> object:
+    """Refuse an empty path: it would be the working directory."""
+    if value == "":
+        raise ValueError("the path is empty")
+    return value
 
 
 def _name_server(value: object) -> object:
@@ -124,7 +131,7 @@ class Settings(BaseModel):
         ge=1,
         le=65535,
     )
-    data: Path = setting(
+    data: Annotated[Path, BeforeValidator(_not_empty)] = setting(
         Path("data"),
         "The folder that holds everything the server keeps: the embedded database and media.",
         "a path to a folder that this user may write",
@@ -185,7 +192,9 @@ class Settings(BaseModel):
         min_length=1,
         max_length=20,
     )
-    contact_email: str = setting("", "The address to reach the operator at.", "an e-mail address", max_length=320)
+    contact_email: str = setting(
+        "", "The address to reach the operator at.", "an e-mail address such as ada@example.org", max_length=320
+    )
     contact_account: Text = setting(
         None, "The account at which people reach the operator.", "the name of a local account, without @"
     )
@@ -202,7 +211,7 @@ class Settings(BaseModel):
     )
     reserved_usernames: Names = setting(
         tuple(sorted(RESERVED)),
-        "Names that are refused at sign-up, also when digits stand for their letters.",
+        "Names that are refused at sign-up, also with underscores, or when digits stand for their letters.",
         "names with commas between, such as admin, support",
     )
     check_email_domains: bool = setting(
@@ -430,12 +439,14 @@ class Settings(BaseModel):
             raise ValueError("it is no name and no IP address")
         return value
 
-    @field_validator("mail_from")
+    @field_validator("mail_from", "contact_email")
     @classmethod
     def _mailbox(cls, value: str | None) -> str | None:
-        if value and not is_mailbox(value):
+        """Return an address with its domain in ASCII: mail servers and push services take no other."""
+        address = spelled(value) if value else value
+        if address and not is_mailbox(address):
             raise ValueError("it is not an e-mail address")
-        return value
+        return address
 
     @field_validator("languages")
     @classmethod

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from .mailboxes import is_mailbox
+from .mailboxes import is_mailbox, spelled
 from .usernames import USERNAME
 
 Value = str | int | bool | None
@@ -71,8 +71,10 @@ class LiveSetting:
     def _text(self, text: str) -> str | None:
         if not self.least <= len(text) <= self.most or "\0" in text or (not self.lines and "\n" in text):
             raise InvalidSetting(f"{self.name} is a text of {self.least} to {self.most} characters")
-        if self.name == "contact_email" and text and not is_mailbox(text):
-            raise InvalidSetting("contact_email is an e-mail address, or empty")
+        if self.name == "contact_email" and text:
+            text = spelled(text)
+            if not is_mailbox(text):
+                raise InvalidSetting("contact_email is an e-mail address, or empty")
         if self.name == "contact_account":
             if text and not USERNAME.fullmatch(text):
                 raise InvalidSetting("contact_account is the name of an account of this server, or empty")

@@ -30,10 +30,15 @@ def username_errors(username: str, reserved: Iterable[str] = RESERVED) -> list[U
 
 
 def is_reserved(username: str, reserved: Iterable[str] = RESERVED) -> bool:
-    """True if a name is reserved, also when digits stand for its letters."""
-    kept = {name.lower() for name in reserved}
-    readings = [username.lower(), *(username.lower().translate(reading) for reading in READINGS)]
+    """True if a name is reserved, also with underscores, or when digits stand for its letters."""
+    kept = {_letters_of(name) for name in reserved}
+    letters = _letters_of(username)
+    readings = [letters, *(letters.translate(reading) for reading in READINGS)]
     return any(reading in kept or SOFTWARE in reading for reading in readings)
+
+
+def _letters_of(name: str) -> str:
+    return name.lower().replace("_", "")
 
 
 def _errors(username: str, reserved: Iterable[str]) -> Iterator[UsernameError]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,19 @@ if TYPE_CHECKING:
     from ..backups.folder import BackupFolder
     from ..backups.making import ShowProgress
 
-_folder = click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, file_okay=False))
+
+class _NonEmptyPath(click.Path):
+    """The path of a folder. An empty one is refused: it would be the working directory."""
+
+    def convert(
+        self, value: str | PathLike[str], param: click.Parameter | None, ctx: click.Context | None
+    ) -> str | bytes | PathLike[str]:
+        if value == "":
+            self.fail("The path is empty.", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+_folder = click.argument("folder", metavar="DIR", type=_NonEmptyPath(path_type=Path, file_okay=False))
 programs_option = click.option(
     "--programs",
     type=click.Path(path_type=Path, exists=True, file_okay=False),

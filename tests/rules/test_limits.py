@@ -104,6 +104,9 @@ def test_cut(text: str, kept: str) -> None:
         ("Admin", ["ERR_RESERVED"]),
         ("4dm1n", ["ERR_RESERVED"]),
         ("he1p", ["ERR_RESERVED"]),
+        ("_4dm1n_", ["ERR_RESERVED"]),
+        ("mod_erator", ["ERR_RESERVED"]),
+        ("ad_mins_friend", []),
         ("real_tr0up3_team", ["ERR_RESERVED"]),
         ("administratorx", []),
     ],
@@ -114,6 +117,7 @@ def test_usernames(username: str, errors: list[str]) -> None:
 
 def test_operators_reserve_names_of_their_own() -> None:
     assert username_errors("mayor", [*RESERVED, "Mayor"]) == ["ERR_RESERVED"]
+    assert username_errors("the__mayor", [*RESERVED, "The_Mayor"]) == ["ERR_RESERVED"]
     assert not is_reserved("admin", reserved=())
 
 

@@ -568,6 +568,12 @@ def test_a_backup_is_not_made_in_a_folder_with_other_things(rows: Rows, run: Run
     assert run("backup", place).exit_code == 1
 
 
+def test_an_empty_path_is_not_the_working_directory(rows: Rows, run: Run) -> None:
+    for command in ("backup", "restore"):
+        refused = run(command, "")
+        assert (refused.exit_code, "The path is empty." in refused.stderr) == (2, True), refused.output
+
+
 def test_a_backup_starts_without_the_actor_kernel() -> None:
     """A backup makes no ids and runs no actors."""
     names = ("commands.backup", "commands.rows", "backups.making", "backups.checking")

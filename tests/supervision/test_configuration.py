@@ -130,6 +130,24 @@ def test_mails_come_from_the_domain_unless_the_operator_says_otherwise() -> None
             read_settings({}, {"TROUPE_MAIL_FROM": wrong})
 
 
+def test_addresses_of_the_server_are_ones_that_mail_servers_and_push_services_take() -> None:
+    settings = read_settings(
+        {}, {"TROUPE_CONTACT_EMAIL": " ops@Bücher.example", "TROUPE_MAIL_FROM": "us@bücher.example"}
+    )
+    assert (settings.contact_email, settings.mail_sender) == ("ops@xn--bcher-kva.example", "us@xn--bcher-kva.example")
+    assert settings.push_contact == "mailto:ops@xn--bcher-kva.example"
+    assert read_settings({}, {"TROUPE_CONTACT_EMAIL": ""}).contact_email == ""
+    for wrong in ("nobody", "mailto:ops@t.example", "Ops <ops@t.example>"):
+        with pytest.raises(ConfigurationError, match=r"contact_email = .* Right is: an e-mail address"):
+            read_settings({}, {"TROUPE_CONTACT_EMAIL": wrong})
+
+
+def test_an_empty_data_folder_is_not_the_working_directory() -> None:
+    with pytest.raises(ConfigurationError, match=r"data = '' \(from the environment\) can't be taken"):
+        read_settings({}, {"TROUPE_DATA": ""})
+    assert read_settings({}, {"TROUPE_DATA": "."}).data == Path.cwd()
+
+
 def test_a_password_for_the_mail_server_is_shown_nowhere() -> None:
     settings = read_settings({}, {"TROUPE_SMTP_PASSWORD": "hunter2"})
     assert "hunter2" not in repr(settings)
