@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 
 from ...actors.commands.blocked_emails import BlockEmail, UnblockEmail
-from ...actors.rules.limits import EMAIL_CHARACTERS
-from ...actors.rules.mailboxes import canonical_hash
+from ...actors.rules.mailboxes import canonical_hash, is_mailbox, spelled
 from ...actors.rules.roles import Permission
 from ...storage import blocked_emails
 from ..access.authentication import Viewer
@@ -47,7 +46,7 @@ class EmailToBlock(Input):
 
 def hash_of(email: str) -> bytes:
     """Return the hash of an address. Its domain need not exist."""
-    if "@" not in email or len(email) > EMAIL_CHARACTERS:
+    if not is_mailbox(spelled(email)):
         raise invalid("Email is invalid")
     return canonical_hash(email)
 

@@ -72,9 +72,8 @@ async def _is_blocked(db: Connection, here: Here, address: str) -> bool:
 
 def _hash(address: str) -> bytes:
     """Return what is stored of an address. Raises WrongValue."""
-    from ...actors.rules.limits import EMAIL_CHARACTERS
-    from ...actors.rules.mailboxes import canonical_hash
+    from ...actors.rules.mailboxes import canonical_hash, is_mailbox, spelled
 
-    if "@" not in address or len(address) > EMAIL_CHARACTERS:
+    if not is_mailbox(spelled(address)):
         raise WrongValue(f"{address!r} is not an e-mail address.")
     return canonical_hash(address)

@@ -47,7 +47,14 @@ class TestAddresses:
         assert await attempt(app, "eve@example.org") is None
 
     @pytest.mark.parametrize(
-        "given", [{}, {"canonical_email_hash": "ab"}, {"email": "x" * 400 + "@x.org"}, {"email": "x"}]
+        "given",
+        [
+            {},
+            {"canonical_email_hash": "ab"},
+            {"email": "x" * 400 + "@x.org"},
+            {"email": "x"},
+            {"email": "Eve <eve@x.org>"},
+        ],
     )
     async def test_wrong_ones_are_refused(self, adm: Person, given: dict[str, str]) -> None:
         assert (await adm.post(EMAILS, given)).status == 422

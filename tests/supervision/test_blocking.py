@@ -121,6 +121,7 @@ def test_an_invite_is_made_in_the_name_of_an_account(folder: tuple[Path, str], d
             "Error: Ip is of this machine, which is never blocked.\n",
         ),
         (("emails", "block", "eve"), "Error: 'eve' is not an e-mail address.\n"),
+        (("emails", "block", "Eve <eve@x.org>"), "Error: 'Eve <eve@x.org>' is not an e-mail address.\n"),
         (("emails", "unblock", "eve@x.org"), "Error: eve@x.org is not blocked.\n"),
         (("email-domains", "block", "a b"), "Error: 'a b' is not a domain.\n"),
         (("email-domains", "block", "eve@big.example"), "Error: 'eve@big.example' is not a domain.\n"),
