@@ -24,7 +24,8 @@ from ..intake.request import Request
 from ..router import api
 from ..server.descriptors import check_file
 
-RANGE = re.compile(r"bytes=(\d{0,15})-(\d{0,15})")
+# Players that do not know the length name the largest number of 64 bits for the end.
+RANGE = re.compile(r"bytes=(\d{0,15})-(\d{0,20})", re.IGNORECASE)
 
 # A file never changes under its name.
 HEADERS: Headers = (
