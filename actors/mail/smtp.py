@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import hmac
+import re
 import smtplib
 import ssl
 from collections.abc import Callable
@@ -26,6 +27,9 @@ AT_ONCE = 4  # connections to the mail server
 STEP = 30.0  # seconds that one answer of the mail server may take
 WHOLE = 120.0  # seconds that a mail may take
 REFUSED_FOR_GOOD = 500
+# Refusals of a receiver that are about this server, which its operator can mend: it may not relay, or has to log in.
+# Many mail servers refuse only the receiver for what they know since the greeting. 5.7 is policy (RFC 3463).
+OF_THE_SENDER = re.compile(rb"\b5\.7\.[0-9]|\brelay|\bauthenticat", re.IGNORECASE)
 # The answers of a mail server to a login (RFC 4954): it goes on, or is done (the second one: it was done before).
 MORE = 334
 LOGGED_IN = (235, 503)
@@ -61,10 +65,12 @@ class Smtp:
                 # A thread whose time is over cannot be stopped. It counts as a connection until it ends.
                 await trio.to_thread.run_sync(self._hand_over, letter, abandon_on_cancel=True, limiter=self.at_once)
         except smtplib.SMTPRecipientsRefused as refusal:
-            codes = [code for code, _ in refusal.recipients.values()]
-            if min(codes) >= REFUSED_FOR_GOOD:
-                raise Undeliverable(f"the mail server refused the receiver ({codes[0]})") from None
-            raise NotSent(f"the mail server put the receiver off ({codes[0]})") from None
+            code, answer = next(iter(refusal.recipients.values()))  # a letter has one receiver
+            if code < REFUSED_FOR_GOOD:
+                raise NotSent(f"the mail server put the receiver off ({code})") from None
+            if OF_THE_SENDER.search(answer):
+                raise NotSent(f"the mail server does not let this server send ({code})") from None
+            raise Undeliverable(f"the mail server refused the receiver ({code})") from None
         except (OSError, trio.TooSlowError) as error:  # smtplib's own errors are OSErrors too
             code = getattr(error, "smtp_code", None)
             raise NotSent(type(error).__name__ + (f" ({code})" if code else "")) from None

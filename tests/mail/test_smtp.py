@@ -15,7 +15,7 @@ from troupe.actors.mail.smtp import Smtp, UnusableMailServer
 from troupe.actors.mail.templates import Letter, Sender
 
 from ..certificates import certificate
-from .mailserver import HOST, MailServer, mail_server
+from .mailserver import HOST, OK, MailServer, mail_server
 
 LETTER = Letter(
     "<confirmation.1@t.example>", Sender("troupe@t.example", "Bühne"), "eve@example.org", "Grüße", "Ein Link\n",
@@ -98,6 +98,15 @@ class TestEncrypted:
     ("receivers", "data", "error", "text"),
     [
         ("550 eve@example.org is unknown", "250 OK", Undeliverable, "the mail server refused the receiver (550)"),
+        ("550 5.1.1 <eve@example.org>: unknown", OK, Undeliverable, "the mail server refused the receiver (550)"),
+        (
+            "554 5.7.1 <eve@example.org>: Access denied",
+            OK,
+            NotSent,
+            "the mail server does not let this server send (554)",
+        ),
+        ("550 Relaying denied", OK, NotSent, "the mail server does not let this server send (550)"),
+        ("530 Authentication required", OK, NotSent, "the mail server does not let this server send (530)"),
         ("450 eve@example.org is greylisted", "250 OK", NotSent, "the mail server put the receiver off (450)"),
         ("250 OK", "451 eve@example.org is busy", NotSent, "SMTPDataError (451)"),
         ("250 OK", "554 no thanks, eve@example.org", NotSent, "SMTPDataError (554)"),
