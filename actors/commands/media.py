@@ -10,17 +10,17 @@ from ..account import AccountActor, AccountChange
 from ..effects.files import files_placed, files_unused
 from ..kernel import Message, Refused, SystemMessage, turn
 from ..refusals import NOT_FOUND
+from ..rules.attachments import failure
 
 IN_USE = Refused(422, "Media attachment is currently used by a status")
-FAILED = Refused(422, "Error processing thumbnail for uploaded media")
 # Enough for the drafts of one person. It limits the unprocessed files of one account on the disk.
 MOST_WAITING = 5
 TOO_MANY_WAITING = Refused(429, f"At most {MOST_WAITING} uploads may wait for processing. Try again in a moment!")
 
 
 def failed(medium: Media) -> Refused:
-    """Return the error for the owner of a failed upload, with the reason if its owner may see it."""
-    return FAILED if medium.failure is None else Refused(FAILED.status, f"{FAILED.text}: {medium.failure}")
+    """Return the error for the owner of a failed upload."""
+    return Refused(422, failure(medium))
 
 
 @dataclass(frozen=True, slots=True)

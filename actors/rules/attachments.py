@@ -23,9 +23,19 @@ def complaint(
     media = [found[id] for id in asked]
     if len(media) > 1 and any(one.type in ALONE for one in media):
         return "Cannot attach a video to a post that already contains images"
+    if lost := [one for one in media if one.state == "failed"]:
+        return failure(lost[0])
     if any(one.state != "ready" for one in media):
         return "Cannot attach files that have not finished processing. Try again in a moment!"
     return None
+
+
+def failure(medium: Media) -> str:
+    """Return the error of a failed upload, with the reason if its owner may see it.
+
+    It is no error that goes away: apps send a post again for media that are not finished.
+    """
+    return "Error processing thumbnail for uploaded media" + (f": {medium.failure}" if medium.failure else "")
 
 
 def not_found(ids: Iterable[str]) -> str:

@@ -240,7 +240,8 @@ async def test_a_film_that_cannot_be_read_fails_later(ada: Person) -> None:
     assert (failed.status, failed.json) == (422, FAILED)
     changed = await ada.send("PUT", f"/api/v1/media/{accepted.json['id']}", form={"description": "x"})
     assert (changed.status, changed.json) == (422, FAILED)
-    assert (await try_to_attach(ada, accepted.json["id"])).status == 422
+    refused = await try_to_attach(ada, accepted.json["id"])
+    assert (refused.status, refused.json) == (422, FAILED), "apps try again with what is not finished"
 
 
 async def test_a_film_may_be_deleted_while_it_is_processed(stage: Stage, ada: Person, held: trio.Event) -> None:
