@@ -28,12 +28,14 @@ class ActorContext:
     """The context of all actors, one for each process. `base_url` and `local_domain` are the names of this server.
 
     `audience` has the awake homes by author, `tagged` the awake homes by followed hashtag, `listed` the awake lists by
-    author, `owned` the awake lists by owner. `quotas` are those of other servers' domains.
+    author, `owned` the awake lists by owner. `quotas` are those of other servers' domains. What this process writes has
+    ids above `began`.
     """
 
     database: Database
     clock: Clock
     ids: Ids
+    began: int
     accounts: AccountCache
     statuses: StatusCache
     own_rows: OwnRows

@@ -87,8 +87,8 @@ class ActorSystem:
         self.hosts = KnownHosts(database, clock, record, chance, partial(self.outbox.wake, DELIVERIES))
         self.custom_emojis = CustomEmojiLoader(database, self.facts)
         self.actor_context = ActorContext(
-            database, clock, ids, self.accounts, self.statuses, self.own_rows, audience, tagged, listed, owned,
-            broadcast, self.facts, self.viewers, self.outbox, self.blocks, self.custom_emojis, self.hosts,
+            database, clock, ids, ids.next(), self.accounts, self.statuses, self.own_rows, audience, tagged, listed,
+            owned, broadcast, self.facts, self.viewers, self.outbox, self.blocks, self.custom_emojis, self.hosts,
             DailyQuotas(), tellings, base_url, local_domain, timedelta(seconds=tally_delay),
             SharedEntries(timeline_memory),
         )  # fmt: skip

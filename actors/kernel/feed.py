@@ -102,8 +102,8 @@ class Feed:
     """Events that some subscribers have still to read, and the position of each subscriber."""
 
     __slots__ = (
-        "_behind", "_cursors", "_end", "_first", "_floor", "_log", "_progress", "_trim_at", "gone", "replayed", "shown",
-        "turned_away",
+        "_began", "_behind", "_cursors", "_end", "_first", "_floor", "_log", "_progress", "_trim_at", "gone",
+        "replayed", "shown", "turned_away",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -119,6 +119,7 @@ class Feed:
         self.replayed = Subjects()  # what resumed streams were shown, which the others may not know
         self.turned_away = Subjects()  # what came and was not shown, because it did not belong here then
         self._floor = 0
+        self._began = 0
 
     def __len__(self) -> int:
         return len(self._cursors)
@@ -177,14 +178,24 @@ class Feed:
             self._forget_read()
         return events
 
-    def begin(self, known: Iterable[int], floor: int) -> None:
+    def begin(self, known: Iterable[int], floor: int, began: int = 0) -> None:
         """Prepare for the first subscriber: `known` are the subjects in rows, `floor` is the oldest id that is news.
+
+        The floor is lower than `began`, an id of this moment, by the time that transactions may take: see `settle`.
 
         Subjects that earlier subscribers were shown stay known. The subscriber may be one of these who is back, and
         after a crash the mailbox may still hold the message about a subject that was shown from rows.
         """
         self.shown.renew(known)
-        self._floor = floor
+        self._floor, self._began = floor, began
+
+    def settle(self, settled: int) -> None:
+        """Take nothing for news that is older than the first subscription, if that was before the id `settled`.
+
+        By then every transaction that had begun before the subscription has ended, and was told of.
+        """
+        if self._began < settled:
+            self._floor = max(self._floor, self._began)
 
     def know(self, subject: int) -> None:
         """The subscribers need not be told of this one. Without any there is nothing to remember: see `begin`."""

@@ -32,7 +32,8 @@ from .window import SIZE, Window
 # Most people read the newest pages alone: here three of the longest. The last one stands behind the other two, where a
 # boost may be hidden because of it.
 FIRST = 120
-# The status of a transaction that began this long before a first subscription, and commits after it, is news.
+# The status of a transaction that began this long before a first subscription, and commits after it, is news. What an
+# earlier process has committed and not told is told by the relay.
 MARGIN = timedelta(seconds=30)
 # A status that was turned away is no news if it is admitted this long after it came, or later. A younger one may have
 # come between the change that admits it and the moment when its timeline learned of the change.
@@ -110,7 +111,9 @@ class Timeline(EntityActor, ABC):
 
     def subscribed(self, subscriber: Subscriber) -> None:
         if len(self.feed) == 1:
-            self.feed.begin(self.window.ids, first_id_at(self.context.clock.now() - MARGIN))
+            now = self.context.clock.now()
+            floor = max(first_id_at(now - MARGIN), self.context.began)
+            self.feed.begin(self.window.ids, floor, first_id_at(now))
 
     def describe(self) -> str:
         return f"window {len(self.window)}, subscribers {len(self.feed)}"
@@ -177,6 +180,7 @@ class Timeline(EntityActor, ABC):
 
     async def show(self, entries: Iterable[TimelineEntry]) -> None:
         """Announce the entries that are news; mark the others as known."""
+        self.feed.settle(first_id_at(self.context.clock.now() - MARGIN - SETTLED))
         news: list[int] = []
         for entry in entries:
             if self.is_news(entry):

@@ -4,10 +4,11 @@ import pytest
 import trio
 
 from troupe.actors.announcements import AnnouncementRelay
-from troupe.actors.broadcast import Broadcast
+from troupe.actors.broadcast import Broadcast, home_address
 from troupe.actors.kernel import Origin, subjects
 from troupe.actors.relay import GATHER, Relay
 from troupe.actors.statuses import ShownStatus
+from troupe.actors.timelines.timeline import MARGIN, SETTLED
 from troupe.supervision.testing import simulation
 from troupe.supervision.testing.stage import Person, Simulation, stage
 
@@ -39,6 +40,26 @@ async def test_a_published_status_reaches_every_open_stream_once_and_in_order(si
     assert await sim.public_page() == sorted(ada.published + cyd.published, reverse=True)
     sim.sometimes(any(stream.cuts for stream in streams), "a client was cut and came back")
     sim.sometimes(sim.logged("actor.restored", actor=f"home/{bob.id}") > 0, "a home came back with a stream open")
+
+
+@simulation(seeds=6, world=stage)
+async def test_a_home_that_is_read_again_shows_nothing_from_before_its_first_stream(sim: Simulation) -> None:
+    """A transaction that began then may have been slow, but not for this long."""
+    ada, bob, cyd = await sim.people("ada", "bob", "cyd")
+    bob.has_followed(ada)
+    await cyd.publish("@bob before")
+    await bob.mute(ada)
+    await ada.publish("unseen")
+    await sim.calm()
+    stream = await bob.stream()
+    await trio.sleep((MARGIN + SETTLED).total_seconds() + 1)
+    await bob.unmute(ada)
+    sim.runtime.resync(home_address(bob.id))
+    await sim.calm()
+    after = await ada.publish("@bob after")
+    await sim.calm()
+    assert stream.pushed == [after]
+    assert len(stream.notified) == 1
 
 
 @simulation(seeds=20, world=stage)
