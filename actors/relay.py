@@ -46,6 +46,8 @@ from .kernel.request_trail import DONE, RequestTrail
 LEASE = 30.0  # seconds until the claims of a relay that died are free
 MARGIN = 5.0  # seconds by which the clocks of two servers may differ
 RENEW_EVERY = 10.0  # seconds: one renewal may fail before the lease, less the margin, is over
+DROP_EVERY = 3600.0  # seconds between two looks for old rows of a queue that this server does not carry out
+DROPPED_AT_ONCE = 500  # rows in a transaction
 GATHER = 0.25  # seconds between two rounds: one look then finds the rows of many commits
 
 C = TypeVar("C")
@@ -118,7 +120,7 @@ class Relay(Generic[C]):
         """Carry out what is due, until `stopping`; what is under way then ends within the grace of its supervisor."""
         task_status.started()
         if self._context is None:
-            await stopping.wait()
+            await self._drop_old(stopping)
             return
         async with trio.open_nursery() as beside:
             beside.start_soon(self._renew)
@@ -136,6 +138,26 @@ class Relay(Generic[C]):
                             await stopping.wait()
             await self._end()
             beside.cancel_scope.cancel()
+
+    async def _drop_old(self, stopping: trio.Event) -> None:
+        """Delete what a relay with a context would have given up by now, at the start and every hour.
+
+        Otherwise a server without a mail server would keep the addresses of its mails for ever, and send all of them
+        on the day on which it gets one.
+        """
+        most = self.queue.give_up_after
+        while most is not None and not stopping.is_set():
+            try:
+                before = self._clock.now() - most
+                while await self._database.transact_alone(
+                    outbox.delete_older, self.queue.name, before, DROPPED_AT_ONCE
+                ):
+                    pass
+            except (Unavailable, Doubtful):
+                pass  # the next look makes up for it, and others say what the trouble is
+            with trio.move_on_after(DROP_EVERY):
+                await stopping.wait()
+        await stopping.wait()
 
     async def _wake_when(self, stopping: trio.Event) -> None:
         await stopping.wait()

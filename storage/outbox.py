@@ -124,6 +124,10 @@ EXISTS = "SELECT EXISTS (SELECT FROM outbox WHERE partition_key = $1)"
 
 UNDER = "SELECT id, payload FROM outbox WHERE partition_key = $1 ORDER BY id LIMIT $2"
 
+DELETE_OLDER = """
+    DELETE FROM outbox
+    WHERE id = ANY(ARRAY(SELECT id FROM outbox WHERE queue = $1 AND created_at < $2 ORDER BY id LIMIT $3)) RETURNING id
+"""
 DELETE_MANY = "DELETE FROM outbox WHERE id = ANY($1::bigint[])"
 
 FORGET = "DELETE FROM outbox WHERE partition_key = $1"
@@ -281,6 +285,11 @@ async def exists(db: Connection, key: str) -> bool:
 async def under(db: Connection, key: str, limit: int) -> list[tuple[int, JsonObject]]:
     """Return the ids and payloads of the first effects under a key, also of those that are being carried out."""
     return [(row["id"], row["payload"]) for row in await db.fetch(UNDER, key, limit)]
+
+
+async def delete_older(db: Connection, queue: str, before: datetime, limit: int) -> list[int]:
+    """Delete effects of a queue that were promised before a time. Return their ids."""
+    return [row["id"] for row in await db.fetch(DELETE_OLDER, queue, before, limit)]
 
 
 async def delete_many(db: Connection, ids: Sequence[int]) -> None:

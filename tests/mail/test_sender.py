@@ -246,7 +246,10 @@ async def test_mail_waits_for_the_database(office: Office, monkeypatch: pytest.M
     assert [facts["decision"] for _, facts in office.log] == ["mail waits"] * 2
 
 
-async def test_without_a_way_out_letters_wait(office: Office) -> None:
+async def test_without_a_way_out_letters_wait_until_they_would_be_given_up(office: Office) -> None:
+    """A server that gets a mail server after a year sends no mails of that year."""
+    await office.promise(await office.user("old"))
+    office.clock.later(days=2, seconds=1)
     await office.promise(await office.user())
     stopping = trio.Event()
     nothing: QueueWithContext[MailSender] = QueueWithContext(MAIL, None)
