@@ -77,8 +77,13 @@ def machine_fault(error: BaseException) -> str | None:
 
 
 def _unreachable(error: BaseException) -> str | None:
-    """Return the cause of a failed or lost connection, for which asyncpg raises errors of the operating system."""
-    return "PostgreSQL can't be reached" if isinstance(error, OSError | asyncpg.InterfaceError) else None
+    """Return the cause of a failed or lost connection.
+
+    For these asyncpg raises errors of the operating system, and internal ones for a statement on a connection that is
+    closing.
+    """
+    lost = OSError | asyncpg.InterfaceError | asyncpg.InternalClientError
+    return "PostgreSQL can't be reached" if isinstance(error, lost) else None
 
 
 def full(path: Path) -> OSError:

@@ -109,7 +109,15 @@ def test_what_is_the_machines_fault(error: Exception, cause: str | None) -> None
     assert machine_fault(error) == cause
 
 
-def test_a_connection_that_cannot_be_made_is_named(data: Path) -> None:
+@pytest.mark.parametrize(
+    "lost",
+    [
+        ConnectionRefusedError(errno.ECONNREFUSED, "x"),
+        asyncpg.InternalClientError("cannot switch to state 12; another operation (2) is in progress"),
+    ],
+    ids=["refused", "closing"],
+)
+def test_a_connection_that_cannot_be_made_or_is_closing_is_named(lost: Exception) -> None:
     refused = Unavailable("x")
-    refused.__cause__ = ConnectionRefusedError(errno.ECONNREFUSED, "x")
+    refused.__cause__ = lost
     assert machine_fault(refused) == "PostgreSQL can't be reached"
