@@ -40,29 +40,20 @@ if TYPE_CHECKING:
     from .context import ActorContext
 
 
-class Change:
-    """One try of a transaction of the actor at `by`, at the time `now`. The turn's message has the `origin`."""
+class Transaction:
+    """One try of a transaction at the time `now`, and what must follow its commit.
 
-    __slots__ = (
-        "by", "committed_refusal", "context", "db", "due", "facts", "now", "origin", "promises", "told", "written",
-    )  # fmt: skip
+    It collects facts and promises. The function that has begun the transaction writes them at its end.
+    """
 
-    def __init__(self, db: Connection, context: ActorContext, by: Address, origin: Origin) -> None:
+    __slots__ = ("db", "facts", "ids", "now", "promises")
+
+    def __init__(self, db: Connection, ids: Ids, now: datetime) -> None:
         self.db = db
-        self.context = context
-        self.by = by
-        self.now: datetime = context.clock.now()
-        self.origin = origin
+        self.ids = ids
+        self.now = now
         self.facts: list[Fact] = []
         self.promises: list[Promise] = []
-        self.written = False
-        self.told: list[int] = []  # the promises that the turn keeps by publishing the facts
-        self.due: set[AnyQueue] = set()  # the queues of other promises, without those for later
-        self.committed_refusal: Refused | None = None
-
-    @property
-    def ids(self) -> Ids:
-        return self.context.ids
 
     def publish(self, *facts: Fact) -> None:
         """Publish facts after the commit, before the answer, in the order in which they are given.
@@ -80,6 +71,22 @@ class Change:
         added = await notifications.insert_many(self.db, news, self.now)
         self.publish(AddedNotifications(added))
         return added
+
+
+class Change(Transaction):
+    """One try of a transaction of the actor at `by`. The turn's message has the `origin`."""
+
+    __slots__ = ("by", "committed_refusal", "context", "due", "origin", "told", "written")
+
+    def __init__(self, db: Connection, context: ActorContext, by: Address, origin: Origin) -> None:
+        super().__init__(db, context.ids, context.clock.now())
+        self.context = context
+        self.by = by
+        self.origin = origin
+        self.written = False
+        self.told: list[int] = []  # the promises that the turn keeps by publishing the facts
+        self.due: set[AnyQueue] = set()  # the queues of other promises, without those for later
+        self.committed_refusal: Refused | None = None
 
     def commit_refusal(self, refusal: Refused) -> Refused:
         """Return a refusal to answer with that does not roll the transaction back."""

@@ -1,7 +1,7 @@
 """Acts of staff on the operator's texts: rules, terms of service, the description, the privacy policy.
 
 The texts are files. Each act writes its file last in the transaction that has the entry of the audit log: if the file
-can't be written, nothing is stored. An act that can't be done raises Refused, so that the transaction is taken back.
+can't be written, nothing is stored. An act that can't be done raises Refused.
 """
 
 from __future__ import annotations
@@ -16,14 +16,12 @@ from typing import Literal
 
 from ..storage import audit_log, policies, reports
 from ..storage.engine import notices
-from ..storage.engine.database import Connection
 from ..storage.engine.threads import in_thread
 from ..storage.policies import LARGEST_ID, Rule, RuleText, UnusablePolicies, read_rules, read_terms, write_rules
 from .kernel import Refused
 from .policies import NOTICE
-from .refusals import NOT_ALLOWED
 from .rules.roles import Permission
-from .staff import StaffAct, Target
+from .staff import StaffAct, Target, needs
 
 TextName = Literal["description", "privacy"]
 # Given the rules and the highest id that a rule ever had, it returns the new rules and the one that it is about.
@@ -40,8 +38,9 @@ def version_of(*texts: str) -> str:
     return sha256("\0".join(texts).encode()).hexdigest()[:16]
 
 
-async def add_rule(db: Connection, act: StaffAct, folder: Path, text: RuleText) -> int:
-    """Add a rule behind the others, in a transaction. Return its id. Raises Refused."""
+@needs(Permission.MANAGE_RULES)
+async def add_rule(act: StaffAct, folder: Path, text: RuleText) -> int:
+    """Add a rule behind the others. Return its id. Raises Refused."""
 
     def added(rules: Sequence[Rule], highest: int) -> tuple[list[Rule], Rule]:
         if highest >= LARGEST_ID:
@@ -49,14 +48,15 @@ async def add_rule(db: Connection, act: StaffAct, folder: Path, text: RuleText) 
         new = Rule(highest + 1, _tidied(text))
         return [*rules, new], new
 
-    return await _change_rules(db, act, folder, "add_rule", added)
+    return await _change_rules(act, folder, "add_rule", added)
 
 
+@needs(Permission.MANAGE_RULES)
 async def change_rule(
-    db: Connection, act: StaffAct, folder: Path, id: int, text: str | None, hint: str | None, language: str | None,
+    act: StaffAct, folder: Path, id: int, text: str | None, hint: str | None, language: str | None,
     *, read: str | None = None,
 ) -> None:  # fmt: skip
-    """Change the original of a rule or a translation, in a transaction. None leaves a text as it is.
+    """Change the original of a rule or a translation. None leaves a text as it is.
 
     A translation of which both texts are empty is removed. `read` is the version that was changed. Raises Refused.
     """
@@ -73,7 +73,7 @@ async def change_rule(
             rule = replace(before, translations=others if new == RuleText("") else {**others, language: new})
         return [rule if one.id == id else one for one in rules], rule
 
-    await _change_rules(db, act, folder, "change_rule", changed)
+    await _change_rules(act, folder, "change_rule", changed)
 
 
 def _tidied(text: RuleText) -> RuleText:
@@ -85,76 +85,76 @@ def _unix(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n").strip("\ufeff \t\n")
 
 
-async def remove_rule(db: Connection, act: StaffAct, folder: Path, id: int) -> None:
-    """Remove a rule, in a transaction. Its id is not used again. Raises Refused."""
+@needs(Permission.MANAGE_RULES)
+async def remove_rule(act: StaffAct, folder: Path, id: int) -> None:
+    """Remove a rule. Its id is not used again. Raises Refused."""
     await _change_rules(
-        db, act, folder, "remove_rule",
+        act, folder, "remove_rule",
         lambda rules, _: ([one for one in rules if one.id != id], _named(rules, id)),
     )  # fmt: skip
 
 
+@needs(Permission.MANAGE_SETTINGS)
 async def publish_terms(
-    db: Connection, act: StaffAct, folder: Path, effective: date, raw: bytes, *, change: bool, read: str | None = None
+    act: StaffAct, folder: Path, effective: date, raw: bytes, *, change: bool, read: str | None = None
 ) -> None:
-    """Publish terms of service from a day on, or change those of this day, in a transaction.
+    """Publish terms of service from a day on, or change those of this day.
 
     `read` is the version that was changed. Raises Refused.
     """
-    await _begin(db, act, Permission.MANAGE_SETTINGS)
+    await _begin(act)
     with _reading():
         before = dict(await in_thread(read_terms, folder))
     exists = effective in before
     if exists and not change:
         raise Refused(409, f"There are terms of {effective} already.")
     _check_version(read, before[effective].markdown if exists else "")
-    await act.log(db, "replace_terms" if exists else "publish_terms", _terms(effective))
+    await act.log("replace_terms" if exists else "publish_terms", _terms(effective))
     with _writing(folder):
         await in_thread(policies.write_terms, folder, effective, raw)
 
 
-async def remove_terms(db: Connection, act: StaffAct, folder: Path, effective: date) -> None:
-    """Remove the terms of service of a day, in a transaction. Raises Refused."""
-    await _begin(db, act, Permission.MANAGE_SETTINGS)
-    await act.log(db, "remove_terms", _terms(effective))
+@needs(Permission.MANAGE_SETTINGS)
+async def remove_terms(act: StaffAct, folder: Path, effective: date) -> None:
+    """Remove the terms of service of a day. Raises Refused."""
+    await _begin(act)
+    await act.log("remove_terms", _terms(effective))
     with _writing(folder):
         if not await in_thread(policies.remove_terms, folder, effective):
             raise Refused(404, f"There are no terms of {effective}.")
 
 
-async def write_text(
-    db: Connection, act: StaffAct, folder: Path, name: TextName, raw: bytes, *, read: str | None = None
-) -> None:
-    """Write the description or the privacy policy, in a transaction; empty, it is removed.
+@needs(Permission.MANAGE_SETTINGS)
+async def write_text(act: StaffAct, folder: Path, name: TextName, raw: bytes, *, read: str | None = None) -> None:
+    """Write the description or the privacy policy; empty, it is removed.
 
     `read` is the version that was changed. Raises Refused.
     """
-    await _begin(db, act, Permission.MANAGE_SETTINGS)
+    await _begin(act)
     with _reading():
         before = await in_thread(policies.find_text, folder, f"{name}.md")
     _check_version(read, before.markdown if before else "")
-    await act.log(db, "change_text", Target("text", None, name))
+    await act.log("change_text", Target("text", None, name))
     with _writing(folder):
         await in_thread(policies.write_text, folder, f"{name}.md", raw)
 
 
-async def _change_rules(db: Connection, act: StaffAct, folder: Path, action: str, wanted: Change) -> int:
-    await _begin(db, act, Permission.MANAGE_RULES)
+async def _change_rules(act: StaffAct, folder: Path, action: str, wanted: Change) -> int:
+    await _begin(act)
     with _reading():
         rules = await in_thread(read_rules, folder)
-    used = await audit_log.highest_target(db, "rule"), await reports.highest_rule(db)
+    used = await audit_log.highest_target(act.db, "rule"), await reports.highest_rule(act.db)
     changed, rule = wanted(rules, max(*used, *(one.id for one in rules)))
-    await act.log(db, action, Target("rule", rule.id, str(rule.id)), "", text=rule.original.text)
+    await act.log(action, Target("rule", rule.id, str(rule.id)), "", text=rule.original.text)
     with _writing(folder):
         await in_thread(write_rules, folder, changed)
     return rule.id
 
 
-async def _begin(db: Connection, act: StaffAct, permission: Permission) -> None:
+async def _begin(act: StaffAct) -> None:
     """Wait for those who change the texts now, and have all servers read them again after the commit."""
-    if not await act.may(db, permission):
-        raise Refused(NOT_ALLOWED.status, NOT_ALLOWED.text)
-    await policies.lock(db)
-    await notices.announce(db, NOTICE)
+    await policies.lock(act.db)
+    await notices.announce(act.db, NOTICE)
 
 
 def _check_version(read: str | None, *texts: str) -> None:

@@ -1,6 +1,6 @@
 """Acts of staff on work that is stuck: effects that fail again and again, and messages that crashed their actor.
 
-Each is an act of staff in a transaction, and is in the audit log.
+They need no actor, which may be what is stuck.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from ..storage.engine import notices
 from ..storage.engine.database import Connection
 from ..storage.outbox_upkeep import ChosenEffects, WaitingEffect
 from .effects.registry import KINDS, GivenUp
-from .kernel import Refused
 from .kernel.codec import Unreadable
 from .rules.roles import Permission
 from .staff import StaffAct, Target, needs
@@ -29,21 +28,22 @@ class NotDropped(Exception):
 
 
 @needs(Permission.VIEW_DEVOPS)
-async def retry_effects(db: Connection, act: StaffAct, chosen: ChosenEffects) -> int | Refused:
+async def retry_effects(act: StaffAct, chosen: ChosenEffects) -> int:
     """Have effects tried now that failed and wait for another try. Return how many."""
-    retried = await outbox_upkeep.retry(db, chosen, act.now)
+    retried = await outbox_upkeep.retry(act.db, chosen, act.now)
     if retried:
-        await act.log(db, "retry_effects", _target("effect", retried), "", count=len(retried))
-        await notices.announce(db, "outbox")
+        await act.log("retry_effects", _target("effect", retried), "", count=len(retried))
+        await notices.announce(act.db, "outbox")
     return len(retried)
 
 
 @needs(Permission.VIEW_DEVOPS)
-async def drop_effects(db: Connection, act: StaffAct, chosen: ChosenEffects, most: int) -> int | Refused:
+async def drop_effects(act: StaffAct, chosen: ChosenEffects, most: int) -> int:
     """Give up the first `most` effects that no relay carries out just now. Return how many.
 
     What follows from giving up is done as if the relay had given them up. Raises NotDropped.
     """
+    db = act.db
     found = await outbox_upkeep.lock(db, chosen, act.now, most)
     for one in found:
         await _give_up(db, one)
@@ -57,26 +57,25 @@ async def drop_effects(db: Connection, act: StaffAct, chosen: ChosenEffects, mos
         if kept := await outbox_upkeep.kept(db, ids):
             shown = ", ".join(map(str, kept[:MOST_NAMED]))
             raise NotDropped(f"{len(kept)} of {len(ids)} effects are still there after their deletion, first {shown}.")
-        await act.log(db, "drop_effects", _target("effect", ids), "", count=len(ids), kinds=kinds)
+        await act.log("drop_effects", _target("effect", ids), "", count=len(ids), kinds=kinds)
     return len(found)
 
 
 @needs(Permission.VIEW_DEVOPS)
-async def drop_letters(db: Connection, act: StaffAct, ids: Sequence[int] | None) -> int | Refused:
+async def drop_letters(act: StaffAct, ids: Sequence[int] | None) -> int:
     """Delete parked messages, or all of them. Return how many."""
-    dropped = await dead_letters.delete_all(db) if ids is None else await dead_letters.delete(db, ids)
+    dropped = await dead_letters.delete_all(act.db) if ids is None else await dead_letters.delete(act.db, ids)
     if dropped:
-        await act.log(db, "drop_dead_letters", _target("dead_letter", dropped), "", count=len(dropped))
+        await act.log("drop_dead_letters", _target("dead_letter", dropped), "", count=len(dropped))
     return len(dropped)
 
 
 @needs(Permission.VIEW_DEVOPS)
-async def delete_replayed(db: Connection, act: StaffAct, letter: DeadLetter) -> Refused | None:
+async def delete_replayed(act: StaffAct, letter: DeadLetter) -> None:
     """Delete a parked message that was sent again and handled."""
-    await dead_letters.delete(db, [letter.id])
+    await dead_letters.delete(act.db, [letter.id])
     target = Target("dead_letter", letter.id, f"{letter.kind} to {letter.address}")
-    await act.log(db, "replay_dead_letter", target)
-    return None
+    await act.log("replay_dead_letter", target)
 
 
 async def _give_up(db: Connection, one: WaitingEffect) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 
 import trio
 
@@ -25,6 +27,14 @@ class RowLoader(ABC):
     def wake(self) -> None:
         """Read the rows again."""
         self._changed.set()
+
+    @asynccontextmanager
+    async def changing(self) -> AsyncGenerator[None]:
+        """Read the rows again after a change, also if the outcome of its commit is not known."""
+        try:
+            yield
+        finally:
+            await self.reload()
 
     async def reload(self) -> None:
         """Read the rows again, after a commit. While the database is lost, the child goes on trying."""

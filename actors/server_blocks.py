@@ -6,8 +6,7 @@ is committed: by another program, or in a commit whose connection was lost and w
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 
 from ..storage import allowed_domains, blocked_domains, blocked_networks
 from ..storage.engine import notices
@@ -34,14 +33,6 @@ class ServerBlocks(RowLoader):
     def observe(self, read: Callable[[], None]) -> None:
         """Have a function called whenever the blocks were read."""
         self._observers.append(read)
-
-    @asynccontextmanager
-    async def changing(self) -> AsyncGenerator[None]:
-        """Read the rows again after a change, also if the outcome of its commit is not known."""
-        try:
-            yield
-        finally:
-            await self.reload()
 
     async def _read(self) -> None:
         self.domains, self.networks = await self._database.read(_rules, self.limited)

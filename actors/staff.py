@@ -1,31 +1,47 @@
 """Staff: the people who act for the server, by the API or at the command line, and the record of their acts.
 
-An act is a function of a connection and a `StaffAct`. The turn of an account and the command line call the same
-function, each in a transaction of its own. What the act promises is then told by the relay of the running server.
+An act is one function of a `StaffAct` and of the command that asks for it:
+
+    @act(ResolveReport, Permission.MANAGE_REPORTS)
+    async def resolve(act: StaffAct, message: ResolveReport) -> Report | Refused: ...
+
+The decorator registers the turn that does it, and refuses staff whose role does not allow it. The command line calls
+the same function with the same command: `resolve(here.act, ResolveReport(here.staff, id))`. The function writes rows
+through `act.db`, and says beside them what follows, as that of a change does (`change.py`). A refusal takes all of it
+back.
+
+Acts are ordered by locks of rows, not by actors: two members of staff have two actors, and the command line has none.
+The row of the object of an act is locked before it is read. Accounts are locked first, the lower id before the higher
+one. The account of the staff is locked with them, so that its role stays until the end of the transaction.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime
 from functools import wraps
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
+from urllib.parse import urlsplit
 
 from ..storage import audit_log, moderation, outbox
 from ..storage.audit_log import AuditEntry
-from ..storage.engine.database import Connection
+from ..storage.engine.database import Connection, Database
 from ..storage.moderation import ModeratedRow
 from .account import AccountActor, AccountChange
-from .effects.registry import Promise, promises_with
-from .facts import Fact
-from .kernel import Address, Ids, Refused
+from .change import Transaction
+from .context import ActorContext
+from .effects.registry import promises_with
+from .kernel import Address, Ids, Message, Refused, turn
 from .outbox import new_effect
-from .refusals import NOT_ALLOWED
+from .refusals import NOT_ALLOWED, NOT_FOUND
+from .row_loader import RowLoader
 from .rules.roles import Permission, may, outranks
 
 P = ParamSpec("P")
 R = TypeVar("R")
+M_co = TypeVar("M_co", covariant=True)
 
 # Without an owner, roles could be given at the command line alone.
 LAST_OWNER = Refused(403, "This is the last owner of the server, who must stay able to sign in")
@@ -45,6 +61,19 @@ NO_ACTOR = Address("account", "0")  # in place of an actor in promises: none of 
 
 
 @dataclass(frozen=True, slots=True)
+class OwnServer:
+    """The server that acts are done on: the start of its links, and if it deals with allowed domains alone."""
+
+    base_url: str
+    limited: bool
+
+    @property
+    def domain(self) -> str:
+        """The domain in its links, with its port."""
+        return urlsplit(self.base_url).netloc
+
+
+@dataclass(frozen=True, slots=True)
 class Target:
     """The object of an act: its kind, such as `account` or `report`, its id and its name."""
 
@@ -53,95 +82,202 @@ class Target:
     name: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class StaffAct:
-    """The act of one of the staff, in a transaction."""
+class StaffAct(Transaction):
+    """The transaction of an act of one of the staff."""
 
-    staff: Staff
-    now: datetime
-    next_id: Callable[[], int]
-    promise: Callable[[Connection, Sequence[Promise]], Awaitable[None]]
-    publish: Callable[[Connection, Sequence[Fact]], Awaitable[None]]
+    __slots__ = ("server", "staff")
 
-    async def may(self, db: Connection, permission: Permission) -> bool:
+    def __init__(self, db: Connection, staff: Staff, ids: Ids, now: datetime, server: OwnServer) -> None:
+        super().__init__(db, ids, now)
+        self.staff = staff
+        self.server = server
+
+    @classmethod
+    def of(cls, context: ActorContext, db: Connection, staff: Staff) -> StaffAct:
+        """Return an act in a transaction of a running server."""
+        server = OwnServer(context.base_url, context.blocks.limited)
+        return cls(db, staff, context.ids, context.clock.now(), server)
+
+    async def may(self, permission: Permission) -> bool:
         """True if the role allows it, by its row: a token may have been read before the role was taken away."""
-        return self.staff.account_id is None or may(await self._role(db), permission)
+        return self.staff.account_id is None or may(await self._role(), permission)
 
-    async def may_act_on(self, db: Connection, role: str | None) -> bool:
+    async def may_act_on(self, role: str | None) -> bool:
         """True if the staff's role is higher than the role of the account that the act is done to."""
         if self.staff.account_id is None:
             return True
-        own = await self._role(db)
+        own = await self._role()
         return own is not None and outranks(own, role)
 
-    async def lock(self, db: Connection, account_id: int) -> ModeratedRow | None:
-        """Return the states of an account that the act is done to, locked. None if there is none."""
-        return await moderation.lock(db, account_id, self.staff.account_id)
-
-    async def log(self, db: Connection, action: str, target: Target, reason: str = "", **details: object) -> None:
+    async def log(self, action: str, target: Target, reason: str = "", **details: object) -> None:
         """Write the act into the audit log."""
         entry = AuditEntry(
-            self.next_id(), self.staff.account_id, self.staff.name, action, target.type, target.id, target.name,
+            self.ids.next(), self.staff.account_id, self.staff.name, action, target.type, target.id, target.name,
             self.now, reason, details,
         )  # fmt: skip
-        await audit_log.insert(db, entry)
+        await audit_log.insert(self.db, entry)
 
-    async def _role(self, db: Connection) -> str | None:
-        return None if self.staff.account_id is None else await moderation.role_of(db, self.staff.account_id)
+    async def write_promises(self) -> None:
+        """Write what must follow the commit into the outbox, at the end of a transaction outside of turns.
 
+        The relays of the running server publish the facts and keep the promises.
+        """
+        promises = [*promises_with(self.facts, NO_ACTOR), *self.promises]
+        if promises:
+            await outbox.insert_many(self.db, [new_effect(self.ids.next(), one) for one in promises], self.now)
 
-def needs(
-    permission: Permission,
-) -> Callable[
-    [Callable[Concatenate[Connection, StaffAct, P], Awaitable[R]]],
-    Callable[Concatenate[Connection, StaffAct, P], Coroutine[object, object, R | Refused]],
-]:
-    """Have an act refused, in its transaction, if the role does not allow it."""
-
-    def checked(
-        do: Callable[Concatenate[Connection, StaffAct, P], Awaitable[R]],
-    ) -> Callable[Concatenate[Connection, StaffAct, P], Coroutine[object, object, R | Refused]]:
-        @wraps(do)
-        async def do_if_allowed(db: Connection, act: StaffAct, *args: P.args, **kwargs: P.kwargs) -> R | Refused:
-            return await do(db, act, *args, **kwargs) if await act.may(db, permission) else NOT_ALLOWED
-
-        return do_if_allowed
-
-    return checked
+    async def _role(self) -> str | None:
+        return None if self.staff.account_id is None else await moderation.role_of(self.db, self.staff.account_id)
 
 
 async def act_in_turn(
-    account: AccountActor, staff: Staff, do: Callable[Concatenate[Connection, StaffAct, P], Awaitable[R]],
+    account: AccountActor, staff: Staff, do: Callable[Concatenate[StaffAct, P], Awaitable[R]],
     *args: P.args, **kwargs: P.kwargs,
 ) -> R:  # fmt: skip
     """Do an act as the change of a turn of an account."""
 
     @wraps(do)
     async def work(change: AccountChange) -> R:
-        async def promise(db: Connection, promises: Sequence[Promise]) -> None:
-            change.promise(*promises)
-
-        async def publish(db: Connection, facts: Sequence[Fact]) -> None:
-            change.publish(*facts)
-
-        act = StaffAct(staff, change.now, change.ids.next, promise, publish)
-        return await do(change.db, act, *args, **kwargs)
+        act = StaffAct.of(change.context, change.db, staff)
+        done = await do(act, *args, **kwargs)
+        change.publish(*act.facts)
+        change.promise(*act.promises)
+        return done
 
     return await account.change(work)
 
 
-def act_in_rows(staff: Staff, ids: Ids, now: datetime) -> StaffAct:
-    """Return an act outside of a turn. The relay of the running server publishes its facts and keeps its promises."""
+async def run_act(
+    database: Database, begin: Callable[[Connection], StaffAct],
+    do: Callable[Concatenate[StaffAct, P], Awaitable[R | Refused]], *args: P.args, **kwargs: P.kwargs,
+) -> R:  # fmt: skip
+    """Do an act in a transaction of its own, outside of turns. Raises Refused."""
 
-    async def promise(db: Connection, promises: Sequence[Promise]) -> None:
-        await outbox.insert_many(db, [new_effect(ids.next(), one) for one in promises], now)
+    async def work(db: Connection) -> R:
+        act = begin(db)
+        done = await do(act, *args, **kwargs)
+        if isinstance(done, Refused):
+            raise done
+        await act.write_promises()
+        return done
 
-    async def publish(db: Connection, facts: Sequence[Fact]) -> None:
-        await promise(db, [*promises_with(facts, NO_ACTOR)])
-
-    return StaffAct(staff, now, ids.next, promise, publish)
+    return await database.transact(work)
 
 
-def act_at_command_line(ids: Ids, now: datetime) -> StaffAct:
-    """Return an act of the command line. The server is woken by a notice."""
-    return act_in_rows(COMMAND_LINE, ids, now)
+# How acts are declared ------------------------------------------------------------------------------------------------
+
+
+def needs(
+    permission: Permission,
+) -> Callable[
+    [Callable[Concatenate[StaffAct, P], Awaitable[R]]],
+    Callable[Concatenate[StaffAct, P], Coroutine[object, object, R | Refused]],
+]:
+    """Have an act refused, in its transaction, if the role does not allow it. For acts that no command asks for."""
+
+    def checked(
+        do: Callable[Concatenate[StaffAct, P], Awaitable[R]],
+    ) -> Callable[Concatenate[StaffAct, P], Coroutine[object, object, R | Refused]]:
+        @wraps(do)
+        async def do_if_allowed(act: StaffAct, *args: P.args, **kwargs: P.kwargs) -> R | Refused:
+            return await do(act, *args, **kwargs) if await act.may(permission) else NOT_ALLOWED
+
+        return do_if_allowed
+
+    return checked
+
+
+def needs_rank(
+    permission: Permission,
+) -> Callable[
+    [Callable[Concatenate[StaffAct, ModeratedRow, P], Awaitable[R]]],
+    Callable[Concatenate[StaffAct, int, P], Coroutine[object, object, R | Refused]],
+]:
+    """Have an act on an account refused if the role does not allow it, or is not higher than that of the account.
+
+    The account is locked before. The act is called with its id, and its function gets its row.
+    """
+
+    def checked(
+        do: Callable[Concatenate[StaffAct, ModeratedRow, P], Awaitable[R]],
+    ) -> Callable[Concatenate[StaffAct, int, P], Coroutine[object, object, R | Refused]]:
+        @wraps(do)
+        async def do_if_allowed(act: StaffAct, account_id: int, *args: P.args, **kwargs: P.kwargs) -> R | Refused:
+            target = await moderation.lock(act.db, account_id, act.staff.account_id)
+            if target is None:
+                return NOT_FOUND
+            if not await act.may(permission) or not await act.may_act_on(target.role):
+                return NOT_ALLOWED
+            return await do(act, target, *args, **kwargs)
+
+        return do_if_allowed
+
+    return checked
+
+
+# The rows in memory that acts change.
+
+
+def blocks_in(context: ActorContext) -> RowLoader:
+    return context.blocks
+
+
+def emojis_in(context: ActorContext) -> RowLoader:
+    return context.custom_emojis
+
+
+class act(Generic[M_co]):
+    """Register an act with its command, and have it refused if the role does not allow it.
+
+    The turn is one of the staff's own account. Without a permission the function asks for it itself: after a lock that
+    must come first, or by calling another act. `changes` are the rows in memory to be read again afterwards.
+    """
+
+    def __init__(
+        self,
+        message: type[M_co],
+        permission: Permission | None,
+        changes: Callable[[ActorContext], RowLoader] | None = None,
+    ) -> None:
+        self._message = message
+        self._permission = permission
+        self._changes = changes
+
+    def __call__(
+        self: act[Message[R]], do: Callable[[StaffAct, M_co], Awaitable[R | Refused]]
+    ) -> Callable[[StaffAct, M_co], Awaitable[R | Refused]]:
+        checked = do if self._permission is None else needs(self._permission)(do)
+        changes = self._changes
+
+        @wraps(do)
+        # `Any`: the commands of staff have nothing in common but their field `staff`.
+        async def take(account: AccountActor, message: Any) -> R | Refused:
+            async with nullcontext() if changes is None else changes(account.context).changing():
+                return await act_in_turn(account, message.staff, checked, message)
+
+        turn(AccountActor, self._message)(take)
+        return checked
+
+
+class act_on_account(Generic[M_co]):
+    """Register an act on an account with its command, which this account's actor takes.
+
+    It is refused as by `needs_rank`.
+    """
+
+    def __init__(self, message: type[M_co], permission: Permission) -> None:
+        self._message = message
+        self._permission = permission
+
+    def __call__(
+        self: act_on_account[Message[R]], do: Callable[[StaffAct, ModeratedRow, M_co], Awaitable[R | Refused]]
+    ) -> Callable[[StaffAct, int, M_co], Awaitable[R | Refused]]:
+        checked = needs_rank(self._permission)(do)
+
+        @wraps(do)
+        # `Any`: a command of staff, as above.
+        async def take(account: AccountActor, message: Any) -> R | Refused:
+            return await act_in_turn(account, message.staff, checked, account.id, message)
+
+        turn(AccountActor, self._message)(take)
+        return checked

@@ -15,7 +15,7 @@ from ..actors.kernel import Address, Busy, Crashed, KernelError, Quarantined, Re
 from ..actors.kernel.codec import Unreadable
 from ..actors.kernel.inspection import ActorFilter, Order, at_once, in_slices
 from ..actors.kernel.interventions import NothingToDo
-from ..actors.staff import Target, act_at_command_line
+from ..actors.staff import COMMAND_LINE, StaffAct, Target
 from ..http.access.streams import Streams
 from ..storage import dead_letters
 from ..storage.engine.database import Connection, StorageError
@@ -121,9 +121,7 @@ class Inspector:
         return {"logged": logged}
 
     async def _log_act(self, db: Connection, action: str, address: str) -> None:
-        context = self._context
-        act = act_at_command_line(context.ids, context.clock.now())
-        await act.log(db, action, Target("actor", None, address))
+        await StaffAct.of(self._context, db, COMMAND_LINE).log(action, Target("actor", None, address))
 
     def _done(self, act: Callable[[Address], str], address: str) -> JsonObject:
         try:

@@ -13,13 +13,12 @@ from typing import TypeAlias
 
 from ...storage import account_deletions, accounts, media, moderation, users
 from ...storage.account_deletions import DeletedAccount, Kind
-from ...storage.engine.database import Connection
 from ..account import AccountActor, AccountChange
+from ..change import Transaction
 from ..effects.access import access_ended
 from ..effects.account_deletions import EraseRow, EraseSome, account_deleted
 from ..effects.files import files_unused
 from ..effects.mail import notice
-from ..effects.registry import Promise
 from ..effects.sending import account_changed
 from ..facts import ChangedAccount, ChangedUser, Fact, RevokedToken
 from ..kernel import Answer, Message, Refused, finished, turn
@@ -70,11 +69,7 @@ async def _delete_suspended(change: AccountChange, since: datetime) -> None:
 
 async def _delete_now(change: AccountChange) -> None:
     """Delete the user and all access. Nothing if the account was deleted."""
-
-    async def promise(db: Connection, promises: Sequence[Promise]) -> None:
-        change.promise(*promises)
-
-    deleted = await mark_deleted(change.db, change.account.id, change.now, promise)
+    deleted = await mark_deleted(change, change.account.id)
     if deleted is not None:
         change.publish(*deletion_facts(change.account.id, deleted))
 
@@ -88,25 +83,19 @@ def deletion_facts(account_id: int, deleted: DeletedAccount) -> Sequence[Fact]:
     return ChangedUser(account_id, None), ChangedAccount(account_id), *revoked
 
 
-async def mark_deleted(
-    db: Connection,
-    account_id: int,
-    now: datetime,
-    promise: Callable[[Connection, Sequence[Promise]], Awaitable[object]],
-) -> DeletedAccount | None:
-    """Delete the user and all access, in a transaction, and promise the rest. None if the account was deleted."""
-    user = await users.find_user(db, account_id)
-    deleted = await account_deletions.mark(db, account_id, now)
+async def mark_deleted(work: Transaction, account_id: int) -> DeletedAccount | None:
+    """Delete the user and all access, and promise the rest. None if the account was deleted."""
+    user = await users.find_user(work.db, account_id)
+    deleted = await account_deletions.mark(work.db, account_id, work.now)
     if deleted is None:
         return None
-    promises = [access_ended(account_id)]
+    work.promise(access_ended(account_id))
     if not deleted.gone:
-        promises += [account_deleted(account_id), account_changed(account_id)]
+        work.promise(account_deleted(account_id), account_changed(account_id))
     if user is not None:
-        promises.append(notice(ACCOUNT_DELETED, user))
+        work.promise(notice(ACCOUNT_DELETED, user))
     if deleted.files:
-        promises.append(files_unused(deleted.files))
-    await promise(db, promises)
+        work.promise(files_unused(deleted.files))
     return deleted
 
 

@@ -11,15 +11,13 @@ from datetime import UTC, datetime
 from ...storage import allowed_domains, blocked_domains, instance
 from ...storage.allowed_domains import AllowedDomain
 from ...storage.blocked_domains import BlockedDomain
-from ...storage.engine.database import Connection
-from ..account import AccountActor
 from ..facts import ModeratedDomain
-from ..kernel import Message, Refused, turn
+from ..kernel import Message, Refused
 from ..refusals import NOT_FOUND, OWN_DOMAIN
 from ..rules.domains import DomainRules
 from ..rules.roles import Permission
 from ..server_blocks import announce_change
-from ..staff import Staff, StaffAct, Target, act_in_turn, needs
+from ..staff import Staff, StaffAct, Target, act, blocks_in
 
 # What holds for domains that are not allowed. Its time is the stamp of the accounts that it has suspended.
 NOT_ALLOWED_DOMAIN = BlockedDomain(
@@ -43,62 +41,45 @@ class DisallowDomain(Message[AllowedDomain]):
     id: int
 
 
-@turn(AccountActor, AllowDomain)
-async def allow_domain(account: AccountActor, message: AllowDomain) -> AllowedDomain | Refused:
-    blocks = account.context.blocks
-    async with blocks.changing():
-        return await act_in_turn(
-            account, message.staff, allow, message.domain,
-            limited=blocks.limited, here=account.context.local_domain,
-        )  # fmt: skip
+@act(AllowDomain, Permission.MANAGE_FEDERATION, blocks_in)
+async def allow(act: StaffAct, message: AllowDomain) -> AllowedDomain | Refused:
+    """Allow a domain.
 
-
-@turn(AccountActor, DisallowDomain)
-async def disallow_domain(account: AccountActor, message: DisallowDomain) -> AllowedDomain | Refused:
-    blocks = account.context.blocks
-    async with blocks.changing():
-        return await act_in_turn(account, message.staff, disallow, message.id, limited=blocks.limited)
-
-
-@needs(Permission.MANAGE_FEDERATION)
-async def allow(db: Connection, act: StaffAct, domain: str, *, limited: bool, here: str) -> AllowedDomain | Refused:
-    """Allow a domain, in a transaction. `limited` says if the server has limited federation.
-
-    The domain of this server, `here`, is refused: it needs no permission. A domain that it is a part of can be allowed.
+    The domain of this server is refused: it needs no permission. A domain that it is a part of can be allowed.
     """
-    if domain == here:
+    domain = message.domain
+    if domain == act.server.domain:
         return OWN_DOMAIN
-    allowed = AllowedDomain(act.next_id(), domain, act.now)
-    if not await allowed_domains.insert(db, allowed):
-        return await allowed_domains.find_by_domain(db, domain) or NOT_FOUND
-    await _mark(db, act, domain, limited=limited)
-    await announce_change(db)
-    await act.log(db, "allow_domain", Target("domain_allow", allowed.id, domain))
+    allowed = AllowedDomain(act.ids.next(), domain, act.now)
+    if not await allowed_domains.insert(act.db, allowed):
+        return await allowed_domains.find_by_domain(act.db, domain) or NOT_FOUND
+    await _mark(act, domain)
+    await announce_change(act.db)
+    await act.log("allow_domain", Target("domain_allow", allowed.id, domain))
     return allowed
 
 
-@needs(Permission.MANAGE_FEDERATION)
-async def disallow(db: Connection, act: StaffAct, id: int, *, limited: bool) -> AllowedDomain | Refused:
-    """Allow a domain no more, in a transaction. `limited` says if the server has limited federation."""
-    gone = await allowed_domains.delete(db, id)
+@act(DisallowDomain, Permission.MANAGE_FEDERATION, blocks_in)
+async def disallow(act: StaffAct, message: DisallowDomain) -> AllowedDomain | Refused:
+    gone = await allowed_domains.delete(act.db, message.id)
     if gone is None:
         return NOT_FOUND
-    await _mark(db, act, gone.domain, limited=limited)
-    await announce_change(db)
-    await act.log(db, "disallow_domain", Target("domain_allow", gone.id, gone.domain))
+    await _mark(act, gone.domain)
+    await announce_change(act.db)
+    await act.log("disallow_domain", Target("domain_allow", gone.id, gone.domain))
     return gone
 
 
-async def _mark(db: Connection, act: StaffAct, changed: str, *, limited: bool) -> None:
+async def _mark(act: StaffAct, changed: str) -> None:
     """Suspend the known accounts of all domains that are not allowed, and take that back for the others.
 
     All domains are looked at, because the server may have known them before its federation was limited.
     """
-    allowed = [one.domain for one in await allowed_domains.find_all(db)] if limited else None
-    rules = DomainRules(await blocked_domains.lock(db), allowed)
+    allowed = [one.domain for one in await allowed_domains.find_all(act.db)] if act.server.limited else None
+    rules = DomainRules(await blocked_domains.lock(act.db), allowed)
     groups: dict[BlockedDomain | None, list[str]] = {}
-    for domain in await instance.peers(db):
+    for domain in await instance.peers(act.db):
         groups.setdefault(rules.block_of(domain) if rules.allows(domain) else NOT_ALLOWED_DOMAIN, []).append(domain)
     for block, names in groups.items():
-        await blocked_domains.mark(db, names, [NOT_ALLOWED_DOMAIN.created_at], block, act.now)
-    await act.publish(db, [ModeratedDomain(changed)])
+        await blocked_domains.mark(act.db, names, [NOT_ALLOWED_DOMAIN.created_at], block, act.now)
+    act.publish(ModeratedDomain(changed))

@@ -1,4 +1,4 @@
-"""Reading announcements and reacting to them, and making them, in the turn of the account that does it.
+"""Announcements: staff make, show and remove them; accounts read them and react to them.
 
 The reactions of all accounts together have a limit. So each turn first locks the row of the announcement: the turns of
 several accounts wait for each other there, and each counts what those before it have committed.
@@ -6,18 +6,31 @@ several accounts wait for each other there, and each counts what those before it
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 
-from ...storage import announcements, custom_emojis
+from ...storage import accounts, announcements, custom_emojis, statuses
+from ...storage.accounts import Account
+from ...storage.announcements import Announcement
+from ...storage.engine import notices
+from ...storage.engine.database import Connection
 from ..account import AccountActor, AccountChange
-from ..announcing import NewAnnouncement, add, publish, remove, withdraw
+from ..activitypub.names import LocalNames, LocalStatusName
+from ..effects.announcements import announcement_changed, announcement_removed
+from ..effects.registry import Promise
 from ..facts import CountedReaction
 from ..kernel import Message, Refused, turn
+from ..own_addresses import status_ids
 from ..refusals import NOT_FOUND
+from ..rules import instants
 from ..rules.emojis import SHORTCODE, is_unicode_emoji
-from ..rules.limits import REACTION_KINDS
-from ..staff import Staff, act_in_turn
+from ..rules.limits import ANNOUNCEMENT_CHARACTERS, REACTION_KINDS
+from ..rules.roles import Permission
+from ..rules.text import FoundLink, FoundMention, Hashtag, MentionTarget, Scan, render, scan, tag_url, trimmed
+from ..staff import Staff, StaffAct, Target, act
 
+NOTICE = "announcements"
 NO_EMOJI = Refused(422, "Validation failed: Name is not a recognized emoji")
 TOO_MANY_KINDS = Refused(422, "Validation failed: Limit of different reactions reached")
 
@@ -43,31 +56,6 @@ class Unreact(Message[None]):
 
     announcement_id: int
     name: str
-
-
-@dataclass(frozen=True, slots=True)
-class AddAnnouncement(Message[None]):
-    """Command of staff: make an announcement."""
-
-    staff: Staff
-    wanted: NewAnnouncement
-
-
-@dataclass(frozen=True, slots=True)
-class ShowAnnouncement(Message[None]):
-    """Command of staff: show an announcement now, or take it back."""
-
-    staff: Staff
-    id: int
-    shown: bool
-
-
-@dataclass(frozen=True, slots=True)
-class RemoveAnnouncement(Message[None]):
-    """Command of staff: delete an announcement with its reactions."""
-
-    staff: Staff
-    id: int
 
 
 @turn(AccountActor, DismissAnnouncement)
@@ -115,22 +103,170 @@ async def _publish_count(change: AccountChange, id: int, name: str, version: int
     change.publish(CountedReaction(id, name, await announcements.count(change.db, id, name), version))
 
 
-@turn(AccountActor, AddAnnouncement)
-async def add_announcement(account: AccountActor, message: AddAnnouncement) -> Refused | None:
-    context = account.context
-    made = await act_in_turn(account, message.staff, add, message.wanted, context.base_url, context.local_domain)
-    return made if isinstance(made, Refused) else None
+# Acts of staff --------------------------------------------------------------------------------------------------------
 
 
-@turn(AccountActor, ShowAnnouncement)
-async def show_announcement(account: AccountActor, message: ShowAnnouncement) -> Refused | None:
-    if message.shown:
-        shown = await act_in_turn(account, message.staff, publish, message.id, None)
-    else:
-        shown = await act_in_turn(account, message.staff, withdraw, message.id)
-    return shown if isinstance(shown, Refused) else None
+class InvalidAnnouncement(Exception):
+    """Raised when an announcement can't be made or changed. The text says why."""
 
 
-@turn(AccountActor, RemoveAnnouncement)
-async def remove_announcement(account: AccountActor, message: RemoveAnnouncement) -> Refused | None:
-    return await act_in_turn(account, message.staff, remove, message.id)
+# The last day that Python knows has none after it: what is for whole days could not be shown in every time zone.
+LAST_DAY = datetime(9999, 12, 31, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class NewAnnouncement:
+    """An announcement to make."""
+
+    text: str
+    starts_at: datetime | None
+    ends_at: datetime | None
+    at: datetime | None
+    all_day: bool = False
+    draft: bool = False
+
+    @classmethod
+    def of(
+        cls, text: str, starts: str | None, ends: str | None, at: str | None, *, all_day: bool, draft: bool
+    ) -> NewAnnouncement:
+        """Return what the words of a command or a form mean. Raises InvalidAnnouncement."""
+        tidied = trimmed(text)
+        if not 0 < len(tidied) <= ANNOUNCEMENT_CHARACTERS:
+            raise InvalidAnnouncement(f"the text has not 1 to {ANNOUNCEMENT_CHARACTERS} characters")
+        begins, ended = (instant_of(time) if time else None for time in (starts, ends))
+        if begins and ended and ended < begins:
+            raise InvalidAnnouncement("it ends before it starts")
+        return cls(tidied, begins, ended, instant_of(at) if at else None, all_day, draft)
+
+
+def instant_of(text: str) -> datetime:
+    """Return a time as people write it. Raises InvalidAnnouncement."""
+    instant = instants.instant_of(text)
+    if instant is None or instant >= LAST_DAY:
+        raise InvalidAnnouncement(f"{text!r} is not a time such as 2026-12-24T18:00:00+01:00")
+    return instant
+
+
+@dataclass(frozen=True, slots=True)
+class AddAnnouncement(Message[int]):
+    """Command of staff: make an announcement. The answer is its id."""
+
+    staff: Staff
+    wanted: NewAnnouncement
+
+
+@dataclass(frozen=True, slots=True)
+class ShowAnnouncement(Message[None]):
+    """Command of staff: show an announcement, now or from a time on, or take it back."""
+
+    staff: Staff
+    id: int
+    shown: bool
+    at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveAnnouncement(Message[None]):
+    """Command of staff: delete an announcement with its reactions."""
+
+    staff: Staff
+    id: int
+
+
+@act(AddAnnouncement, Permission.MANAGE_ANNOUNCEMENTS)
+async def add(act: StaffAct, message: AddAnnouncement) -> int | Refused:
+    """Make an announcement, and show it unless it is a draft."""
+    wanted, domain, base_url = message.wanted, act.server.domain, act.server.base_url
+    found = scan(wanted.text)
+    mentioned = await _mentioned(act.db, found, domain)
+    announcement = Announcement(
+        id=act.ids.next(),
+        text=wanted.text,
+        content=render(
+            wanted.text,
+            mentions={name: MentionTarget(one.username, None, one.url or one.uri) for name, one in mentioned.items()},
+            tag_url=lambda name: tag_url(base_url, name),
+            local_domain=domain,
+        ),
+        mentions=tuple({one.id: _mention(one) for one in mentioned.values()}.values()),
+        statuses=await _linked(act.db, found, base_url),
+        tags=tuple(dict.fromkeys(one.name for one in found.entities if isinstance(one, Hashtag))),
+        starts_at=wanted.starts_at,
+        ends_at=_end_of_day(wanted.ends_at) if wanted.all_day and wanted.ends_at else wanted.ends_at,
+        all_day=wanted.all_day,
+        published_at=None if wanted.draft else wanted.at or act.now,
+        updated_at=act.now,
+    )
+    await announcements.insert(act.db, announcement)
+    promises = [] if wanted.draft else announcement_changed(announcement, act.now)
+    await _done(act, "add_announcement", announcement.id, promises)
+    return announcement.id
+
+
+@act(ShowAnnouncement, Permission.MANAGE_ANNOUNCEMENTS)
+async def show(act: StaffAct, message: ShowAnnouncement) -> Refused | None:
+    """Show an announcement, or take it back. Then it is kept as a draft, with its reactions."""
+    at = (message.at or act.now) if message.shown else None
+    changed = await announcements.publish(act.db, message.id, at, act.now)
+    if changed is None:
+        return NOT_FOUND
+    action = "publish_announcement" if message.shown else "unpublish_announcement"
+    await _done(act, action, message.id, announcement_changed(changed, act.now))
+    return None
+
+
+@act(RemoveAnnouncement, Permission.MANAGE_ANNOUNCEMENTS)
+async def remove(act: StaffAct, message: RemoveAnnouncement) -> Refused | None:
+    if not await announcements.delete(act.db, message.id):
+        return NOT_FOUND
+    await _done(act, "remove_announcement", message.id, [announcement_removed(message.id)])
+    return None
+
+
+async def _done(act: StaffAct, action: str, id: int, promises: list[Promise]) -> None:
+    """Log an act, promise to tell the streams, and wake the relays of the running servers."""
+    await act.log(action, Target("announcement", id, str(id)))
+    act.promise(*promises)
+    await notices.announce(act.db, NOTICE)
+
+
+async def _mentioned(db: Connection, found: Scan, local_domain: str) -> Mapping[str, Account]:
+    """Return the local accounts that a text mentions, by their handles in it."""
+    handles = {
+        one.handle(local_domain): one.name for one in found.entities
+        if isinstance(one, FoundMention) and one.domain in (None, local_domain.lower())
+    }  # fmt: skip
+    known = await accounts.find_local_many(db, list(handles.values()))
+    return {handle: known[name.lower()] for handle, name in handles.items() if name.lower() in known}
+
+
+def _mention(account: Account) -> dict[str, str]:
+    return {
+        "id": str(account.id), "username": account.username, "url": account.url or account.uri, "acct": account.acct
+    }  # fmt: skip
+
+
+async def _linked(db: Connection, found: Scan, url: str) -> tuple[dict[str, str], ...]:
+    """Return the public statuses of this server that a text links to."""
+    names = LocalNames(url)
+    read = (names.read(one.url) for one in found.entities if isinstance(one, FoundLink))
+    ids = await status_ids(db, [name for name in read if isinstance(name, LocalStatusName)])
+    known = await statuses.find_many(db, ids) if ids else {}
+    return tuple(
+        {"id": str(one.id), "url": one.url or one.uri}
+        for one in known.values()
+        if one.visibility in ("public", "unlisted")
+    )
+
+
+def _end_of_day(time: datetime) -> datetime:
+    return time.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1, milliseconds=-1)
+
+
+def state_of(announcement: Announcement, now: datetime) -> str:
+    """Return whether an announcement is a draft, scheduled, shown or ended."""
+    if announcement.published_at is None:
+        return "draft"
+    if announcement.is_shown(now):
+        return "shown"
+    return "scheduled" if announcement.published_at > now else "ended"

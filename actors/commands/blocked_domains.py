@@ -1,4 +1,4 @@
-"""Acts of staff on the domains that the whole server blocks. The command line calls the same acts."""
+"""Acts of staff on the domains that the whole server blocks."""
 
 from __future__ import annotations
 
@@ -8,15 +8,13 @@ from typing import TypeGuard
 
 from ...storage import blocked_domains, instance
 from ...storage.blocked_domains import BlockedDomain, Severity
-from ...storage.engine.database import Connection
-from ..account import AccountActor
 from ..facts import ModeratedDomain
-from ..kernel import Message, Refused, turn
+from ..kernel import Message, Refused
 from ..refusals import NOT_FOUND, OWN_DOMAIN
 from ..rules.domains import RANKS, DomainRules, is_stricter, is_within, with_parents
 from ..rules.roles import Permission
 from ..server_blocks import announce_change
-from ..staff import Staff, StaffAct, Target, act_in_turn, needs
+from ..staff import Staff, StaffAct, Target, act, blocks_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,108 +91,75 @@ class LiftDomainBlock(Message[None]):
     id: int
 
 
-@turn(AccountActor, ImposeDomainBlock)
-async def impose_domain_block(account: AccountActor, message: ImposeDomainBlock) -> ImposedBlock | Refused:
-    here = account.context.local_domain
-    async with account.context.blocks.changing():
-        return await act_in_turn(account, message.staff, impose, message.domain, message.terms, here=here)
+@act(ImposeDomainBlock, Permission.MANAGE_FEDERATION, blocks_in)
+async def impose(act: StaffAct, message: ImposeDomainBlock) -> ImposedBlock | Refused:
+    """Block a domain. A block that is there and forbids more stays as it is.
 
-
-@turn(AccountActor, ImposeListedBlocks)
-async def impose_listed_blocks(account: AccountActor, message: ImposeListedBlocks) -> tuple[str, ...] | Refused:
-    here = account.context.local_domain
-    async with account.context.blocks.changing():
-        return await act_in_turn(account, message.staff, impose_listed, message.lines, here=here)
-
-
-@turn(AccountActor, ChangeDomainBlock)
-async def change_domain_block(account: AccountActor, message: ChangeDomainBlock) -> BlockedDomain | Refused:
-    here = account.context.local_domain
-    async with account.context.blocks.changing():
-        return await act_in_turn(account, message.staff, change, message.id, message.terms, here=here)
-
-
-@turn(AccountActor, LiftDomainBlock)
-async def lift_domain_block(account: AccountActor, message: LiftDomainBlock) -> Refused | None:
-    async with account.context.blocks.changing():
-        lifted = await act_in_turn(account, message.staff, lift, message.id)
-    return lifted if isinstance(lifted, Refused) else None
-
-
-@needs(Permission.MANAGE_FEDERATION)
-async def impose(
-    db: Connection, act: StaffAct, domain: str, terms: DomainTerms, *, here: str
-) -> ImposedBlock | Refused:
-    """Block a domain, in a transaction. A block that is there and forbids more stays as it is.
-
-    `here` is the domain of this server. It can't be blocked, and neither can a domain that it is a part of.
+    The domain of this server can't be blocked, and neither can a domain that it is a part of.
     """
-    if is_within(here, domain):
+    if is_within(act.server.domain, message.domain):
         return OWN_DOMAIN
-    before = await blocked_domains.lock(db)
-    block = _new(act, domain, terms)
-    existing = DomainRules(before).block_of(domain)
+    before = await blocked_domains.lock(act.db)
+    block = _new(act, message.domain, message.terms)
+    existing = DomainRules(before).block_of(message.domain)
     if _keeps(existing, block):
         return ImposedBlock(existing, is_new=False)
-    await blocked_domains.insert(db, block)
-    await _mark(db, act, [block], before)
-    await _record(db, act, "block_domain", block)
+    await blocked_domains.insert(act.db, block)
+    await _mark(act, [block], before)
+    await _record(act, "block_domain", block)
     return ImposedBlock(block, is_new=True)
 
 
-@needs(Permission.MANAGE_FEDERATION)
-async def impose_listed(
-    db: Connection, act: StaffAct, lines: Sequence[ListedBlock], *, here: str
-) -> tuple[str, ...] | Refused:
-    """Block the domains of a list, in a transaction, and return those that were not blocked as strictly before.
+@act(ImposeListedBlocks, Permission.MANAGE_FEDERATION, blocks_in)
+async def impose_listed(act: StaffAct, message: ImposeListedBlocks) -> tuple[str, ...] | Refused:
+    """Block the domains of a list, and return those that were not blocked as strictly before.
 
     The order of the lines does not matter: of several lines with one domain a strictest counts, and a subdomain is not
-    blocked less strictly than a domain that it is a part of. Lines that would block the domain of this server, `here`,
-    are left out. The servers that are known are looked at once for all lines.
+    blocked less strictly than a domain that it is a part of. Lines that would block the domain of this server are left
+    out. The servers that are known are looked at once for all lines.
     """
-    before = await blocked_domains.lock(db)
+    before = await blocked_domains.lock(act.db)
     known, made = {one.domain: one for one in before}, list[BlockedDomain]()
-    for line in strictest(lines):
+    for line in strictest(message.lines):
         block = _new(act, line.domain, line.terms)
         existing = next((known[name] for name in with_parents(line.domain) if name in known), None)
-        if not is_within(here, line.domain) and not _keeps(existing, block):
+        if not is_within(act.server.domain, line.domain) and not _keeps(existing, block):
             known[block.domain] = block
             made.append(block)
     for block in made:
-        await blocked_domains.insert(db, block)
-    await _mark(db, act, made, before)
+        await blocked_domains.insert(act.db, block)
+    await _mark(act, made, before)
     for block in made:
-        await _record(db, act, "block_domain", block)
+        await _record(act, "block_domain", block)
     return tuple(block.domain for block in made)
 
 
-@needs(Permission.MANAGE_FEDERATION)
-async def change(db: Connection, act: StaffAct, id: int, terms: DomainTerms, *, here: str) -> BlockedDomain | Refused:
-    """Change a block, in a transaction. `here` is the domain of this server, whose block can only be ended."""
-    before = await blocked_domains.lock(db)
-    block = next((one for one in before if one.id == id), None)
+@act(ChangeDomainBlock, Permission.MANAGE_FEDERATION, blocks_in)
+async def change(act: StaffAct, message: ChangeDomainBlock) -> BlockedDomain | Refused:
+    """Change a block. That of this server's domain can only be ended."""
+    before = await blocked_domains.lock(act.db)
+    block = next((one for one in before if one.id == message.id), None)
     if block is None:
         return NOT_FOUND
-    if is_within(here, block.domain):
+    if is_within(act.server.domain, block.domain):
         return OWN_DOMAIN
-    changed = terms.of(block)
-    await blocked_domains.update(db, changed)
-    await _mark(db, act, [changed], before)
-    await _record(db, act, "change_domain_block", changed)
+    changed = message.terms.of(block)
+    await blocked_domains.update(act.db, changed)
+    await _mark(act, [changed], before)
+    await _record(act, "change_domain_block", changed)
     return changed
 
 
-@needs(Permission.MANAGE_FEDERATION)
-async def lift(db: Connection, act: StaffAct, id: int) -> BlockedDomain | Refused:
-    """End a block, in a transaction."""
-    before = await blocked_domains.lock(db)
-    block = next((one for one in before if one.id == id), None)
+@act(LiftDomainBlock, Permission.MANAGE_FEDERATION, blocks_in)
+async def lift(act: StaffAct, message: LiftDomainBlock) -> Refused | None:
+    before = await blocked_domains.lock(act.db)
+    block = next((one for one in before if one.id == message.id), None)
     if block is None:
         return NOT_FOUND
-    await blocked_domains.delete(db, id)
-    await _mark(db, act, [block], before)
-    await _record(db, act, "unblock_domain", block)
-    return block
+    await blocked_domains.delete(act.db, message.id)
+    await _mark(act, [block], before)
+    await _record(act, "unblock_domain", block)
+    return None
 
 
 def strictest(lines: Sequence[ListedBlock]) -> list[ListedBlock]:
@@ -212,7 +177,7 @@ def _severity(line: ListedBlock) -> Severity:
 
 
 def _new(act: StaffAct, domain: str, terms: DomainTerms) -> BlockedDomain:
-    return terms.of(BlockedDomain(act.next_id(), domain, "silence", False, False, None, None, False, act.now))
+    return terms.of(BlockedDomain(act.ids.next(), domain, "silence", False, False, None, None, False, act.now))
 
 
 def _keeps(existing: BlockedDomain | None, block: BlockedDomain) -> TypeGuard[BlockedDomain]:
@@ -220,26 +185,26 @@ def _keeps(existing: BlockedDomain | None, block: BlockedDomain) -> TypeGuard[Bl
     return existing is not None and (existing.domain == block.domain or not is_stricter(block, existing))
 
 
-async def _mark(db: Connection, act: StaffAct, changed: Sequence[BlockedDomain], before: list[BlockedDomain]) -> None:
+async def _mark(act: StaffAct, changed: Sequence[BlockedDomain], before: list[BlockedDomain]) -> None:
     """Put the accounts of some domains and their subdomains in the states that the blocks give them now."""
-    rules, former = DomainRules(await blocked_domains.find_all(db)), DomainRules(before)
+    rules, former = DomainRules(await blocked_domains.find_all(act.db)), DomainRules(before)
     names, stamps = {one.domain for one in changed}, {one.created_at for one in changed}
     groups: dict[BlockedDomain | None, list[str]] = {}
-    for domain in await instance.peers(db):
+    for domain in await instance.peers(act.db):
         if not names.isdisjoint(with_parents(domain)):
             groups.setdefault(rules.block_of(domain), []).append(domain)
             stamps |= {block.created_at for block in (*rules.blocks_of(domain), *former.blocks_of(domain))}
     for block, found in groups.items():
-        await blocked_domains.mark(db, found, [*stamps], block, act.now)
+        await blocked_domains.mark(act.db, found, [*stamps], block, act.now)
     if changed:  # one tells of all: timelines read the states of every account again
-        await act.publish(db, [ModeratedDomain(changed[0].domain)])
+        act.publish(ModeratedDomain(changed[0].domain))
 
 
-async def _record(db: Connection, act: StaffAct, action: str, block: BlockedDomain) -> None:
+async def _record(act: StaffAct, action: str, block: BlockedDomain) -> None:
     """Write an act into the audit log, and have the blocks read again when it is committed."""
-    await announce_change(db)
+    await announce_change(act.db)
     await act.log(
-        db, action, Target("domain_block", block.id, block.domain), block.private_comment or "",
+        action, Target("domain_block", block.id, block.domain), block.private_comment or "",
         severity=block.severity, reject_media=block.reject_media, reject_reports=block.reject_reports,
     )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Acts of staff on the e-mail domains that may not sign up. The command line calls the same acts."""
+"""Acts of staff on the e-mail domains that may not sign up."""
 
 from __future__ import annotations
 
@@ -6,12 +6,10 @@ from dataclasses import dataclass
 
 from ...storage import blocked_email_domains
 from ...storage.blocked_email_domains import BlockedEmailDomain
-from ...storage.engine.database import Connection
-from ..account import AccountActor
-from ..kernel import Message, Refused, turn
+from ..kernel import Message, Refused
 from ..refusals import NOT_FOUND
 from ..rules.roles import Permission
-from ..staff import Staff, StaffAct, Target, act_in_turn, needs
+from ..staff import Staff, StaffAct, Target, act
 
 TAKEN = Refused(422, "Validation failed: Domain has already been taken")
 
@@ -33,35 +31,22 @@ class UnblockEmailDomain(Message[None]):
     id: int
 
 
-@turn(AccountActor, BlockEmailDomain)
-async def block_email_domain(account: AccountActor, message: BlockEmailDomain) -> BlockedEmailDomain | Refused:
-    return await act_in_turn(account, message.staff, block, message.domain, message.allow_with_approval)
-
-
-@turn(AccountActor, UnblockEmailDomain)
-async def unblock_email_domain(account: AccountActor, message: UnblockEmailDomain) -> Refused | None:
-    ended = await act_in_turn(account, message.staff, unblock, message.id)
-    return ended if isinstance(ended, Refused) else None
-
-
-@needs(Permission.MANAGE_BLOCKS)
-async def block(db: Connection, act: StaffAct, domain: str, allow_with_approval: bool) -> BlockedEmailDomain | Refused:
-    """Block a domain, in a transaction."""
-    made = BlockedEmailDomain(act.next_id(), domain, allow_with_approval, act.now)
-    if not await blocked_email_domains.insert(db, made):
+@act(BlockEmailDomain, Permission.MANAGE_BLOCKS)
+async def block(act: StaffAct, message: BlockEmailDomain) -> BlockedEmailDomain | Refused:
+    made = BlockedEmailDomain(act.ids.next(), message.domain, message.allow_with_approval, act.now)
+    if not await blocked_email_domains.insert(act.db, made):
         return TAKEN
-    await act.log(db, "block_email_domain", _target(made), allow_with_approval=allow_with_approval)
+    await act.log("block_email_domain", _target(made), allow_with_approval=made.allow_with_approval)
     return made
 
 
-@needs(Permission.MANAGE_BLOCKS)
-async def unblock(db: Connection, act: StaffAct, id: int) -> BlockedEmailDomain | Refused:
-    """End a block, in a transaction."""
-    gone = await blocked_email_domains.delete(db, id)
+@act(UnblockEmailDomain, Permission.MANAGE_BLOCKS)
+async def unblock(act: StaffAct, message: UnblockEmailDomain) -> Refused | None:
+    gone = await blocked_email_domains.delete(act.db, message.id)
     if gone is None:
         return NOT_FOUND
-    await act.log(db, "unblock_email_domain", _target(gone))
-    return gone
+    await act.log("unblock_email_domain", _target(gone))
+    return None
 
 
 def _target(block: BlockedEmailDomain) -> Target:

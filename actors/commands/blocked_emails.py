@@ -1,4 +1,4 @@
-"""Acts of staff on the e-mail addresses that may not sign up. The command line calls the same acts."""
+"""Acts of staff on the e-mail addresses that may not sign up."""
 
 from __future__ import annotations
 
@@ -6,12 +6,10 @@ from dataclasses import dataclass
 
 from ...storage import blocked_emails
 from ...storage.blocked_emails import BlockedEmail
-from ...storage.engine.database import Connection
-from ..account import AccountActor
-from ..kernel import Message, Refused, turn
+from ..kernel import Message, Refused
 from ..refusals import NOT_FOUND
 from ..rules.roles import Permission
-from ..staff import Staff, StaffAct, Target, act_in_turn, needs
+from ..staff import Staff, StaffAct, Target, act
 
 TAKEN = Refused(422, "Validation failed: Canonical email hash has already been taken")
 
@@ -32,35 +30,22 @@ class UnblockEmail(Message[None]):
     id: int
 
 
-@turn(AccountActor, BlockEmail)
-async def block_email(account: AccountActor, message: BlockEmail) -> BlockedEmail | Refused:
-    return await act_in_turn(account, message.staff, block, message.email_hash)
-
-
-@turn(AccountActor, UnblockEmail)
-async def unblock_email(account: AccountActor, message: UnblockEmail) -> Refused | None:
-    ended = await act_in_turn(account, message.staff, unblock, message.id)
-    return ended if isinstance(ended, Refused) else None
-
-
-@needs(Permission.MANAGE_BLOCKS)
-async def block(db: Connection, act: StaffAct, email_hash: bytes) -> BlockedEmail | Refused:
-    """Block an address, in a transaction."""
-    made = BlockedEmail(act.next_id(), email_hash, act.now)
-    if not await blocked_emails.insert(db, made):
+@act(BlockEmail, Permission.MANAGE_BLOCKS)
+async def block(act: StaffAct, message: BlockEmail) -> BlockedEmail | Refused:
+    made = BlockedEmail(act.ids.next(), message.email_hash, act.now)
+    if not await blocked_emails.insert(act.db, made):
         return TAKEN
-    await act.log(db, "block_email", _target(made))
+    await act.log("block_email", _target(made))
     return made
 
 
-@needs(Permission.MANAGE_BLOCKS)
-async def unblock(db: Connection, act: StaffAct, id: int) -> BlockedEmail | Refused:
-    """End a block, in a transaction."""
-    gone = await blocked_emails.delete(db, id)
+@act(UnblockEmail, Permission.MANAGE_BLOCKS)
+async def unblock(act: StaffAct, message: UnblockEmail) -> Refused | None:
+    gone = await blocked_emails.delete(act.db, message.id)
     if gone is None:
         return NOT_FOUND
-    await act.log(db, "unblock_email", _target(gone))
-    return gone
+    await act.log("unblock_email", _target(gone))
+    return None
 
 
 def _target(block: BlockedEmail) -> Target:

@@ -1,4 +1,4 @@
-"""Acts of staff on the networks that the server keeps out. The command line calls the same acts."""
+"""Acts of staff on the networks that the server keeps out."""
 
 from __future__ import annotations
 
@@ -7,14 +7,12 @@ from datetime import datetime, timedelta
 
 from ...storage import blocked_networks
 from ...storage.blocked_networks import BlockedNetwork, NetworkSeverity, NetworkTaken
-from ...storage.engine.database import Connection
-from ..account import AccountActor
-from ..kernel import Message, Refused, turn
+from ..kernel import Message, Refused
 from ..refusals import NOT_FOUND
 from ..rules.networks import covers, is_of_this_machine
 from ..rules.roles import Permission
 from ..server_blocks import announce_change
-from ..staff import Staff, StaffAct, Target, act_in_turn, needs
+from ..staff import Staff, StaffAct, Target, act, blocks_in
 
 TAKEN = Refused(422, "Validation failed: Ip has already been taken")
 NO_SEVERITY = Refused(422, "Validation failed: Severity can't be blank")
@@ -82,71 +80,46 @@ class UnblockNetwork(Message[None]):
     id: int
 
 
-@turn(AccountActor, BlockNetwork)
-async def block_network(account: AccountActor, message: BlockNetwork) -> BlockedNetwork | Refused:
-    try:
-        async with account.context.blocks.changing():
-            return await act_in_turn(account, message.staff, block, message.network, message.terms, message.kept)
-    except NetworkTaken:
-        return TAKEN
-
-
-@turn(AccountActor, ChangeNetworkBlock)
-async def change_network_block(account: AccountActor, message: ChangeNetworkBlock) -> BlockedNetwork | Refused:
-    try:
-        async with account.context.blocks.changing():
-            return await act_in_turn(account, message.staff, change, message.id, message.terms, message.kept)
-    except NetworkTaken:
-        return TAKEN
-
-
-@turn(AccountActor, UnblockNetwork)
-async def unblock_network(account: AccountActor, message: UnblockNetwork) -> Refused | None:
-    async with account.context.blocks.changing():
-        ended = await act_in_turn(account, message.staff, unblock, message.id)
-    return ended if isinstance(ended, Refused) else None
-
-
-@needs(Permission.MANAGE_BLOCKS)
-async def block(
-    db: Connection, act: StaffAct, network: str, terms: NetworkTerms, kept: KeptAddresses
-) -> BlockedNetwork | Refused:
-    """Block a network, in a transaction. Raises NetworkTaken."""
+@act(BlockNetwork, Permission.MANAGE_BLOCKS, blocks_in)
+async def block(act: StaffAct, message: BlockNetwork) -> BlockedNetwork | Refused:
+    terms = message.terms
     if terms.severity is None:
         return NO_SEVERITY
-    made = terms.of(BlockedNetwork(act.next_id(), network, terms.severity, "", act.now, None), act.now)
-    if (refused := _refusal(made, kept)) is not None:
+    made = terms.of(BlockedNetwork(act.ids.next(), message.network, terms.severity, "", act.now, None), act.now)
+    if (refused := _refusal(made, message.kept)) is not None:
         return refused
-    await blocked_networks.insert(db, made)
-    await _record(db, act, "block_network", made)
+    try:
+        await blocked_networks.insert(act.db, made)
+    except NetworkTaken:
+        return TAKEN
+    await _record(act, "block_network", made)
     return made
 
 
-@needs(Permission.MANAGE_BLOCKS)
-async def change(
-    db: Connection, act: StaffAct, id: int, terms: NetworkTerms, kept: KeptAddresses
-) -> BlockedNetwork | Refused:
-    """Change a block, in a transaction. Raises NetworkTaken."""
-    found = await blocked_networks.lock(db, id)
+@act(ChangeNetworkBlock, Permission.MANAGE_BLOCKS, blocks_in)
+async def change(act: StaffAct, message: ChangeNetworkBlock) -> BlockedNetwork | Refused:
+    found = await blocked_networks.lock(act.db, message.id)
     if found is None:
         return NOT_FOUND
-    changed = terms.of(found, act.now)
-    if (refused := _refusal(changed, kept)) is not None:
+    changed = message.terms.of(found, act.now)
+    if (refused := _refusal(changed, message.kept)) is not None:
         return refused
-    await blocked_networks.update(db, changed)
-    await _record(db, act, "change_network_block", changed)
+    try:
+        await blocked_networks.update(act.db, changed)
+    except NetworkTaken:
+        return TAKEN
+    await _record(act, "change_network_block", changed)
     return changed
 
 
-@needs(Permission.MANAGE_BLOCKS)
-async def unblock(db: Connection, act: StaffAct, id: int) -> BlockedNetwork | Refused:
-    """End a block, in a transaction."""
-    found = await blocked_networks.lock(db, id)
+@act(UnblockNetwork, Permission.MANAGE_BLOCKS, blocks_in)
+async def unblock(act: StaffAct, message: UnblockNetwork) -> Refused | None:
+    found = await blocked_networks.lock(act.db, message.id)
     if found is None:
         return NOT_FOUND
-    await blocked_networks.delete(db, id)
-    await _record(db, act, "unblock_network", found)
-    return found
+    await blocked_networks.delete(act.db, message.id)
+    await _record(act, "unblock_network", found)
+    return None
 
 
 def _refusal(block: BlockedNetwork, kept: KeptAddresses) -> Refused | None:
@@ -160,10 +133,10 @@ def _refusal(block: BlockedNetwork, kept: KeptAddresses) -> Refused | None:
     return OWN_PROXY if any(covers(block.network, proxy) for proxy in kept.proxies) else None
 
 
-async def _record(db: Connection, act: StaffAct, action: str, block: BlockedNetwork) -> None:
+async def _record(act: StaffAct, action: str, block: BlockedNetwork) -> None:
     """Write an act into the audit log, and have the blocks read again when it is committed."""
-    await announce_change(db)
-    await act.log(db, action, Target("ip_block", block.id, block.network), block.comment, severity=block.severity)
+    await announce_change(act.db)
+    await act.log(action, Target("ip_block", block.id, block.network), block.comment, severity=block.severity)
 
 
 def _end(seconds: int, now: datetime) -> datetime | None:

@@ -1,4 +1,4 @@
-"""Acts of staff on the custom emoji of this server. The command line calls the same acts."""
+"""Acts of staff on the custom emoji of this server."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ from ...storage import custom_emojis
 from ...storage.custom_emojis import CustomEmoji
 from ...storage.engine import notices
 from ...storage.engine.database import Connection
-from ..account import AccountActor
 from ..custom_emojis import NOTICE
 from ..effects.files import files_unused
-from ..kernel import Message, Refused, turn
+from ..kernel import Message, Refused
 from ..refusals import NOT_FOUND
 from ..rules.roles import Permission
-from ..staff import Staff, StaffAct, Target, act_in_turn, needs
+from ..staff import Staff, StaffAct, Target, act, emojis_in, needs
 
 TAKEN = Refused(422, "Validation failed: Shortcode has already been taken")
 
@@ -80,74 +79,55 @@ class RemoveEmoji(Message[None]):
     id: int
 
 
-@turn(AccountActor, AddEmoji)
-async def add_emoji(account: AccountActor, message: AddEmoji) -> CustomEmoji | Refused:
-    added = await act_in_turn(account, message.staff, add, [message.emoji])
-    await account.context.custom_emojis.reload()
+@act(AddEmoji, None, emojis_in)
+async def add(act: StaffAct, message: AddEmoji) -> CustomEmoji | Refused:
+    added = await add_many(act, [message.emoji])
     return added if isinstance(added, Refused) else added[0]
 
 
-@turn(AccountActor, ChangeEmoji)
-async def change_emoji(account: AccountActor, message: ChangeEmoji) -> CustomEmoji | Refused:
-    changed = await act_in_turn(account, message.staff, change, message.id, message.changes, message.files)
-    await account.context.custom_emojis.reload()
-    return changed
-
-
-@turn(AccountActor, RemoveEmoji)
-async def remove_emoji(account: AccountActor, message: RemoveEmoji) -> Refused | None:
-    refused = await act_in_turn(account, message.staff, remove, message.id)
-    await account.context.custom_emojis.reload()
-    return refused
-
-
 @needs(Permission.MANAGE_CUSTOM_EMOJIS)
-async def add(
-    db: Connection, act: StaffAct, wanted: Sequence[NewEmoji], *, replacing: bool = False
+async def add_many(
+    act: StaffAct, wanted: Sequence[NewEmoji], *, replacing: bool = False
 ) -> list[CustomEmoji] | Refused:
-    """Add emoji, in a transaction: all or none. With `replacing` they take the place of those with the same names."""
+    """Add emoji, all or none. With `replacing` they take the place of those with the same names."""
     names = {one.shortcode for one in wanted}
-    taken = [one for one in await custom_emojis.lock(db) if one.shortcode in names]
+    taken = [one for one in await custom_emojis.lock(act.db) if one.shortcode in names]
     if taken and not replacing:
         return TAKEN
-    await _delete(db, act, taken)
+    await _delete(act, taken)
     added = [
-        one.changes.of(CustomEmoji(act.next_id(), one.shortcode, one.files.file, one.files.static_file))
+        one.changes.of(CustomEmoji(act.ids.next(), one.shortcode, one.files.file, one.files.static_file))
         for one in wanted
     ]
-    await custom_emojis.insert_many(db, added, act.now)
+    await custom_emojis.insert_many(act.db, added, act.now)
     for one in added:
-        await _log(db, act, "add_custom_emoji", one)
-    await notices.announce(db, NOTICE)
+        await _log(act, "add_custom_emoji", one)
+    await notices.announce(act.db, NOTICE)
     return added
 
 
-@needs(Permission.MANAGE_CUSTOM_EMOJIS)
-async def change(
-    db: Connection, act: StaffAct, id: int, changes: EmojiChanges, files: EmojiFiles | None = None
-) -> CustomEmoji | Refused:
-    """Change an emoji, in a transaction."""
-    before = await _find(db, id)
+@act(ChangeEmoji, Permission.MANAGE_CUSTOM_EMOJIS, emojis_in)
+async def change(act: StaffAct, message: ChangeEmoji) -> CustomEmoji | Refused:
+    before, changes, files = await _find(act.db, message.id), message.changes, message.files
     if before is None:
         return NOT_FOUND
     changed = changes.of(before)
     if files is not None:
         changed = replace(changed, file=files.file, static_file=files.static_file)
-        await act.promise(db, [files_unused(before.files)])
-    await custom_emojis.update(db, changed, act.now)
-    await _log(db, act, "change_custom_emoji", changed, picture=files is not None, **changes.said())
-    await notices.announce(db, NOTICE)
+        act.promise(files_unused(before.files))
+    await custom_emojis.update(act.db, changed, act.now)
+    await _log(act, "change_custom_emoji", changed, picture=files is not None, **changes.said())
+    await notices.announce(act.db, NOTICE)
     return changed
 
 
-@needs(Permission.MANAGE_CUSTOM_EMOJIS)
-async def remove(db: Connection, act: StaffAct, id: int) -> Refused | None:
-    """Remove an emoji, in a transaction."""
-    found = await _find(db, id)
+@act(RemoveEmoji, Permission.MANAGE_CUSTOM_EMOJIS, emojis_in)
+async def remove(act: StaffAct, message: RemoveEmoji) -> Refused | None:
+    found = await _find(act.db, message.id)
     if found is None:
         return NOT_FOUND
-    await _delete(db, act, [found])
-    await notices.announce(db, NOTICE)
+    await _delete(act, [found])
+    await notices.announce(act.db, NOTICE)
     return None
 
 
@@ -155,15 +135,15 @@ async def _find(db: Connection, id: int) -> CustomEmoji | None:
     return next((one for one in await custom_emojis.lock(db) if one.id == id), None)
 
 
-async def _delete(db: Connection, act: StaffAct, gone: Collection[CustomEmoji]) -> None:
+async def _delete(act: StaffAct, gone: Collection[CustomEmoji]) -> None:
     """Delete emoji, and promise to remove their files."""
     if not gone:
         return
-    await custom_emojis.delete_many(db, [one.shortcode for one in gone])
-    await act.promise(db, [files_unused(name for one in gone for name in one.files)])
+    await custom_emojis.delete_many(act.db, [one.shortcode for one in gone])
+    act.promise(files_unused(name for one in gone for name in one.files))
     for one in gone:
-        await _log(db, act, "remove_custom_emoji", one)
+        await _log(act, "remove_custom_emoji", one)
 
 
-async def _log(db: Connection, act: StaffAct, action: str, emoji: CustomEmoji, **details: object) -> None:
-    await act.log(db, action, Target("custom_emoji", emoji.id, emoji.shortcode), "", **details)
+async def _log(act: StaffAct, action: str, emoji: CustomEmoji, **details: object) -> None:
+    await act.log(action, Target("custom_emoji", emoji.id, emoji.shortcode), "", **details)

@@ -1,4 +1,4 @@
-"""Invites to sign up: acts of staff. The command line calls the same acts."""
+"""Invites to sign up: acts of staff."""
 
 from __future__ import annotations
 
@@ -6,12 +6,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from ...storage import invites
-from ...storage.engine.database import Connection
 from ...storage.invites import Invite
-from ..account import AccountActor
-from ..kernel import Message, Refused, turn
+from ..kernel import Message, Refused
 from ..rules.roles import Permission
-from ..staff import Staff, StaffAct, Target, act_in_turn, needs
+from ..staff import Staff, StaffAct, Target, act
 
 COMMENT_CHARACTERS = 420
 TOO_LONG = Refused(422, f"The comment has more than {COMMENT_CHARACTERS} characters.")
@@ -45,36 +43,25 @@ class ExpireInvite(Message[None]):
     code: str
 
 
-@turn(AccountActor, CreateInvite)
-async def create_invite(account: AccountActor, message: CreateInvite) -> Refused | None:
-    made = await act_in_turn(account, message.staff, create, message.wanted)
-    return made if isinstance(made, Refused) else None
-
-
-@turn(AccountActor, ExpireInvite)
-async def expire_invite(account: AccountActor, message: ExpireInvite) -> Refused | None:
-    return await act_in_turn(account, message.staff, expire, message.code)
-
-
-@needs(Permission.MANAGE_INVITES)
-async def create(db: Connection, act: StaffAct, wanted: NewInvite) -> Invite | Refused:
-    """Make an invite, in a transaction."""
+@act(CreateInvite, Permission.MANAGE_INVITES)
+async def create(act: StaffAct, message: CreateInvite) -> Refused | None:
+    wanted = message.wanted
     if len(wanted.comment) > COMMENT_CHARACTERS:
         return TOO_LONG
     ends = act.now + timedelta(days=wanted.days) if wanted.days else None
     invite = Invite(
-        act.next_id(), wanted.code, wanted.account_id, wanted.comment, wanted.uses, 0, act.now, ends
+        act.ids.next(), wanted.code, wanted.account_id, wanted.comment, wanted.uses, 0, act.now, ends
     )  # fmt: skip
-    await invites.insert(db, invite)
-    await act.log(db, "create_invite", Target("invite", invite.id, invite.code), wanted.comment)
-    return invite
+    await invites.insert(act.db, invite)
+    await act.log("create_invite", Target("invite", invite.id, invite.code), wanted.comment)
+    return None
 
 
-@needs(Permission.MANAGE_INVITES)
-async def expire(db: Connection, act: StaffAct, code: str) -> Refused | None:
-    """End an invite, in a transaction. Refused for one that can't be used any more."""
-    ended = await invites.expire(db, code, act.now)
+@act(ExpireInvite, Permission.MANAGE_INVITES)
+async def expire(act: StaffAct, message: ExpireInvite) -> Refused | None:
+    """End an invite. One that can't be used any more is refused."""
+    ended = await invites.expire(act.db, message.code, act.now)
     if ended is None:
         return NOT_VALID
-    await act.log(db, "expire_invite", Target("invite", ended.id, code))
+    await act.log("expire_invite", Target("invite", ended.id, message.code))
     return None

@@ -1,6 +1,6 @@
 """Acts of staff on an account: disable, silence, suspend, mark as sensitive, and their undoing.
 
-Each is a turn of the account that it is done to. The command line calls the same acts, on the rows alone.
+The actor of the account that an act is done to takes its command.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from datetime import datetime
 from typing import Literal
 
 from ...storage import moderation, reports, sessions
-from ...storage.engine.database import Connection
 from ...storage.moderation import ModeratedRow, State
 from ..account import AccountActor, AccountChange
 from ..effects.files import files_placed
@@ -25,7 +24,7 @@ from ..effects.sending import account_changed
 from ..kernel import Message, Refused, turn
 from ..refusals import NOT_ALLOWED, NOT_FOUND
 from ..rules.roles import Permission
-from ..staff import LAST_OWNER, Staff, StaffAct, Target, act_in_turn
+from ..staff import LAST_OWNER, Staff, StaffAct, Target, act_on_account
 from .account_deletions import delete_if_suspended
 from .striking import strike
 
@@ -61,17 +60,6 @@ class UndoModeration(Message[None]):
     state: State
 
 
-@turn(AccountActor, ModerateAccount)
-async def moderate_account(account: AccountActor, message: ModerateAccount) -> Refused | None:
-    strike_id = await act_in_turn(account, message.staff, moderate, account.id, message)
-    return strike_id if isinstance(strike_id, Refused) else None
-
-
-@turn(AccountActor, UndoModeration)
-async def undo_moderation(account: AccountActor, message: UndoModeration) -> Refused | None:
-    return await act_in_turn(account, message.staff, undo, account.id, message.state)
-
-
 @turn(AccountActor, TellStates)
 async def tell_states(account: AccountActor, message: TellStates) -> None:
     await account.change(publish_states)
@@ -87,70 +75,62 @@ async def publish_states(change: AccountChange) -> None:
     change.publish(*await moderation_facts(change.db, change.account.id))
 
 
-async def moderate(db: Connection, act: StaffAct, account_id: int, message: ModerateAccount) -> int | Refused:
-    """Do an act of staff on an account, in a transaction. Return the id of the strike."""
-    target = await act.lock(db, account_id)
-    if target is None:
-        return NOT_FOUND
-    if not await permitted(db, act, target) or (message.action == "disable" and target.role is None):
+@act_on_account(ModerateAccount, Permission.MANAGE_USERS)
+async def moderate(act: StaffAct, target: ModeratedRow, message: ModerateAccount) -> Refused | None:
+    """Warn the user of an account, or put it in a state. Each is a strike."""
+    db, action, report_id = act.db, message.action, message.report_id
+    if action == "disable" and target.role is None:
         return NOT_ALLOWED
-    if message.action in ("disable", "suspend") and await moderation.is_last_owner(db, account_id):
+    if action in ("disable", "suspend") and await moderation.is_last_owner(db, target.id):
         return LAST_OWNER
-    if message.report_id is not None and not await reports.is_about(db, message.report_id, account_id):
+    if report_id is not None and not await reports.is_about(db, report_id, target.id):
         return NOT_FOUND
-    if message.action == "none":
-        resolved = await reports.resolve(db, message.report_id, account_id, act.staff.account_id, act.now)
+    if action == "none":
+        resolved = await reports.resolve(db, report_id, target.id, act.staff.account_id, act.now)
     else:
-        await _enter(db, act, target, message.action)
-        resolved = await reports.resolve_about(db, account_id, act.staff.account_id, act.now)
-    await act.log(db, message.action, named(target), message.text, reports=[str(id) for id in resolved])
-    await publish_moderated(db, act, account_id)
-    return await strike(db, act, target, message.action, message.text, message.report_id, mailed=message.mailed)
-
-
-async def undo(db: Connection, act: StaffAct, account_id: int, state: State) -> Refused | None:
-    """Take an account out of a state, in a transaction. Only a suspension that there is not is refused."""
-    target = await act.lock(db, account_id)
-    if target is None:
-        return NOT_FOUND
-    if not await permitted(db, act, target) or (state == "disable" and target.role is None):
-        return NOT_ALLOWED
-    if target.since(state) is None:
-        return NOT_ALLOWED if state == "suspend" else None
-    await leave(db, act, target, state)
+        await _enter(act, target, action)
+        resolved = await reports.resolve_about(db, target.id, act.staff.account_id, act.now)
+    await act.log(action, named(target), message.text, reports=[str(id) for id in resolved])
+    await publish_moderated(act, target.id)
+    await strike(act, target, action, message.text, report_id, mailed=message.mailed)
     return None
 
 
-async def leave(db: Connection, act: StaffAct, target: ModeratedRow, state: State) -> None:
+@act_on_account(UndoModeration, Permission.MANAGE_USERS)
+async def undo(act: StaffAct, target: ModeratedRow, message: UndoModeration) -> Refused | None:
+    """Take an account out of a state. Only a suspension that there is not is refused."""
+    state = message.state
+    if state == "disable" and target.role is None:
+        return NOT_ALLOWED
+    if target.since(state) is None:
+        return NOT_ALLOWED if state == "suspend" else None
+    await leave(act, target, state)
+    return None
+
+
+async def leave(act: StaffAct, target: ModeratedRow, state: State) -> None:
     """Take an account out of a state that it is in."""
-    await moderation.set_state(db, target.id, state, None, act.now)
+    await moderation.set_state(act.db, target.id, state, None, act.now)
     if state == "suspend":
-        await forget_end(db, target.id)
-        await act.promise(db, [files_placed(target.id), account_changed(target.id)])
-    await act.log(db, UNDONE[state], named(target))
-    await publish_moderated(db, act, target.id)
+        await forget_end(act.db, target.id)
+        act.promise(files_placed(target.id), account_changed(target.id))
+    await act.log(UNDONE[state], named(target))
+    await publish_moderated(act, target.id)
 
 
-async def _enter(db: Connection, act: StaffAct, target: ModeratedRow, state: State) -> None:
+async def _enter(act: StaffAct, target: ModeratedRow, state: State) -> None:
     """Put an account in a state. If it is in it already, the first time stays."""
     if target.since(state) is None:
-        await moderation.set_state(db, target.id, state, act.now, act.now)
+        await moderation.set_state(act.db, target.id, state, act.now, act.now)
         if state == "suspend":
-            await act.promise(
-                db, [suspension_ends(target.id, act.now), files_placed(target.id), account_changed(target.id)]
-            )
+            act.promise(suspension_ends(target.id, act.now), files_placed(target.id), account_changed(target.id))
     if state in ("disable", "suspend"):
-        await sessions.close(db, target.id)
+        await sessions.close(act.db, target.id)
 
 
-async def publish_moderated(db: Connection, act: StaffAct, account_id: int) -> None:
+async def publish_moderated(act: StaffAct, account_id: int) -> None:
     """Publish the states of an account as an act has left them."""
-    await act.publish(db, await moderation_facts(db, account_id))
-
-
-async def permitted(db: Connection, act: StaffAct, target: ModeratedRow) -> bool:
-    """True if the staff may act on this account."""
-    return await act.may(db, Permission.MANAGE_USERS) and await act.may_act_on(db, target.role)
+    act.publish(*await moderation_facts(act.db, account_id))
 
 
 def named(target: ModeratedRow) -> Target:

@@ -7,15 +7,14 @@ from datetime import timedelta
 from typing import Literal
 
 from ...storage import reports, statuses, strikes, users
-from ...storage.engine.database import Connection
-from ...storage.moderation import State
+from ...storage.moderation import ModeratedRow, State
 from ...storage.strikes import Strike
 from ..account import AccountActor, AccountChange
 from ..effects.strikes import ActOnStatuses, appeal_mail, strike_carried_out
 from ..kernel import Message, Refused, SystemMessage, finished, turn
 from ..refusals import NOT_ALLOWED, NOT_FOUND
 from ..rules.roles import Permission, roles_with
-from ..staff import Staff, StaffAct, Target, act_in_turn
+from ..staff import Staff, StaffAct, Target, act_in_turn, needs_rank
 from .edits import mark_sensitive
 from .interacting import invalid
 from .moderation import leave, named
@@ -94,32 +93,25 @@ async def act_on_statuses(account: AccountActor, message: ActOnStatuses) -> None
             await finished(delete_status(account, DeleteStatus(id, delete_media=True, by_staff=True)))
 
 
-async def strike_statuses(db: Connection, act: StaffAct, account_id: int, message: ModerateStatuses) -> int | Refused:
-    """Strike an account for statuses of it, in a transaction. They are removed or marked afterwards.
-
-    Return the id of the strike.
-    """
-    target = await act.lock(db, account_id)
-    if target is None:
-        return NOT_FOUND
-    allowed = await act.may(db, Permission.MANAGE_USERS | Permission.MANAGE_REPORTS)
-    if not allowed or not await act.may_act_on(db, target.role):
-        return NOT_ALLOWED
+@needs_rank(Permission.MANAGE_USERS | Permission.MANAGE_REPORTS)
+async def strike_statuses(act: StaffAct, target: ModeratedRow, message: ModerateStatuses) -> int | Refused:
+    """Strike an account for statuses of it. They are removed or marked afterwards. Return the id of the strike."""
+    db, report_id = act.db, message.report_id
     if not message.status_ids or len(message.status_ids) > MOST_STATUSES:
         return TOO_MANY if message.status_ids else NO_STATUSES
     found = await statuses.find_many(db, message.status_ids)
-    if any(id not in found or found[id].account_id != account_id for id in message.status_ids):
+    if any(id not in found or found[id].account_id != target.id for id in message.status_ids):
         return NOT_FOUND
-    if message.report_id is not None and not await reports.is_about(db, message.report_id, account_id):
+    if report_id is not None and not await reports.is_about(db, report_id, target.id):
         return NOT_FOUND
-    if message.report_id is not None:
-        await reports.resolve(db, message.report_id, account_id, act.staff.account_id, act.now)
+    if report_id is not None:
+        await reports.resolve(db, report_id, target.id, act.staff.account_id, act.now)
     ids = tuple(dict.fromkeys(message.status_ids))
     if message.action == "mark_statuses_as_sensitive":  # the end of the strike must leave the others as they were
         ids = tuple(id for id in ids if not found[id].sensitive)
-    await act.log(db, message.action, named(target), message.text, statuses=[str(id) for id in ids])
-    id = await strike(db, act, target, message.action, message.text, message.report_id, ids, mailed=message.mailed)
-    await act.promise(db, [strike_carried_out(id, account_id)])
+    await act.log(message.action, named(target), message.text, statuses=[str(id) for id in ids])
+    id = await strike(act, target, message.action, message.text, report_id, ids, mailed=message.mailed)
+    act.promise(strike_carried_out(id, target.id))
     return id
 
 
@@ -155,31 +147,30 @@ def may_be_appealed(struck: Strike) -> bool:
 
 @turn(AccountActor, DecideAppeal)
 async def decide_appeal(account: AccountActor, message: DecideAppeal) -> Refused | None:
-    decided = await act_in_turn(account, message.staff, decide, message.appeal_id, approved=message.approved)
+    decided = await act_in_turn(account, message.staff, decide, account.id, message)
     if isinstance(decided, Refused):
         return decided
     return await finished(act_on_statuses(account, ActOnStatuses(decided.id))) if message.approved else None
 
 
-async def decide(db: Connection, act: StaffAct, appeal_id: int, *, approved: bool) -> Strike | Refused:
-    """Decide about an appeal, in a transaction. What the strike did is undone, unless another one did it too."""
+@needs_rank(Permission.MANAGE_APPEALS)
+async def decide(act: StaffAct, target: ModeratedRow, message: DecideAppeal) -> Strike | Refused:
+    """Decide about an appeal. What the strike did is undone, unless another one did it too."""
+    db, appeal_id = act.db, message.appeal_id
     found = await strikes.find_appealed(db, appeal_id)
-    target = None if found is None else await act.lock(db, found.target_account_id)
-    if found is None or target is None:
+    if found is None or found.target_account_id != target.id:
         return NOT_FOUND
-    if not await act.may(db, Permission.MANAGE_APPEALS) or not await act.may_act_on(db, target.role):
-        return NOT_ALLOWED
     locked = await strikes.lock(db, found.id)
     if locked is None or locked.is_decided:
         return NOT_ALLOWED
-    await strikes.decide(db, appeal_id, act.staff.account_id, act.now, approved=approved)
-    await act.log(db, "approve_appeal" if approved else "reject_appeal", Target("appeal", appeal_id, target.acct))
-    if approved:
+    await strikes.decide(db, appeal_id, act.staff.account_id, act.now, approved=message.approved)
+    await act.log("approve_appeal" if message.approved else "reject_appeal", Target("appeal", appeal_id, target.acct))
+    if message.approved:
         await strikes.overrule(db, found.id, act.now)
         state = STATES.get(found.action)
         since = None if state is None else target.since(state)
         if state is not None and since is not None and not await strikes.has_other(db, found, since):
-            await leave(db, act, target, state)
-        await act.promise(db, [strike_carried_out(found.id, target.id)])
-    await act.promise(db, [appeal_mail(found.id, target.id)])
+            await leave(act, target, state)
+        act.promise(strike_carried_out(found.id, target.id))
+    act.promise(appeal_mail(found.id, target.id))
     return found

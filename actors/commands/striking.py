@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...storage import notifications, strikes
-from ...storage.engine.database import Connection
 from ...storage.moderation import ModeratedRow
 from ...storage.notifications import NewNotification
 from ...storage.strikes import NewStrike
@@ -15,7 +14,6 @@ from ..staff import StaffAct
 
 
 async def strike(
-    db: Connection,
     act: StaffAct,
     target: ModeratedRow,
     action: str,
@@ -29,13 +27,13 @@ async def strike(
 
     The user is notified of it and, if `mailed`, sent a mail; other servers' users are not.
     """
-    new = NewStrike(act.next_id(), target.id, act.staff.account_id, action, text, report_id, status_ids)
-    await strikes.insert(db, new, act.now)
+    new = NewStrike(act.ids.next(), target.id, act.staff.account_id, action, text, report_id, status_ids)
+    await strikes.insert(act.db, new, act.now)
     if target.role is None:
         return new.id
-    note = NewNotification(act.next_id(), target.id, target.id, "moderation_warning", strike_id=new.id)
-    added = await notifications.insert_official(db, [note], act.now)
-    await act.publish(db, [AddedNotifications(added)])
+    note = NewNotification(act.ids.next(), target.id, target.id, "moderation_warning", strike_id=new.id)
+    added = await notifications.insert_official(act.db, [note], act.now)
+    act.publish(AddedNotifications(added))
     if mailed:
-        await act.promise(db, [strike_mail(new.id, target.id)])
+        act.promise(strike_mail(new.id, target.id))
     return new.id

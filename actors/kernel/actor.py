@@ -151,6 +151,6 @@ async def finished(answer: Answer[R]) -> R | Refused:
 
 
 def _message_of(function: Callable[..., object]) -> str:
-    """Return the annotation of a turn's second parameter, as it is written."""
-    _, message = inspect.signature(function).parameters.values()
+    """Return the annotation of a turn's last parameter, as it is written."""
+    *_, message = inspect.signature(function).parameters.values()
     return message.annotation if isinstance(message.annotation, str) else message.annotation.__name__

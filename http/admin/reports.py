@@ -71,12 +71,13 @@ async def update(context: HttpContext, viewer: Viewer, id: int, wanted: ReportCh
 @api.post("/api/v1/admin/reports/<id>/assign_to_self", **WRITING)
 async def assign_to_self(context: HttpContext, viewer: Viewer, id: int) -> Answer:
     """Take a report on, also from another moderator."""
-    return await _answer(context, viewer, await viewer.ask(AssignReport(await staff_of(context, viewer), id)))
+    message = AssignReport(await staff_of(context, viewer), id, viewer.account_id)
+    return await _answer(context, viewer, await viewer.ask(message))
 
 
 @api.post("/api/v1/admin/reports/<id>/unassign", **WRITING)
 async def unassign(context: HttpContext, viewer: Viewer, id: int) -> Answer:
-    message = AssignReport(await staff_of(context, viewer), id, unassign=True)
+    message = AssignReport(await staff_of(context, viewer), id, None)
     return await _answer(context, viewer, await viewer.ask(message))
 
 

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from ...actors.kernel import Address
 from ...actors.kernel.interventions import NothingToDo
 from ...actors.rules.roles import Permission
-from ...actors.staff import Target
+from ...actors.staff import StaffAct, Target
 from ..access.context import HttpContext
 from ..answers.answer import Answer, redirect
 from ..answers.errors import NotFound
@@ -79,7 +79,7 @@ async def _intervene(me: StaffMember, address: Address, name: str, act: Callable
         act(address)
     except NothingToDo as error:
         return _page(me, address, problem=f"{error}.".replace("..", "."))
-    await me.context.database.transact(me.act().log, f"{name}_actor", Target("actor", None, str(address)))
+    await me.act(StaffAct.log, f"{name}_actor", Target("actor", None, str(address)))
     return redirect(f"{_path(address)}&done={name}")
 
 

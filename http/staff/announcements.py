@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...actors.announcing import InvalidAnnouncement, NewAnnouncement, state_of
-from ...actors.commands.announcements import AddAnnouncement, RemoveAnnouncement, ShowAnnouncement
+from ...actors.commands.announcements import (
+    AddAnnouncement,
+    InvalidAnnouncement,
+    NewAnnouncement,
+    RemoveAnnouncement,
+    ShowAnnouncement,
+    state_of,
+)
 from ...actors.kernel import Message
 from ...actors.rules.limits import ANNOUNCEMENT_CHARACTERS
 from ...actors.rules.roles import Permission
@@ -80,7 +86,7 @@ async def remove(context: HttpContext, request: Request, id: int, posted: Danger
     return await _done(me, RemoveAnnouncement(me.staff, id), "removed")
 
 
-async def _done(me: StaffMember, message: Message[None], done: str) -> Answer:
+async def _done(me: StaffMember, message: Message[object], done: str) -> Answer:
     problem = await me.attempt(message)
     return redirect(with_done(PATH, done)) if problem is None else await _page(me, problem=problem)
 

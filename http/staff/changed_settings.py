@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ...actors.changed_settings import affected
-from ...actors.commands.changed_settings import ChangeSetting
+from ...actors.commands.changed_settings import ChangeSetting, affected
 from ...actors.rules.live_settings import LIVE_SETTINGS, InvalidSetting, LiveSetting
 from ...actors.rules.roles import Permission
 from ...storage import audit_log, changed_settings

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from typing import Any
 
 from ...actors import repairs
@@ -77,8 +78,7 @@ async def send_again(context: HttpContext, request: Request, id: int, posted: St
     except KernelError as error:
         why = type(error).__name__
         return _page(me, letter, problem=f"{letter.address} has not handled it, so it stays ({why}).")
-    refused = await context.database.transact(repairs.delete_replayed, me.act(), letter)
-    return _page(me, letter, problem=sentence_of(refused)) if refused else redirect(with_done(PATH, "replayed"))
+    return await _after(me, letter, me.act(repairs.delete_replayed, letter), "replayed")
 
 
 @api.post(f"{PATH}/<id>/drop", page=True)
@@ -90,10 +90,15 @@ async def drop(context: HttpContext, request: Request, id: int, posted: Dangerou
     question = Question(f"Drop {letter.kind} to {letter.address}", warning, "Drop", f"{PATH}/{id}")
     if (asking := await me.confirmed(posted, question)) is not None:
         return asking
-    dropped = await context.database.transact(repairs.drop_letters, me.act(), [id])
-    if isinstance(dropped, Refused):
-        return _page(me, letter, problem=sentence_of(dropped))
-    return redirect(with_done(PATH, "dropped"))
+    return await _after(me, letter, me.act(repairs.drop_letters, [id]), "dropped")
+
+
+async def _after(me: StaffMember, letter: DeadLetter, act: Awaitable[object], words: str) -> Answer:
+    try:
+        await act
+    except Refused as refused:
+        return _page(me, letter, problem=sentence_of(refused))
+    return redirect(with_done(PATH, words))
 
 
 # `Any`: facts of a template.

@@ -6,15 +6,16 @@ where nothing is.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from ...actors.broadcast import account_address
 from ...actors.kernel import Message, Refused
 from ...actors.rules.roles import Permission, may
-from ...actors.staff import Staff, StaffAct, act_in_rows
+from ...actors.staff import OwnServer, Staff, StaffAct, run_act
 from ...storage import two_factor
+from ...storage.engine.database import Connection
 from ...storage.users import User
 from ..access.context import HttpContext
 from ..answers.answer import Answer
@@ -25,6 +26,7 @@ from ..settings.signed_in import SettingsForm, SignedIn, sender_of, signed_in
 from ..settings.two_factor import CodeForm, problems_of
 from .navigation import sections_for
 
+P = ParamSpec("P")
 R = TypeVar("R")
 # Pages pass each refusal of a command on. Its text begins with this where a client sent something wrong.
 PREFIX = "Validation failed: "
@@ -71,9 +73,16 @@ class StaffMember:
         """The name in the audit log."""
         return Staff(self.user.account_id, self.user.username)
 
-    def act(self) -> StaffAct:
-        """Return an act that no actor does: on what is left of messages and effects."""
-        return act_in_rows(self.staff, self.context.ids, self.context.clock.now())
+    async def act(
+        self, do: Callable[Concatenate[StaffAct, P], Awaitable[R | Refused]], *args: P.args, **kwargs: P.kwargs
+    ) -> R:
+        """Do an act that no actor does: on texts, and on what is left of messages and effects. Raises Refused."""
+        return await run_act(self.context.database, self._begin, do, *args, **kwargs)
+
+    def _begin(self, db: Connection) -> StaffAct:
+        context = self.context
+        server = OwnServer(context.settings.base_url, context.settings.limited_federation)
+        return StaffAct(db, self.staff, context.ids, context.clock.now(), server)
 
     def may(self, permission: Permission) -> bool:
         return may(self.user.role, permission)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from datetime import datetime
 from typing import Any
 
@@ -66,8 +67,7 @@ async def show(context: HttpContext, request: Request, wanted: EffectQuery) -> A
 async def retry(context: HttpContext, request: Request, posted: RetryForm) -> Answer:
     """Have effects tried now that failed."""
     me = await staff_sender(context, request, posted, PERMISSION)
-    done = await context.database.transact(repairs.retry_effects, me.act(), posted.chosen())
-    return await _after(me, done, "retried")
+    return await _after(me, me.act(repairs.retry_effects, posted.chosen()), "retried")
 
 
 @api.post(f"{PATH}/drop", page=True)
@@ -79,13 +79,14 @@ async def drop(context: HttpContext, request: Request, posted: DropForm) -> Answ
     repeated = [("ids[]", str(id)) for id in posted.ids]
     if (asking := await me.confirmed(posted, Question(f"Drop {count}", warning, "Drop", PATH), repeated)) is not None:
         return asking
-    done = await context.database.transact(repairs.drop_effects, me.act(), posted.chosen(), AT_ONCE)
-    return await _after(me, done, "dropped")
+    return await _after(me, me.act(repairs.drop_effects, posted.chosen(), AT_ONCE), "dropped")
 
 
-async def _after(me: StaffMember, done: int | Refused, words: str) -> Answer:
-    if isinstance(done, Refused):
-        return await _page(me, EffectQuery(), problem=sentence_of(done))
+async def _after(me: StaffMember, act: Awaitable[int], words: str) -> Answer:
+    try:
+        done = await act
+    except Refused as refused:
+        return await _page(me, EffectQuery(), problem=sentence_of(refused))
     if not done:
         return await _page(me, EffectQuery(), problem="None of them waits for another try now.")
     return redirect(with_done(PATH, words))

@@ -62,14 +62,14 @@ async def show(context: HttpContext, request: Request, id: int, after: Done) -> 
 async def assign(context: HttpContext, request: Request, id: int, posted: StaffForm) -> Answer:
     """Take a report on, also from another moderator."""
     me = await staff_sender(context, request, posted, PERMISSION)
-    return await _done(me, id, AssignReport(me.staff, id), "assigned")
+    return await _done(me, id, AssignReport(me.staff, id, me.user.account_id), "assigned")
 
 
 @api.post("/admin/reports/<id>/unassign", page=True)
 async def unassign(context: HttpContext, request: Request, id: int, posted: StaffForm) -> Answer:
     """Give a report back."""
     me = await staff_sender(context, request, posted, PERMISSION)
-    return await _done(me, id, AssignReport(me.staff, id, unassign=True), "unassigned")
+    return await _done(me, id, AssignReport(me.staff, id, None), "unassigned")
 
 
 @api.post("/admin/reports/<id>/resolve", page=True)

@@ -69,7 +69,7 @@ async def attempt_change(
 ) -> str | None:
     """Do an act on the texts. Return the sentence of its refusal, or None when it was done. Raises NotFound."""
     try:
-        await me.context.database.transact(act, me.act(), folder_of(me.context), *args, **more)
+        await me.act(act, folder_of(me.context), *args, **more)
     except Refused as refused:
         return sentence_of(refused)
     # The notice of the commit comes to every server soon. This one has the change before the answer.

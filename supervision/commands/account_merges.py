@@ -64,8 +64,8 @@ async def _merge(db: Connection, here: Here, gone: str, kept: str) -> JsonObject
     merged = await account_merges.merge(db, one.id, other.id)
     counts = {"moved": merged.moved, "dropped": merged.dropped}
     act = here.act
-    await act.log(db, "merge_account", Target("account", one.id, one.acct), "", into=other.acct, **counts)
-    await act.promise(db, _promises(other, related, merged.files))
+    await act.log("merge_account", Target("account", one.id, one.acct), "", into=other.acct, **counts)
+    act.promise(*_promises(other, related, merged.files))
     # Statuses are in memory with the id of their author.
     await notices.announce(db, NOTICE)
     await announce_change(db)

@@ -34,11 +34,10 @@ def _putting(action: Action, sentence: str, done: str) -> click.Command:
 async def _put(db: Connection, here: Here, handle: str, action: Action, reason: str) -> str:
     """Put an account in a state. Return its name."""
     from ...actors.commands.moderation import ModerateAccount, moderate
-    from ...actors.staff import COMMAND_LINE
 
     account = await find_account(db, here, handle)
-    message = ModerateAccount(COMMAND_LINE, action, reason)
-    return await _done(db, account, await moderate(db, here.act, account.id, message))
+    message = ModerateAccount(here.staff, action, reason)
+    return await _done(db, account, await moderate(here.act, account.id, message))
 
 
 def _taking_out(command: str, state: State, sentence: str, done: str) -> click.Command:
@@ -55,10 +54,10 @@ def _taking_out(command: str, state: State, sentence: str, done: str) -> click.C
 
 async def _take_out(db: Connection, here: Here, handle: str, state: State) -> str:
     """Take an account out of a state. Return its name."""
-    from ...actors.commands.moderation import undo
+    from ...actors.commands.moderation import UndoModeration, undo
 
     account = await find_account(db, here, handle)
-    return await _done(db, account, await undo(db, here.act, account.id, state))
+    return await _done(db, account, await undo(here.act, account.id, UndoModeration(here.staff, state)))
 
 
 STATES = (
@@ -88,10 +87,10 @@ def approve(server: ChosenServer, name: str) -> None:
 
 async def approve_sign_up(db: Connection, here: Here, handle: str) -> str:
     """Approve a sign-up, and promise a mail about it. Return the account's name."""
-    from ...actors.commands.accounts import approve
+    from ...actors.commands.accounts import ApproveSignUp, approve
 
     account = await _sign_up(db, here, handle)
-    return await _done(db, account, await approve(db, here.act, account.id))
+    return await _done(db, account, await approve(here.act, account.id, ApproveSignUp(here.staff)))
 
 
 @click.command
@@ -109,10 +108,10 @@ def reject(server: ChosenServer, name: str, yes: bool) -> None:
 
 async def _reject(db: Connection, here: Here, handle: str) -> str:
     """Delete the account of a sign-up that was not approved. Return its name."""
-    from ...actors.commands.accounts import reject
+    from ...actors.commands.accounts import RejectSignUp, reject
 
     account = await _sign_up(db, here, handle)
-    return await _done(db, account, await reject(db, here.act, account.id))
+    return await _done(db, account, await reject(here.act, account.id, RejectSignUp(here.staff)))
 
 
 async def _sign_up(db: Connection, here: Here, handle: str) -> Account:

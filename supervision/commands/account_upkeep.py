@@ -139,12 +139,12 @@ async def _rotate(db: Connection, here: Here, found: Sequence[KeyHolder]) -> Non
     from ...actors.staff import Target
 
     for one in found:
-        await here.act.log(db, "rotate_key", Target("account", one.id, one.username))
+        await here.act.log("rotate_key", Target("account", one.id, one.username))
     await _promise(db, here, [key_rotates(one.id) for one in found])
 
 
 async def _promise(db: Connection, here: Here, promises: Sequence[Promise]) -> None:
     from ...storage.engine import notices
 
-    await here.act.promise(db, promises)
+    here.act.promise(*promises)
     await notices.announce(db, "outbox")

@@ -222,36 +222,35 @@ def modify(
 
 async def _modify(db: Connection, here: Here, handle: str, wanted: AccountChanges) -> str:
     """Make changes to the user of an account. Return its name."""
-    from ...actors.commands.accounts import give_role
-    from ...actors.commands.moderation import named
-    from ...actors.effects.moderation import moderation_facts
+    from ...actors.commands.accounts import GiveRole, give_role
+    from ...actors.commands.moderation import named, publish_moderated
     from ...storage import registration
 
     account, target = await lock_local(db, here, handle)
     act = here.act
     if wanted.role is not None:
-        require(await give_role(db, act, account.id, wanted.role))
+        require(await give_role(act, account.id, GiveRole(act.staff, wanted.role)))
     if wanted.approve:
         await _approve(db, act, account)
     if wanted.email is not None:
         await _change_email(db, act, target, wanted.email)
     if wanted.confirm and await registration.confirm(db, account.id, here.now):
-        await act.log(db, "confirm", named(target))
+        await act.log("confirm", named(target))
     if wanted.password_hash is not None:
         await _reset_password(db, act, target, wanted.password_hash)
     if wanted.disable_two_factor:
         await _disable_two_factor(db, act, target)
-    await act.publish(db, await moderation_facts(db, account.id))
+    await publish_moderated(act, account.id)
     await announce_change(db)
     return account.acct
 
 
 async def _approve(db: Connection, act: StaffAct, account: Account) -> None:
-    from ...actors.commands.accounts import approve
+    from ...actors.commands.accounts import ApproveSignUp, approve
 
     user = await _user(db, account.id)
     if user.approved_at is None:
-        require(await approve(db, act, account.id))
+        require(await approve(act, account.id, ApproveSignUp(act.staff)))
 
 
 async def _change_email(db: Connection, act: StaffAct, target: ModeratedRow, email: str) -> None:
@@ -268,8 +267,8 @@ async def _change_email(db: Connection, act: StaffAct, target: ModeratedRow, ema
         await registration.change_email(db, target.id, spelled(email))
     except registration.Taken:
         raise InvalidAccount(f"the e-mail address {email} is taken") from None
-    await act.log(db, "change_email", named(target))
-    await act.promise(db, [notice(EMAIL_CHANGED, before)])
+    await act.log("change_email", named(target))
+    act.promise(notice(EMAIL_CHANGED, before))
 
 
 async def _reset_password(db: Connection, act: StaffAct, target: ModeratedRow, new_hash: str) -> None:
@@ -283,8 +282,8 @@ async def _reset_password(db: Connection, act: StaffAct, target: ModeratedRow, n
     await passwords.replace(db, target.id, new_hash)
     await sessions.delete_others(db, target.id, b"")
     await sessions.revoke_tokens(db, target.id, act.now)
-    await act.log(db, "reset_password", named(target))
-    await act.promise(db, [access_ended(target.id), notice(PASSWORD_CHANGED, await _user(db, target.id))])
+    await act.log("reset_password", named(target))
+    act.promise(access_ended(target.id), notice(PASSWORD_CHANGED, await _user(db, target.id)))
 
 
 async def _disable_two_factor(db: Connection, act: StaffAct, target: ModeratedRow) -> None:
@@ -294,8 +293,8 @@ async def _disable_two_factor(db: Connection, act: StaffAct, target: ModeratedRo
     from ...storage import two_factor
 
     if await two_factor.disable(db, target.id):
-        await act.log(db, "disable_2fa", named(target))
-        await act.promise(db, [notice(TWO_FACTOR_OFF, await _user(db, target.id))])
+        await act.log("disable_2fa", named(target))
+        act.promise(notice(TWO_FACTOR_OFF, await _user(db, target.id)))
 
 
 async def _user(db: Connection, account_id: int) -> User:
@@ -339,7 +338,7 @@ async def _delete(db: Connection, here: Here, handle: str) -> JsonObject:
     from ...actors.commands.accounts import delete
 
     account = await find_account(db, here, handle)
-    require(await delete(db, here.act, account.id))
+    require(await delete(here.act, account.id))
     await announce_change(db)
     return {
         "account": account.acct,

@@ -14,7 +14,7 @@ from .options import ask_first, json_option, print_list, setting_options, yes_op
 from .refusals import CommandRefused, WrongValue, require
 
 if TYPE_CHECKING:
-    from ...actors.announcing import NewAnnouncement
+    from ...actors.commands.announcements import NewAnnouncement
     from ...storage.engine.database import Connection
     from .rows import Here
 
@@ -41,7 +41,7 @@ def add(
     server: ChosenServer, text: str, starts: str | None, ends: str | None, all_day: bool, at: str | None, draft: bool
 ) -> None:
     """Announce TEXT, which is plain text of at most 5000 characters; `-` reads standard input."""
-    from ...actors.announcing import InvalidAnnouncement, NewAnnouncement
+    from ...actors.commands.announcements import InvalidAnnouncement, NewAnnouncement
 
     try:
         wanted = NewAnnouncement.of(
@@ -54,12 +54,11 @@ def add(
 
 async def _add(db: Connection, here: Here, wanted: NewAnnouncement) -> int:
     """Make an announcement and return its id."""
-    from ...actors import announcing
-    from ..domain import base_url, require_domain
+    from ...actors.commands.announcements import AddAnnouncement, add
+    from ..domain import require_domain
 
-    url = base_url(here.settings)
-    await require_domain(db, here.settings, url)
-    return require(await announcing.add(db, here.act, wanted, url, here.settings.local_domain)).id
+    await require_domain(db, here.settings, here.act.server.base_url)
+    return require(await add(here.act, AddAnnouncement(here.staff, wanted)))
 
 
 @announcements.command("list")
@@ -72,7 +71,7 @@ def list_(server: ChosenServer, as_json: bool) -> None:
 
 async def _found(db: Connection, here: Here) -> list[JsonObject]:
     """Return all announcements, as JSON."""
-    from ...actors.announcing import state_of
+    from ...actors.commands.announcements import state_of
     from ...storage import announcements
 
     return [
@@ -103,7 +102,7 @@ def _line(one: JsonObject) -> str:
 @setting_options("data")
 def publish(server: ChosenServer, announcement_id: int, at: str | None) -> None:
     """Show an announcement, now or from a time on."""
-    from ...actors.announcing import InvalidAnnouncement, instant_of
+    from ...actors.commands.announcements import InvalidAnnouncement, instant_of
 
     try:
         due = at and instant_of(at)
@@ -114,9 +113,9 @@ def publish(server: ChosenServer, announcement_id: int, at: str | None) -> None:
 
 
 async def _publish(db: Connection, here: Here, id: int, at: datetime | None) -> None:
-    from ...actors import announcing
+    from ...actors.commands.announcements import ShowAnnouncement, show
 
-    _require(id, await announcing.publish(db, here.act, id, at))
+    _require(id, await show(here.act, ShowAnnouncement(here.staff, id, shown=True, at=at)))
 
 
 @announcements.command
@@ -129,9 +128,9 @@ def unpublish(server: ChosenServer, announcement_id: int) -> None:
 
 
 async def _unpublish(db: Connection, here: Here, id: int) -> None:
-    from ...actors import announcing
+    from ...actors.commands.announcements import ShowAnnouncement, show
 
-    _require(id, await announcing.withdraw(db, here.act, id))
+    _require(id, await show(here.act, ShowAnnouncement(here.staff, id, shown=False)))
 
 
 @announcements.command
@@ -146,9 +145,9 @@ def remove(server: ChosenServer, announcement_id: int, yes: bool) -> None:
 
 
 async def _remove(db: Connection, here: Here, id: int) -> None:
-    from ...actors import announcing
+    from ...actors.commands.announcements import RemoveAnnouncement, remove
 
-    _require(id, await announcing.remove(db, here.act, id))
+    _require(id, await remove(here.act, RemoveAnnouncement(here.staff, id)))
 
 
 def _require(id: int, outcome: object) -> None:

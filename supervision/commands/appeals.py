@@ -73,14 +73,15 @@ def reject(server: ChosenServer, id: int) -> None:
 
 async def _decide(db: Connection, here: Here, id: int, approved: bool) -> str:
     """Decide about an appeal. Return the name of the account that appeals."""
-    from ...actors.commands.strikes import decide
+    from ...actors.commands.strikes import DecideAppeal, decide
     from ...actors.kernel import Refused
-    from ...storage import accounts
+    from ...storage import accounts, strikes
     from ...storage.engine import notices
 
-    decided = await decide(db, here.act, id, approved=approved)
-    if isinstance(decided, Refused):
+    struck = await strikes.find_appealed(db, id)
+    message = DecideAppeal(here.staff, id, approved)
+    if struck is None or isinstance(await decide(here.act, struck.target_account_id, message), Refused):
         raise CommandRefused(f"the appeal {id} is decided, or there is none.")
-    account = await accounts.find(db, decided.target_account_id)
+    account = await accounts.find(db, struck.target_account_id)
     await notices.announce(db, "outbox")
     return "" if account is None else account.acct

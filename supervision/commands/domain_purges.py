@@ -113,9 +113,9 @@ async def _begin(db: Connection, here: Here, domain: str, found: Sequence[KnownD
     from ...storage.engine import notices
 
     act = here.act
-    await act.log(db, "purge_domain", Target("domain", None, domain), "", **_counted(found))
+    await act.log("purge_domain", Target("domain", None, domain), "", **_counted(found))
     if files := await purges.delete_emojis(db, domain):
-        await act.promise(db, [files_unused(files)])
+        act.promise(files_unused(files))
         await notices.announce(db, NOTICE)
 
 
@@ -128,7 +128,7 @@ async def _delete_some(db: Connection, here: Here, domain: str, after: int) -> l
     act = here.act
     found = await purges.accounts(db, domain, after, ACCOUNTS_AT_ONCE)
     for id in found:
-        await mark_deleted(db, id, here.now, act.promise)
-    await act.promise(db, [account_purged(id) for id in found])
+        await mark_deleted(act, id)
+    act.promise(*(account_purged(id) for id in found))
     await announce_change(db)
     return found

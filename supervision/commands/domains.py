@@ -81,7 +81,7 @@ def block(
 
 async def _block(db: Connection, here: Here, written: str, wanted: DomainTerms) -> str:
     """Block a domain, or change its block. Return its name."""
-    from ...actors.commands.blocked_domains import change, impose
+    from ...actors.commands.blocked_domains import ChangeDomainBlock, ImposeDomainBlock, change, impose
     from ...actors.rules.limits import BLOCK_COMMENT_CHARACTERS
 
     domain = checked_domain(written)
@@ -89,9 +89,9 @@ async def _block(db: Connection, here: Here, written: str, wanted: DomainTerms) 
         raise WrongValue(f"The comment has more than {BLOCK_COMMENT_CHARACTERS} characters.")
     existing = await _find(db, domain)
     if existing is not None:
-        require(await change(db, here.act, existing.id, wanted, here=here.domain))
+        require(await change(here.act, ChangeDomainBlock(here.staff, existing.id, wanted)))
     else:
-        imposed = require(await impose(db, here.act, domain, wanted, here=here.domain))
+        imposed = require(await impose(here.act, ImposeDomainBlock(here.staff, domain, wanted)))
         if not imposed.is_new:
             raise CommandRefused(f"{imposed.block.domain} is blocked as strictly already.")
     await _announce(db)
@@ -108,13 +108,13 @@ def unblock(server: ChosenServer, domain: str) -> None:
 
 async def _unblock(db: Connection, here: Here, written: str) -> str:
     """End the block of a domain. Return its name."""
-    from ...actors.commands.blocked_domains import lift
+    from ...actors.commands.blocked_domains import LiftDomainBlock, lift
 
     domain = checked_domain(written)
     existing = await _find(db, domain)
     if existing is None:
         raise CommandRefused(f"{domain} is not blocked.")
-    require(await lift(db, here.act, existing.id))
+    require(await lift(here.act, LiftDomainBlock(here.staff, existing.id)))
     await _announce(db)
     return domain
 
@@ -135,11 +135,9 @@ def allow(server: ChosenServer, domain: str) -> None:
 
 async def _allow(db: Connection, here: Here, written: str) -> str:
     """Allow a domain. Return its name."""
-    from ...actors.commands.allowed_domains import allow
+    from ...actors.commands.allowed_domains import AllowDomain, allow
 
-    domain = checked_domain(written)
-    limited = here.settings.limited_federation
-    made = require(await allow(db, here.act, domain, limited=limited, here=here.domain))
+    made = require(await allow(here.act, AllowDomain(here.staff, checked_domain(written))))
     await _announce(db)
     return made.domain
 
@@ -154,14 +152,14 @@ def disallow(server: ChosenServer, domain: str) -> None:
 
 async def _disallow(db: Connection, here: Here, written: str) -> str:
     """Remove a domain from the allowed ones. Return its name."""
-    from ...actors.commands.allowed_domains import disallow
+    from ...actors.commands.allowed_domains import DisallowDomain, disallow
     from ...storage import allowed_domains
 
     domain = checked_domain(written)
     existing = await allowed_domains.find_by_domain(db, domain)
     if existing is None:
         raise CommandRefused(f"{domain} is not allowed.")
-    require(await disallow(db, here.act, existing.id, limited=here.settings.limited_federation))
+    require(await disallow(here.act, DisallowDomain(here.staff, existing.id)))
     await _announce(db)
     return domain
 
@@ -234,12 +232,12 @@ def _read(file: BinaryIO) -> list[ListedBlock]:
 async def _import(db: Connection, here: Here, lines: Sequence[ListedBlock]) -> tuple[tuple[str, ...], list[str]]:
     """Block the domains of a file. Return the new ones, and notes on those that stay as they are."""
     from ...actors.blocklists import own_lines
-    from ...actors.commands.blocked_domains import impose_listed
+    from ...actors.commands.blocked_domains import ImposeListedBlocks, impose_listed
     from ...actors.rules.domains import RANKS
     from ...storage import blocked_domains
 
     before = {one.domain: one for one in await blocked_domains.find_all(db)}
-    done = require(await impose_listed(db, here.act, lines, here=here.domain))
+    done = require(await impose_listed(here.act, ImposeListedBlocks(here.staff, tuple(lines))))
     await _announce(db)
     notes = [f"{domain} is left out: it is the domain of this server." for domain in own_lines(lines, here.domain)]
     for line in lines:

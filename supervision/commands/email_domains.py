@@ -54,13 +54,13 @@ def block(server: ChosenServer, domain: str, with_approval: bool) -> None:
 
 async def _block(db: Connection, here: Here, written: str, with_approval: bool) -> str:
     """Block a domain. Return its name."""
-    from ...actors.commands import blocked_email_domains as acts
+    from ...actors.commands.blocked_email_domains import BlockEmailDomain, block
     from ...storage import blocked_email_domains
 
     domain = _checked(written)
     if await blocked_email_domains.find_among(db, [domain]):
         raise CommandRefused(f"{domain} is blocked already.")
-    require(await acts.block(db, here.act, domain, with_approval))
+    require(await block(here.act, BlockEmailDomain(here.staff, domain, with_approval)))
     return domain
 
 
@@ -74,14 +74,14 @@ def unblock(server: ChosenServer, domain: str) -> None:
 
 async def _unblock(db: Connection, here: Here, written: str) -> str:
     """End the block of a domain. Return its name."""
-    from ...actors.commands import blocked_email_domains as acts
+    from ...actors.commands.blocked_email_domains import UnblockEmailDomain, unblock
     from ...storage import blocked_email_domains
 
     domain = _checked(written)
     found = await blocked_email_domains.find_among(db, [domain])
     if not found:
         raise CommandRefused(f"{domain} is not blocked.")
-    require(await acts.unblock(db, here.act, found[0].id))
+    require(await unblock(here.act, UnblockEmailDomain(here.staff, found[0].id)))
     return domain
 
 

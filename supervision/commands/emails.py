@@ -30,11 +30,11 @@ def block(server: ChosenServer, address: str) -> None:
 
 
 async def _block(db: Connection, here: Here, address: str) -> None:
-    from ...actors.commands import blocked_emails as acts
+    from ...actors.commands.blocked_emails import BlockEmail, block
 
     if await _is_blocked(db, here, address):
         raise CommandRefused(f"{address} is blocked already.")
-    require(await acts.block(db, here.act, _hash(address)))
+    require(await block(here.act, BlockEmail(here.staff, _hash(address))))
 
 
 @emails.command
@@ -47,13 +47,13 @@ def unblock(server: ChosenServer, address: str) -> None:
 
 
 async def _unblock(db: Connection, here: Here, address: str) -> None:
-    from ...actors.commands import blocked_emails as acts
+    from ...actors.commands.blocked_emails import UnblockEmail, unblock
     from ...storage import blocked_emails
 
     found = await blocked_emails.find_by_hash(db, _hash(address))
     if found is None:
         raise CommandRefused(f"{address} is not blocked.")
-    require(await acts.unblock(db, here.act, found.id))
+    require(await unblock(here.act, UnblockEmail(here.staff, found.id)))
 
 
 @emails.command

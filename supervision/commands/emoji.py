@@ -99,9 +99,10 @@ def set_category(server: ChosenServer, shortcode: str, heading: str | None) -> N
 
 
 async def _change(db: Connection, here: Here, shortcode: str, changes: EmojiChanges) -> None:
-    from ...actors.commands.custom_emojis import change
+    from ...actors.commands.custom_emojis import ChangeEmoji, change
 
-    require_stored(await change(db, here.act, (await _find(db, shortcode)).id, changes))
+    message = ChangeEmoji(here.staff, (await _find(db, shortcode)).id, changes)
+    require_stored(await change(here.act, message))
 
 
 @emoji.command
@@ -117,10 +118,11 @@ def remove(server: ChosenServer, shortcode: str, yes: bool) -> None:
 
 async def _remove(db: Connection, here: Here, shortcode: str) -> None:
     """Remove an emoji, and promise to remove its files."""
-    from ...actors.commands.custom_emojis import remove
+    from ...actors.commands.custom_emojis import RemoveEmoji, remove
     from ...storage.engine import notices
 
-    require_stored(await remove(db, here.act, (await _find(db, shortcode)).id))
+    message = RemoveEmoji(here.staff, (await _find(db, shortcode)).id)
+    require_stored(await remove(here.act, message))
     await notices.announce(db, "outbox")
 
 

@@ -140,7 +140,7 @@ async def _remove(db: Connection, here: Here, gone: Sequence[ForeignAccount]) ->
     from ...actors.commands.accounts import delete
 
     for one in gone:
-        await delete(db, here.act, one.id)
+        await delete(here.act, one.id)
     await announce_change(db)
 
 

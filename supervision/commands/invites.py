@@ -41,11 +41,12 @@ def create(server: ChosenServer, uses: int | None, days: int | None, comment: st
 
 async def _create(db: Connection, here: Here, uses: int | None, days: int | None, comment: str, by: str | None) -> str:
     """Make an invite by an account of this server, or by none. Return its code."""
-    from ...actors.commands.invites import NewInvite, create
+    from ...actors.commands.invites import CreateInvite, NewInvite, create
 
     inviting = None if by is None else (await find_local(db, here, by)).id
     wanted = NewInvite(secrets.token_urlsafe(CODE_BYTES), uses, days, comment, inviting)
-    return require(await create(db, here.act, wanted)).code
+    require(await create(here.act, CreateInvite(here.staff, wanted)))
+    return wanted.code
 
 
 @invites.command("list")
@@ -90,7 +91,7 @@ def expire(server: ChosenServer, code: str) -> None:
 
 
 async def _expire(db: Connection, here: Here, code: str) -> None:
-    from ...actors.commands.invites import expire
+    from ...actors.commands.invites import ExpireInvite, expire
 
-    if await expire(db, here.act, code) is not None:
+    if await expire(here.act, ExpireInvite(here.staff, code)) is not None:
         raise CommandRefused(f"There is no invite {code!r} that can be used.")

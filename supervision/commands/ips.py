@@ -72,7 +72,7 @@ def block(
 
 async def _block(db: Connection, here: Here, written: str, terms: NetworkTerms) -> str:
     """Block a network, or change its block. Return it as it is stored. Trusted proxies keep their access."""
-    from ...actors.commands.blocked_networks import KeptAddresses, block, change
+    from ...actors.commands.blocked_networks import BlockNetwork, ChangeNetworkBlock, KeptAddresses, block, change
     from ...actors.rules.limits import BLOCK_COMMENT_CHARACTERS
 
     network = _checked(written)
@@ -81,10 +81,10 @@ async def _block(db: Connection, here: Here, written: str, terms: NetworkTerms) 
     existing = await _find(db, network)
     kept = KeptAddresses(None, tuple(str(proxy) for proxy in here.settings.trusted_proxies))
     if existing is not None:
-        require(await change(db, here.act, existing.id, terms, kept))
+        require(await change(here.act, ChangeNetworkBlock(here.staff, existing.id, terms, kept)))
     else:
-        severity = terms.severity or "no_access"
-        require(await block(db, here.act, network, replace(terms, severity=severity), kept))
+        wanted = replace(terms, severity=terms.severity or "no_access")
+        require(await block(here.act, BlockNetwork(here.staff, network, wanted, kept)))
     return network
 
 
@@ -98,13 +98,13 @@ def unblock(server: ChosenServer, network: str) -> None:
 
 async def _unblock(db: Connection, here: Here, written: str) -> str:
     """End the block of a network. Return it as it is stored."""
-    from ...actors.commands.blocked_networks import unblock
+    from ...actors.commands.blocked_networks import UnblockNetwork, unblock
 
     network = _checked(written)
     existing = await _find(db, network)
     if existing is None:
         raise CommandRefused(f"{network} is not blocked.")
-    require(await unblock(db, here.act, existing.id))
+    require(await unblock(here.act, UnblockNetwork(here.staff, existing.id)))
     return network
 
 

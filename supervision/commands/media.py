@@ -234,7 +234,7 @@ async def _delete_some(db: Connection, here: Here, kind: str, days: int, after: 
 
     async def promise(db: Connection, promises: Sequence[Promise]) -> None:
         files.extend(name for one in promises if isinstance(one.effect, RemoveFiles) for name in one.effect.names)
-        await act.promise(db, promises)
+        act.promise(*promises)
 
     if kind == cleaning.CARDS:
         swept = await cleaning.delete_cards(db, promise, after, before)
@@ -251,7 +251,7 @@ async def _delete_some(db: Connection, here: Here, kind: str, days: int, after: 
 async def _log(db: Connection, here: Here, action: str, days: int, counts: dict[str, int]) -> None:
     from ...actors.staff import Target
 
-    await here.act.log(db, action, Target("media", None, number_of(days, "days")), "", **counts)
+    await here.act.log(action, Target("media", None, number_of(days, "days")), "", **counts)
 
 
 def _remove_files(folder: Folder, names: Sequence[str]) -> int:
@@ -312,9 +312,9 @@ def budget(server: ChosenServer, size: int | None, reset: bool, dry_run: bool, a
 
 async def _change_budget(db: Connection, here: Here, value: int | None) -> None:
     """Choose the budget. With None it is the default again."""
-    from ...actors.changed_settings import change_media_budget
+    from ...actors.commands.changed_settings import change_media_budget
 
-    require(await change_media_budget(db, here.act, value))
+    require(await change_media_budget(here.act, value))
 
 
 async def _budget(db: Connection, here: Here) -> JsonObject:

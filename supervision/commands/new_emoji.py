@@ -148,7 +148,7 @@ async def _store(
     db: Connection, here: Here, made: dict[str, ProcessedMedia], terms: EmojiTerms, categories: Mapping[str, str]
 ) -> None:
     """Store emoji. A category of the command stands before those of a manifest."""
-    from ...actors.commands.custom_emojis import EmojiChanges, EmojiFiles, NewEmoji, add
+    from ...actors.commands.custom_emojis import EmojiChanges, EmojiFiles, NewEmoji, add_many
     from ...storage.engine import notices
 
     wanted = list[NewEmoji]()
@@ -156,7 +156,7 @@ async def _store(
         category = terms.category.strip() if terms.category else categories.get(shortcode)
         changes = EmojiChanges(category, terms.visible_in_picker)
         wanted.append(NewEmoji(shortcode, EmojiFiles(one.file, one.thumbnail_file or one.file), changes))
-    require_stored(await add(db, here.act, wanted, replacing=terms.replace))
+    require_stored(await add_many(here.act, wanted, replacing=terms.replace))
     await notices.announce(db, "outbox")
 
 

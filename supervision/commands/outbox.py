@@ -113,7 +113,7 @@ def retry(
 async def _retry(db: Connection, here: Here, chosen: ChosenEffects) -> int:
     from ...actors.repairs import retry_effects
 
-    return require(await retry_effects(db, here.act, chosen))
+    return require(await retry_effects(here.act, chosen))
 
 
 @outbox.command
@@ -165,7 +165,7 @@ async def _drop_some(db: Connection, here: Here, chosen: ChosenEffects, most: in
     from ...actors import repairs
 
     try:
-        return require(await repairs.drop_effects(db, here.act, chosen, most))
+        return require(await repairs.drop_effects(here.act, chosen, most))
     except repairs.NotDropped as error:
         raise CommandRefused(str(error)) from error
 

@@ -158,9 +158,9 @@ def resolve(server: ChosenServer, report_id: int, as_json: bool) -> None:
 
 
 async def _resolve(db: Connection, here: Here, id: int) -> None:
-    from ...actors.commands import report_handling
+    from ...actors.commands.report_handling import ResolveReport, resolve
 
-    _require(id, await report_handling.resolve(db, here.act, id))
+    _require(id, await resolve(here.act, ResolveReport(here.staff, id)))
 
 
 @reports.command
@@ -174,9 +174,9 @@ def reopen(server: ChosenServer, report_id: int, as_json: bool) -> None:
 
 
 async def _reopen(db: Connection, here: Here, id: int) -> None:
-    from ...actors.commands import report_handling
+    from ...actors.commands.report_handling import ReopenReport, reopen
 
-    _require(id, await report_handling.reopen(db, here.act, id))
+    _require(id, await reopen(here.act, ReopenReport(here.staff, id)))
 
 
 @reports.command
@@ -192,10 +192,10 @@ def assign(server: ChosenServer, report_id: int, name: str | None, as_json: bool
 
 async def _assign(db: Connection, here: Here, id: int, name: str | None) -> None:
     """Assign a report to one of the staff, or without a name to no account."""
-    from ...actors.commands import report_handling
+    from ...actors.commands.report_handling import AssignReport, assign
 
     to = None if name is None else (await find_account(db, here, name)).id
-    _require(id, await report_handling.assign(db, here.act, id, to))
+    _require(id, await assign(here.act, AssignReport(here.staff, id, to)))
 
 
 @reports.command
@@ -210,9 +210,9 @@ def note(server: ChosenServer, report_id: int, text: str, as_json: bool) -> None
 
 
 async def _add_note(db: Connection, here: Here, id: int, content: str) -> None:
-    from ...actors.commands import report_handling
+    from ...actors.commands.report_handling import NoteReport, add_note
 
-    _require(id, await report_handling.add_note(db, here.act, id, content))
+    _require(id, await add_note(here.act, NoteReport(here.staff, id, content)))
 
 
 def _tell(server: ChosenServer, done: str, id: int, as_json: bool) -> None:

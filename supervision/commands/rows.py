@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol, TypeVar, cast
 
@@ -14,11 +13,11 @@ from ...storage.engine.embedded import embedded, exists
 from ...storage.engine.migrate import require_current
 from ...storage.highest import highest_id
 from ..configuration import Settings
-from ..domain import domain_of
+from ..domain import base_url, domain_of
 
 if TYPE_CHECKING:
     from ...actors.kernel.ids import Ids
-    from ...actors.staff import StaffAct
+    from ...actors.staff import Staff, StaffAct
 
 T = TypeVar("T")
 
@@ -28,13 +27,15 @@ TURN = "SELECT pg_advisory_xact_lock(7461003)"
 ALL_TURNS = "SELECT pg_advisory_lock(7461003)"
 
 
-@dataclass(frozen=True, slots=True)
 class Here:
     """The surroundings of a command's work in its transaction: the settings, ids for new rows, and the time."""
 
-    settings: Settings
-    ids: Ids
-    now: datetime
+    def __init__(self, db: Connection, settings: Settings, ids: Ids, now: datetime) -> None:
+        self._db = db
+        self.settings = settings
+        self.ids = ids
+        self.now = now
+        self._act: StaffAct | None = None
 
     @property
     def domain(self) -> str:
@@ -42,11 +43,24 @@ class Here:
         return domain_of(self.settings)
 
     @property
-    def act(self) -> StaffAct:
-        """The act of staff that the command is."""
-        from ...actors.staff import act_at_command_line
+    def staff(self) -> Staff:
+        """The command line as one of the staff."""
+        return self.act.staff
 
-        return act_at_command_line(self.ids, self.now)
+    @property
+    def act(self) -> StaffAct:
+        """The act of staff that the command is. What it promises is written at the end of the transaction."""
+        from ...actors.staff import COMMAND_LINE, OwnServer, StaffAct
+
+        if self._act is None:
+            server = OwnServer(base_url(self.settings), self.settings.limited_federation)
+            self._act = StaffAct(self._db, COMMAND_LINE, self.ids, self.now, server)
+        return self._act
+
+    async def end(self) -> None:
+        """Write what the act has promised, if the command is one."""
+        if self._act is not None:
+            await self._act.write_promises()
 
 
 class _TakenBack(Exception):
@@ -89,7 +103,9 @@ async def _in_turn(
     clock = SystemClock()
     ids = Ids(clock, LANES - 1)
     ids.witness(await highest_id(db))  # the clock of this machine may be behind
-    outcome = await work(db, Here(settings, ids, clock.now()), *args)
+    here = Here(db, settings, ids, clock.now())
+    outcome = await work(db, here, *args)
+    await here.end()
     if dry_run:
         raise _TakenBack(outcome)
     return outcome

@@ -10,6 +10,7 @@ import click
 from ...storage.engine.json_values import JsonObject
 from .chosen_server import ChosenServer
 from .options import ask_first, json_option, print_list, setting_options, yes_option
+from .refusals import require
 
 if TYPE_CHECKING:
     from ...storage.engine.database import Connection
@@ -66,7 +67,7 @@ async def _add(db: Connection, here: Here, text: str, hint: str) -> int:
     from ...storage.policies import RuleText
     from .text_files import texts_folder
 
-    return await add_rule(db, here.act, texts_folder(here.settings), RuleText(text, hint))
+    return require(await add_rule(here.act, texts_folder(here.settings), RuleText(text, hint)))
 
 
 @rules.command
@@ -91,7 +92,7 @@ async def _change(
     from ...actors.policy_changes import change_rule
     from .text_files import texts_folder
 
-    await change_rule(db, here.act, texts_folder(here.settings), id, text, hint, language)
+    require(await change_rule(here.act, texts_folder(here.settings), id, text, hint, language))
 
 
 @rules.command
@@ -112,4 +113,4 @@ async def _remove(db: Connection, here: Here, id: int) -> None:
     from ...actors.policy_changes import remove_rule
     from .text_files import texts_folder
 
-    await remove_rule(db, here.act, texts_folder(here.settings), id)
+    require(await remove_rule(here.act, texts_folder(here.settings), id))

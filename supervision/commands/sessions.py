@@ -41,5 +41,5 @@ async def _end_all(db: Connection, here: Here, handle: str) -> tuple[str, int]:
 
     account, target = await lock_local(db, here, handle)
     count = await sessions.delete_others(db, account.id, b"")
-    await here.act.log(db, "revoke_sessions", named(target))
+    await here.act.log("revoke_sessions", named(target))
     return account.acct, count

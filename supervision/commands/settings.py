@@ -102,7 +102,7 @@ def _change(server: ChosenServer, name: str, value: str | None, *, dry_run: bool
 
 async def _store(db: Connection, here: Here, name: str, value: str | None) -> SettingChange:
     """Change a setting; with None the configuration says again what it is. Return what the change affects."""
-    from ...actors.changed_settings import affected, change_setting
+    from ...actors.commands.changed_settings import ChangeSetting, affected, change_setting
     from ...storage import changed_settings
 
     try:
@@ -115,7 +115,7 @@ async def _store(db: Connection, here: Here, name: str, value: str | None) -> Se
     before, after = (configured if one is None else one for one in (stored, wanted))
     obstacles = _obstacles(here.settings, setting, after)
     affects = obstacles or await affected(db, setting, before, after, here.now)
-    require(await change_setting(db, here.act, setting, wanted, configured))
+    require(await change_setting(here.act, ChangeSetting(here.staff, setting.name, wanted, configured)))
     return SettingChange(setting.name, before, after, affects, obstacles)
 
 

@@ -56,7 +56,6 @@ async def _act(db: Connection, here: Here, status_ids: Sequence[int], action: St
     """Act on statuses, a strike for each author, who is sent a mail. Return their names."""
     from ...actors.commands.strikes import ModerateStatuses, strike_statuses
     from ...actors.kernel import Refused
-    from ...actors.staff import COMMAND_LINE
     from ...storage import accounts, statuses
     from ...storage.engine import notices
 
@@ -66,8 +65,8 @@ async def _act(db: Connection, here: Here, status_ids: Sequence[int], action: St
     authors = sorted({one.account_id for one in found.values()})
     for author in authors:
         own = tuple(id for id, one in found.items() if one.account_id == author)
-        message = ModerateStatuses(COMMAND_LINE, action, own, reason, mailed=True)
-        struck = await strike_statuses(db, here.act, author, message)
+        message = ModerateStatuses(here.staff, action, own, reason, mailed=True)
+        struck = await strike_statuses(here.act, author, message)
         if isinstance(struck, Refused):
             raise CommandRefused(f"{struck.text.removeprefix('Validation failed: ')}.")
     await notices.announce(db, "outbox")

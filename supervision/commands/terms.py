@@ -10,6 +10,7 @@ import click
 from ...storage.engine.json_values import JsonObject
 from .chosen_server import ChosenServer
 from .options import ask_first, json_option, print_list, setting_options, yes_option
+from .refusals import require
 
 if TYPE_CHECKING:
     from ...storage.engine.database import Connection
@@ -79,7 +80,7 @@ async def _publish(db: Connection, here: Here, effective: date, raw: bytes, repl
     from ...actors.policy_changes import publish_terms
     from .text_files import texts_folder
 
-    await publish_terms(db, here.act, texts_folder(here.settings), effective, raw, change=replace)
+    require(await publish_terms(here.act, texts_folder(here.settings), effective, raw, change=replace))
 
 
 @terms.command
@@ -100,4 +101,4 @@ async def _remove(db: Connection, here: Here, effective: date) -> None:
     from ...actors.policy_changes import remove_terms
     from .text_files import texts_folder
 
-    await remove_terms(db, here.act, texts_folder(here.settings), effective)
+    require(await remove_terms(here.act, texts_folder(here.settings), effective))

@@ -164,7 +164,7 @@ async def _revoke(db: Connection, here: Here, handle: str, only: Sequence[int]) 
     else:
         count = len(await sessions.revoke_tokens(db, account.id, here.now))
     act = here.act
-    await act.log(db, "revoke_tokens", named(target), tokens=[str(id) for id in only] or "all")
-    await act.promise(db, [access_ended(account.id)])
+    await act.log("revoke_tokens", named(target), tokens=[str(id) for id in only] or "all")
+    act.promise(access_ended(account.id))
     await announce_change(db)
     return count

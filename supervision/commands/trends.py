@@ -206,6 +206,6 @@ async def _waiting_posts(db: Connection, here: Here) -> list[str]:
 
 async def _decide(db: Connection, here: Here, kind: Kind, key: int | str, trendable: bool) -> bool:
     """Store a decision. Return False if there is nothing that it is about."""
-    from ...actors.commands.trend_reviews import review
+    from ...actors.commands.trend_reviews import ReviewTrend, review
 
-    return await review(db, here.act, kind, key, trendable=trendable) is None
+    return await review(here.act, ReviewTrend(here.staff, kind, key, trendable)) is None

@@ -44,17 +44,24 @@ def turns() -> dict[str, set[str]]:
 
 
 def written_turns() -> dict[str, set[str]]:
-    """Return the messages of all `@turn(Actor, Message)` in the source, by actor."""
+    """Return the messages of all `@turn(Actor, Message)` and of all acts of staff in the source, by actor."""
     found: dict[str, set[str]] = {}
     for path in sorted((ROOT / "actors").rglob("*.py")):
-        if "@turn" not in (source := path.read_text("utf-8")):  # parsing takes much longer
+        source = path.read_text("utf-8")
+        if "@turn" not in source and "@act" not in source:  # parsing takes much longer
             continue
         for node in ast.walk(ast.parse(source)):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 for call in node.decorator_list:
-                    if isinstance(call, ast.Call) and ast.unparse(call.func) == "turn":
-                        actor, message = map(ast.unparse, call.args)
-                        found.setdefault(actor, set()).add(message.rpartition(".")[2])
+                    if not isinstance(call, ast.Call):
+                        continue
+                    match ast.unparse(call.func), [ast.unparse(argument) for argument in call.args]:
+                        case "turn", [actor, message]:
+                            found.setdefault(actor, set()).add(message.rpartition(".")[2])
+                        case "act" | "act_on_account", [message, *_]:
+                            found.setdefault("AccountActor", set()).add(message)
+                        case _:
+                            pass
     return found
 
 

@@ -1,5 +1,6 @@
 """What has expired is deleted, and nothing that is in use."""
 
+from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from typing import Any, cast
 
@@ -11,7 +12,7 @@ from troupe.actors import expiry
 from troupe.actors.commands.registration import ConfirmEmail
 from troupe.actors.kernel import Address
 from troupe.http.access.tokens import Tokens
-from troupe.storage.engine.database import Doubtful, Unavailable
+from troupe.storage.engine.database import Connection, Doubtful, Unavailable
 from troupe.storage.secrets import hash_of
 from troupe.supervision.commands.account_states import approve_sign_up
 from troupe.supervision.commands.new_accounts import RequestedAccount, make_accounts
@@ -30,10 +31,16 @@ def options() -> dict[str, Any]:
     return OPEN
 
 
-def here(stage: Stage) -> Here:
-    """Return what a command beside the stage's server has in its transaction."""
+async def commanded(stage: Stage, work: Callable[..., Awaitable[object]], *args: object) -> None:
+    """Do the work of a command beside the stage's server."""
     http_context = stage.http_context
-    return Here(cast("Settings", http_context.settings), http_context.ids, http_context.clock.now())
+
+    async def transaction(db: Connection) -> None:
+        here = Here(db, cast("Settings", http_context.settings), http_context.ids, http_context.clock.now())
+        await work(db, here, *args)
+        await here.end()
+
+    await http_context.database.transact(transaction)
 
 
 async def count(stage: Stage, table: str) -> int:
@@ -241,13 +248,13 @@ class TestSignUps:
     async def test_one_that_a_moderator_approved_is_kept(self, stage: Stage, sweeper: Sweeper) -> None:
         await registered(stage, "eve")
         await stage.sql("UPDATE users SET approved_at = NULL")
-        await stage.http_context.database.transact(approve_sign_up, here(stage), "eve")
+        await commanded(stage, approve_sign_up, "eve")
         await sweeper.sweep(1000 * DAY)
         assert await count(stage, "users") == 1
 
     async def test_one_that_an_operator_made_is_kept(self, stage: Stage, sweeper: Sweeper) -> None:
         wanted = RequestedAccount("eve", "eve@example.org", None, confirmed=False)
-        await stage.http_context.database.transact(make_accounts, here(stage), [wanted], ())
+        await commanded(stage, make_accounts, [wanted], ())
         await sweeper.sweep(1000 * DAY)
         assert await count(stage, "users") == 1
 

@@ -8,7 +8,6 @@ from collections.abc import Callable
 import pytest
 
 from troupe.actors.broadcast import account_address
-from troupe.actors.changed_settings import change_setting
 from troupe.actors.commands.accounts import DeleteSuspendedNow
 from troupe.actors.commands.allowed_domains import AllowDomain, DisallowDomain
 from troupe.actors.commands.blocked_domains import (
@@ -20,6 +19,7 @@ from troupe.actors.commands.blocked_domains import (
 from troupe.actors.commands.blocked_email_domains import BlockEmailDomain, UnblockEmailDomain
 from troupe.actors.commands.blocked_emails import BlockEmail, UnblockEmail
 from troupe.actors.commands.blocked_networks import BlockNetwork, ChangeNetworkBlock, NetworkTerms, UnblockNetwork
+from troupe.actors.commands.changed_settings import ChangeSetting, change_setting
 from troupe.actors.commands.custom_emojis import (
     AddEmoji,
     ChangeEmoji,
@@ -31,9 +31,8 @@ from troupe.actors.commands.custom_emojis import (
 from troupe.actors.commands.report_handling import AssignReport, ChangeReport, ReopenReport, ResolveReport
 from troupe.actors.commands.trend_reviews import ChangeTag, ReviewTrend
 from troupe.actors.kernel import Message, Origin, Refused
-from troupe.actors.rules.live_settings import LIVE_SETTINGS
 from troupe.actors.rules.roles import ROLES, may
-from troupe.actors.staff import Staff, StaffAct
+from troupe.actors.staff import OwnServer, Staff, StaffAct, run_act
 from troupe.http.endpoints import all_endpoints
 from troupe.storage.engine.database import Connection
 
@@ -89,7 +88,7 @@ ACTS: list[tuple[str, Callable[[Staff], Message[object]]]] = [
     ("moderator", lambda staff: AddEmoji(staff, NewEmoji("cat", PICTURE))),
     ("moderator", lambda staff: ChangeEmoji(staff, 1, EmojiChanges())),
     ("moderator", lambda staff: RemoveEmoji(staff, 1)),
-    ("user", lambda staff: AssignReport(staff, 1)),
+    ("user", lambda staff: AssignReport(staff, 1, staff.account_id)),
     ("user", lambda staff: ResolveReport(staff, 1)),
     ("user", lambda staff: ReopenReport(staff, 1)),
     ("user", lambda staff: ChangeReport(staff, 1)),
@@ -134,12 +133,13 @@ async def test_a_moderator_deletes_no_suspended_account(stage: Stage) -> None:
 
 async def test_a_moderator_does_not_choose_who_may_sign_up(stage: Stage) -> None:
     mod, context = await stage.person("mod", role="moderator"), stage.http_context
+    staff = Staff(mod.account.id, "mod")
 
-    async def none(db: Connection, what: object) -> None: ...
+    def begin(db: Connection) -> StaffAct:
+        return StaffAct(db, staff, context.ids, context.clock.now(), OwnServer("https://troupe.test", limited=False))
 
-    act = StaffAct(Staff(mod.account.id, "mod"), context.clock.now(), context.ids.next, none, none)
     before = await rows(stage)
-    refused = await context.database.transact(change_setting, act, LIVE_SETTINGS["registrations"], "closed", "open")
-    assert isinstance(refused, Refused)
-    assert refused.status == 403
+    with pytest.raises(Refused) as refused:
+        await run_act(context.database, begin, change_setting, ChangeSetting(staff, "registrations", "closed", "open"))
+    assert refused.value.status == 403
     assert await rows(stage) == before

@@ -1,14 +1,11 @@
 """An account that was deleted leaves nothing, wherever a crash interrupts the erasing."""
 
-from collections.abc import Sequence
 from functools import partial
 
 from troupe.actors.commands.account_deletions import DeleteAccount, mark_deleted
 from troupe.actors.effects.account_deletions import account_purged
-from troupe.actors.effects.registry import Promise
 from troupe.actors.kernel import Address
-from troupe.actors.outbox import new_effect
-from troupe.storage import outbox
+from troupe.actors.staff import COMMAND_LINE, StaffAct
 from troupe.storage.accounts import NewAccount
 from troupe.storage.engine.database import Connection
 from troupe.supervision.testing import simulation
@@ -70,12 +67,11 @@ async def test_no_row_of_a_purged_account_is_left_after_any_crash(sim: Simulatio
     sim.run.database.arrange(follow_rows, sim.new_id(), bob.id, id)
     sim.run.database.arrange(status_rows, sim.new_id(), id)
 
-    async def promise(db: Connection, promises: Sequence[Promise]) -> None:
-        await outbox.insert_many(db, [new_effect(sim.new_id(), one) for one in promises], now)
-
     async def purge(db: Connection) -> None:
-        await mark_deleted(db, id, now, promise)
-        await promise(db, [account_purged(id)])
+        act = StaffAct.of(sim.actors.actor_context, db, COMMAND_LINE)
+        await mark_deleted(act, id)
+        act.promise(account_purged(id))
+        await act.write_promises()
 
     sim.run.database.arrange(purge)
     sim.actors.outbox.wake()

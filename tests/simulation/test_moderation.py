@@ -17,13 +17,14 @@ from troupe.actors.commands.reblogs import Reblog
 from troupe.actors.commands.scheduled_statuses import ScheduleStatus
 from troupe.actors.commands.statuses import PublishStatus
 from troupe.actors.kernel import Refused
-from troupe.actors.staff import COMMAND_LINE, act_at_command_line
+from troupe.actors.staff import COMMAND_LINE, StaffAct, run_act
 from troupe.http.answers.errors import Forbidden
 from troupe.http.intake.request import Request
 from troupe.http.streaming.admission import admit
 from troupe.http.streaming.frames import WebSocketFrames
 from troupe.http.streaming.session import StreamSession
 from troupe.storage import accounts
+from troupe.storage.engine.database import Connection
 from troupe.storage.media import Media, ProcessedMedia
 from troupe.storage.moderation import State
 from troupe.supervision.testing import Budget, Fault, simulation, sweep
@@ -59,11 +60,12 @@ class Moderator:
     async def undo(self, state: State) -> None:
         """Undo at some moment. A second try, and a second moderator, are told that there is nothing to undo."""
         await self._wait()
+        message = UndoModeration(COMMAND_LINE, state)
         try:
             if self.beside:
-                await self._at_command_line(undo, state)
+                await self._at_command_line(undo, message)
             else:
-                await insist(self.sim, "staff", partial(self._ask, UndoModeration(COMMAND_LINE, state)))
+                await insist(self.sim, "staff", partial(self._ask, message))
         except Refused as refusal:
             if refusal.status != 403:
                 raise
@@ -79,14 +81,11 @@ class Moderator:
         """Change the rows in one transaction, and wake the outbox, as the notice does."""
         sim = self.sim
 
-        async def once() -> object:
-            act = act_at_command_line(sim.actors.actor_context.ids, sim.run.clock.now())
-            return await sim.run.database.transact(do, act, self.target.id, what)
+        def begin(db: Connection) -> StaffAct:
+            return StaffAct.of(sim.actors.actor_context, db, COMMAND_LINE)
 
-        refused = await insist(sim, "staff", once)
+        await insist(sim, "staff", partial(run_act, sim.run.database, begin, do, self.target.id, what))
         sim.actors.outbox.wake()
-        if isinstance(refused, Refused):
-            raise refused
 
 
 class Scene:

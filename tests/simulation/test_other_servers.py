@@ -8,12 +8,11 @@ from functools import partial
 
 import trio
 
-from troupe.actors.commands.blocked_domains import DomainTerms, impose
+from troupe.actors.commands.blocked_domains import DomainTerms, ImposeDomainBlock, impose
 from troupe.actors.deliveries.sender import DeliveryReply
 from troupe.actors.effects.deliveries import DELIVERIES
-from troupe.actors.kernel import Ids
 from troupe.actors.outgoing.errors import BadAnswer, TookTooLong
-from troupe.actors.staff import act_at_command_line
+from troupe.actors.staff import COMMAND_LINE, StaffAct
 from troupe.storage.engine.database import Connection
 from troupe.supervision.testing import simulation
 from troupe.supervision.testing.stage import Person, Simulation, stage
@@ -223,9 +222,14 @@ async def test_a_domain_that_was_blocked_gets_nothing_more_not_even_what_waited(
     ada, _ = await followed_by(sim, "b.example", "sub.c.example")
     sim.answers |= {"b.example": answers(500), "sub.c.example": answers(500, 202)}
     await ada.publish()
-    act = act_at_command_line(Ids(sim.run.clock, 9), sim.run.clock.now())
+
+    async def block(db: Connection, domain: str) -> None:
+        act = StaffAct.of(sim.actors.actor_context, db, COMMAND_LINE)
+        await impose(act, ImposeDomainBlock(COMMAND_LINE, domain, DomainTerms("suspend")))
+        await act.write_promises()
+
     for domain in ("b.example", "c.example"):
-        sim.run.database.arrange(impose, act, domain, DomainTerms("suspend"), here="troupe.test")
+        sim.run.database.arrange(block, domain)
     await sim.actors.blocks.reload()
     await trio.sleep(5)
     await ada.publish()

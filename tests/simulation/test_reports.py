@@ -122,7 +122,7 @@ async def test_of_two_moderators_the_first_resolves_and_each_act_is_logged_once(
     async with sim.together() as go:
         for mod in mods:
             go(mod.insist, ResolveReport(Staff(mod.id, mod.name), report.id), name=f"{mod.name} resolves")
-            go(mod.insist, AssignReport(Staff(mod.id, mod.name), report.id), name=f"{mod.name} takes it")
+            go(mod.insist, AssignReport(Staff(mod.id, mod.name), report.id, mod.id), name=f"{mod.name} takes it")
     await sim.calm()
 
     row = next(row for row in sim.run.database.rows(REPORTS) if row["id"] == report.id)

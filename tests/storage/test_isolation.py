@@ -4,19 +4,19 @@ import asyncio
 from collections.abc import Callable
 from datetime import timedelta
 from itertools import combinations
-from typing import Any
+from typing import Any, cast
 
 import asyncpg
 import pytest
 
-from troupe.actors.commands import accounts as account_acts
-from troupe.actors.commands import report_handling
-from troupe.actors.commands.moderation import ModerateAccount, moderate, undo
+from troupe.actors.commands.accounts import GiveRole, give_role
+from troupe.actors.commands.moderation import ModerateAccount, UndoModeration, moderate, undo
 from troupe.actors.commands.quoting import admit_quote
+from troupe.actors.commands.report_handling import AssignReport, assign
 from troupe.actors.commands.strikes import ModerateStatuses, strike_statuses
 from troupe.actors.kernel import Refused
 from troupe.actors.refusals import NOT_ALLOWED
-from troupe.actors.staff import Staff, StaffAct
+from troupe.actors.staff import OwnServer, Staff, StaffAct
 from troupe.http.oauth.token import TokenRequest, exchange
 from troupe.storage import (
     accounts,
@@ -434,27 +434,35 @@ def test_two_accounts_that_react_at_once_do_not_both_get_the_last_place(stage: S
     assert stage(announcements.count, made.id, "🎉") == 0
 
 
-def act_of(account: Account) -> StaffAct:
-    async def none(db: Connection, what: object) -> None: ...
+class _Ids:
+    def next(self) -> int:
+        return new_id()
 
-    return StaffAct(Staff(account.id, account.username), NOW, new_id, none, none)
+
+def staff_of(account: Account) -> Staff:
+    return Staff(account.id, account.username)
+
+
+def act_of(account: Account, db: Connection) -> StaffAct:
+    server = OwnServer("https://troupe.test", limited=False)
+    return StaffAct(db, staff_of(account), cast(Any, _Ids()), NOW, server)
 
 
 def silencing(staff: Account, target: Account) -> Work:
-    return lambda db: moderate(db, act_of(staff), target.id, ModerateAccount(act_of(staff).staff, "silence"))
+    return lambda db: moderate(act_of(staff, db), target.id, ModerateAccount(staff_of(staff), "silence"))
 
 
 def undoing(staff: Account, target: Account) -> Work:
-    return lambda db: undo(db, act_of(staff), target.id, "suspend")
+    return lambda db: undo(act_of(staff, db), target.id, UndoModeration(staff_of(staff), "suspend"))
 
 
 def promoting(staff: Account, target: Account) -> Work:
-    return lambda db: account_acts.give_role(db, act_of(staff), target.id, "moderator")
+    return lambda db: give_role(act_of(staff, db), target.id, GiveRole(staff_of(staff), "moderator"))
 
 
 def removing_a_status(staff: Account, target: Account) -> Work:
-    message = ModerateStatuses(act_of(staff).staff, "delete_statuses", (1,))
-    return lambda db: strike_statuses(db, act_of(staff), target.id, message)
+    message = ModerateStatuses(staff_of(staff), "delete_statuses", (1,))
+    return lambda db: strike_statuses(act_of(staff, db), target.id, message)
 
 
 @pytest.mark.parametrize("act", [silencing, undoing, promoting, removing_a_status])
@@ -475,7 +483,7 @@ def test_a_report_that_is_assigned_to_its_target_who_is_moderated_does_not_deadl
     report = stage(reports.insert, NewReport(new_id(), bob.id, mod.id, (), None, "spam", ""), NOW)
 
     def assigning(staff: Account) -> Work:
-        return lambda db: report_handling.assign(db, act_of(staff), report.id, mod.id)
+        return lambda db: assign(act_of(staff, db), AssignReport(staff_of(staff), report.id, mod.id))
 
     cross(stage, silencing(own, mod), assigning(own))
     assert stage.value("SELECT action_taken_at FROM reports") == NOW

@@ -5,21 +5,19 @@ from typing import Any, cast
 
 import pytest
 
-from troupe.actors.changed_settings import NOTICES, change_setting
 from troupe.actors.commands import allowed_domains as allowances
 from troupe.actors.commands import blocked_domains as domains
 from troupe.actors.commands import blocked_networks as networks
 from troupe.actors.commands import custom_emojis as emojis
 from troupe.actors.commands.blocked_domains import DomainTerms
-from troupe.actors.commands.blocked_networks import NONE_KEPT, NetworkTerms
+from troupe.actors.commands.blocked_networks import NetworkTerms
+from troupe.actors.commands.changed_settings import NOTICES, ChangeSetting, change_setting
 from troupe.actors.commands.custom_emojis import EmojiChanges, EmojiFiles, NewEmoji
 from troupe.actors.custom_emojis import NOTICE as EMOJIS
 from troupe.actors.kernel import Refused
-from troupe.actors.rules.live_settings import LIVE_SETTINGS
 from troupe.actors.server_blocks import NOTICE as BLOCKS
-from troupe.actors.staff import StaffAct, act_at_command_line
+from troupe.actors.staff import COMMAND_LINE, OwnServer, StaffAct
 from troupe.storage.engine.connect import run
-from troupe.storage.engine.database import Connection
 from troupe.storage.engine.notices import CHANNEL
 
 from .conftest import NOW, Stage, new_id, session, transaction
@@ -30,64 +28,79 @@ class _Ids:
         return new_id()
 
 
-async def _block_domain(db: Connection, act: StaffAct) -> int:
-    imposed = await domains.impose(db, act, "bad.example", DomainTerms("silence"), here="troupe.test")
+async def _block_domain(act: StaffAct) -> int:
+    message = domains.ImposeDomainBlock(COMMAND_LINE, "bad.example", DomainTerms("silence"))
+    imposed = await domains.impose(act, message)
     assert isinstance(imposed, domains.ImposedBlock)
     return imposed.block.id
 
 
-async def _block_network(db: Connection, act: StaffAct) -> int:
-    made = await networks.block(db, act, "192.0.2.0/24", NetworkTerms(severity="no_access"), NONE_KEPT)
+async def _block_network(act: StaffAct) -> int:
+    message = networks.BlockNetwork(COMMAND_LINE, "192.0.2.0/24", NetworkTerms(severity="no_access"))
+    made = await networks.block(act, message)
     assert isinstance(made, networks.BlockedNetwork)
     return made.id
 
 
-async def _allow_domain(db: Connection, act: StaffAct) -> int:
-    made = await allowances.allow(db, act, "good.example", limited=True, here="troupe.test")
+async def _allow_domain(act: StaffAct) -> int:
+    made = await allowances.allow(act, allowances.AllowDomain(COMMAND_LINE, "good.example"))
     assert isinstance(made, allowances.AllowedDomain)
     return made.id
 
 
-async def _add_emoji(db: Connection, act: StaffAct) -> int:
-    added = await emojis.add(db, act, [NewEmoji("cat", EmojiFiles("a.png", "a.png"))])
+async def _add_emoji(act: StaffAct) -> int:
+    added = await emojis.add_many(act, [NewEmoji("cat", EmojiFiles("a.png", "a.png"))])
     assert not isinstance(added, Refused)
     return added[0].id
 
 
-async def _choose_sign_ups(db: Connection, act: StaffAct) -> None:
-    await change_setting(db, act, LIVE_SETTINGS["registrations"], "closed", "open")
+async def _choose_sign_ups(act: StaffAct) -> None:
+    await change_setting(act, ChangeSetting(COMMAND_LINE, "registrations", "closed", "open"))
 
 
-async def _suspend_domain(db: Connection, act: StaffAct, id: int) -> None:
-    await domains.change(db, act, id, DomainTerms("suspend"), here="troupe.test")
+async def _suspend_domain(act: StaffAct, id: int) -> None:
+    await domains.change(act, domains.ChangeDomainBlock(COMMAND_LINE, id, DomainTerms("suspend")))
 
 
-async def _open_network(db: Connection, act: StaffAct, id: int) -> None:
-    await networks.change(db, act, id, NetworkTerms(severity="sign_up_block"), NONE_KEPT)
+async def _lift_domain(act: StaffAct, id: int) -> None:
+    await domains.lift(act, domains.LiftDomainBlock(COMMAND_LINE, id))
 
 
-async def _disallow_domain(db: Connection, act: StaffAct, id: int) -> None:
-    await allowances.disallow(db, act, id, limited=True)
+async def _open_network(act: StaffAct, id: int) -> None:
+    terms = NetworkTerms(severity="sign_up_block")
+    await networks.change(act, networks.ChangeNetworkBlock(COMMAND_LINE, id, terms))
 
 
-async def _disable_emoji(db: Connection, act: StaffAct, id: int) -> None:
-    await emojis.change(db, act, id, EmojiChanges(disabled=True))
+async def _unblock_network(act: StaffAct, id: int) -> None:
+    await networks.unblock(act, networks.UnblockNetwork(COMMAND_LINE, id))
 
 
-async def _choose_others(db: Connection, act: StaffAct, _: None) -> None:
-    await change_setting(db, act, LIVE_SETTINGS["registrations"], None, "open")
+async def _disallow_domain(act: StaffAct, id: int) -> None:
+    await allowances.disallow(act, allowances.DisallowDomain(COMMAND_LINE, id))
+
+
+async def _disable_emoji(act: StaffAct, id: int) -> None:
+    await emojis.change(act, emojis.ChangeEmoji(COMMAND_LINE, id, EmojiChanges(disabled=True)))
+
+
+async def _remove_emoji(act: StaffAct, id: int) -> None:
+    await emojis.remove(act, emojis.RemoveEmoji(COMMAND_LINE, id))
+
+
+async def _choose_others(act: StaffAct, _: None) -> None:
+    await change_setting(act, ChangeSetting(COMMAND_LINE, "registrations", None, "open"))
 
 
 @pytest.mark.parametrize(
     ("make", "then", "notice"),
     [
         (_block_domain, _suspend_domain, BLOCKS),
-        (_block_domain, domains.lift, BLOCKS),
+        (_block_domain, _lift_domain, BLOCKS),
         (_block_network, _open_network, BLOCKS),
-        (_block_network, networks.unblock, BLOCKS),
+        (_block_network, _unblock_network, BLOCKS),
         (_allow_domain, _disallow_domain, BLOCKS),
         (_add_emoji, _disable_emoji, EMOJIS),
-        (_add_emoji, emojis.remove, EMOJIS),
+        (_add_emoji, _remove_emoji, EMOJIS),
         (_choose_sign_ups, _choose_others, NOTICES["registrations"]),
     ],
 )
@@ -102,11 +115,13 @@ def test_the_server_hears_of_each_act_when_it_is_committed(stage: Stage, make: A
 
         async with session(stage.dsn) as db, session(stage.dsn) as server:
             await cast(Any, server).add_listener(CHANNEL, hear)
-            act = act_at_command_line(cast(Any, _Ids()), NOW)
+            server = OwnServer("https://troupe.test", limited=True)
 
             async def committed(work: Any, *args: int) -> tuple[Any, str]:
                 async with transaction(db):
-                    done = await work(db, act, *args)
+                    act = StaffAct(db, COMMAND_LINE, cast(Any, _Ids()), NOW, server)
+                    done = await work(act, *args)
+                    await act.write_promises()
                     assert heard.empty()
                 async with asyncio.timeout(60):
                     return done, await heard.get()

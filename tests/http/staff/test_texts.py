@@ -10,7 +10,7 @@ import pytest
 from troupe.actors import policies, policy_changes
 from troupe.actors.kernel import Refused
 from troupe.actors.policy_changes import version_of
-from troupe.actors.staff import Staff, act_in_rows
+from troupe.actors.staff import OwnServer, Staff, StaffAct, run_act
 from troupe.storage.engine.database import Connection
 from troupe.storage.policies import LARGEST_FILE, Rule, RuleText, read_rules
 
@@ -177,20 +177,21 @@ async def test_an_act_whose_file_can_not_be_written_is_not_logged(stage: Stage) 
 async def test_an_act_asks_for_the_role_of_the_row(stage: Stage) -> None:
     """The page asked for the role too, but it may have been taken away since then."""
     mod, context = await stage.account("mod", role="moderator"), stage.http_context
-    act, texts, day = (
-        act_in_rows(Staff(mod.id, "mod"), context.ids, context.clock.now()),
-        folder(stage),
-        date(2026, 1, 1),
-    )
-    acts: list[Callable[[Connection], Awaitable[object]]] = [
-        lambda db: policy_changes.add_rule(db, act, texts, RuleText("Be kind.")),
-        lambda db: policy_changes.publish_terms(db, act, texts, day, b"x", change=False),
-        lambda db: policy_changes.remove_terms(db, act, texts, day),
-        lambda db: policy_changes.write_text(db, act, texts, "privacy", b"x"),
+    texts, day = folder(stage), date(2026, 1, 1)
+
+    def begin(db: Connection) -> StaffAct:
+        server = OwnServer("https://troupe.test", limited=False)
+        return StaffAct(db, Staff(mod.id, "mod"), context.ids, context.clock.now(), server)
+
+    acts: list[Callable[[StaffAct], Awaitable[object]]] = [
+        lambda act: policy_changes.add_rule(act, texts, RuleText("Be kind.")),
+        lambda act: policy_changes.publish_terms(act, texts, day, b"x", change=False),
+        lambda act: policy_changes.remove_terms(act, texts, day),
+        lambda act: policy_changes.write_text(act, texts, "privacy", b"x"),
     ]
-    for work in acts:
+    for do in acts:
         with pytest.raises(Refused) as refused:
-            await context.database.transact(work)
+            await run_act(context.database, begin, do)
         assert refused.value.status == 403
     assert not folder(stage).exists()
     assert await log(stage) == []
