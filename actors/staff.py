@@ -157,7 +157,7 @@ async def run_act(
         act = begin(db)
         done = await do(act, *args, **kwargs)
         if isinstance(done, Refused):
-            raise done
+            raise done.with_traceback(None)
         await act.write_promises()
         return done
 
