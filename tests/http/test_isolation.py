@@ -23,8 +23,8 @@ Request = Callable[[], Awaitable[Reply]]
 
 @pytest.fixture
 def connections() -> int:
-    """One for each request, one for the transaction that keeps them, and one for relays, which may wait for it too."""
-    return 4
+    """One for each request, and one for the transaction that keeps them."""
+    return 3
 
 
 async def race(stage: Stage, first: Request, second: Request) -> tuple[Reply, Reply]:

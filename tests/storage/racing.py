@@ -74,9 +74,13 @@ class Meeting:
 
 
 async def waiting(watcher: Connection, count: int) -> None:
-    """Return when so many transactions of this database wait for locks."""
+    """Return when so many transactions of this database wait for locks.
+
+    A transaction sees the connections of its first look, until it asks anew: one that the pool opens later would never
+    be counted.
+    """
     while await watcher.fetchval(WAITING) < count:
-        pass
+        await watcher.execute("SELECT pg_stat_clear_snapshot()")
 
 
 async def whole(db: Connection, work: Work) -> Any:
