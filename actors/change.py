@@ -1,18 +1,7 @@
-"""A change: the transaction of one turn, the facts that hold after its commit, and the tasks that must follow it.
+"""A change: the transaction of one turn, the facts that hold after its commit, and the effects that must follow it.
 
-A turn runs one function in a transaction and gives it the change:
-
-    @turn(AccountActor, Bookmark)
-    async def bookmark(account: AccountActor, message: Bookmark) -> Refused | None:
-        status = await find_original(account, message.status_id)
-        return NOT_FOUND if status is None else await account.change(_bookmark, status.id)
-
-
-    async def _bookmark(change: AccountChange, status_id: int) -> Refused | None:
-        if not await statuses.hold(change.db, status_id):
-            return NOT_FOUND
-        await bookmarks.insert(change.db, change.ids.next(), change.account.id, status_id, change.now)
-        change.publish(MarkedStatus(change.account.id, status_id, bookmarked=True))
+A turn checks, then runs one function in a transaction, and gives it the change: `account.change(_bookmark, status.id)`
+(`commands/bookmarks.py` is the shortest example, `commands/relations.py` a longer one).
 
 The function writes rows through `change.db`, and says beside them what follows: facts to publish, and effects to carry
 out. `EntityActor` does the rest in this order. The last statement of the transaction writes the promises into the

@@ -63,7 +63,7 @@ def test_a_file_is_read_however_a_spreadsheet_has_written_it(file: bytes) -> Non
 
 
 def test_handles_are_read_with_the_marks_that_pages_put_around_them() -> None:
-    """Of direction, which nobody sees, and which are copied with the handle."""
+    """Marks of direction are not shown, and are copied with the handle."""
     file = "\u202a@eve@one.example\u202c\n\u2068bob@one.example\u2069,true\nada@one.example\u200e\n"
     found = lines_of("following", file.encode(), HOME)
     assert [line.target for line in found] == ["eve@one.example", "bob@one.example", "ada@one.example"]
