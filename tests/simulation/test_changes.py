@@ -8,6 +8,7 @@ import pytest
 from troupe.actors.account import AccountActor, AccountChange
 from troupe.actors.change import Change
 from troupe.actors.commands.announcements import React
+from troupe.actors.commands.blocked_domains import DomainTerms, ImposeDomainBlock
 from troupe.actors.commands.domain_blocks import BlockDomain
 from troupe.actors.commands.edits import EditStatus
 from troupe.actors.commands.favourites import Favourite
@@ -31,6 +32,7 @@ from troupe.actors.facts import (
     Fact,
     GoneStatus,
     ModeratedAccount,
+    ModeratedDomain,
     PublishedStatus,
 )
 from troupe.actors.kernel import Message, Refused
@@ -105,6 +107,7 @@ BY_BOB: list[tuple[Callable[[Simulation, Person, int], Message[object]], type[Fa
     (lambda sim, ada, id: React(announced(sim), "🎉"), CountedReaction),
     (lambda sim, ada, id: PublishStatus("@ada psst", visibility="direct"), ChangedConversation),
     (lambda sim, ada, id: ModerateAccount(COMMAND_LINE, "silence"), ModeratedAccount),
+    (lambda sim, ada, id: ImposeDomainBlock(COMMAND_LINE, "far.test", DomainTerms("silence")), ModeratedDomain),
 ]
 BY_ADA: list[tuple[Callable[[int], Message[object]], type[Fact]]] = [
     (lambda id: DeleteStatus(id), GoneStatus),
