@@ -27,6 +27,7 @@ from urllib.parse import urlsplit
 
 from ..storage import audit_log, moderation, outbox
 from ..storage.audit_log import AuditEntry
+from ..storage.engine import notices
 from ..storage.engine.database import Connection, Database
 from ..storage.moderation import ModeratedRow
 from .account import AccountActor, AccountChange
@@ -120,11 +121,12 @@ class StaffAct(Transaction):
     async def write_promises(self) -> None:
         """Write what must follow the commit into the outbox, at the end of a transaction outside of turns.
 
-        The relays of the running server publish the facts and keep the promises.
+        The relays of the running server, which are woken, publish the facts and keep the promises.
         """
         promises = [*promises_with(self.facts, NO_ACTOR), *self.promises]
         if promises:
             await outbox.insert_many(self.db, [new_effect(self.ids.next(), one) for one in promises], self.now)
+            await notices.announce(self.db, "outbox")
 
     async def _role(self) -> str | None:
         return None if self.staff.account_id is None else await moderation.role_of(self.db, self.staff.account_id)

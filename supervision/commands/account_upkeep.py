@@ -144,7 +144,4 @@ async def _rotate(db: Connection, here: Here, found: Sequence[KeyHolder]) -> Non
 
 
 async def _promise(db: Connection, here: Here, promises: Sequence[Promise]) -> None:
-    from ...storage.engine import notices
-
     here.act.promise(*promises)
-    await notices.announce(db, "outbox")

@@ -76,12 +76,10 @@ async def _decide(db: Connection, here: Here, id: int, approved: bool) -> str:
     from ...actors.commands.strikes import DecideAppeal, decide
     from ...actors.kernel import Refused
     from ...storage import accounts, strikes
-    from ...storage.engine import notices
 
     struck = await strikes.find_appealed(db, id)
     message = DecideAppeal(here.staff, id, approved)
     if struck is None or isinstance(await decide(here.act, struck.target_account_id, message), Refused):
         raise CommandRefused(f"the appeal {id} is decided, or there is none.")
     account = await accounts.find(db, struck.target_account_id)
-    await notices.announce(db, "outbox")
     return "" if account is None else account.acct

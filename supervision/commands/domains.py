@@ -94,7 +94,6 @@ async def _block(db: Connection, here: Here, written: str, wanted: DomainTerms) 
         imposed = require(await impose(here.act, ImposeDomainBlock(here.staff, domain, wanted)))
         if not imposed.is_new:
             raise CommandRefused(f"{imposed.block.domain} is blocked as strictly already.")
-    await _announce(db)
     return domain
 
 
@@ -115,7 +114,6 @@ async def _unblock(db: Connection, here: Here, written: str) -> str:
     if existing is None:
         raise CommandRefused(f"{domain} is not blocked.")
     require(await lift(here.act, LiftDomainBlock(here.staff, existing.id)))
-    await _announce(db)
     return domain
 
 
@@ -138,7 +136,6 @@ async def _allow(db: Connection, here: Here, written: str) -> str:
     from ...actors.commands.allowed_domains import AllowDomain, allow
 
     made = require(await allow(here.act, AllowDomain(here.staff, checked_domain(written))))
-    await _announce(db)
     return made.domain
 
 
@@ -160,7 +157,6 @@ async def _disallow(db: Connection, here: Here, written: str) -> str:
     if existing is None:
         raise CommandRefused(f"{domain} is not allowed.")
     require(await disallow(here.act, DisallowDomain(here.staff, existing.id)))
-    await _announce(db)
     return domain
 
 
@@ -238,17 +234,9 @@ async def _import(db: Connection, here: Here, lines: Sequence[ListedBlock]) -> t
 
     before = {one.domain: one for one in await blocked_domains.find_all(db)}
     done = require(await impose_listed(here.act, ImposeListedBlocks(here.staff, tuple(lines))))
-    await _announce(db)
     notes = [f"{domain} is left out: it is the domain of this server." for domain in own_lines(lines, here.domain)]
     for line in lines:
         kept, wanted = before.get(line.domain), line.terms.severity or "silence"
         if kept is not None and RANKS[wanted] > RANKS[kept.severity]:
             notes.append(f"{line.domain} stays as it is: its severity is {kept.severity}, and {wanted} in the file.")
     return done, notes
-
-
-async def _announce(db: Connection) -> None:
-    """Have the running server carry out what the act has promised. It hears of changed blocks by the act itself."""
-    from ...storage.engine import notices
-
-    await notices.announce(db, "outbox")

@@ -119,11 +119,9 @@ def remove(server: ChosenServer, shortcode: str, yes: bool) -> None:
 async def _remove(db: Connection, here: Here, shortcode: str) -> None:
     """Remove an emoji, and promise to remove its files."""
     from ...actors.commands.custom_emojis import RemoveEmoji, remove
-    from ...storage.engine import notices
 
     message = RemoveEmoji(here.staff, (await _find(db, shortcode)).id)
     require_stored(await remove(here.act, message))
-    await notices.announce(db, "outbox")
 
 
 async def _find(db: Connection, shortcode: str) -> CustomEmoji:

@@ -228,7 +228,6 @@ async def _delete_some(db: Connection, here: Here, kind: str, days: int, after: 
     """Delete the next rows of a kind. The server removes the files that can't be removed here."""
     from ...actors.effects.files import RemoveFiles
     from ...actors.media import cleaning
-    from ...storage.engine import notices
 
     act, before, files = here.act, here.now - timedelta(days=days), list[str]()
 
@@ -243,8 +242,6 @@ async def _delete_some(db: Connection, here: Here, kind: str, days: int, after: 
         delete = cleaning.delete_loose if kind == cleaning.LOOSE else cleaning.delete_copies
         gone = await delete(db, promise, before)
         batch = Batch(gone, files, 0 if gone else None)
-    if files:
-        await notices.announce(db, "outbox")
     return batch
 
 

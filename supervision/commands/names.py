@@ -55,11 +55,10 @@ async def lock_local(db: Connection, here: Here, handle: str) -> tuple[Account, 
 
 
 async def announce_change(db: Connection) -> None:
-    """Have the server read accounts and tokens again at once, and carry out what was promised."""
+    """Have the server read accounts and tokens again at once."""
     from ...storage.engine import notices
 
     await notices.announce(db, "accounts")
-    await notices.announce(db, "outbox")
 
 
 def checked_domain(written: str) -> str:

@@ -210,9 +210,8 @@ async def make_accounts(
     """Make accounts, users and, when there are scopes, a token for each: all or none."""
     from ...actors.effects.mail import mail
     from ...actors.mail.templates import CONFIRMATION
-    from ...actors.outbox import new_effect
     from ...actors.rules.identity import local_account
-    from ...storage import accounts, outbox, users
+    from ...storage import accounts, users
     from ...storage.engine import notices
     from ..domain import base_url, require_domain
 
@@ -222,8 +221,7 @@ async def make_accounts(
     new = [(here.ids.next(), one) for one in wanted]
     await accounts.create_local_many(db, [local_account(id, one.username, url) for id, one in new], here.now)
     await users.create_many(db, [_user(id, one, here.now) for id, one in new], here.now)
-    mails = [new_effect(here.ids.next(), mail(CONFIRMATION, id)) for id, one in new if not one.confirmed]
-    await outbox.insert_many(db, mails, here.now)
+    here.act.promise(*(mail(CONFIRMATION, id) for id, one in new if not one.confirmed))
     tokens = await make_tokens(db, here, [id for id, _ in new], scopes) if scopes else [""] * len(new)
     await notices.announce(db, "accounts")
     return [CreatedAccount(id, one.username, token) for (id, one), token in zip(new, tokens, strict=True)]

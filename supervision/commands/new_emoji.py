@@ -149,7 +149,6 @@ async def _store(
 ) -> None:
     """Store emoji. A category of the command stands before those of a manifest."""
     from ...actors.commands.custom_emojis import EmojiChanges, EmojiFiles, NewEmoji, add_many
-    from ...storage.engine import notices
 
     wanted = list[NewEmoji]()
     for shortcode, one in made.items():
@@ -157,7 +156,6 @@ async def _store(
         changes = EmojiChanges(category, terms.visible_in_picker)
         wanted.append(NewEmoji(shortcode, EmojiFiles(one.file, one.thumbnail_file or one.file), changes))
     require_stored(await add_many(here.act, wanted, replacing=terms.replace))
-    await notices.announce(db, "outbox")
 
 
 async def _make_all(

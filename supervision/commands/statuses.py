@@ -57,7 +57,6 @@ async def _act(db: Connection, here: Here, status_ids: Sequence[int], action: St
     from ...actors.commands.strikes import ModerateStatuses, strike_statuses
     from ...actors.kernel import Refused
     from ...storage import accounts, statuses
-    from ...storage.engine import notices
 
     found = await statuses.find_many(db, status_ids)
     if missing := [id for id in status_ids if id not in found]:
@@ -69,7 +68,6 @@ async def _act(db: Connection, here: Here, status_ids: Sequence[int], action: St
         struck = await strike_statuses(here.act, author, message)
         if isinstance(struck, Refused):
             raise CommandRefused(f"{struck.text.removeprefix('Validation failed: ')}.")
-    await notices.announce(db, "outbox")
     named = await accounts.find_many(db, authors)
     return ", ".join(f"@{named[author].acct}" for author in authors)
 
