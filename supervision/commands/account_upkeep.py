@@ -5,7 +5,7 @@ The commands promise it, and the running server carries it out.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -17,10 +17,8 @@ from .options import dry_run_option, json_option, print_json, setting_options
 from .refusals import CommandRefused
 
 if TYPE_CHECKING:
-    from ...actors.effects.registry import Promise
     from ...storage.account_upkeep import ForeignAccount, KeyHolder
     from ...storage.engine.database import Connection
-    from .progress import Update
     from .rows import Here, Transact
 
 # Accounts for which it was promised are left out.
@@ -43,15 +41,12 @@ def refresh(
     The running server does it; if none runs, the next one does as soon as it starts. A server that does not answer is
     asked again for a day.
     """
-    from .progress import progress
-
     if [name is not None, by_domain is not None, all_stale].count(True) != 1:
         raise click.UsageError("Give NAME, --by-domain or --all-stale.")
     with server.transactions() as run:
         found = run(_find_many, by_domain) if name is None else run(_find_one, name)
         if not dry_run:
-            with progress("Asking the server to fetch accounts", len(found), GOING_ON, things="accounts") as update:
-                _refresh_all(run, found, update)
+            _in_batches(run, _refresh, found, "Asking the server to fetch accounts")
     if as_json:
         print_json({"accounts": [one.acct for one in found], "dry_run": dry_run})
     else:
@@ -78,14 +73,11 @@ async def _find_many(db: Connection, here: Here, domain: str | None) -> list[For
     return await account_upkeep.to_refresh(db, fetched_before=here.now - STALE_AFTER)
 
 
-def _refresh_all(run: Transact, found: Sequence[ForeignAccount], progress: Update) -> None:
-    """Promise to fetch accounts again, in batches."""
+async def _refresh(db: Connection, here: Here, found: Sequence[ForeignAccount]) -> None:
+    """Promise to fetch accounts again."""
     from ...actors.effects.refreshes import refresh_of
 
-    for start in range(0, len(found), AT_ONCE):
-        batch = found[start : start + AT_ONCE]
-        run(_promise, [refresh_of(one.id, one.domain) for one in batch])
-        progress(len(batch))
+    here.act.promise(*(refresh_of(one.id, one.domain) for one in found))
 
 
 @click.command("rotate-keys")
@@ -100,15 +92,12 @@ def rotate_keys(server: ChosenServer, name: str | None, everybody: bool, dry_run
     The running server does it; if none runs, the next one does as soon as it starts. Accounts that no other server has
     asked for have no key.
     """
-    from .progress import progress
-
     if (name is not None) is everybody:
         raise click.UsageError("Give NAME or --all.")
     with server.transactions() as run:
         found = run(_find_keys, name)
         if not dry_run:
-            with progress("Asking the server to replace keys", len(found), GOING_ON, things="accounts") as update:
-                _rotate_all(run, found, update)
+            _in_batches(run, _rotate, found, "Asking the server to replace keys")
     if as_json:
         print_json({"accounts": [one.username for one in found], "dry_run": dry_run})
     else:
@@ -126,22 +115,22 @@ async def _find_keys(db: Connection, here: Here, handle: str | None) -> list[Key
     return found
 
 
-def _rotate_all(run: Transact, found: Sequence[KeyHolder], progress: Update) -> None:
-    """Promise to replace the keys of accounts, in batches, and log it."""
-    for start in range(0, len(found), AT_ONCE):
-        batch = found[start : start + AT_ONCE]
-        run(_rotate, batch)
-        progress(len(batch))
-
-
 async def _rotate(db: Connection, here: Here, found: Sequence[KeyHolder]) -> None:
+    """Promise to replace the keys of accounts, and log it."""
     from ...actors.effects.sending import key_rotates
     from ...actors.staff import Target
 
     for one in found:
         await here.act.log("rotate_key", Target("account", one.id, one.username))
-    await _promise(db, here, [key_rotates(one.id) for one in found])
+    here.act.promise(*(key_rotates(one.id) for one in found))
 
 
-async def _promise(db: Connection, here: Here, promises: Sequence[Promise]) -> None:
-    here.act.promise(*promises)
+def _in_batches(run: Transact, work: Callable[..., Awaitable[None]], found: Sequence[object], label: str) -> None:
+    """Run `work` with the accounts, at most AT_ONCE in one transaction, and show the progress."""
+    from .progress import progress
+
+    with progress(label, len(found), GOING_ON, things="accounts") as update:
+        for start in range(0, len(found), AT_ONCE):
+            batch = found[start : start + AT_ONCE]
+            run(work, batch)
+            update(len(batch))
