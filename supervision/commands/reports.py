@@ -11,7 +11,7 @@ from ...storage.engine.json_values import JsonObject
 from .chosen_server import ChosenServer
 from .names import find_account
 from .options import json_option, print_json, print_list, setting_options
-from .refusals import CommandRefused
+from .refusals import CommandRefused, require
 
 if TYPE_CHECKING:
     from ...actors.kernel.errors import Refused
@@ -225,9 +225,8 @@ def _tell(server: ChosenServer, done: str, id: int, as_json: bool) -> None:
 
 def _require(id: int, outcome: Report | Refused) -> None:
     """Raise CommandRefused if the act on a report was refused."""
-    from ...actors.commands.report_handling import NOT_FOUND
-    from ...actors.kernel.errors import Refused
+    from ...actors.refusals import NOT_FOUND
 
-    if isinstance(outcome, Refused):
-        text = f"there is no report {id}" if outcome == NOT_FOUND else outcome.text.removeprefix("Validation failed: ")
-        raise CommandRefused(f"{text}.")
+    if outcome == NOT_FOUND:
+        raise CommandRefused(f"there is no report {id}.")
+    require(outcome)

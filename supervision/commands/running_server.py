@@ -9,7 +9,7 @@ from pathlib import Path
 from ...storage.engine.json_values import JsonObject
 from ..configuration import Settings
 from ..short_names import short_name
-from .options import CommandRefused
+from .refusals import CommandRefused
 
 PATIENCE = 5.0  # seconds
 

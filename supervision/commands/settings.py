@@ -93,7 +93,6 @@ def reset(server: ChosenServer, name: str, dry_run: bool) -> None:
 
 
 def _change(server: ChosenServer, name: str, value: str | None, *, dry_run: bool) -> None:
-
     done = server.transact(_store, name, value, dry_run=dry_run)
     click.echo(f"{'Would change' if dry_run else 'Changed'} {done.name} from {done.before!r} to {done.after!r}")
     for sentence in done.affects if dry_run else done.obstacles:

@@ -10,7 +10,7 @@ import click
 from ...actors.rules.wording import number_of
 from .chosen_server import ChosenServer
 from .options import ask_first, dry_run_option, json_option, print_json, setting_options, yes_option
-from .refusals import CommandRefused
+from .refusals import CommandRefused, require
 
 if TYPE_CHECKING:
     from ...actors.commands.strikes import StatusAction
@@ -55,7 +55,6 @@ def sensitive(server: ChosenServer, ids: tuple[int, ...], reason: str, dry_run: 
 async def _act(db: Connection, here: Here, status_ids: Sequence[int], action: StatusAction, reason: str) -> str:
     """Act on statuses, a strike for each author, who is sent a mail. Return their names."""
     from ...actors.commands.strikes import ModerateStatuses, strike_statuses
-    from ...actors.kernel import Refused
     from ...storage import accounts, statuses
 
     found = await statuses.find_many(db, status_ids)
@@ -65,9 +64,7 @@ async def _act(db: Connection, here: Here, status_ids: Sequence[int], action: St
     for author in authors:
         own = tuple(id for id, one in found.items() if one.account_id == author)
         message = ModerateStatuses(here.staff, action, own, reason, mailed=True)
-        struck = await strike_statuses(here.act, author, message)
-        if isinstance(struck, Refused):
-            raise CommandRefused(f"{struck.text.removeprefix('Validation failed: ')}.")
+        require(await strike_statuses(here.act, author, message))
     named = await accounts.find_many(db, authors)
     return ", ".join(f"@{named[author].acct}" for author in authors)
 
