@@ -8,12 +8,12 @@ from datetime import timedelta
 from ...storage import invites
 from ...storage.invites import Invite
 from ..kernel import Message, Refused
+from ..refusals import NOT_FOUND
 from ..rules.roles import Permission
 from ..staff import Staff, StaffAct, Target, act
 
 COMMENT_CHARACTERS = 420
 TOO_LONG = Refused(422, f"The comment has more than {COMMENT_CHARACTERS} characters.")
-NOT_VALID = Refused(404, "Record not found")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +62,6 @@ async def expire(act: StaffAct, message: ExpireInvite) -> Refused | None:
     """End an invite. One that can't be used any more is refused."""
     ended = await invites.expire(act.db, message.code, act.now)
     if ended is None:
-        return NOT_VALID
+        return NOT_FOUND
     await act.log("expire_invite", Target("invite", ended.id, message.code))
     return None
