@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ...actors.rules.identity import pasted_domain
+from ...actors.rules.mailboxes import spelled
 from ...actors.rules.wording import number_of
 from ...storage.engine.json_values import JsonObject
+from ...storage.paging import Page
 from .account_merges import merge
 from .account_states import STATES, approve, reject
 from .account_upkeep import refresh, rotate_keys
@@ -74,7 +77,6 @@ def list_(
 ) -> None:
     """List accounts, the newest first: id, name, role, e-mail address, states."""
     from ...actors.rules.domains import sought_addresses
-    from ...actors.rules.identity import pasted_domain
     from ...storage.admin_accounts import AccountFilter
 
     beginning, email_domain = sought_addresses(email or "")
@@ -89,7 +91,6 @@ def list_(
 async def _found(db: Connection, here: Here, wanted: AccountFilter, limit: int) -> list[JsonObject]:
     """Return accounts by a filter, newest first, as JSON."""
     from ...storage import admin_accounts
-    from ...storage.paging import Page
 
     return await _described(db, await admin_accounts.page(db, wanted, Page(limit)))
 
@@ -258,7 +259,6 @@ async def _change_email(db: Connection, act: StaffAct, target: ModeratedRow, ema
     from ...actors.commands.moderation import named
     from ...actors.effects.mail import notice
     from ...actors.mail.templates import EMAIL_CHANGED
-    from ...actors.rules.mailboxes import spelled
     from ...storage import registration
 
     check_account(target.username, email)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ...storage.engine.json_values import JsonObject
+from ..domain import require_domain
 from .chosen_server import ChosenServer
 from .options import ask_first, json_option, print_list, setting_options, yes_option
 from .refusals import CommandRefused, WrongValue, require
@@ -55,7 +56,6 @@ def add(
 async def _add(db: Connection, here: Here, wanted: NewAnnouncement) -> int:
     """Make an announcement and return its id."""
     from ...actors.commands.announcements import AddAnnouncement, add
-    from ..domain import require_domain
 
     await require_domain(db, here.settings, here.act.server.base_url)
     return require(await add(here.act, AddAnnouncement(here.staff, wanted)))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ...storage.engine.json_values import JsonObject
+from ...storage.paging import Page
 from .chosen_server import ChosenServer
 from .options import json_option, print_list, setting_options
 from .refusals import CommandRefused
@@ -34,7 +35,6 @@ def list_(server: ChosenServer, as_json: bool) -> None:
 async def _open_appeals(db: Connection, here: Here) -> list[JsonObject]:
     """Return the appeals that wait for a decision, newest first, as JSON."""
     from ...storage import accounts, strikes
-    from ...storage.paging import Page
 
     found = await strikes.open_appeals(db, Page(MOST_LISTED))
     named = await accounts.find_many(db, [one.target_account_id for one in found])

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ...storage.engine.json_values import JsonObject
+from ...storage.paging import Page
 from .chosen_server import ChosenServer
 from .options import json_option, print_list, setting_options
 
@@ -38,7 +39,6 @@ async def _acts(
     from ...actors.kernel.ids import first_id_at
     from ...storage import audit_log
     from ...storage.audit_log import AuditFilter
-    from ...storage.paging import Page
 
     page = Page(limit, since_id=None if since is None else first_id_at(since) - 1)
     return [

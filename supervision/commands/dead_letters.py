@@ -10,6 +10,7 @@ import click
 
 from ...actors.rules.wording import number_of
 from ...storage.engine.json_values import JsonObject
+from ...storage.paging import Page
 from .chosen_server import ChosenServer
 from .options import ask_first, dry_run_option, json_option, print_json, print_list, setting_options, yes_option
 from .refusals import CommandRefused, require
@@ -41,7 +42,6 @@ def list_(server: ChosenServer, as_json: bool, text: bool, limit: int) -> None:
 async def _found(db: Connection, here: Here, limit: int, text: bool) -> list[JsonObject]:
     """Return parked messages, the latest first, as JSON."""
     from ...storage import dead_letters
-    from ...storage.paging import Page
 
     return [_shown(one, text=text) for one in await dead_letters.page(db, Page(limit))]
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, BinaryIO, Literal
 
 import click
 
+from ...actors.rules.limits import BLOCK_COMMENT_CHARACTERS
 from ...storage.engine.json_values import JsonObject
 from .chosen_server import ChosenServer
 from .domain_purges import purge
@@ -82,7 +83,6 @@ def block(
 async def _block(db: Connection, here: Here, written: str, wanted: DomainTerms) -> str:
     """Block a domain, or change its block. Return its name."""
     from ...actors.commands.blocked_domains import ChangeDomainBlock, ImposeDomainBlock, change, impose
-    from ...actors.rules.limits import BLOCK_COMMENT_CHARACTERS
 
     domain = checked_domain(written)
     if any(len(text or "") > BLOCK_COMMENT_CHARACTERS for text in (wanted.private_comment, wanted.public_comment)):

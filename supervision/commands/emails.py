@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ...actors.rules.mailboxes import canonical_hash, is_mailbox, spelled
 from .chosen_server import ChosenServer
 from .options import setting_options
 from .refusals import CommandRefused, WrongValue, require
@@ -72,8 +73,6 @@ async def _is_blocked(db: Connection, here: Here, address: str) -> bool:
 
 def _hash(address: str) -> bytes:
     """Return what is stored of an address. Raises WrongValue."""
-    from ...actors.rules.mailboxes import canonical_hash, is_mailbox, spelled
-
     if not is_mailbox(spelled(address)):
         raise WrongValue(f"{address!r} is not an e-mail address.")
     return canonical_hash(address)

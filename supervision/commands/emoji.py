@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ...storage import custom_emojis
 from ...storage.engine.json_values import JsonObject
 from .chosen_server import ChosenServer
 from .emoji_files import InvalidEmoji, check_category
@@ -41,8 +42,6 @@ def list_(server: ChosenServer, as_json: bool) -> None:
 
 async def _found(db: Connection, here: Here) -> list[JsonObject]:
     """Return all emoji of this server as JSON, the disabled ones too."""
-    from ...storage import custom_emojis
-
     return [
         {
             "id": str(one.id),
@@ -125,8 +124,6 @@ async def _remove(db: Connection, here: Here, shortcode: str) -> None:
 
 
 async def _find(db: Connection, shortcode: str) -> CustomEmoji:
-    from ...storage import custom_emojis
-
     found = next((one for one in await custom_emojis.lock(db) if one.shortcode == shortcode), None)
     if found is None:
         raise InvalidEmoji(f"there is no emoji :{shortcode}:")

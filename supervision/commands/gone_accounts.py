@@ -16,6 +16,7 @@ import click
 
 from ...actors.rules.wording import number_of
 from ...storage.engine.json_values import JsonObject
+from ..domain import base_url
 from .chosen_server import ChosenServer
 from .names import announce_change, checked_domain
 from .options import ask_first, dry_run_option, json_option, print_json, setting_options, yes_option
@@ -157,7 +158,6 @@ async def _ask(dsn: str, settings: Settings, batch: Sequence[ForeignAccount], cu
     from ...actors.outgoing.client import OutgoingClient
     from ...actors.server_blocks import ServerBlocks
     from ...storage.engine.pool import open_pool
-    from ..domain import base_url
 
     by_host: defaultdict[str, list[ForeignAccount]] = defaultdict(list)
     for one in batch:

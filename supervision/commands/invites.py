@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ...storage.engine.json_values import JsonObject
+from ..domain import base_url
 from .chosen_server import ChosenServer
 from .names import find_local
 from .options import json_option, print_list, setting_options
@@ -33,8 +34,6 @@ def invites() -> None:
 @setting_options("data", "domain")
 def create(server: ChosenServer, uses: int | None, days: int | None, comment: str, by: str | None) -> None:
     """Make an invite, and print the address of its sign-up page."""
-    from ..domain import base_url
-
     code = server.transact(_create, uses, days, comment, by)
     click.echo(f"{base_url(server.settings)}/auth/sign_up?invite={code}")
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
+from ...actors.rules.limits import BLOCK_COMMENT_CHARACTERS
 from ...storage.engine.json_values import JsonObject
 from .chosen_server import ChosenServer
 from .options import json_option, print_list, setting_options
@@ -73,7 +74,6 @@ def block(
 async def _block(db: Connection, here: Here, written: str, terms: NetworkTerms) -> str:
     """Block a network, or change its block. Return it as it is stored. Trusted proxies keep their access."""
     from ...actors.commands.blocked_networks import BlockNetwork, ChangeNetworkBlock, KeptAddresses, block, change
-    from ...actors.rules.limits import BLOCK_COMMENT_CHARACTERS
 
     network = _checked(written)
     if len(terms.comment or "") > BLOCK_COMMENT_CHARACTERS:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ...actors.rules.identity import handle_of, pasted_domain
+from ...storage import accounts
 from .refusals import Unfit, WrongValue
 
 if TYPE_CHECKING:
@@ -33,9 +35,6 @@ async def find_local(db: Connection, here: Here, handle: str) -> Account:
 
 async def find_account(db: Connection, here: Here, handle: str) -> Account:
     """Return the account of `name`, `@name` or `name@domain`. Raises InvalidAccount."""
-    from ...actors.rules.identity import handle_of
-    from ...storage import accounts
-
     named = handle_of(handle, here.domain)
     found = None if named is None else await accounts.find_by_acct(db, named[0], named[1])
     if found is None or found.deleted_at is not None:
@@ -63,8 +62,6 @@ async def announce_change(db: Connection) -> None:
 
 def checked_domain(written: str) -> str:
     """Return a domain as it is stored. Raises WrongValue."""
-    from ...actors.rules.identity import pasted_domain
-
     domain = pasted_domain(written)
     if domain is None:
         raise WrongValue(f"{written!r} is not a domain.")

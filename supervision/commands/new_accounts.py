@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING, BinaryIO, cast
 
 import click
 
+from ...actors.rules.identity import USERNAME, local_account
+from ...actors.rules.mailboxes import is_mailbox, spelled
 from ...actors.rules.wording import number_of
 from ...storage.engine.json_values import JsonObject
+from ..domain import base_url, require_domain
 from .chosen_server import ChosenServer
 from .names import InvalidAccount, WrongAccount
 from .options import account_argument, dry_run_option, read_secret, setting_options
@@ -74,7 +77,6 @@ def create(
     It can sign in once it is both confirmed and approved. It is unlocked and posts publicly.
     """
     from ...actors.rules.passwords import hashed
-    from ..domain import base_url
 
     settings = server.settings  # a wrong setting is said before the question
     if password is None:
@@ -148,8 +150,6 @@ def _check(entry: JsonObject) -> None:
 
 
 def _refuse_repeats(entries: Sequence[tuple[int, JsonObject]]) -> None:
-    from ...actors.rules.mailboxes import spelled
-
     first: dict[tuple[str, str], int] = {}
     for number, entry in entries:
         for field, value in (("username", entry["username"].lower()), ("email", spelled(entry["email"]).lower())):
@@ -193,9 +193,6 @@ def check_account(username: object, email: object, role: object = "user") -> Non
 
     Otherwise operators are free: `admin@localhost` is a valid address here.
     """
-    from ...actors.rules.identity import USERNAME
-    from ...actors.rules.mailboxes import is_mailbox, spelled
-
     if not isinstance(username, str) or not USERNAME.fullmatch(username):
         raise WrongAccount(f"the name {username!r} is not 1 to 30 of the letters a to z, digits and underscores")
     if not isinstance(email, str) or not is_mailbox(spelled(email)):
@@ -210,10 +207,8 @@ async def make_accounts(
     """Make accounts, users and, when there are scopes, a token for each: all or none."""
     from ...actors.effects.mail import mail
     from ...actors.mail.templates import CONFIRMATION
-    from ...actors.rules.identity import local_account
     from ...storage import accounts, users
     from ...storage.engine import notices
-    from ..domain import base_url, require_domain
 
     url = base_url(here.settings)
     await require_domain(db, here.settings, url)
@@ -228,7 +223,6 @@ async def make_accounts(
 
 
 async def _refuse_taken(db: Connection, wanted: Sequence[RequestedAccount]) -> None:
-    from ...actors.rules.mailboxes import spelled
     from ...storage import accounts, users
 
     names = await accounts.find_local_many(db, [one.username for one in wanted])
@@ -241,7 +235,6 @@ async def _refuse_taken(db: Connection, wanted: Sequence[RequestedAccount]) -> N
 
 
 def _user(account_id: int, wanted: RequestedAccount, now: datetime) -> NewUser:
-    from ...actors.rules.mailboxes import spelled
     from ...storage.users import NewUser
 
     return NewUser(

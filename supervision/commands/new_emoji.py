@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ...storage import custom_emojis
 from .chosen_server import ChosenServer
 from .emoji_files import EmojiFile, EmojiTerms, InvalidEmoji, read_picture, read_pictures
 from .options import dry_run_option, setting_options
@@ -135,8 +136,6 @@ def _make_and_store(
 
 async def _taken(db: Connection, here: Here, shortcodes: Sequence[str], terms: EmojiTerms) -> set[str]:
     """Return the names that can't be added, before any picture is made."""
-    from ...storage import custom_emojis
-
     return set() if terms.replace else {one.shortcode for one in await custom_emojis.find_local(db)} & {*shortcodes}
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ...storage.engine.json_values import JsonObject
+from ...storage.paging import Page
 from .chosen_server import ChosenServer
 from .names import find_account
 from .options import json_option, print_json, print_list, setting_options
@@ -48,7 +49,6 @@ async def _found(
 ) -> list[JsonObject]:
     """Return reports, newest first, as JSON. `by` and `about` are names of accounts."""
     from ...storage import reports
-    from ...storage.paging import Page
     from ...storage.reports import ReportFilter
 
     ids = [None if name is None else (await find_account(db, here, name)).id for name in (by, about)]

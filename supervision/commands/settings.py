@@ -10,6 +10,7 @@ import click
 
 from ...actors.rules.live_settings import LIVE_SETTINGS, InvalidSetting, LiveSetting, live_setting
 from ...storage.engine.json_values import JsonObject
+from ...storage.paging import Page
 from ..configuration import Settings
 from .chosen_server import ChosenServer
 from .options import dry_run_option, json_option, print_list, setting_options
@@ -144,7 +145,6 @@ async def _changes(db: Connection, here: Here, name: str | None) -> list[JsonObj
     """Return the changes that were made, the latest first. Raises WrongValue for a name that is no such setting."""
     from ...storage import audit_log
     from ...storage.audit_log import AuditFilter
-    from ...storage.paging import Page
 
     found = await audit_log.page(db, AuditFilter(target_type="setting"), Page(MOST_CHANGES))
     wanted = None if name is None else name.replace("-", "_")

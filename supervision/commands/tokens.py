@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ...actors.rules.wording import number_of
+from ...storage import accounts
 from ...storage.engine.json_values import JsonObject
 from .chosen_server import ChosenServer
 from .names import InvalidAccount, WrongAccount, announce_change, find_local, lock_local
@@ -65,8 +66,6 @@ def parse_scopes(text: str) -> tuple[str, ...]:
 
 async def _create(db: Connection, here: Here, username: str, scopes: tuple[str, ...]) -> str:
     """Make a token of an account of this server, and return it."""
-    from ...storage import accounts
-
     found = await accounts.find_local_many(db, [username])
     if not found:
         raise InvalidAccount(f"there is no local account {username}")

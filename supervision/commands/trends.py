@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ...actors.outgoing.errors import ForbiddenTarget
+from ...actors.outgoing.targets import named_target
+from ...storage import accounts
 from .chosen_server import ChosenServer
 from .options import json_option, print_list, setting_options
 from .refusals import CommandRefused
@@ -94,8 +97,6 @@ def forbid_links(server: ChosenServer, place: str) -> None:
 
 async def _review_links(db: Connection, here: Here, named: str, trendable: bool) -> str:
     """Store whether one link may trend, if a URL is named, else all of a domain. Return its URL or the domain."""
-    from ...actors.outgoing.errors import ForbiddenTarget
-    from ...actors.outgoing.targets import named_target
     from ...storage import preview_cards
     from ...storage.engine import notices
 
@@ -158,7 +159,6 @@ def forbid_posts(server: ChosenServer, source: str) -> None:
 
 async def _review_posts(db: Connection, here: Here, named: str, trendable: bool) -> str:
     """Store whether one post may trend, if a URL is named, else all of an account. Return what was named."""
-    from ...storage import accounts
     from ...storage.engine import notices
 
     if "://" in named:
