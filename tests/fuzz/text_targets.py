@@ -14,6 +14,7 @@ from troupe.actors.rules import emojis, filters, identity, lengths, markup, scan
 from troupe.actors.rules.limits import TEXT_CODE_POINTS
 from troupe.actors.rules.text import ContentType
 from troupe.http.web.emojis import html_with_emojis
+from troupe.storage import account_names
 from troupe.storage.filters import Filter, FilterKeyword
 from troupe.storage.statuses import Status
 
@@ -112,6 +113,7 @@ TEXTS = (
     Target("tag name", TEXT_CODE_POINTS, scan.tag_name),
     Target("sought", TEXT_CODE_POINTS, lambda text: identity.without_signs_around(text)),
     Target("handle", TEXT_CODE_POINTS, lambda text: identity.handle_of(text, "troupe.test")),
+    Target("sought name", TEXT_CODE_POINTS, account_names.query_of),
     Target("domain", TEXT_CODE_POINTS, identity.domain_of),
     Target("pasted domain", TEXT_CODE_POINTS, identity.pasted_domain),
     Target("shortcodes", TEXT_CODE_POINTS, lambda text: list(emojis.shortcodes_in([text]))),
