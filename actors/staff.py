@@ -58,7 +58,7 @@ class Staff:
 
 COMMAND_LINE = Staff(None, "command line")
 
-NO_ACTOR = Address("account", "0")  # in place of an actor in promises: none of those of acts is one of its own
+NO_ACTOR = Address("account", "0")  # of acts outside of turns: no promise of a fact of theirs names its actor
 
 
 @dataclass(frozen=True, slots=True)
