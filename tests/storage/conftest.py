@@ -9,6 +9,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 import pytest
 
+from troupe.actors.staff import COMMAND_LINE, OwnServer, Staff, StaffAct
 from troupe.storage import accounts, follows, sessions, statuses
 from troupe.storage.accounts import Account, NewAccount
 from troupe.storage.engine.connect import connect
@@ -109,6 +110,18 @@ class Stage:
 
 def new_id() -> int:
     return next(_ids)
+
+
+class NewIds:
+    """Ids for the rows that acts insert."""
+
+    def next(self) -> int:
+        return new_id()
+
+
+def act_of(db: Connection, staff: Staff = COMMAND_LINE) -> StaffAct:
+    """An act of staff in a transaction."""
+    return StaffAct(db, staff, cast(Any, NewIds()), NOW, OwnServer("https://troupe.test", limited=True))
 
 
 @asynccontextmanager

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from datetime import timedelta
 from itertools import combinations
-from typing import Any, cast
+from typing import Any
 
 import asyncpg
 import pytest
@@ -16,7 +16,7 @@ from troupe.actors.commands.report_handling import AssignReport, assign
 from troupe.actors.commands.strikes import ModerateStatuses, strike_statuses
 from troupe.actors.kernel import Refused
 from troupe.actors.refusals import NOT_ALLOWED
-from troupe.actors.staff import OwnServer, Staff, StaffAct
+from troupe.actors.staff import Staff
 from troupe.http.oauth.token import TokenRequest, exchange
 from troupe.storage import (
     accounts,
@@ -50,7 +50,7 @@ from troupe.storage.reports import NewReport
 from troupe.storage.secrets import hash_of
 from troupe.storage.statuses import NewStatus, Status, StatusTag
 
-from .conftest import NOW, Stage, counted, new_id, session
+from .conftest import NOW, Stage, act_of, counted, new_id, session
 from .racing import Work, cross, race, whole
 
 
@@ -434,35 +434,25 @@ def test_two_accounts_that_react_at_once_do_not_both_get_the_last_place(stage: S
     assert stage(announcements.count, made.id, "🎉") == 0
 
 
-class _Ids:
-    def next(self) -> int:
-        return new_id()
-
-
 def staff_of(account: Account) -> Staff:
     return Staff(account.id, account.username)
 
 
-def act_of(account: Account, db: Connection) -> StaffAct:
-    server = OwnServer("https://troupe.test", limited=False)
-    return StaffAct(db, staff_of(account), cast(Any, _Ids()), NOW, server)
-
-
 def silencing(staff: Account, target: Account) -> Work:
-    return lambda db: moderate(act_of(staff, db), target.id, ModerateAccount(staff_of(staff), "silence"))
+    return lambda db: moderate(act_of(db, staff_of(staff)), target.id, ModerateAccount(staff_of(staff), "silence"))
 
 
 def undoing(staff: Account, target: Account) -> Work:
-    return lambda db: undo(act_of(staff, db), target.id, UndoModeration(staff_of(staff), "suspend"))
+    return lambda db: undo(act_of(db, staff_of(staff)), target.id, UndoModeration(staff_of(staff), "suspend"))
 
 
 def promoting(staff: Account, target: Account) -> Work:
-    return lambda db: give_role(act_of(staff, db), target.id, GiveRole(staff_of(staff), "moderator"))
+    return lambda db: give_role(act_of(db, staff_of(staff)), target.id, GiveRole(staff_of(staff), "moderator"))
 
 
 def removing_a_status(staff: Account, target: Account) -> Work:
     message = ModerateStatuses(staff_of(staff), "delete_statuses", (1,))
-    return lambda db: strike_statuses(act_of(staff, db), target.id, message)
+    return lambda db: strike_statuses(act_of(db, staff_of(staff)), target.id, message)
 
 
 @pytest.mark.parametrize("act", [silencing, undoing, promoting, removing_a_status])
@@ -483,7 +473,7 @@ def test_a_report_that_is_assigned_to_its_target_who_is_moderated_does_not_deadl
     report = stage(reports.insert, NewReport(new_id(), bob.id, mod.id, (), None, "spam", ""), NOW)
 
     def assigning(staff: Account) -> Work:
-        return lambda db: assign(act_of(staff, db), AssignReport(staff_of(staff), report.id, mod.id))
+        return lambda db: assign(act_of(db, staff_of(staff)), AssignReport(staff_of(staff), report.id, mod.id))
 
     cross(stage, silencing(own, mod), assigning(own))
     assert stage.value("SELECT action_taken_at FROM reports") == NOW

@@ -16,16 +16,11 @@ from troupe.actors.commands.custom_emojis import EmojiChanges, EmojiFiles, NewEm
 from troupe.actors.custom_emojis import NOTICE as EMOJIS
 from troupe.actors.kernel import Refused
 from troupe.actors.server_blocks import NOTICE as BLOCKS
-from troupe.actors.staff import COMMAND_LINE, OwnServer, StaffAct
+from troupe.actors.staff import COMMAND_LINE, StaffAct
 from troupe.storage.engine.connect import run
 from troupe.storage.engine.notices import CHANNEL
 
-from .conftest import NOW, Stage, new_id, session, transaction
-
-
-class _Ids:
-    def next(self) -> int:
-        return new_id()
+from .conftest import Stage, act_of, session, transaction
 
 
 async def _block_domain(act: StaffAct) -> int:
@@ -115,11 +110,10 @@ def test_the_server_hears_of_each_act_when_it_is_committed(stage: Stage, make: A
 
         async with session(stage.dsn) as db, session(stage.dsn) as listening:
             await cast(Any, listening).add_listener(CHANNEL, hear)
-            server = OwnServer("https://troupe.test", limited=True)
 
             async def committed(work: Any, *args: int) -> tuple[Any, str]:
                 async with transaction(db):
-                    act = StaffAct(db, COMMAND_LINE, cast(Any, _Ids()), NOW, server)
+                    act = act_of(db)
                     done = await work(act, *args)
                     await act.write_promises()
                     assert heard.empty()
