@@ -5,7 +5,7 @@ known, and hands the promise over to be deleted: that costs one DELETE for many 
 over (their turn crashed, or never learnt that its commit took place) are found by looking every second, or at once when
 an actor crashes. Only these are claimed.
 
-When a burst leaves timelines crowded (`kernel/crowded_cells.py`), a turn that has published waits for them for a
+When a burst leaves timelines crowded (`kernel/cell.py`), a turn that has published waits for them for a
 moment, and then leaves what it promised to the relay, which waits longer. What the account publishes next is told after
 that.
 """

@@ -9,8 +9,7 @@ from ..storage import suggestions
 from ..storage.engine.database import Database
 from ..storage.suggestions import Suggestion
 from .computed import Computed
-from .kernel.clock import Clock
-from .kernel.ids import first_id_at
+from .kernel.clock import Clock, first_id_at
 from .rules.visibility import Perspective
 
 INTERACTIONS_COUNT = timedelta(days=90)  # older interactions suggest nothing

@@ -32,7 +32,7 @@ from typing import Literal, NamedTuple, get_args
 import trio
 
 from ..actors.kernel.clock import Clock
-from ..actors.kernel.pool_services import Record
+from ..actors.kernel.pool_context import Record
 from ..actors.kernel.watchdog import LOOK_EVERY, Pace, Watchdog, innermost_frame
 from ..storage.engine.json_values import JsonObject
 from .pauses import CollectorPauses

@@ -1,19 +1,16 @@
 """The actor runtime: addresses, mailboxes, turns, incarnations, feeds."""
 
 from .actor import Actor, finished, turn
-from .address import Address
 from .cell import Cell
-from .clock import Clock, SystemClock
-from .envelope import NOWHERE, Envelope, Origin
+from .clock import Clock, Ids, SystemClock, first_id_at, instant_of_id
 from .errors import AskCycle, Busy, Crashed, KernelError, NotAnswered, Quarantined, Refused, Stopping, TimedOut
 from .feed import Event, Feed, Subscriber
-from .ids import Ids, first_id_at, instant_of_id
-from .message import Answer, Message, SystemMessage
-from .policy import RestartPolicy
+from .message import NOWHERE, Address, Answer, Envelope, Message, Origin, SystemMessage
+from .passivation import SharedBound
 from .pool import IDLE, ActorPool
-from .pool_services import Chooser, Observer, Record
+from .pool_context import Chooser, Observer, Record
+from .recovery import RestartPolicy
 from .runtime import Runtime
-from .shared_bound import SharedBound
 
 __all__ = [
     "IDLE", "NOWHERE", "Actor", "ActorPool", "Address", "Answer", "AskCycle", "Busy", "Cell", "Chooser", "Clock",

@@ -6,13 +6,12 @@ from collections.abc import Callable
 
 import trio
 
-from .cell import READY, Cell, CellPhase, Incarnation
-from .descriptions import held_state
-from .pool_context import PoolContext
-from .recovery import Recovery
-from .retirement import retire
-from .subscribers import wake_subscribers
-from .work_in_progress import WorkInProgress
+from .cell import READY, Cell, CellPhase, CrowdedCells, Incarnation, held_state
+from .errors import describe
+from .feed import Feed
+from .pool_context import PoolContext, Record
+from .recovery import Recovery, retire
+from .work import WorkInProgress
 
 
 class Activation:
@@ -71,3 +70,11 @@ class Activation:
         if cell.listened is not None:
             wake_subscribers(cell, cell.listened, self._crowd, self._record)
         self._queue.schedule(cell)
+
+
+def wake_subscribers(cell: Cell, feed: Feed, crowd: CrowdedCells, record: Record) -> None:
+    """Have the subscribers of a cell read its new events. Log the subscribers that were cut, note a crowded cell."""
+    for error in feed.catch_up():
+        record("stream.cut", actor=str(cell.address), error=describe(error) if error else "too slow", decision="cut")
+    if feed.is_crowded:
+        crowd.note(cell)

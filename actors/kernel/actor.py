@@ -12,12 +12,10 @@ import inspect
 from collections.abc import Callable
 from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast
 
-from .address import Address
 from .cell import Asker, Cell
-from .envelope import NOWHERE, Envelope, Origin
 from .errors import Refused, Superseded
 from .feed import Feed, Subscriber
-from .message import Answer, Message, R
+from .message import NOWHERE, Address, Answer, Envelope, Message, Origin, R
 
 A_co = TypeVar("A_co", bound="Actor", covariant=True)
 M_co = TypeVar("M_co", covariant=True)

@@ -1,19 +1,23 @@
-"""The supervised shell of an actor.
+"""The supervised shell of an actor, its description for the log, and the back pressure of crowded ones.
 
 The mailbox, the subscribers and the record of crashes belong to the cell; state belongs to its incarnation. An idle
 cell has no task.
+
+An actor is crowded when its mailbox is half full, or when subscribers that could read at once are far behind in its
+feed: senders of many messages should wait. Subscribers whose clients do not read are not counted. Actors that wait
+after a crash are not crowded: waiting would not help them.
 """
 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Container
 from enum import Enum, auto
 from typing import Protocol
 
-from .address import Address
-from .envelope import Envelope
 from .feed import Feed, Subscriber
 from .mailbox import CROWDED, Mailbox
+from .message import Address, Envelope
 
 
 class CellPhase(Enum):
@@ -124,3 +128,48 @@ class Cell:
         while self.crashes and self.crashes[0] < instant:
             self.crashes.popleft()
         return len(self.crashes)
+
+
+def facts_of(cell: Cell, envelope: Envelope | None) -> dict[str, object]:
+    facts: dict[str, object] = {
+        "actor": str(cell.address), "incarnation": cell.incarnation, "depth": len(cell.mailbox)
+    }  # fmt: skip
+    if envelope is not None:
+        facts |= {
+            "message": envelope.kind, "message_id": envelope.id, "request_id": envelope.origin.request_id,
+            "causes": list(envelope.origin.causes),
+        }  # fmt: skip
+        if envelope.origin.trace:
+            facts["trace_id"] = envelope.origin.trace_id
+    return facts
+
+
+def held_state(actor: Incarnation | None) -> str:
+    """Return the actor's own description. An error in it does not harm the actor."""
+    try:
+        return actor.describe() if actor is not None else ""
+    except BaseException as error:
+        return f"can't be described: {type(error).__name__}"
+
+
+class CrowdedCells:
+    """The crowded cells of a pool. A cell stays in the set until a check finds that it is no longer crowded."""
+
+    def __init__(self) -> None:
+        self._cells: dict[Cell, None] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._cells)
+
+    def note(self, cell: Cell) -> None:
+        """Remember a crowded cell."""
+        self._cells[cell] = None
+
+    def among(self, cells: Container[Cell]) -> bool:
+        """True if one of these cells is crowded."""
+        for cell in list(self._cells):
+            if not cell.is_crowded:
+                del self._cells[cell]
+            elif cell in cells:
+                return True
+        return False

@@ -8,13 +8,11 @@ from operator import attrgetter
 
 import trio
 
-from .cell import READY, Cell, CellPhase
-from .descriptions import facts_of
-from .envelope import Envelope
+from .cell import READY, Cell, CellPhase, facts_of
 from .errors import Busy, Quarantined, Stopping
 from .mailbox import CROWDED
-from .pool_context import PoolContext
-from .pool_services import PAUSE
+from .message import Envelope
+from .pool_context import PAUSE, PoolContext
 
 # Messages that can wait until an actor takes them all, and of these the number by which actors differ.
 MOST_PUT_OFF = 32

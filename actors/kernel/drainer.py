@@ -3,32 +3,30 @@
 It works off the run queue. It runs plain turns itself, at most a millisecond of them between two checkpoints, and
 starts a task for each turn or load that waits, so that an idle actor costs no task and a fan-out costs no task switch.
 All tasks are started from the drainer's own task and never from a caller's: `start_soon` would hand them the caller's
-context.
+context. Control messages, which the runtime itself sends to actors, go before all other mail and have no turns.
 """
 
 from __future__ import annotations
 
 from collections.abc import Coroutine, Mapping
+from dataclasses import dataclass
 from time import perf_counter
 from types import CoroutineType
 
 import trio
 
-from .activation import Activation
+from .activation import Activation, wake_subscribers
 from .actor import Turn
-from .cell import AT_REST, EMPTY, READY, Cell, CellPhase
-from .control import answer_control
-from .envelope import Envelope
+from .cell import AT_REST, EMPTY, READY, Cell, CellPhase, Incarnation
 from .errors import Refused, TimedOut
+from .feed import Subscriber
+from .message import Control, Envelope
 from .passivation import Passivation
-from .pool_context import PoolContext
-from .pool_services import PAUSE, Chooser
+from .pool_context import PAUSE, Chooser, PoolContext
 from .recovery import Recovery
 from .request_trail import DONE, Entry
-from .subscribers import wake_subscribers
 from .watchdog import Running
-from .work import Overdue
-from .work_in_progress import WorkInProgress
+from .work import Overdue, WorkInProgress
 
 BUDGET = 0.001  # seconds of plain turns between two checkpoints
 LONGEST_BATCH = 50  # plain turns between two checkpoints in simulation
@@ -245,3 +243,25 @@ def turn_entry(cell: Cell, envelope: Envelope, began: float, outcome: str) -> En
         "turn", began, perf_counter(), type(envelope.message), cell.address, envelope.id, origin.request_id,
         origin.causes, outcome,
     )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Subscribe(Control[None]):
+    """Join the feed."""
+
+    subscriber: Subscriber
+
+
+def answer_control(cell: Cell, message: object) -> None:
+    """Do what a control message says. Raises what the actor raises."""
+    if isinstance(message, Subscribe) and cell.actor is not None:
+        _subscribe(cell, cell.actor, message.subscriber)
+
+
+def _subscribe(cell: Cell, actor: Incarnation, subscriber: Subscriber) -> None:
+    cell.feed.subscribe(subscriber)
+    try:
+        actor.subscribed(subscriber)
+    except BaseException:
+        cell.feed.unsubscribe(subscriber)
+        raise

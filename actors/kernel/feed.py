@@ -7,7 +7,7 @@ incarnations: events that one incarnation logged before it crashed are shown aft
 The log holds the events that some subscriber has not read. A subscriber is cut, never skipped, when its client has
 stopped reading (`STALLED`) and it is further behind than it may be, or when its client is slow and it is `HELD` events
 behind. A subscriber whose client takes everything is never cut: when such a one is behind, the server is slow, and
-those who publish wait (`crowded_cells.py`).
+those who publish wait (`cell.py`).
 """
 
 from __future__ import annotations
@@ -18,8 +18,7 @@ from typing import NamedTuple, Protocol, TypeAlias
 
 import trio
 
-from .resumption import UNTOLD, Progress, Telling
-from .subjects import Subjects
+from .resumption import UNTOLD, Progress, Subjects, Telling
 
 # How many events a feed keeps for clients that read slowly.
 HELD = 4096

@@ -22,10 +22,8 @@ from typing import Literal, NamedTuple, TypeVar
 
 import trio
 
-from .address import Address
-from .cell import EMPTY, QUARANTINED, READY, RESTING, Cell
-from .descriptions import held_state
-from .envelope import Envelope
+from .cell import EMPTY, QUARANTINED, READY, RESTING, Cell, held_state
+from .message import Address, Envelope
 from .pool import ActorPool
 from .recovery import Crash
 from .request_trail import RecentMessages, RequestTrail, Step

@@ -7,8 +7,8 @@ import threading
 import time
 from collections.abc import Mapping
 
-from .address import Address
 from .cell import Cell, CellPhase
+from .message import Address
 from .pool import ActorPool
 from .work import Released, Work
 

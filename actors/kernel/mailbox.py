@@ -7,11 +7,11 @@ rows, which contain everything that the hints were about.
 
 from __future__ import annotations
 
-from .envelope import Envelope
+from .message import Envelope
 
 # Messages. When so many wait, asks are refused, and hints are replaced by one reload from the database.
 CAPACITY = 256
-CROWDED = CAPACITY // 2  # senders of many messages wait from this length on: see `crowded_cells.py`
+CROWDED = CAPACITY // 2  # senders of many messages wait from this length on: see `cell.py`
 # Places that asks leave free for hints. In a mailbox full of asks, every hint would cause a reload before the next ask.
 KEPT_FOR_HINTS = 64
 

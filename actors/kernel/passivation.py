@@ -1,7 +1,7 @@
 """Passivation: which actors of a pool go to sleep, and when.
 
 An actor sleeps when it has not been used for `idle` seconds, or when it is the least recently used and too much is
-awake: more than `most_awake` actors, or more than its pool may hold together with others (`shared_bound.py`). Actors
+awake: more than `most_awake` actors, or more than its pool may hold together with others (`SharedBound`). Actors
 with subscribers, messages or work stay awake.
 
 The cells are in a heap, ordered by last use. A use changes `last_used` and not the heap, which makes it free: a cell
@@ -15,9 +15,9 @@ from collections import deque
 from collections.abc import Callable
 from heapq import heappop, heappush, heapreplace
 from time import perf_counter
+from typing import Protocol
 
 from .cell import Cell
-from .shared_bound import SharedBound
 
 SLICE = 0.001  # seconds between two checkpoints
 LOOKS = 32  # cells examined in a slice; limits slices in simulation, where real time must not decide
@@ -131,3 +131,50 @@ class Passivation:
     def _push(self, cell: Cell, rank: float) -> None:
         cell.ranked_at = rank
         heappush(self._heap, cell)
+
+
+class PassivatingPool(Protocol):
+    """A pool that takes part: its `Passivation`."""
+
+    @property
+    def oldest(self) -> float | None:
+        """The last use of the actor that it would put to sleep next, or earlier. None if it has none."""
+        ...
+
+    @property
+    def is_hopeless(self) -> bool:
+        """True if all its actors are busy."""
+        ...
+
+    def wake(self) -> None:
+        """Have the pool look at its actors soon."""
+        ...
+
+
+class SharedBound:
+    """Says which pool is to put an actor to sleep. `is_exceeded` says if there is too much."""
+
+    def __init__(self, is_exceeded: Callable[[], bool]) -> None:
+        self.is_exceeded = is_exceeded
+        self._pools: list[PassivatingPool] = []
+
+    def add(self, pool: PassivatingPool) -> None:
+        self._pools.append(pool)
+
+    def names(self, pool: PassivatingPool) -> bool:
+        """True if this pool has the least recently used actor, and one has to sleep."""
+        return self.is_exceeded() and self._next() is pool
+
+    def pass_on(self, pool: PassivatingPool) -> None:
+        """Wake the pool that has the least recently used actor, if it is another one than this."""
+        if self.is_exceeded() and (following := self._next()) not in (None, pool) and not following.is_hopeless:
+            following.wake()
+
+    def _next(self) -> PassivatingPool | None:
+        found: PassivatingPool | None = None
+        least = 0.0
+        for pool in self._pools:
+            oldest = pool.oldest
+            if oldest is not None and (found is None or oldest < least):
+                found, least = pool, oldest
+        return found

@@ -14,22 +14,16 @@ import trio
 
 from .activation import Activation
 from .actor import Turn
-from .address import Address
 from .cell import QUARANTINED, RESTING, Cell, Incarnation
 from .delivery import Delivery
 from .drainer import Drainer
-from .envelope import Envelope
 from .errors import Stopping
-from .passivation import Passivation
-from .policy import RestartPolicy
-from .pool_context import PoolContext
-from .pool_services import PoolServices
-from .recovery import Recovery
-from .retirement import retire
-from .shared_bound import SharedBound
+from .message import Address, Envelope
+from .passivation import Passivation, SharedBound
+from .pool_context import PoolContext, PoolServices
+from .recovery import Recovery, RestartPolicy, retire
 from .watchdog import Running, look_at_work
-from .work import Work
-from .work_in_progress import WorkInProgress
+from .work import Work, WorkInProgress
 
 IDLE = 600.0  # seconds without a message until an actor goes to sleep
 

@@ -1,20 +1,21 @@
-"""Recovery from a failed turn or load: back-off, quarantine, and the fate of the message."""
+"""Recovery from a failed turn or load: back-off, quarantine, and the fate of the message.
+
+It ends the incarnation of the actor, as a reload, sleep and the stop of the pool do, and says when the next one begins.
+"""
 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import trio
 
-from .cell import EMPTY, READY, Cell, CellPhase
+from .cell import EMPTY, READY, Cell, CellPhase, Incarnation, facts_of
 from .delivery import refuse
-from .descriptions import facts_of
-from .envelope import Envelope
 from .errors import Crashed, describe, place
-from .policy import RestartPolicy
-from .pool_context import PoolContext
-from .retirement import retire
+from .message import Envelope
+from .pool_context import PoolContext, Record
 
 STORAGE_REST = 0.5  # seconds until an actor that found no database tries again
 CRASHES_KEPT = 256  # of a pool, for operators
@@ -165,3 +166,45 @@ def crash_of(cell: Cell, envelope: Envelope | None, error: BaseException) -> Cra
     return Crash(
         str(cell.address), 0.0, envelope.kind, envelope.id, origin.request_id, type(error).__name__, place(error)
     )
+
+
+@dataclass(frozen=True, slots=True)
+class RestartPolicy:
+    """The restart policy of a pool.
+
+    Times are seconds. `back_off[n]` is the pause after crash n+1 of the last `period`.
+    """
+
+    intensity: int = 5
+    period: float = 60.0
+    back_off: tuple[float, ...] = (0.0, 0.1, 0.5, 2.0, 10.0)
+    # a pause is lengthened by up to this share, so that many actors do not restart at the same time
+    jitter: float = 0.2
+    quarantine: float = 600.0
+    retries: int = 1  # the number of further tries of a hint before it is parked
+
+    def rest(self, crashes: int, chance: Callable[[], float]) -> float | None:
+        """Return the seconds until the next incarnation after the n-th crash of the period. None means quarantine."""
+        if crashes > self.intensity:
+            return None
+        return self.back_off[min(crashes, len(self.back_off)) - 1] * (1 + self.jitter * chance())
+
+
+def retire(cell: Cell, record: Record) -> None:
+    """Take the incarnation out of its cell."""
+    actor, cell.actor, cell.envelope = cell.actor, None, None
+    if actor is not None:
+        let_go(cell, actor, record)
+
+
+# Protected like a turn: a Ctrl-C must not be taken for an error of the actor.
+@trio.lowlevel.enable_ki_protection
+def let_go(cell: Cell, actor: Incarnation, record: Record) -> None:
+    """Tell an incarnation that it has ended. An error is logged and changes nothing."""
+    try:
+        actor.retired()
+    except BaseException as error:
+        record(
+            "actor.crashed", **facts_of(cell, None), error=describe(error), place=place(error),
+            decision="the actor is put to sleep all the same",
+        )  # fmt: skip

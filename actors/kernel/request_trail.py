@@ -16,7 +16,7 @@ from itertools import islice
 from time import perf_counter
 from typing import Literal, TypeAlias
 
-from .address import Address
+from .message import Address
 
 What = Literal["request", "turn", "transaction", "effect"]
 # What it was; its begin and its end by `perf_counter`; its name, or the class of the message; where it was, mostly an

@@ -1,4 +1,4 @@
-"""The ids of events, from which a client that was interrupted resumes its stream.
+"""The ids of events, from which a client that was interrupted resumes its stream, and the memory of what was shown.
 
 Everything that streams are told of is written into a log of changes afterwards, in the order of `position`. An id says
 how far a subscriber of a feed has come: a position, up to which it was shown everything, and the keys of what it was
@@ -6,15 +6,21 @@ shown besides, because that was not in the log yet when it was told. So an id is
 
 One number alone would not do. What is told at once, before it is logged, would be shown twice after a crash; and to
 number changes inside of their transactions would let only one of these commit at a time.
+
+A feed remembers what its subscribers know as `Subjects`: ids in eight bytes each. In dicts an id took 46 bytes and the
+int itself, which was most of what a stream held.
 """
 
 from __future__ import annotations
 
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 
-from .ids import instant_of_id
+from .clock import instant_of_id
 
 # How many keys one id has at most. Beyond it the oldest are left out: after a crash these may be shown again.
 MOST_KEYS = 200
@@ -109,3 +115,77 @@ def _is_number(text: str) -> bool:
 
 def _is_key(text: str) -> bool:
     return _is_number(text[1:] if text[:1] in ("d", "-") else text)
+
+
+# How many ids a feed remembers as shown, and as gone: more than any timeline's window, so that a reload after a crash
+# can tell news from what was there before.
+MEMORY = 1000
+
+# Shared, because most feeds remember nothing. It is never changed.
+NONE = array("q")
+
+
+class Subjects:
+    """At most MEMORY ids. Those that were added before the last `renew` are forgotten first, then the oldest.
+
+    Ids sort by time. Some subjects have the negative of an id, so the oldest ids are those next to zero. `forgotten` is
+    the newest id of those that were forgotten.
+    """
+
+    __slots__ = ("_before", "_ids", "forgotten")
+
+    def __init__(self) -> None:
+        self.forgotten = 0
+        self._before = NONE  # added before the last `renew`, and not renewed by it
+        self._ids = NONE
+
+    def __len__(self) -> int:
+        return len(self._before) + len(self._ids)
+
+    def __iter__(self) -> Iterator[int]:
+        yield from self._before
+        yield from self._ids
+
+    def __contains__(self, subject: int) -> bool:
+        ids, before = self._ids, self._before
+        # A new id is above all others, nearly always.
+        if (not ids or subject > ids[-1]) and (not before or subject > before[-1]):
+            return False
+        return _holds(ids, subject) or _holds(before, subject)
+
+    def add(self, subject: int) -> None:
+        if subject in self:
+            return
+        if self._ids is NONE:
+            self._ids = array("q")
+        ids = self._ids
+        if ids and subject < ids[-1]:
+            ids.insert(bisect_left(ids, subject), subject)
+        else:
+            ids.append(subject)
+        if len(ids) + len(self._before) > MEMORY:
+            self._trim()
+
+    def discard(self, subject: int) -> None:
+        for ids in (self._before, self._ids):
+            if _holds(ids, subject):
+                del ids[bisect_left(ids, subject)]
+
+    def renew(self, subjects: Iterable[int]) -> None:
+        """Add what rows have. It is the latest knowledge, and forgotten after all that is known now."""
+        renewed = set(subjects)
+        self._before = array("q", sorted(set(self) - renewed))
+        self._ids = array("q", sorted(renewed))
+        self._trim()
+
+    def _trim(self) -> None:
+        while len(self) > MEMORY:
+            ids = self._before or self._ids
+            place = bisect_left(ids, 0)
+            if place == len(ids) or (place and -ids[place - 1] < ids[place]):
+                place -= 1
+            self.forgotten = max(self.forgotten, abs(ids.pop(place)))
+
+
+def _holds(ids: array[int], subject: int) -> bool:
+    return bool(ids) and subject <= ids[-1] and ids[bisect_left(ids, subject)] == subject

@@ -1,27 +1,28 @@
-"""The registry of all actors, and the two ways to reach one: `tell` and `ask`."""
+"""The registry of all actors, and the two ways to reach one: `tell` and `ask`.
+
+An ask waits with a deadline, is refused if it closes a cycle, and lets other tasks run now and then.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from time import perf_counter
 
 import trio
 
 from .actor import Actor
-from .address import Address
-from .asking import ASK_TIMEOUT, enter_wait, holds_the_loop, wait_for_answer
-from .cell import Asker, Cell
-from .control import Subscribe
-from .crowded_cells import CrowdedCells
-from .envelope import NOWHERE, Envelope, Origin, Reply
+from .cell import Asker, Cell, CrowdedCells
+from .drainer import BUDGET, Subscribe
+from .errors import AskCycle, TimedOut
 from .feed import Subscriber
 from .inspection import Inspection
 from .interventions import Interventions
-from .message import Control, Message, R
-from .policy import RestartPolicy
+from .message import NOWHERE, Address, Control, Envelope, Message, Origin, R, Reply
+from .passivation import SharedBound
 from .pool import IDLE, ActorPool
-from .pool_services import Chooser, Observer, Park, PoolServices, Record, TraceTurn
+from .pool_context import Chooser, Observer, Park, PoolServices, Record, TraceTurn
+from .recovery import RestartPolicy
 from .request_trail import RequestTrail
-from .shared_bound import SharedBound
 
 HOUSEKEEPING = 0.5  # seconds between two rounds
 
@@ -205,3 +206,52 @@ class Runtime:
 
 def _discard(address: Address, envelope: Envelope, error: BaseException) -> None:
     """Drop a message that crashed its actor twice. The default where no table for such messages is given."""
+
+
+ASK_TIMEOUT = 10.0  # seconds, when the asker gives no deadline
+LONGEST_CHAIN = 20  # asks in a row without a checkpoint, in simulation
+
+
+async def wait_for_answer(cell: Cell, envelope: Envelope, reply: Reply[R]) -> R:
+    """Return the answer to a message, or raise what the turn refused with. Raises `TimedOut` at its deadline."""
+    try:
+        with trio.move_on_at(envelope.deadline):
+            return await reply.wait()
+    finally:
+        if reply.left:
+            cell.mailbox.withdraw(envelope)
+    raise TimedOut(envelope.kind)
+
+
+def enter_wait(asker: Asker, asked: Cell, envelope: Envelope, record: Record) -> None:
+    """Note that a turn waits for the actor `asked`. Raises `AskCycle` if that one waits for the turn's own actor."""
+    cell: Cell | None = asked
+    while cell is not None:
+        if cell is asker.cell:
+            record(
+                "ask.cycle", actor=str(cell.address), message=envelope.kind, message_id=envelope.id,
+                request_id=envelope.origin.request_id, causes=list(envelope.origin.causes), decision="refused",
+            )  # fmt: skip
+            raise AskCycle(f"{cell.address} asks {asked.address}, which waits for it")
+        cell = cell.work.waits_for if cell.work is not None else None
+    asker.waits_for = asked
+
+
+def holds_the_loop(*, simulated: bool) -> bool:
+    """True if the current task has asked for longer than the budget without letting other tasks run.
+
+    An ask that is answered or refused at once does not yield to other tasks. Trio clears `custom_sleep_data` whenever
+    it schedules a task, so this mark tells when the task first asked since then. In simulation asks are counted
+    instead, because real time would not replay.
+    """
+    task = trio.lowlevel.current_task()
+    mark: object = task.custom_sleep_data
+    if mark is None:
+        task.custom_sleep_data = float(LONGEST_CHAIN) if simulated else perf_counter() + BUDGET
+        return False
+    if type(mark) is not float:
+        return False
+    if simulated:
+        task.custom_sleep_data = mark - 1
+        return mark <= 1
+    return perf_counter() > mark

@@ -17,10 +17,9 @@ from typing import NamedTuple, Protocol
 
 import trio
 
-from .cell import Cell
-from .descriptions import facts_of
-from .envelope import Envelope
-from .pool_services import Record
+from .cell import Cell, facts_of
+from .message import Envelope
+from .pool_context import Record
 from .work import LONGEST_TURN, Work
 
 SLOW_TURN = 1.0  # seconds until a turn is logged

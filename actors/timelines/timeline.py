@@ -23,7 +23,7 @@ from ..effects.registry import Effect
 from ..entity import EntityActor
 from ..events import StatusAmended, StatusAppeared, StatusGone
 from ..kernel import Cell, Runtime, Subscriber, first_id_at, turn
-from ..kernel.ids import BELOW_MILLISECONDS
+from ..kernel.clock import BELOW_MILLISECONDS
 from ..statuses import LATE, entry_of
 from .missed import Keyed, Missed, MissedEvents, missed_by
 from .paging import FetchRows, read_page

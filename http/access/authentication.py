@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TypeVar
 
-from ...actors.kernel.address import Address
-from ...actors.kernel.envelope import Origin
-from ...actors.kernel.message import Message
+from ...actors.kernel.message import Address, Message, Origin
 from ...actors.kernel.runtime import Runtime
 from ...storage.oauth import Token
 from ..answers.errors import Forbidden, TooLarge, Unauthorized, Unprocessable

@@ -21,9 +21,8 @@ from ...actors.facts import (
 from ...actors.federation.federation import Federation
 from ...actors.federation.reception import Reception
 from ...actors.federation.remote_files import RemoteFiles
-from ...actors.kernel.clock import Clock
-from ...actors.kernel.ids import Ids
-from ...actors.kernel.pool_services import Record
+from ...actors.kernel.clock import Clock, Ids
+from ...actors.kernel.pool_context import Record
 from ...actors.kernel.runtime import Runtime
 from ...actors.media.processor import MediaProcessor
 from ...actors.outgoing.client import OutgoingClient

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
-from ...actors.kernel.ids import first_id_at
+from ...actors.kernel.clock import first_id_at
 from ...actors.rules.identity import domain_of
 from ...actors.rules.roles import Permission
 from ...storage import dashboard

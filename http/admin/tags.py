@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import Field
 
 from ...actors.commands.trend_reviews import ChangeTag
-from ...actors.kernel.ids import first_id_at
+from ...actors.kernel.clock import first_id_at
 from ...actors.rules.roles import Permission
 from ...actors.rules.text import whole_hashtag
 from ...actors.staff import Staff

@@ -8,7 +8,7 @@ from functools import cache
 
 import orjson
 
-from ...actors.kernel.ids import first_id_at
+from ...actors.kernel.clock import first_id_at
 from ...actors.rules.languages import LANGUAGES
 from ...storage import instance
 from ..access.context import HttpContext

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 
 from ...actors.broadcast import home_address, list_address, tag_address
-from ...actors.kernel.address import Address
+from ...actors.kernel.message import Address
 from ...actors.outgoing.errors import ForbiddenTarget
 from ...actors.outgoing.targets import written_target
 from ...actors.rules.text import tag_name

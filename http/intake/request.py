@@ -6,7 +6,7 @@ from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Se
 
 import trio
 
-from ...actors.kernel.envelope import Origin
+from ...actors.kernel.message import Origin
 from ..addresses import FORWARDED_FOR, Network, client_address, forwarded_for
 from ..answers.errors import HttpError, Malformed, TooLarge
 from ..answers.headers import request_id

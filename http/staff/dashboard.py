@@ -9,7 +9,7 @@ from typing import Annotated, Concatenate, Literal, ParamSpec, TypeVar
 
 import trio
 
-from ...actors.kernel.ids import first_id_at
+from ...actors.kernel.clock import first_id_at
 from ...actors.rules.roles import Permission
 from ...storage import dashboard
 from ...storage.engine.database import Connection

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from ...actors.kernel import Refused
-from ...actors.kernel.ids import first_id_at
+from ...actors.kernel.clock import first_id_at
 from ...actors.rules.roles import Permission
 from ...actors.rules.text import tag_name
 from ...actors.trends import last_days

@@ -20,9 +20,9 @@ from ...actors.account import PerspectiveOf
 from ...actors.broadcast import account_address
 from ...actors.events import ConversationShown, FiltersChanged, NotificationShown, StatusAmended, StatusEvent
 from ...actors.kernel import Address, Event, Feed, Origin, Record, Runtime
+from ...actors.kernel.clock import BELOW_MILLISECONDS
 from ...actors.kernel.errors import describe
 from ...actors.kernel.feed import Logged
-from ...actors.kernel.ids import BELOW_MILLISECONDS
 from ...actors.kernel.resumption import ResumptionPoint
 from ...actors.rules.visibility import ANONYMOUS, belongs_at_home, belongs_by_author, visible
 from ...actors.statuses import entry_of

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Concatenate, ParamSpec, TypeVar
 
 from ... import __version__
-from ...actors.kernel.ids import first_id_at
+from ...actors.kernel.clock import first_id_at
 from ...storage import dashboard
 from ...storage.dashboard import CountTookTooLong, Periods
 from ...storage.engine.database import Connection

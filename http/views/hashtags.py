@@ -7,7 +7,7 @@ from datetime import datetime
 
 import orjson
 
-from ...actors.kernel.ids import first_id_at
+from ...actors.kernel.clock import first_id_at
 from ...actors.rules.text import tag_name, whole_hashtag
 from ...actors.trends import Uses, last_days
 from ...storage import featured_tags, tags

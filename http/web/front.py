@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import orjson
 
-from ...actors.kernel.address import Address
+from ...actors.kernel.message import Address
 from ...actors.policies import Terms
 from ...actors.rules.markup import plain
 from ...actors.rules.visibility import ANONYMOUS

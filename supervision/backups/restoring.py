@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-from ...actors.kernel.ids import BELOW_MILLISECONDS
+from ...actors.kernel.clock import BELOW_MILLISECONDS
 from ...storage.copies import GAP, last_statements, restored_from
 from ...storage.engine.clients import choose
 from ...storage.engine.cluster import UNFINISHED, Cluster

@@ -36,7 +36,7 @@ async def _acts(
     db: Connection, here: Here, account: str | None, since: datetime | None, limit: int
 ) -> list[dict[str, object]]:
     """Return acts of staff, newest first, as JSON: those that an account did, or that were done to it, or all."""
-    from ...actors.kernel.ids import first_id_at
+    from ...actors.kernel.clock import first_id_at
     from ...storage import audit_log
     from ...storage.audit_log import AuditFilter
 

@@ -16,7 +16,7 @@ from ..configuration import Settings
 from ..domain import base_url, domain_of
 
 if TYPE_CHECKING:
-    from ...actors.kernel.ids import Ids
+    from ...actors.kernel.clock import Ids
     from ...actors.staff import Staff, StaffAct
 
 T = TypeVar("T")
@@ -95,8 +95,7 @@ async def _in_turn(
     db: Connection, settings: Settings, work: Callable[..., Awaitable[T]], dry_run: bool, *args: object
 ) -> T:
     # Only here: commands that need no ids, such as `troupe backup`, start without the kernel.
-    from ...actors.kernel.clock import SystemClock
-    from ...actors.kernel.ids import LANES, Ids
+    from ...actors.kernel.clock import LANES, Ids, SystemClock
 
     await db.execute(TURN)
     await require_current(db)  # after the wait: `troupe db move` may have moved it meanwhile

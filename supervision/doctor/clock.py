@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
-from ...actors.kernel.ids import instant_of_id
+from ...actors.kernel.clock import instant_of_id
 from ...storage.engine.connect import transact_once
 from ...storage.engine.database import StorageError
 from ...storage.engine.server_facts import server_time

@@ -30,7 +30,7 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 from ... import __version__
 from ...actors.effects.registry import Attempt, Finish
 from ...actors.kernel import Address, Envelope, Refused
-from ...actors.kernel.pool_services import AnyTurn
+from ...actors.kernel.pool_context import AnyTurn
 from ...http.access.context import A
 from ...http.intake.request import Request
 from ...storage.engine.database import Connection, Database

@@ -14,7 +14,7 @@ import trio
 
 from ...actors.effects.registry import Attempt, Finish
 from ...actors.kernel import Address, Envelope, Record
-from ...actors.kernel.pool_services import AnyTurn
+from ...actors.kernel.pool_context import AnyTurn
 from ...http.access.context import A
 from ...http.intake.request import Request
 from ...storage.engine.database import Database

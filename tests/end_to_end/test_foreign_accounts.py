@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from troupe.actors.kernel import SystemClock
-from troupe.actors.kernel.ids import LANES, Ids
+from troupe.actors.kernel.clock import LANES, Ids
 from troupe.storage.engine.embedded import embedded
 
 from .. import plain_http

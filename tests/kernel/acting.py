@@ -26,7 +26,7 @@ from troupe.actors.kernel import (
 )
 from troupe.actors.kernel.feed import Logged
 from troupe.actors.kernel.inspection import ActorSnapshot
-from troupe.actors.kernel.pool_services import TraceTurn
+from troupe.actors.kernel.pool_context import TraceTurn
 from troupe.storage.engine.database import Unavailable
 
 Action = Callable[["Player"], Any]

@@ -13,7 +13,7 @@ import trio
 
 from troupe.actors.kernel import Event, Feed
 from troupe.actors.kernel.feed import CROWDED, HELD, STALLED
-from troupe.actors.kernel.subjects import MEMORY
+from troupe.actors.kernel.resumption import MEMORY
 
 from .acting import Listener, Said, words_of
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from troupe.actors.kernel import Ids, first_id_at
-from troupe.actors.kernel.ids import LANES, milliseconds
+from troupe.actors.kernel.clock import LANES, milliseconds
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from troupe.actors.kernel import NOWHERE, Envelope
-from troupe.actors.kernel.envelope import Reply
 from troupe.actors.kernel.mailbox import CAPACITY, KEPT_FOR_HINTS, Mailbox
+from troupe.actors.kernel.message import Reply
 
 
 def hint(number: int = 0) -> Envelope:

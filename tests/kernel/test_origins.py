@@ -10,7 +10,7 @@ import trio
 from trio.testing import wait_all_tasks_blocked
 
 from troupe.actors.kernel import NOWHERE, AskCycle, Crashed, Origin, Refused, TimedOut
-from troupe.actors.kernel.envelope import LONGEST_CHAIN
+from troupe.actors.kernel.message import LONGEST_CHAIN
 
 from .acting import Kernel, Player
 

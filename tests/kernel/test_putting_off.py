@@ -9,7 +9,7 @@ from trio.testing import wait_all_tasks_blocked
 
 from troupe.actors.kernel import Address, Origin
 from troupe.actors.kernel.delivery import MOST_PUT_OFF, SPREAD
-from troupe.actors.kernel.pool_services import PAUSE
+from troupe.actors.kernel.pool_context import PAUSE
 
 from .acting import Action, Kernel, Listener, MakeKernel, Player, Said
 

@@ -1,6 +1,6 @@
 """What a feed remembers: ids in their order, the oldest forgotten first."""
 
-from troupe.actors.kernel.subjects import MEMORY, Subjects
+from troupe.actors.kernel.resumption import MEMORY, Subjects
 
 
 def remembered(*subjects: int) -> Subjects:

@@ -20,7 +20,7 @@ from troupe.actors.facts import ChangedFollowedTags, ChangedList
 from troupe.actors.kernel import Cell, Envelope
 from troupe.actors.kernel.cell import AT_REST, CellPhase
 from troupe.actors.kernel.drainer import Drainer
-from troupe.actors.kernel.subjects import Subjects
+from troupe.actors.kernel.resumption import Subjects
 from troupe.actors.outbox import Outbox
 from troupe.actors.rules.visibility import Muting
 from troupe.actors.statuses import StatusCache

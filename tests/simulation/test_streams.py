@@ -5,7 +5,7 @@ import trio
 
 from troupe.actors.announcements import AnnouncementRelay
 from troupe.actors.broadcast import Broadcast, home_address
-from troupe.actors.kernel import Origin, subjects
+from troupe.actors.kernel import Origin, resumption
 from troupe.actors.relay import GATHER, Relay
 from troupe.actors.statuses import ShownStatus
 from troupe.actors.timelines.timeline import MARGIN, SETTLED
@@ -162,7 +162,7 @@ async def test_a_stream_that_was_shown_more_than_its_home_remembers_shows_nothin
     ada, bob, cyd = await sim.people("ada", "bob", "cyd")
     bob.has_followed(ada)
     with monkeypatch.context() as patch:
-        patch.setattr(subjects, "MEMORY", 20)
+        patch.setattr(resumption, "MEMORY", 20)
         stream = await bob.stream()
         for _ in range(30):
             await ada.publish()

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from troupe.actors.kernel.ids import BELOW_MILLISECONDS
+from troupe.actors.kernel.clock import BELOW_MILLISECONDS
 from troupe.storage import copies
 from troupe.storage.engine.clients import ClientFailed, RunningPsql
 from troupe.storage.engine.connect import transact_once

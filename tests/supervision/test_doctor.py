@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from troupe.actors.kernel.ids import first_id_at, instant_of_id
+from troupe.actors.kernel.clock import first_id_at, instant_of_id
 from troupe.storage.engine.data_folder import make_private
 from troupe.supervision.commands import troupe
 from troupe.supervision.doctor import checks, confinement, descriptors, disk, permissions, proxy

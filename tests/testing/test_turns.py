@@ -13,7 +13,7 @@ import trio.lowlevel
 import trio.testing
 
 from troupe.actors.kernel import Actor, Address, Message, Runtime, turn
-from troupe.actors.kernel.pool_services import PAUSE
+from troupe.actors.kernel.pool_context import PAUSE
 from troupe.supervision.testing import Pct, RandomWalk, Replay, Run, Scheduler, Strategy, simulate, simulation
 
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 from ....actors.codec import CODEC
 from ....actors.kernel import NOWHERE, Address, Envelope, Message, Origin, Refused, Runtime
 from ....actors.kernel.cell import Asker
-from ....actors.kernel.envelope import Reply
-from ....actors.kernel.message import Control, R
+from ....actors.kernel.message import Control, R, Reply
 
 CODED_EVERY = 4  # seeds
 

@@ -24,7 +24,7 @@ from ....actors.federation.key_directory import KeyDirectory
 from ....actors.federation.receiving import InboxContext
 from ....actors.federation.reception import take_up
 from ....actors.kernel import NOWHERE, Ids
-from ....actors.kernel.pool_services import PAUSE
+from ....actors.kernel.pool_context import PAUSE
 from ....actors.mail.sender import Letterhead, MailSender, NotSent
 from ....actors.mail.templates import Letter, Sender
 from ....actors.outgoing.errors import Unreachable
