@@ -23,11 +23,10 @@ from ..actors.effects.received_activities import INBOX, ActivityReceiver
 from ..actors.effects.refreshes import REFRESHES, AccountRefresher
 from ..actors.effects.registry import QueueWithContext
 from ..actors.facts import RotatedKey
-from ..actors.federation.federation import Federation
+from ..actors.federation.federation import Federation, Refresher
 from ..actors.federation.import_finder import Finder
 from ..actors.federation.inbox import Inbox
 from ..actors.federation.receiving import InboxContext
-from ..actors.federation.refresher import Refresher
 from ..actors.kernel import Clock, Origin, Record
 from ..actors.mail.sender import Letterhead, MailSender
 from ..actors.mail.templates import Sender

@@ -57,8 +57,7 @@ from ..actors.old_rows import OldRows
 from ..actors.outgoing.client import OutgoingClient
 from ..actors.outgoing.mail_servers import MailServerLookup
 from ..actors.previews.reader import PageReader
-from ..actors.push.delivery import WebPush
-from ..actors.push.encryption import PushEncryption
+from ..actors.push.delivery import PushEncryption, WebPush
 from ..actors.push_key import PushKey, UnusablePushKey
 from ..http.access.context import HttpContext
 from ..http.server.descriptors import count_open

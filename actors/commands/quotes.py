@@ -9,8 +9,7 @@ from ..account import AccountActor, AccountChange
 from ..facts import EditedStatus, EndedQuotes
 from ..kernel import Message, Refused, SystemMessage, turn
 from ..refusals import NOT_ALLOWED, NOT_FOUND
-from ..sending.quotes import send_quote_answer
-from ..sending.revocations import send_revocations
+from ..sending.interactions import send_quote_answer, send_revocations
 from .statuses import find_original, find_visible
 
 

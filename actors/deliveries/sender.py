@@ -22,8 +22,7 @@ from ..activitypub.signatures import SignatureScheme, SigningKey, sign
 from ..activitypub.vocabulary import CONTENT_TYPE, host_of
 from ..kernel import Clock
 from ..outgoing.client import OutgoingClient, OutgoingRequest, RequestLimits
-from ..outgoing.errors import ForbiddenTarget, OutgoingFailure
-from ..outgoing.retry_after import time_of
+from ..outgoing.messages import ForbiddenTarget, OutgoingFailure, time_of
 from ..server_blocks import ServerBlocks
 from .followers import FollowerDigests
 from .hosts import Chance, KnownHosts

@@ -19,7 +19,7 @@ class RefreshAccount(Effect):
 
 
 class AccountRefresher(Protocol):
-    """The object that fetches accounts again (`federation/refresher.py`)."""
+    """The object that fetches accounts again (`federation/federation.py`)."""
 
     async def refresh(self, account_id: int) -> None: ...
 

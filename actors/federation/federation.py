@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ...storage import remote_accounts
+from ...storage import accounts, remote_accounts
+from ...storage.engine.database import Database
 from ..activitypub.keys import MakeKey, SigningKeys, make_key
 from ..activitypub.names import LocalNames
 from ..activitypub.signatures import SignatureScheme, sign
@@ -47,3 +48,17 @@ class Federation:
     async def _sign(self, url: str, scheme: SignatureScheme) -> Mapping[str, str]:
         """Return the headers of a GET that the server's own actor signs."""
         return sign(await self.keys.of_server(), "GET", url, None, self._clock.now(), scheme)
+
+
+class Refresher:
+    """One for each process."""
+
+    def __init__(self, database: Database, resolver: Resolver) -> None:
+        self._database = database
+        self._resolver = resolver
+
+    async def refresh(self, account_id: int) -> None:
+        """Fetch an account again. Raise DocumentUnavailable if its server can't be asked now."""
+        account = await self._database.read(accounts.find, account_id)
+        if account is not None and not account.local and account.deleted_at is None:
+            await self._resolver.refresh(account)

@@ -32,7 +32,7 @@ from ..activitypub.vocabulary import (
 from ..daily_quotas import DailyQuotas
 from ..kernel import Clock
 from ..outgoing.client import REDIRECTS, OutgoingAnswer, OutgoingClient, OutgoingRequest, RequestLimits
-from ..outgoing.errors import AnswerTooLarge, BadAnswer, ForbiddenTarget, OutgoingFailure
+from ..outgoing.messages import AnswerTooLarge, BadAnswer, ForbiddenTarget, OutgoingFailure
 from ..outgoing.targets import RequestTarget, redirected, written_target
 from ..own_addresses import OwnAddressReader
 from ..rules.domains import DomainRules

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from ..outgoing.client import REDIRECTS, OutgoingAnswer
-from ..outgoing.errors import AnswerTooLarge
+from ..outgoing.messages import AnswerTooLarge
 from ..outgoing.targets import RequestTarget, redirected
 
 HOPS = 3

@@ -2,6 +2,11 @@
 
 An activity is believed if its actor has signed it. One that another actor has signed (some servers pass answers on)
 only names its object: that is fetched from its own server.
+
+Activities have subjects, because their order matters: an Undo ends what came before it, and not what comes after. Two
+activities of an actor with the same subject are applied in the order of their arrival, also if the first one is tried
+again later. Edits of one post are so too, because two of them may have one time. Posts and deletions have no subject:
+tombstones decide about them.
 """
 
 from __future__ import annotations
@@ -17,22 +22,21 @@ from ..activitypub.door import read_document
 from ..activitypub.follower_lists import HEADER, read_header
 from ..activitypub.requests import SignatureRefused
 from ..activitypub.uris import same_uri
-from ..activitypub.vocabulary import MalformedDocument, host_of, types_of, uri_of
+from ..activitypub.vocabulary import MalformedDocument, host_of, object_of, types_of, uri_of
 from ..effects.received_activities import ReceivedActivity, UnverifiedActivity, aside, put_aside
 from ..effects.registry import Attempt, Finish, GivenUp
 from ..kernel import NotAnswered, Origin
 from ..kernel.errors import describe
 from ..own_addresses import OwnAddressReader
 from .activities import HANDLERS
-from .activities.follow import mark_of
 from .activities.passed_on import follow_up
+from .activities.relations import mark_of
 from .budgets import caused_by, new_cause
 from .errors import DocumentMissing, DocumentUnavailable, UntrustedDocument
 from .follower_lists import FollowerLists
 from .key_directory import KeyDirectory
 from .receiving import Activity, InboxContext
 from .reception import request_of, take_up
-from .subjects import subject_of
 
 MOST_TRIES = 5  # of an activity that was put aside
 FIRST_PAUSE = timedelta(seconds=10)
@@ -139,3 +143,29 @@ class Inbox:
         await HANDLERS[kind](context, Activity(actor, document, origin, recipient))
         if (told := read_header(received.followers, actor.uri)) is not None:
             await self._follower_lists.compare(actor, told, attempt.promised_at, origin)
+
+
+ACTS = frozenset({"Follow", "Block", "Like", "Announce", "Add", "Remove", "Update"})
+ANSWERS = frozenset({"Accept", "Reject"})
+
+
+def subject_of(activity: JsonObject) -> str | None:
+    """Return the URI of the account or the post that an activity of another server is about. None if it has no order.
+
+    An Undo that does not embed what it undoes has none. It is remembered instead (`activities/undo.py`).
+    """
+    if "Undo" in types_of(activity):
+        activity = object_of(activity.get("object")) or {}
+    types, named = types_of(activity), activity.get("object")
+    if not ANSWERS.isdisjoint(types):
+        return _asking(named)
+    return None if ACTS.isdisjoint(types) else uri_of(named)
+
+
+def _asking(request: object) -> str | None:
+    """Return the account that has sent a request. The ids of our requests begin with it."""
+    embedded = object_of(request)
+    if embedded is not None:
+        return uri_of(embedded.get("actor"))
+    uri = uri_of(request)
+    return None if uri is None else uri.partition("#")[0]

@@ -24,7 +24,7 @@ from ..media.kinds import EMOJIS, IMAGES
 from ..media.process import ProcessingFailed
 from ..media.processor import Incoming, MediaProcessor, TooManyUploads
 from ..outgoing.client import OutgoingAnswer, OutgoingClient, OutgoingRequest, RequestLimits
-from ..outgoing.errors import ForbiddenTarget, OutgoingFailure
+from ..outgoing.messages import ForbiddenTarget, OutgoingFailure
 from ..outgoing.targets import RequestTarget, written_target
 from ..rules import limits
 from ..server_blocks import ServerBlocks

@@ -23,7 +23,7 @@ from ..media.kinds import FILMS, HEAD, IMAGES, SOUNDS, Kind, kind_in, kind_of
 from ..media.process import ProcessingFailed
 from ..media.processor import Incoming, MediaProcessor, TooManyUploads
 from ..outgoing.client import OutgoingAnswer, OutgoingClient, OutgoingRequest, RequestLimits
-from ..outgoing.errors import OutgoingFailure
+from ..outgoing.messages import OutgoingFailure
 from ..rules import limits
 from .domain_limits import DomainLimiter
 from .errors import CopiedAlready, DocumentUnavailable

@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 
-from .errors import AnswerTooLarge, BadAnswer
+from .messages import AnswerTooLarge, BadAnswer
 
 ENCODINGS = "gzip"  # what is asked for
 Write = Callable[[bytes], Awaitable[None]]

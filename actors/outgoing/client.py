@@ -14,11 +14,18 @@ from typing import TYPE_CHECKING
 import trio
 
 from .bodies import ENCODINGS, Write
-from .errors import AnswerTooLarge, BadAnswer, ForbiddenTarget, TookTooLong, Unreachable
 from .host_pools import IDLE, PER_HOST
-from .messages import OutgoingAnswer, OutgoingRequest, RequestLimits
-from .named_hosts import named_hosts
-from .network import NameResolver, PublicNetwork, Resolve
+from .messages import (
+    AnswerTooLarge,
+    BadAnswer,
+    ForbiddenTarget,
+    OutgoingAnswer,
+    OutgoingRequest,
+    RequestLimits,
+    TookTooLong,
+    Unreachable,
+)
+from .network import NameResolver, PublicNetwork, Resolve, named_hosts
 from .targets import RequestTarget, named_target, redirected, target_of
 
 if TYPE_CHECKING:

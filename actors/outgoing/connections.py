@@ -10,9 +10,17 @@ from typing import cast
 import httpcore2
 
 from .bodies import Write, copy_body, read_body
-from .errors import AnswerTooLarge, BadAnswer, OutgoingFailure, TookTooLong, Unreachable
 from .host_pools import IDLE, IDLE_PER_HOST, PER_HOST, HostPools
-from .messages import OutgoingAnswer, OutgoingRequest, RequestLimits
+from .messages import (
+    AnswerTooLarge,
+    BadAnswer,
+    OutgoingAnswer,
+    OutgoingFailure,
+    OutgoingRequest,
+    RequestLimits,
+    TookTooLong,
+    Unreachable,
+)
 from .network import PublicNetwork
 from .targets import RequestTarget
 

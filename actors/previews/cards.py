@@ -14,7 +14,7 @@ import regex
 
 from ...storage.preview_cards import CardFacts
 from ..media.pages import PageFacts, as_meant, frame_of, has_letters
-from ..outgoing.errors import ForbiddenTarget
+from ..outgoing.messages import ForbiddenTarget
 from ..outgoing.targets import LONGEST_URL, written_target
 from ..rules.instants import instant_of
 from ..rules.languages import language_code

@@ -26,8 +26,7 @@ from ..media.process import ProcessingFailed
 from ..media.processor import MediaProcessor, TooManyUploads
 from ..outgoing.breaker import Breaker
 from ..outgoing.client import OutgoingAnswer, OutgoingClient, OutgoingRequest, RequestLimits
-from ..outgoing.errors import OutgoingFailure, TookTooLong, Unreachable
-from ..outgoing.retry_after import time_of
+from ..outgoing.messages import OutgoingFailure, TookTooLong, Unreachable, time_of
 from ..outgoing.targets import written_target
 from .cards import NO_OEMBED, Draft, OEmbed, draft_of, web_address
 

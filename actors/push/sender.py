@@ -16,8 +16,7 @@ from ..filtering import is_hidden
 from ..kernel import Clock, Origin, Record
 from ..notifications import ShownNotification, show_notifications
 from ..outgoing.breaker import Breaker
-from ..outgoing.errors import ForbiddenTarget, OutgoingFailure
-from ..outgoing.retry_after import time_of
+from ..outgoing.messages import ForbiddenTarget, OutgoingFailure, time_of
 from ..rules.filters import Filters, filter_text
 from ..rules.visibility import Perspective
 from ..statuses import AccountCache, ShownStatus, StatusCache

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import regex
 
 from ...storage.accounts import Account
-from ..outgoing.errors import ForbiddenTarget
+from ..outgoing.messages import ForbiddenTarget
 from ..outgoing.targets import LONGEST_URL, RequestTarget, written_target
 from .markup import ATTRIBUTE, TAG, plain
 from .scan import FoundLink, find

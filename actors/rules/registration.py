@@ -1,10 +1,11 @@
-"""The rules of a sign-up form. Rows tell whether a name or an address is taken."""
+"""The rules of a sign-up form, and whether sign-ups are open. Rows tell whether a name or an address is taken."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from ...storage.changed_settings import Registrations
 from .complaints import Complaint, too_long
 from .languages import language_code
 from .limits import EMAIL_CHARACTERS, PASSWORD_CHARACTERS, PASSWORD_CHARACTERS_MIN
@@ -88,3 +89,10 @@ def complaints_about_password(password: str) -> Iterator[Complaint]:
         yield Complaint("password", "ERR_TOO_SHORT", text)
     elif len(password) > PASSWORD_CHARACTERS:
         yield too_long("password", PASSWORD_CHARACTERS)
+
+
+def effective_registrations(
+    changed: Registrations | None, configured: Registrations, *, sends_mail: bool
+) -> Registrations:
+    """Return who may sign up. Without a mail server, no address can be confirmed."""
+    return (changed or configured) if sends_mail else "closed"

@@ -1,23 +1,29 @@
-"""Sending favourites, votes, pins and featured hashtags."""
+"""Sending favourites, votes, pins and featured hashtags, permissions to quote a status, and their end (FEP-044f)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from ...storage import accounts
+from ...storage.accounts import Account
 from ...storage.engine.database import Connection
 from ...storage.featured_tags import FeaturedTag
+from ...storage.quotes import EndedQuote
 from ...storage.statuses import Status
 from ..account import AccountActor
 from ..activitypub.documents.activities import (
+    accept_quote_of,
     add_of,
     add_tag_of,
+    delete_of,
     like_of,
+    reject_quote_of,
     remove_of,
     remove_tag_of,
     undo_of,
     vote_of,
 )
+from ..context import ActorContext
 from ..effects.registry import Promise
 from .deliver import Recipients, deliver, deliver_to, find_inboxes
 from .statuses import OPEN
@@ -95,3 +101,27 @@ async def _send_like(
 async def _author_elsewhere(db: Connection, account: AccountActor, status: Status) -> accounts.Account | None:
     """Return the author of a status if they are on another server, and the account is of this one."""
     return None if status.local or account.user is None else await accounts.find(db, status.account_id)
+
+
+async def send_quote_answer(
+    db: Connection, context: ActorContext, me: Account, asker: Account, request: dict[str, str], quoting_id: int | None
+) -> list[Promise]:
+    """Promise to accept a request for the status that quotes, or to reject it for None."""
+    if quoting_id is None:
+        id = f"{me.uri}#rejects/{context.ids.next()}"
+        return await deliver_to(db, context, me.id, reject_quote_of(id, me.uri, request), asker.id)
+    id = f"{me.uri}#accepts/{context.ids.next()}"
+    authorization = context.names.quote_authorization(me.username, quoting_id)
+    return await deliver_to(db, context, me.id, accept_quote_of(id, me.uri, request, authorization), asker.id)
+
+
+async def send_revocations(db: Connection, account: AccountActor, ended: Iterable[EndedQuote]) -> list[Promise]:
+    """Promise to delete the permissions by which accounts on other servers quote a status of this account."""
+    if account.user is None:
+        return []
+    context, name, promises = account.context, account.owner.username, list[Promise]()
+    for one in ended:
+        revoked = context.names.quote_authorization(name, one.id)
+        delete = delete_of(context.names.actor(name), revoked)
+        promises += await deliver_to(db, context, account.id, delete, one.account_id)
+    return promises

@@ -11,7 +11,7 @@ import orjson
 import trio
 
 from ..outgoing.client import OutgoingClient, OutgoingRequest, RequestLimits
-from ..outgoing.errors import OutgoingFailure
+from ..outgoing.messages import OutgoingFailure
 from .port import AskedTooOften, OfferedLanguages, QuotaUsedUp, TextsNotTaken, TranslatedTexts, TranslationFailed
 
 TRANSLATING = RequestLimits(seconds=10, body=512 * 1024)

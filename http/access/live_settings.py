@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 
 from ...actors.row_loader import RowLoader
 from ...actors.rules.live_settings import LIVE_SETTINGS, InvalidSetting, Value
-from ...actors.rules.sign_up_rule import effective_registrations
+from ...actors.rules.registration import effective_registrations
 from ...storage import changed_settings
 from ...storage.changed_settings import Registrations
 from ...storage.engine.database import Database

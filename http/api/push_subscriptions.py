@@ -9,7 +9,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from ...actors.outgoing.errors import ForbiddenTarget
+from ...actors.outgoing.messages import ForbiddenTarget
 from ...actors.outgoing.targets import LONGEST_URL
 from ...actors.rules.alerts import ALERTS
 from ...storage import push_subscriptions

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from ...actors.broadcast import home_address, list_address, tag_address
 from ...actors.kernel.message import Address
-from ...actors.outgoing.errors import ForbiddenTarget
+from ...actors.outgoing.messages import ForbiddenTarget
 from ...actors.outgoing.targets import written_target
 from ...actors.rules.text import tag_name
 from ...actors.rules.visibility import Perspective, belongs_to_link

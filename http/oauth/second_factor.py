@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...actors.rules.one_time_codes import normalized, step_of
+from ...actors.rules.passwords import normalized, step_of
 from ...storage import two_factor
 from ...storage.secrets import hash_of
 from ..access import rates

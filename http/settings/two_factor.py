@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from ...actors.commands.two_factor import DisableTwoFactor, EnableTwoFactor
-from ...actors.rules import one_time_codes as rules
+from ...actors.rules import passwords as rules
 from ...storage import two_factor
 from ...storage.secrets import hash_of
 from ...storage.two_factor import TwoFactor

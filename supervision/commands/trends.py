@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...actors.outgoing.errors import ForbiddenTarget
+from ...actors.outgoing.messages import ForbiddenTarget
 from ...actors.outgoing.targets import named_target
 from ...storage import accounts
 from .chosen_server import ChosenServer

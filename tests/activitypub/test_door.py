@@ -22,7 +22,7 @@ from troupe.actors.activitypub.vocabulary import (
 from troupe.actors.federation.activities import HANDLERS
 from troupe.actors.federation.actor_documents import keys_of, moved_to, profile_of
 from troupe.actors.federation.collections import items_of
-from troupe.actors.federation.subjects import subject_of
+from troupe.actors.federation.inbox import subject_of
 from troupe.actors.federation.webfinger import Handle
 from troupe.storage.engine.json_values import JsonObject
 

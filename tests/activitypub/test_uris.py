@@ -6,7 +6,7 @@ import pytest
 
 from troupe.actors.activitypub.uris import ascii_uri, same_uri, web_address
 from troupe.actors.activitypub.vocabulary import LONGEST_URI, uri_of, web_uri_of
-from troupe.actors.outgoing.errors import ForbiddenTarget
+from troupe.actors.outgoing.messages import ForbiddenTarget
 from troupe.actors.outgoing.targets import written_target
 
 

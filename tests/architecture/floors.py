@@ -34,7 +34,8 @@ class Graph:
     @property
     def floors(self) -> list[list[str]]:
         """The units of each floor, from the lowest up."""
-        heights = {unit: self._height(unit) for unit in self.arrows}
+        known: dict[str, int] = {}
+        heights = {unit: self._height(unit, known) for unit in self.arrows}
         return [sorted(unit for unit in heights if heights[unit] == at) for at in sorted(set(heights.values()))]
 
     def __str__(self) -> str:
@@ -55,10 +56,12 @@ class Graph:
     def _circle(self, unit: str) -> frozenset[str]:
         return frozenset({unit} | {other for other in self.reached[unit] if unit in self.reached[other]})
 
-    def _height(self, unit: str) -> int:
-        circle = self._circle(unit)
-        below = {other for member in circle for other in self.arrows[member]} - circle
-        return 1 + max(map(self._height, below), default=0)
+    def _height(self, unit: str, known: dict[str, int]) -> int:
+        if unit not in known:
+            circle = self._circle(unit)
+            below = {other for member in circle for other in self.arrows[member]} - circle
+            known[unit] = 1 + max((self._height(other, known) for other in below), default=0)
+        return known[unit]
 
 
 def modules() -> Graph:

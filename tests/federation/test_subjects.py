@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from troupe.actors.activitypub.door import opened
-from troupe.actors.federation.subjects import subject_of
+from troupe.actors.federation.inbox import subject_of
 
 EVE, ADA, POST = "https://peer.test/eve", "https://home.test/users/ada", "https://home.test/users/ada/statuses/1"
 FOLLOW = {"id": f"{EVE}#follows/1", "type": "Follow", "actor": EVE, "object": ADA}

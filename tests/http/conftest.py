@@ -23,8 +23,7 @@ from troupe.actors.media.processor import MediaProcessor
 from troupe.actors.outgoing.client import OutgoingClient
 from troupe.actors.outgoing.mail_servers import UNKNOWN, MailServerLookup, MailServers
 from troupe.actors.previews.reader import PageReader
-from troupe.actors.push.delivery import WebPush
-from troupe.actors.push.encryption import PushEncryption
+from troupe.actors.push.delivery import PushEncryption, WebPush
 from troupe.actors.push_key import PushKey, new_push_key
 from troupe.actors.rules import passwords
 from troupe.http.access.context import HttpContext

@@ -20,7 +20,7 @@ from troupe.actors.outgoing import client as module
 from troupe.actors.outgoing import host_pools
 from troupe.actors.outgoing.client import OutgoingClient, OutgoingRequest, RequestLimits
 from troupe.actors.outgoing.connections import CheckedSockets
-from troupe.actors.outgoing.errors import (
+from troupe.actors.outgoing.messages import (
     AnswerTooLarge,
     BadAnswer,
     ForbiddenTarget,

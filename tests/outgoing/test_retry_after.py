@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from troupe.actors.outgoing.retry_after import time_of
+from troupe.actors.outgoing.messages import time_of
 
 from ..storage.conftest import NOW
 

@@ -4,7 +4,7 @@ from functools import partial
 
 import pytest
 
-from troupe.actors.outgoing.errors import ForbiddenTarget
+from troupe.actors.outgoing.messages import ForbiddenTarget
 from troupe.actors.outgoing.targets import redirected, target_of
 
 READ = [

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from troupe.actors.push.encryption import PushEncryption
+from troupe.actors.push.delivery import PushEncryption
 from troupe.actors.push_key import PushKey, new_push_key
 from troupe.storage.push_subscriptions import PushSubscription
 

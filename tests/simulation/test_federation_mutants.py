@@ -16,10 +16,10 @@ from troupe.actors.commands import edits, polls, received_statuses, relations
 from troupe.actors.commands.received_statuses import ReceiveEdit
 from troupe.actors.deliveries.sender import ClientPost, DeliveryReply
 from troupe.actors.effects.registry import Promise
-from troupe.actors.federation import subjects
+from troupe.actors.federation import inbox
 from troupe.actors.federation.follower_lists import FollowerLists
 from troupe.actors.kernel import Refused
-from troupe.actors.outgoing.errors import OutgoingFailure
+from troupe.actors.outgoing.messages import OutgoingFailure
 from troupe.actors.relay import Relay
 from troupe.storage import blocks, remote_statuses, tombstones
 from troupe.storage import polls as stored_polls
@@ -55,7 +55,7 @@ def no_answer_counts_as_delivered(patch: Patch) -> None:
 
 def answers_to_earlier_follows_count(patch: Patch) -> None:
     """A Reject of a follow that was undone long ago ends the one that was sent since."""
-    patch.setattr(import_module("troupe.actors.federation.activities.accept"), "_unless_superseded", third)
+    patch.setattr(import_module("troupe.actors.federation.activities.relations"), "_unless_superseded", third)
 
 
 def activities_put_aside_lose_their_place(patch: Patch) -> None:
@@ -94,7 +94,7 @@ def two_edits_can_have_one_time(patch: Patch) -> None:
 
 def edits_lose_their_place(patch: Patch) -> None:
     """An edit that was put aside is applied after those that came after it."""
-    patch.setattr(subjects, "ACTS", subjects.ACTS - {"Update"})
+    patch.setattr(inbox, "ACTS", inbox.ACTS - {"Update"})
 
 
 def deletions_are_kept_from_other_servers(patch: Patch) -> None:

@@ -11,7 +11,7 @@ import trio
 from troupe.actors.commands.blocked_domains import DomainTerms, ImposeDomainBlock, impose
 from troupe.actors.deliveries.sender import DeliveryReply
 from troupe.actors.effects.deliveries import DELIVERIES
-from troupe.actors.outgoing.errors import BadAnswer, TookTooLong
+from troupe.actors.outgoing.messages import BadAnswer, TookTooLong
 from troupe.actors.staff import COMMAND_LINE, StaffAct
 from troupe.storage.engine.database import Connection
 from troupe.supervision.testing import simulation

@@ -18,7 +18,7 @@ import trio.testing
 from prometheus_client.exposition import generate_latest
 
 from troupe.actors.deliveries.sender import DeliveryPutOff, DeliveryRefused, DeliveryReply, DeliverySender
-from troupe.actors.outgoing.errors import Unreachable
+from troupe.actors.outgoing.messages import Unreachable
 from troupe.actors.push.delivery import PushReply
 from troupe.actors.push.sender import PushFailed, PushPutOff, PushSender
 from troupe.storage.backlog import Backlog

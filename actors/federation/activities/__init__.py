@@ -5,20 +5,12 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 
 from ..receiving import Activity, InboxContext
-from .accept import accept
-from .announce import announce
-from .block import block
-from .create import create
-from .delete import delete
-from .flag import flag
-from .follow import follow
-from .like import like
-from .move import move
-from .pin import add, remove
+from .accounts import flag, move
+from .interactions import add, announce, like, remove
 from .quote_request import quote_request
-from .reject import reject
+from .relations import accept, block, follow, reject
+from .statuses import create, delete, update
 from .undo import undo
-from .update import update
 
 Handler = Callable[[InboxContext, Activity], Awaitable[None]]
 

@@ -12,8 +12,7 @@ from ...activitypub.vocabulary import object_of, same_host, types_of, uri_of
 from ...kernel import Origin
 from ..errors import DocumentGone, DocumentUnknown
 from ..receiving import Activity, InboxContext
-from .delete import delete_status
-from .update import change
+from .statuses import change, delete_status
 
 
 async def follow_up(inbox: InboxContext, document: JsonObject, origin: Origin) -> None:

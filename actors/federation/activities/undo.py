@@ -26,8 +26,7 @@ from ...commands.reblogs import Unreblog
 from ...commands.relations import Unblock, Unfollow
 from ...kernel import Message
 from ..receiving import Activity, InboxContext
-from .accept import actor_of
-from .follow import mark_of
+from .relations import actor_of, mark_of
 
 UNDOABLE = ("Follow", "Like", "Announce", "Block", "Accept")
 

@@ -12,7 +12,7 @@ import trio
 
 from ....actors.outgoing.bodies import Write
 from ....actors.outgoing.client import OutgoingAnswer, OutgoingClient, OutgoingRequest, RequestLimits
-from ....actors.outgoing.errors import Unreachable
+from ....actors.outgoing.messages import Unreachable
 from ....actors.outgoing.targets import RequestTarget
 from ..faults import Fault
 from ..lockstep import AWAY_FOR

@@ -27,7 +27,7 @@ from ....actors.kernel import NOWHERE, Ids
 from ....actors.kernel.pool_context import PAUSE
 from ....actors.mail.sender import Letterhead, MailSender, NotSent
 from ....actors.mail.templates import Letter, Sender
-from ....actors.outgoing.errors import Unreachable
+from ....actors.outgoing.messages import Unreachable
 from ....actors.push.delivery import PushReply
 from ....storage.engine.database import Unavailable
 from ....storage.engine.json_values import JsonObject

@@ -1,9 +1,10 @@
-"""Flag: a report about accounts of this server and their posts, which staff read."""
+"""Flag, a report about accounts of this server and their posts; Move, of the actor to another account."""
 
 from __future__ import annotations
 
 from ...account import PerspectiveOf
-from ...activitypub.vocabulary import host_of, text_of, uris_of
+from ...activitypub.vocabulary import host_of, text_of, uri_of, uris_of
+from ...commands.moves import Move
 from ...commands.reports import FileReport
 from ...rules.limits import REPORT_STATUSES
 from ...statuses import may_see
@@ -43,3 +44,17 @@ async def _visible(inbox: InboxContext, activity: Activity, account_id: int, sta
         id for id, one in shown.items()
         if viewer is not None and one.status.account_id == account_id and may_see(one, viewer)
     )  # fmt: skip
+
+
+async def move(inbox: InboxContext, activity: Activity) -> None:
+    """Have followers here follow the new account. It is fetched anew: it must know of the old one now."""
+    actor, target_uri = activity.actor, uri_of(activity.document.get("target"))
+    if activity.object_uri != actor.uri or target_uri is None or target_uri == actor.uri:
+        return
+    target = await inbox.resolver.account(target_uri)
+    if target is not None and not target.local:
+        target = await inbox.resolver.refresh(target)
+    if target is None or target.suspended_at is not None or target.moved_to_id is not None:
+        return
+    if actor.uri in target.also_known_as:
+        await inbox.ask(actor.id, Move(target.id), activity.origin)

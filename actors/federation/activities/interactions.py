@@ -1,6 +1,8 @@
-"""Announce: a boost of a status, which is fetched if it is not here.
+"""Like, Announce, and what the actor shows first on its profile: Add and Remove.
 
-Groups announce what their members do too (FEP-1b12). These activities are looked at where their objects are.
+A Like with a `content`, an emoji that other servers show as a reaction, is a favourite too. The status of an Announce
+is fetched if it is not here. Groups announce what their members do too (FEP-1b12): these activities are looked at where
+their objects are.
 """
 
 from __future__ import annotations
@@ -8,10 +10,18 @@ from __future__ import annotations
 from ....storage import remote_statuses
 from ....storage.engine.json_values import JsonObject
 from ...activitypub.notes import EARLIEST, is_post, time_of, visibility_of
-from ...activitypub.vocabulary import types_of, uri_of
+from ...activitypub.vocabulary import same_host, types_of, uri_of
+from ...commands.favourites import Favourite
+from ...commands.pins import Pin, Unpin
 from ...commands.reblogs import Reblog, Unreblog
 from ..receiving import Activity, InboxContext
 from .passed_on import follow_up
+
+
+async def like(inbox: InboxContext, activity: Activity) -> None:
+    status = await inbox.status(activity.object_uri)
+    if status is not None:
+        await inbox.ask(activity.actor.id, Favourite(status.id, activity.id), activity.origin)
 
 
 async def announce(inbox: InboxContext, activity: Activity) -> None:
@@ -50,3 +60,25 @@ async def _status_id(inbox: InboxContext, activity: Activity, uri: str) -> int |
     if not followed or inbox.standing_of(uri).suspended:
         return None
     return known.id if known is not None else await inbox.resolver.status(uri)
+
+
+async def add(inbox: InboxContext, activity: Activity) -> None:
+    uri = _pinned(activity)
+    known = await inbox.status(uri)
+    status_id = None if uri is None else known.id if known is not None else await inbox.resolver.status(uri)
+    if status_id is not None:
+        await inbox.ask(activity.actor.id, Pin(status_id), activity.origin)
+
+
+async def remove(inbox: InboxContext, activity: Activity) -> None:
+    known = await inbox.status(_pinned(activity))
+    if known is not None:
+        await inbox.ask(activity.actor.id, Unpin(known.id), activity.origin)
+
+
+def _pinned(activity: Activity) -> str | None:
+    """Return the post, if it is the actor's server's, and goes to the actor's own collection of pinned posts."""
+    uri, target = activity.object_uri, uri_of(activity.document.get("target"))
+    if uri is None or target is None or target != activity.actor.featured_url or "Hashtag" in activity.object_types:
+        return None
+    return uri if same_host(uri, activity.actor.uri) else None

@@ -1,21 +1,41 @@
-"""Accept: of a request to follow, or to quote, that an account of this server has made."""
+"""Follow and Block, of an account of this server; Accept and Reject, of what such an account has asked for.
+
+What is asked for is to follow or to quote. A Reject may also end a follow that was accepted before. A Block ends the
+follows in both directions.
+"""
 
 from __future__ import annotations
 
 from datetime import timedelta
 from urllib.parse import unquote
 
-from ....storage import follow_requests, follows, tombstones
+from ....storage import follow_requests, follows, received_activities, tombstones
 from ....storage.engine.json_values import JsonObject
 from ...activitypub.names import ACTIVITY
 from ...activitypub.vocabulary import uri_of
-from ...commands.follow_requests import AuthorizeRequest
+from ...commands.follow_requests import AuthorizeRequest, RemoveFollower
 from ...commands.follower_lists import EndUnknownFollow
-from ...commands.quotes import ConfirmQuote
+from ...commands.quotes import ConfirmQuote, RevokeQuote
+from ...commands.relations import Block, Follow
 from ..quotes import WaitingQuote, asking_quote, is_allowed
 from ..receiving import Activity, InboxContext
 
 LONGEST_WAY = timedelta(minutes=1)  # of an Accept that meets no outage
+
+
+async def follow(inbox: InboxContext, activity: Activity) -> None:
+    """Follow, or ask to. One that comes again has the URI that its answer must name."""
+    target = await inbox.local_account_id(activity.object_uri)
+    if target is not None:
+        if activity.id is not None:
+            mark = mark_of(activity.actor.uri, activity.id)
+            await inbox.shared.database.transact(received_activities.insert, mark, inbox.shared.clock.now())
+        await inbox.ask(activity.actor.id, Follow(target, uri=activity.id), activity.origin)
+
+
+def mark_of(actor_uri: str, follow_uri: str) -> bytes:
+    """Return what says that a Follow of an actor has come."""
+    return received_activities.digest_of(actor_uri, follow_uri, "Follow")
 
 
 async def accept(inbox: InboxContext, activity: Activity) -> None:
@@ -103,3 +123,19 @@ def _fragment_of(uri: str) -> str:
 def actor_of(document: JsonObject) -> str | None:
     """Return the actor of an embedded activity."""
     return uri_of(document.get("actor"))
+
+
+async def reject(inbox: InboxContext, activity: Activity) -> None:
+    if (waiting := await asking_quote(inbox, activity)) is not None:
+        command = RevokeQuote(waiting.quoted.id, waiting.quoting.id)
+        await inbox.ask(activity.actor.id, command, activity.origin)
+        return
+    follower = await asking(inbox, activity)
+    if follower is not None:
+        await inbox.ask(activity.actor.id, RemoveFollower(follower), activity.origin)
+
+
+async def block(inbox: InboxContext, activity: Activity) -> None:
+    target = await inbox.local_account_id(activity.object_uri)
+    if target is not None:
+        await inbox.ask(activity.actor.id, Block(target, activity.id), activity.origin)

@@ -1,0 +1,173 @@
+"""Create, Update and Delete: of a post, and of what is told in the same way.
+
+A Create may be a vote in a poll of this server. An Update may be one of a poll's counts or of the actor itself, and
+NodeBB tells of a deletion by an Update to a Tombstone. A Delete may end the permission to quote a post, or the actor
+itself; what it names and has not come yet is not stored when it comes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from unicodedata import normalize
+
+from ....storage import quotes, remote_statuses, statuses, tombstones
+from ....storage.engine.database import Connection
+from ....storage.engine.json_values import JsonObject
+from ....storage.remote_statuses import KnownStatus
+from ...activitypub.notes import ReceivedNote, ReceivedVote, is_post, read_vote
+from ...activitypub.vocabulary import host_of, objects_of, same_host, types_of, uri_of
+from ...commands.account_deletions import DeleteAccount
+from ...commands.polls import Vote
+from ...commands.quotes import RevokeQuote
+from ...commands.received_statuses import ReceiveEdit
+from ...commands.statuses import DeleteStatus
+from ..notes import keep_note, note_of
+from ..quotes import is_authorized
+from ..receiving import Activity, InboxContext
+
+
+async def create(inbox: InboxContext, activity: Activity) -> None:
+    """Store what is new. What is embedded is believed if it is the actor's own, on the actor's server."""
+    embedded = objects_of(activity.document.get("object"))
+    if not embedded and activity.object_uri is not None and same_host(activity.object_uri, activity.actor.uri):
+        embedded = [await inbox.fetcher.fetch(activity.object_uri)]
+    for document in embedded:
+        vote = read_vote(document)
+        if (vote is None or not await _is_cast(inbox, activity, vote)) and is_post(document):
+            await store(inbox, activity, document)
+
+
+async def store(inbox: InboxContext, activity: Activity, document: JsonObject) -> int | None:
+    """Store a post of the actor, if it concerns an account here. The posts that it answers are fetched afterwards."""
+    note = await note_of(inbox.shared, document, activity.actor)
+    id = await keep_note(
+        inbox.runtime, note, activity.actor, wanted=False, recipient=activity.recipient,
+        authorized=note is not None and await is_authorized(inbox, note), origin=activity.origin,
+    )  # fmt: skip
+    if id is not None:
+        await _find_parents(inbox, document)
+        if note is not None:
+            await inbox.resolver.find_parts(note)
+    return id
+
+
+async def _find_parents(inbox: InboxContext, document: JsonObject) -> None:
+    """Have what a post answers fetched afterwards, if it is not here."""
+    uri, parent = uri_of(document), uri_of(document.get("inReplyTo"))
+    if uri is None or parent is None or inbox.names.is_local(parent):
+        return
+    if await inbox.status(parent) is None:
+        inbox.resolver.find_parents_later(uri)
+
+
+async def _is_cast(inbox: InboxContext, activity: Activity, vote: ReceivedVote) -> bool:
+    """Choose the option with this text. False if there is none, or no such poll here.
+
+    Other servers send each choice by itself, and also those that come too late.
+    """
+    if vote.author != activity.actor.uri or not same_host(vote.uri, vote.author):
+        return False
+    known = await inbox.status(vote.poll_uri) if inbox.names.is_local(vote.poll_uri) else None
+    status = None if known is None else await inbox.shared.database.read(statuses.find, known.id)
+    if status is None or status.poll is None:
+        return False
+    choice = _position_of(vote.option, [option.title for option in status.poll.options])
+    if choice is None:
+        return False
+    await inbox.ask(activity.actor.id, Vote(status.id, status.poll.id, (choice,), vote.uri), activity.origin)
+    return True
+
+
+def _position_of(named: str, titles: Sequence[str]) -> int | None:
+    """Return the position of an option, also if another server has cut spaces or composed letters in another way."""
+    for spelled in (str, str.strip, _folded):
+        spellings = [spelled(title) for title in titles]
+        if spelled(named) in spellings:
+            return spellings.index(spelled(named))
+    return None
+
+
+def _folded(title: str) -> str:
+    return " ".join(normalize("NFC", title).split())
+
+
+# An unknown post that is older is not stored: its Create came long ago, and concerned no account here.
+NEW_FOR = timedelta(days=1)
+
+
+async def update(inbox: InboxContext, activity: Activity) -> None:
+    uri = activity.object_uri
+    if uri is None or not same_host(uri, activity.actor.uri):
+        return
+    if uri == activity.actor.uri:
+        await inbox.resolver.refresh(activity.actor, has_changed=True)
+        return
+    document = activity.object or await inbox.fetcher.fetch(uri)
+    if is_post(document):
+        await change(inbox, activity, document)
+    elif "Tombstone" in types_of(document):
+        await delete_status(inbox, activity, uri)
+
+
+async def change(inbox: InboxContext, activity: Activity, document: JsonObject) -> None:
+    """Change a post of the actor to a later state. One whose Create has not come yet is stored."""
+    note = await note_of(inbox.shared, document, activity.actor)
+    if note is None:
+        return
+    known = await inbox.status(note.uri)
+    if known is None and note.created_at + NEW_FOR > inbox.shared.clock.now():
+        await store(inbox, activity, document)
+        known = await inbox.status(note.uri)  # its Create may have come just before: then it has to be changed
+    if known is None:
+        return
+    authorized = await _is_shown(inbox, known, note) or await is_authorized(inbox, note)
+    await inbox.ask(activity.actor.id, ReceiveEdit(note, authorized), activity.origin)
+    await inbox.resolver.find_parts(note)
+
+
+async def _is_shown(inbox: InboxContext, known: KnownStatus, note: ReceivedNote) -> bool:
+    """True if a status quotes the same as before, by the same document, which need not be asked for again."""
+    quote = note.quote
+    if quote is None or quote.authorization is None:
+        return False
+    before, quoted = await inbox.shared.database.read(statuses.find, known.id), await inbox.status(quote.uri)
+    if before is None or quoted is None or before.quote_state != "accepted":
+        return False
+    return before.quote_of_id == quoted.id and before.quote_approval_uri == quote.authorization
+
+
+async def delete(inbox: InboxContext, activity: Activity) -> None:
+    """Delete what is the actor's own. Servers name it by its URI, by a Tombstone, or embed it as it was."""
+    uri = activity.object_uri
+    if uri is None or not same_host(uri, activity.actor.uri):
+        return
+    if uri == activity.actor.uri:
+        await inbox.ask(activity.actor.id, DeleteAccount(), activity.origin)
+        return
+    await delete_status(inbox, activity, uri)
+
+
+async def delete_status(inbox: InboxContext, activity: Activity, uri: str) -> None:
+    approved = await inbox.shared.database.read(quotes.find_approved, uri, activity.actor.id)
+    if approved is not None:
+        quoting_id, quoted_id = approved
+        await inbox.ask(activity.actor.id, RevokeQuote(quoted_id, quoting_id), activity.origin)
+        return
+    known = await inbox.shared.database.transact(_note_deletion, inbox, uri, activity.actor.uri)
+    if known is not None and known.account_id == activity.actor.id and not known.deleted:
+        await inbox.ask(activity.actor.id, DeleteStatus(known.id, delete_media=True), activity.origin)
+
+
+async def _note_deletion(db: Connection, inbox: InboxContext, uri: str, by: str) -> KnownStatus | None:
+    """Remember the deletion, and return what is here. A Create comes before, and is found, or after, and is dropped.
+
+    An attacker can delete any number of things that never were: too many such deletions of a domain are remembered for
+    some hours alone.
+    """
+    now = inbox.shared.clock.now()
+    await tombstones.lock(db, [uri])
+    known = await remote_statuses.find(db, uri)
+    is_for_good = known is not None or inbox.shared.quotas.take("tombstones", host_of(uri) or "")
+    await tombstones.insert(db, uri, by, now, None if is_for_good else now + tombstones.KEPT_FOR)
+    return known
