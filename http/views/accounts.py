@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import orjson
 
-from ...actors.rules.identity import USERNAME, domain_of
+from ...actors.rules.identity import USERNAME, handle_of
 from ...storage import accounts, instance
 from ...storage.accounts import Account
 from ..access.context import HttpContext
@@ -35,14 +35,19 @@ async def find_account(context: HttpContext, id: int) -> Account:
 
 
 async def find_local(context: HttpContext, name: str) -> Account:
-    """Return an account of this server by its name. Raises NotFound, and Gone if it is deleted or suspended.
+    """Return an account of this server by its name. Raises NotFound, and Gone if it is deleted or suspended."""
+    return _present(await context.database.read(accounts.find_by_acct, local_username(context, name), None))
+
+
+def local_username(context: HttpContext, name: str) -> str:
+    """Return the name of an account of this server as a path has it. Raises NotFound for all that can't be one.
 
     People write the domain of this server behind it, as in a handle.
     """
-    username, at, written = name.partition("@")
-    is_own = not at or (domain_of(written) or written.lower()) == context.settings.local_domain
-    is_name = is_own and USERNAME.fullmatch(username) is not None
-    return _present(await context.database.read(accounts.find_by_acct, username, None) if is_name else None)
+    handle = None if name.endswith("@") else handle_of(f"@{name}", context.settings.local_domain)
+    if handle is None or handle[1] is not None or USERNAME.fullmatch(handle[0]) is None:
+        raise NotFound
+    return handle[0]
 
 
 def _present(found: Account | None) -> Account:

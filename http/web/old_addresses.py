@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from urllib.parse import quote
 
-from ...actors.activitypub.names import LocalAccountName, LocalNames
 from ..access.context import HttpContext
 from ..answers.answer import Answer, redirect
 from ..answers.errors import NotFound
 from ..router import api
+from ..views.accounts import local_username
 from ..views.statuses import find_visible
 from .posts import path_of
 
@@ -20,13 +20,13 @@ from .posts import path_of
 @api.get("/web/@<name>", page=True)
 @api.get("/deck/@<name>", page=True)
 def lead_to_account(context: HttpContext, name: str) -> Answer:
-    return redirect(f"/@{_username(name, context.federation.names)}")
+    return redirect(f"/@{local_username(context, name)}")
 
 
 @api.get("/web/@<name>/<id>", page=True)
 @api.get("/deck/@<name>/<id>", page=True)
 def lead_to_status_of(context: HttpContext, name: str, id: int) -> Answer:
-    return redirect(f"/@{_username(name, context.federation.names)}/{id}")
+    return redirect(f"/@{local_username(context, name)}/{id}")
 
 
 @api.get("/web/statuses/<id>", page=True)
@@ -41,7 +41,7 @@ async def lead_to_status(context: HttpContext, id: int) -> Answer:
 
 @api.get("/users/<name>.rss", page=True)
 def lead_to_feed(context: HttpContext, name: str) -> Answer:
-    return redirect(f"/@{_username(name, context.federation.names)}.rss")
+    return redirect(f"/@{local_username(context, name)}.rss")
 
 
 @api.get("/about/more", page=True)
@@ -74,12 +74,3 @@ def lead_to_settings() -> Answer:
 @api.get("/oauth/authorized_applications", page=True)
 def lead_to_applications() -> Answer:
     return redirect("/settings/applications")
-
-
-def _username(name: str, names: LocalNames) -> str:
-    """Return the name of an account of this server, which may be written with its domain. Raise NotFound."""
-    match names.read(f"{names.base_url}/@{name}"):
-        case LocalAccountName(username, None):
-            return username
-        case _:
-            raise NotFound
