@@ -81,6 +81,11 @@ def tag_url(base_url: str, name: str) -> str:
     return f"{base_url}/tags/{quote(name)}"
 
 
+def tagged_url(profile: str, name: str) -> str:
+    """Return the page of an account's statuses with a hashtag, percent-encoded. `profile` is its other page."""
+    return f"{profile}/tagged/{quote(name)}"
+
+
 def scan(text: str, content_type: ContentType = "text/plain") -> Scan:
     """Return the links, mentions and hashtags of a text.
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from urllib.parse import quote
 
-from ...actors.rules.text import tag_url
+from ...actors.rules.text import tag_url, tagged_url
 from ...storage.accounts import Account
 from ...storage.featured_tags import FeaturedTag
 from ...storage.statuses import StatusTag
@@ -64,11 +63,10 @@ def reviewed_tag_fields(
 
 def featured_tag_fields(featured: FeaturedTag, owner: Account) -> dict[str, object]:
     """Return a featured hashtag. Its address lists the owner's statuses with it."""
-    profile = owner.url or owner.uri
     return {
         "id": str(featured.id),
         "name": featured.display_name,
-        "url": f"{profile}/tagged/{quote(featured.name)}",
+        "url": tagged_url(owner.url or owner.uri, featured.name),
         "statuses_count": str(featured.statuses),
         "last_status_at": day(featured.last_status_at),
     }

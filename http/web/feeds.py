@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from urllib.parse import quote
 
 from ...actors.broadcast import tag_address
 from ...actors.rules.markup import plain
-from ...actors.rules.text import tag_url
+from ...actors.rules.text import tag_url, tagged_url
 from ...actors.rules.visibility import ANONYMOUS
 from ...actors.statuses import ShownStatus
 from ...actors.timelines.tag import TagPage
@@ -52,7 +51,7 @@ async def show_tagged(context: HttpContext, request: Request, name: str, tag: st
     account, tag = await find_local(context, name), hashtag_named(tag)
     found = await _posts(context, account, replace(OWN_PUBLIC, exclude_replies=False, tagged=tag))
     base_url, shown = context.settings.base_url, spelling(tag, found)
-    url = f"{base_url}/@{account.username}/tagged/{quote(tag)}"
+    url = tagged_url(f"{base_url}/@{account.username}", tag)
     description = f"Posts by @{account.username}@{context.settings.local_domain} about #{shown}"
     title = f"{name_of(account)}: #{shown}"
     channel = FeedChannel(title, url, f"{url}.rss", description, avatar_url(account, base_url))

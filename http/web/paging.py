@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from urllib.parse import quote
 
 from ...storage.paging import Page
 from ..intake.parameters import Cursor, Input, LowerCursor
@@ -36,8 +35,10 @@ class Neighbours:
 
 
 def neighbours(path: str, position: ListPosition, ids: Sequence[int]) -> Neighbours:
-    """Return the links around a page with these ids. A page beyond the end leads back to the newest statuses."""
-    path = quote(path, safe="/@")
+    """Return the links around a page with these ids. A page beyond the end leads back to the newest statuses.
+
+    `path` is percent-encoded.
+    """
     if not ids:
         return Neighbours(None if position.is_first else path, None)
     older = len(ids) == POSTS or position.min_id is not None

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from typing import Literal
-from urllib.parse import quote
 
 from ...actors.rules.markup import plain
+from ...actors.rules.text import tagged_url
 from ...actors.rules.visibility import ANONYMOUS
 from ...storage.accounts import Account
 from ...storage.engine.json_values import JsonObject
@@ -66,16 +66,17 @@ async def _show(
     pinned = await pinned_of(context, account, ANONYMOUS) if tab == "posts" and position.is_first else []
     emojis = emojis_of(context, account)
     profile = f"/@{account.username}"
-    path = profile if tab == "posts" else f"{profile}/{tab}" if tag is None else f"{profile}/tagged/{tag}"
-    address = quote(path, safe="/@")
-    tabs = _tabs(account, tab if tag is None else None)
-    if tag is not None:
-        tabs.append((f"#{spelling(tag, posts)}", address, True))
+    if tag is None:
+        path, feed = profile if tab == "posts" else f"{profile}/{tab}", profile
+        tabs = _tabs(account, tab)
+    else:
+        path = feed = tagged_url(profile, tag)
+        tabs = [*_tabs(account, None), (f"#{spelling(tag, posts)}", path, True)]
     return await public_page(
         context,
         request,
         "profile.html",
-        head=_head(context, account, address, feed=profile if tag is None else address),
+        head=_head(context, account, path, feed),
         account=account,
         person=byline(context, account),
         note_html=html_with_emojis(account.note, emojis),

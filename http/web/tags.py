@@ -46,7 +46,7 @@ async def show(context: HttpContext, request: Request, name: str, position: List
         head=head,
         tag=shown,
         posts=posts,
-        around=neighbours(f"/tags/{tag}", position, ids),
+        around=neighbours(tag_url("", tag), position, ids),
     )
 
 
