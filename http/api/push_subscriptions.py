@@ -103,11 +103,11 @@ class SubscriptionChange(RequestedAlerts):
     data: Annotated[RequestedAlerts, Maybe] = NOTHING
 
     @property
-    def wanted(self) -> tuple[str, ...]:
+    def chosen_alerts(self) -> tuple[str, ...]:
         return (self.data.alerts if "alerts" in self.data.model_fields_set else self.alerts).wanted
 
     @property
-    def chosen(self) -> Policy:
+    def chosen_policy(self) -> Policy:
         return self.data.policy or self.policy or "all"
 
 
@@ -126,8 +126,8 @@ async def subscribe(context: HttpContext, request: Request, viewer: Viewer, want
     new = NewPushSubscription(
         # The endpoint stays as it was given: clients compare it with their own to know if it is theirs.
         viewer.token.id, viewer.account_id, await secret_of(request, LARGEST_BODY) or "", device.endpoint, target.host,
-        decoded(device.keys.p256dh), decoded(device.keys.auth), device.standard, wanted.wanted,
-        wanted.chosen,
+        decoded(device.keys.p256dh), decoded(device.keys.auth), device.standard,
+        wanted.chosen_alerts, wanted.chosen_policy,
     )  # fmt: skip
     made = await context.database.transact(push_subscriptions.replace, new, context.clock.now())
     if made is None:
@@ -144,10 +144,10 @@ async def show(context: HttpContext, viewer: Viewer) -> Answer:
 @api.put(PATH, auth="user", scopes=("push",))
 async def change(context: HttpContext, viewer: Viewer, wanted: SubscriptionChange) -> Answer:
     """Change what the device is alerted to. What is not named is off."""
-    alerts = wanted.wanted
+    alerts, policy = wanted.chosen_alerts, wanted.chosen_policy
     return _answer(
         context,
-        await context.database.transact(push_subscriptions.change, viewer.token.id, alerts, wanted.chosen),
+        await context.database.transact(push_subscriptions.change, viewer.token.id, alerts, policy),
     )
 
 
