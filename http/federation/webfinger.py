@@ -15,7 +15,7 @@ from ..access.context import HttpContext
 from ..answers.answer import Answer
 from ..answers.errors import Gone, Malformed, NotFound
 from ..entities.account import avatar_url
-from ..intake.parameters import Given, Input
+from ..intake.parameters import Input, Sought
 from ..router import api
 from .actors import find_actor
 
@@ -28,7 +28,7 @@ RESOURCE = re.compile(r"(?i:acct:)?@?[^\s@:/?#=&]+@[^\s@]+|(?!(?i:acct:))[A-Za-z
 
 
 class WebfingerQuery(Input):
-    resource: Given
+    resource: Sought  # cut: each reader of it decodes it again
 
 
 @api.get("/.well-known/webfinger")

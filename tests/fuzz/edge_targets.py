@@ -7,10 +7,12 @@ from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any
+from urllib.parse import unquote
 
 from troupe.actors.activitypub import cavage, rfc9421
 from troupe.actors.activitypub.door import read_document
 from troupe.actors.activitypub.follower_lists import LONGEST_HEADER, read_header
+from troupe.actors.activitypub.names import LocalNames
 from troupe.actors.activitypub.public_keys import LONGEST_PEM, public_key
 from troupe.actors.activitypub.requests import ReceivedRequest, SignatureRefused, UnusableKey
 from troupe.actors.activitypub.vocabulary import (
@@ -23,21 +25,27 @@ from troupe.actors.activitypub.vocabulary import (
 from troupe.actors.federation.errors import UntrustedDocument
 from troupe.actors.federation.fetching import HEAD_BYTES, alternate_of, is_document
 from troupe.actors.federation.webfinger import LARGEST_XRD, resource_of
+from troupe.actors.rules.identity import LONGEST_SOUGHT
 from troupe.http.addresses import client_address
 from troupe.http.answers.errors import HttpError
+from troupe.http.app import normalized
+from troupe.http.federation.webfinger import RESOURCE, local_name
 from troupe.http.intake.decoding import nest, read_json, read_urlencoded
 from troupe.http.intake.multipart import read_multipart
 from troupe.http.intake.negotiation import asks_for_document
+from troupe.http.intake.parameters import LONGEST_QUERY, Input, MaybeUpload, as_time
 from troupe.http.intake.request import LARGE_FORM, LARGEST_BODY, Request
 from troupe.http.server.listener import LARGEST_HEAD
 from troupe.http.server.plain import Recogniser
 from troupe.http.server.stream_sockets import READ_AT_ONCE
 from troupe.http.streaming.client_frames import ClientFrames, WrongFrame
+from troupe.http.views.resolving import web_address_of
 
 from .fuzz import Target
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
 REFUSALS = (HttpError, MalformedDocument, SignatureRefused, UnusableKey, UntrustedDocument, WrongFrame)
+NAMES = LocalNames("https://troupe.test")
 MASK = bytes(4)
 CHUNK = 64 * 1024  # of a body, at most: what one read of a connection brings
 LARGEST_FRAMES = 64 * 1024
@@ -98,6 +106,19 @@ def read_accept(text: str) -> bool:
 
     lines = [(b"accept", text.encode("latin-1", "replace"))]
     return asks_for_document(Request("GET", "/users/ada", b"", lines, "127.0.0.1", nothing()))
+
+
+def read_resource(text: str) -> object:
+    return RESOURCE.fullmatch(unquote(text).strip()), local_name(text, NAMES)
+
+
+class Picture(Input):
+    avatar: MaybeUpload = None
+
+
+def in_data_url(before: str, after: str) -> Callable[[str], dict[str, object]]:
+    """Return what makes a form of a picture that is a text, with a text between two others."""
+    return lambda text: {"avatar": (before + text)[: LARGEST_BODY - len(after)] + after}
 
 
 def uris_in(text: str) -> list[str]:
@@ -173,6 +194,13 @@ EDGE = (
     Target("key in PEM", LONGEST_PEM, refusing(public_key.__wrapped__), str),
     Target("WebFinger in XML", LARGEST_XRD, refusing(resource_of), within(b"<XRD><Link ", b"", LARGEST_XRD)),
     Target("URIs of a document", LARGEST_DOCUMENT, uris_of, uris_in),
+    Target("path", LARGEST_HEAD, normalized),
+    Target("resource of a WebFinger request", LONGEST_QUERY, read_resource),
+    Target("address without a scheme", LONGEST_SOUGHT, web_address_of),
+    Target("time", LARGEST_BODY, as_time),
+    Target("data: URL, its type", LARGEST_BODY, refusing(Picture.read), in_data_url("data:", "")),
+    Target("data: URL, its parameters", LARGEST_BODY, refusing(Picture.read), in_data_url("data:a/b;a=", ";base64,")),
+    Target("data: URL, its data", LARGEST_BODY, refusing(Picture.read), in_data_url("data:;base64,", "")),
     Target("Link", LARGEST_HEAD, alternate_of, answer_with("link")),
     Target("Content-Type of an answer", LARGEST_HEAD, is_document, answer_with("content-type")),
     Target("page with a link to a document", HEAD_BYTES, alternate_of, page_of),
