@@ -20,7 +20,7 @@ OPEN_PATHS = {
     *(f"/api/v1/instance/{part}" for part in ("rules", "extended_description", "privacy_policy")),
     *(f"/api/v1/instance/terms_of_service{date}" for date in ("", "/<date>")),
 }  # fmt: skip
-OF_USERS = ("/api/", "/@", "/users/", "/tags/")
+OF_USERS = ("/api/", "/@", "/users/", "/tags/", "/web/", "/deck/", "/statuses/")
 
 
 @pytest.fixture

@@ -105,6 +105,19 @@ async def test_status(stage: Stage, ada: Person, bob: Person) -> None:
     assert parent["application"] == {"name": "Test app", "website": None}
 
 
+async def test_addresses_of_accounts_and_apps_are_in_ascii(stage: Stage, ada: Person, bob: Person) -> None:
+    status = await ada.publish("hello @bob")
+    for fan in (bob, await stage.person("cyd")):
+        await fan.post(f"/api/v1/statuses/{status['id']}/favourite")
+    await stage.sql("UPDATE accounts SET url = 'https://peer.test/\u00fc' WHERE id = $1", bob.account.id)
+    await stage.sql("UPDATE applications SET website = 'https://peer.test/\u00fc'")
+    stage.http_context.statuses.clear()
+    shown = await ada.done("GET", f"/api/v1/statuses/{status['id']}")
+    groups = await ada.done("GET", "/api/v2/notifications?expand_accounts=partial_avatars")
+    told = [shown["mentions"][0]["url"], shown["application"]["website"], groups["partial_accounts"][0]["url"]]
+    assert told == ["https://peer.test/%C3%BC"] * 3
+
+
 def test_addresses_of_a_card_are_in_ascii() -> None:
     facts = CardFacts(
         author_url="https://peer.test/\u00e4",

@@ -152,6 +152,8 @@ async def test_the_author_of_a_page_is_an_account_that_says_so_too(
     (author,) = (await card_of(stage, ada, status))["authors"]
     assert author["account"]["id"] == bob.id
     assert (author["name"], author["url"]) == ("Grace", author["account"]["url"])
+    await stage.sql("UPDATE accounts SET url = 'https://peer.test/\u00fc' WHERE id = $1", bob.account.id)
+    assert (await card_of(stage, ada, status))["authors"][0]["url"] == "https://peer.test/%C3%BC"
     await bob.send("PATCH", "/api/v1/profile", json={"attribution_domains": ["not-site.test", "e.test"]})
     assert (await card_of(stage, ada, status))["authors"] == []
 

@@ -97,13 +97,18 @@ async def test_addresses_that_apps_and_feed_readers_know_of_mastodon_lead_to_pag
     assert (reply.status, reply.headers.get("Location")) == (302, target)
 
 
-async def test_such_addresses_tell_nothing_of_others_and_of_private_posts(stage: Stage, ada: Person) -> None:
+async def test_such_addresses_tell_nothing_of_others_and_of_private_posts(
+    stage: Stage, ada: Person, bob: Person
+) -> None:
     private = (await ada.publish(visibility="private"))["id"]
+    foreign = (await bob.publish())["id"]
+    await stage.sql("UPDATE accounts SET domain = 'far.test' WHERE id = $1", bob.account.id)
     for path in (
         "/web/@eve@far.test",
         "/web/@a%00b",
         f"/web/statuses/{private}",
         f"/statuses/{private}",
+        f"/statuses/{foreign}",
         "/statuses/7",
     ):
         assert (await stage.anybody().get(path)).status == 404, path
