@@ -1,8 +1,9 @@
-"""Public pages, as a browser without an account reads them."""
+"""Public pages and feeds, as a browser without an account reads them."""
 
 from __future__ import annotations
 
 from html.parser import HTMLParser
+from xml.etree import ElementTree
 
 from ..clients import Reply, Stage
 
@@ -43,3 +44,11 @@ async def page(stage: Stage, path: str, status: int = 200) -> Page:
     assert reply.status == status, reply.text
     assert reply.headers["Content-Type"] == "text/html; charset=utf-8"
     return Page(reply)
+
+
+async def feed(stage: Stage, path: str) -> ElementTree.Element:
+    reply = await stage.anybody().get(path)
+    assert (reply.status, reply.headers["Content-Type"]) == (200, "application/rss+xml; charset=utf-8")
+    channel = ElementTree.fromstring(reply.text).find("channel")
+    assert channel is not None
+    return channel

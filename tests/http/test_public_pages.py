@@ -1,9 +1,8 @@
-"""The pages that the API's links lead to, and their feeds: what they show, to whom, and with which headers."""
+"""The pages that the API's links lead to: what they show, to whom, and with which headers."""
 
 import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
-from xml.etree import ElementTree
 
 import pytest
 
@@ -12,21 +11,12 @@ from troupe.http.pages.times import shown_time
 from troupe.http.web.paging import POSTS
 
 from ..clients import BASE, Person, Stage
-from .browsing import Page, page
+from .browsing import Page, feed, page
 from .policy_files import write_policy
 from .uploading import film, film_of, uploaded
 
 HOSTILE = '"><script>alert(1)</script><img src=x onerror=alert(1)>&amp;'
 NOW = datetime(2026, 11, 27, 14, 5, tzinfo=UTC)
-RSS = {"media": "{http://search.yahoo.com/mrss/}", "atom": "{http://www.w3.org/2005/Atom}"}
-
-
-async def feed(stage: Stage, path: str) -> ElementTree.Element:
-    reply = await stage.anybody().get(path)
-    assert (reply.status, reply.headers["Content-Type"]) == (200, "application/rss+xml; charset=utf-8")
-    channel = ElementTree.fromstring(reply.text).find("channel")
-    assert channel is not None
-    return channel
 
 
 # -- what is shown
@@ -51,67 +41,6 @@ async def test_addresses_for_servers_lead_people_to_pages(stage: Stage, ada: Per
     id = (await ada.publish())["id"]
     reply = await stage.anybody().get(path.format(id=id), headers={"Accept": "text/html,*/*"})
     assert (reply.status, reply.headers["Location"]) == (302, target.format(id=id))
-
-
-@pytest.mark.parametrize(
-    ("path", "target"),
-    [
-        ("/web/@ada", "/@ada"),
-        ("/web/@ada@localhost:3000", "/@ada"),
-        ("/deck/@ada", "/@ada"),
-        ("/web/@ada/{id}", "/@ada/{id}"),
-        ("/deck/@ada@LOCALHOST:3000/{id}", "/@ada/{id}"),
-        ("/web/statuses/{id}", "/@ada/{id}"),
-        ("/statuses/{id}", "/@ada/{id}"),
-    ],
-)
-@pytest.mark.parametrize("accept", ["text/html,*/*", "application/activity+json"])
-async def test_addresses_of_an_earlier_web_client_lead_to_pages(
-    stage: Stage, ada: Person, path: str, target: str, accept: str
-) -> None:
-    id = (await ada.publish())["id"]
-    reply = await stage.anybody().get(path.format(id=id), headers={"Accept": accept})
-    assert (reply.status, reply.headers.get("Location")) == (302, target.format(id=id))
-
-
-@pytest.mark.parametrize(
-    ("path", "target"),
-    [
-        ("/users/ada.rss", "/@ada.rss"),
-        ("/users/ada@localhost:3000.rss", "/@ada.rss"),
-        ("/about/more", "/about"),
-        ("/privacy-policy", "/privacy"),
-        ("/terms-of-service", "/terms"),
-        ("/terms-of-service/2026-01-01", "/terms/2026-01-01"),
-        ("/terms-of-service/%0d%0aX-Mark:%20%3f", "/terms/%0D%0AX-Mark%3A%20%3F"),
-        ("/auth/edit", "/settings"),
-        ("/settings/profile", "/settings"),
-        ("/settings/preferences", "/settings"),
-        ("/oauth/authorized_applications", "/settings/applications"),
-    ],
-)
-async def test_addresses_that_apps_and_feed_readers_know_of_mastodon_lead_to_pages(
-    stage: Stage, ada: Person, path: str, target: str
-) -> None:
-    reply = await stage.anybody().get(path)
-    assert (reply.status, reply.headers.get("Location")) == (302, target)
-
-
-async def test_such_addresses_tell_nothing_of_others_and_of_private_posts(
-    stage: Stage, ada: Person, bob: Person
-) -> None:
-    private = (await ada.publish(visibility="private"))["id"]
-    foreign = (await bob.publish())["id"]
-    await stage.sql("UPDATE accounts SET domain = 'far.test' WHERE id = $1", bob.account.id)
-    for path in (
-        "/web/@eve@far.test",
-        "/web/@a%00b",
-        f"/web/statuses/{private}",
-        f"/statuses/{private}",
-        f"/statuses/{foreign}",
-        "/statuses/7",
-    ):
-        assert (await stage.anybody().get(path)).status == 404, path
 
 
 async def test_a_profile_tells_about_the_account(stage: Stage, ada: Person, bob: Person) -> None:
@@ -573,81 +502,6 @@ def test_a_time_says_how_long_ago_it_was(age: timedelta, written: str) -> None:
     assert shown.ago == written
     assert shown.full == f"{NOW - age:%-d %b %Y, %H:%M} UTC"
     assert datetime.fromisoformat(shown.iso) == NOW - age
-
-
-# -- feeds
-
-
-async def test_a_featured_hashtag_leads_to_the_posts_of_its_account(stage: Stage, ada: Person, bob: Person) -> None:
-    await ada.publish("the first #Café")
-    await ada.publish("an unlisted #cafe", visibility="unlisted")
-    for text, visibility in (("something else", "public"), ("a secret #cafe", "private")):
-        await ada.publish(text, visibility=visibility)
-    await bob.publish("by another #cafe")
-    other = await bob.publish("hello")
-    await ada.publish("@bob a reply #cafe", in_reply_to_id=other["id"])
-    featured = await ada.done("POST", "/api/v1/featured_tags", {"name": "Café"})
-    path = featured["url"].removeprefix(BASE)
-    assert path == "/@ada/tagged/cafe"
-    shown = await page(stage, path)
-    for text, there in (
-        ("the first", True), ("an unlisted", True), ("a reply", True),
-        ("something else", False), ("a secret", False), ("by another", False),
-    ):  # fmt: skip
-        assert (text in shown.text) is there, text
-    assert shown.link("alternate", type="application/rss+xml") == f"{BASE}{path}.rss"
-    channel = await feed(stage, f"{path}.rss")
-    assert [channel.findtext(name) for name in ("title", "link")] == ["Ada: #Café", f"{BASE}{path}"]
-    texts = [item.findtext("description") or "" for item in channel.findall("item")]
-    assert ["a reply" in texts[0], "the first" in texts[1], len(texts)] == [True, True, 2]
-
-
-@pytest.mark.parametrize("name", ["茶", "%E8%8C%B6", "%23茶"])
-async def test_such_a_page_has_a_hashtag_in_any_script(stage: Stage, ada: Person, name: str) -> None:
-    for number in range(21):
-        await ada.publish(f"number {number} #茶")
-    shown = await page(stage, f"/@ada/tagged/{name}")
-    assert shown.link("canonical") == f"{BASE}/@ada/tagged/%E8%8C%B6"
-    (older,) = [a for a in shown.all("a") if "max_id" in a.get("href", "")]
-    assert "number 0 " in (await page(stage, older["href"])).text
-    assert (await stage.anybody().get("/@ada/tagged/a%20b")).status == 404
-    assert (await stage.anybody().get("/@nobody/tagged/tea.rss")).status == 404
-
-
-async def test_a_feed_has_the_public_posts_of_an_account(stage: Stage, ada: Person, bob: Person) -> None:
-    await ada.change_profile(note="About <tea>")
-    medium = (await uploaded(ada, description="a dot"))["id"]
-    status = await ada.write("a <b> & #tea", media_ids=[medium])
-    await ada.publish("the butler did it", spoiler_text="the end")
-    other = await bob.publish("not mine")
-    await ada.publish("@bob a reply", in_reply_to_id=other["id"])
-    await ada.post(f"/api/v1/statuses/{other['id']}/reblog")
-    channel = await feed(stage, "/@ada.rss")
-    assert [channel.findtext(name) for name in ("title", "link", "description")] == [
-        "Ada",
-        f"{BASE}/@ada",
-        "About <tea>",
-    ]
-    warned, item = channel.findall("item")
-    assert (item.findtext("link"), item.findtext("guid")) == (status["url"], status["url"])
-    assert item.findtext("description") == status["content"]
-    assert item.findtext("category") == "tea"
-    picture = item.find(f"{RSS['media']}content")
-    assert picture is not None
-    assert picture.get("url") == status["media_attachments"][0]["url"]
-    assert picture.findtext(f"{RSS['media']}description") == "a dot"
-    assert "butler" not in ElementTree.tostring(warned, "unicode")
-    assert "the end" in (warned.findtext("description") or "")
-    own = channel.find(f"{RSS['atom']}link")
-    assert own is not None
-    assert own.get("href") == f"{BASE}/@ada.rss"
-
-
-async def test_a_feed_can_be_read_whatever_a_name_holds(stage: Stage, ada: Person) -> None:
-    await ada.publish("hello #tea")
-    await stage.sql("UPDATE accounts SET display_name = $2 WHERE id = $1", ada.account.id, "A\ufffe\x0bB ]]> &")
-    assert (await feed(stage, "/@ada.rss")).findtext("title") == "AB ]]> &"
-    assert (await feed(stage, "/tags/tea.rss")).findtext("title") == "#tea"
 
 
 # -- the server

@@ -26,7 +26,7 @@ async def schedule(person: Person) -> Any:
 FILTER = {"title": "mine", "context": ["home"], "keywords_attributes": [{"keyword": "mine"}]}
 
 # Ids that belong to no account alone: all users may read, follow and block accounts.
-# Those of the earlier web client lead to pages of public statuses alone (test_public_pages.py).
+# Those of the earlier web client lead to pages of public statuses alone (test_old_addresses.py).
 EVERYBODYS = ("/api/v1/accounts/", "/api/v1/announcements/", "/emojis/", "/statuses/", "/web/", "/deck/")
 
 
