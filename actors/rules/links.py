@@ -14,7 +14,7 @@ from ...storage.accounts import Account
 from ..outgoing.messages import ForbiddenTarget
 from ..outgoing.targets import LONGEST_URL, RequestTarget, written_target
 from .markup import ATTRIBUTE, TAG, plain
-from .scan import FoundLink, find
+from .scan import EntityFinder, FoundLink
 
 MOST_LINKS = 10  # that are looked at
 
@@ -51,12 +51,12 @@ def link_of(status: HasLinks, base_url: str) -> RequestTarget | None:
     if "<a " not in status.content:  # which most have not
         return None
     own = urlsplit(base_url).netloc
-    links = 0
+    finder, links = EntityFinder(), 0
     for tag in TAG.finditer(status.content):
         if tag["name"] != "a" or tag["close"]:
             continue
         attributes = {found["name"]: html.unescape(found["value"]) for found in ATTRIBUTE.finditer(tag["attributes"])}
-        if "mention" in attributes.get("class", "").split() or _is_name(status.content, tag):
+        if "mention" in attributes.get("class", "").split() or _is_name(status.content, tag, finder):
             continue
         with suppress(ForbiddenTarget):
             target = written_target(attributes.get("href", ""))
@@ -68,10 +68,10 @@ def link_of(status: HasLinks, base_url: str) -> RequestTarget | None:
     return None
 
 
-def _is_name(content: str, tag: regex.Match[str]) -> bool:
+def _is_name(content: str, tag: regex.Match[str], finder: EntityFinder) -> bool:
     """True if the text of a link is a handle or a hashtag, with its sign in the link or right before it."""
     text = plain(content[tag.end() : content.find("</a>", tag.end())])
     before = content[max(0, tag.start() - 1) : tag.start()]
     written = before + text if before in ("@", "#") else text
-    found = next(find(written), None)
+    found = next(finder.find(written), None)
     return found is not None and not isinstance(found, FoundLink) and (found.start, found.end) == (0, len(written))

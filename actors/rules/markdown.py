@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable
-from functools import cache, lru_cache, partial
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 import regex
 
 from . import markup
 from .emojis import USE
-from .scan import FoundLink, find
+from .scan import EntityFinder, FoundLink
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 # Deeper quotations and lists are shown at this depth.
 NESTING = 20
+# The names under which the parser's environment of a text has its finder, and what that found in each block.
+FINDER, FOUND = "finder", "found"
 # What may close the emphasis around an address or a name: `_ask @alice_`. The parser keeps it as text if it does not.
 CLOSING = "*_~"
 BRACKET = regex.compile(r"[\[\]]")
@@ -139,7 +141,7 @@ def _text(state: StateInline, silent: bool) -> bool:
     start = state.pos
     sign = state.md.inline.terminator_re.search(state.src, start)
     end = sign.start() if sign else state.posMax
-    starts, ends = _found(state.src)
+    starts, ends = _found(state.src, state.env)
     place = bisect_left(starts, start)
     if place < len(starts) and starts[place] <= end:
         end = ends[place]
@@ -150,14 +152,20 @@ def _text(state: StateInline, silent: bool) -> bool:
     return end > start
 
 
-@lru_cache(maxsize=2 * NESTING)  # asked at each sign of one text, and of the texts of the images in it
-def _found(source: str) -> tuple[list[int], list[int]]:
-    """Return where that begins and ends which the parser must leave as it is."""
-    places = [(entity.start, _end_in_markdown(source, entity.start, entity.end, isinstance(entity, FoundLink)))
-              for entity in find(source)]  # fmt: skip
-    places += [use.span() for use in USE.finditer(source)]
-    places.sort()
-    return [start for start, _ in places], [end for _, end in places]
+def _found(source: str, env: EnvType) -> tuple[list[int], list[int]]:
+    """Return where that begins and ends which the parser must leave as it is.
+
+    It is asked for at each sign of a block, and of the texts of the images in it.
+    """
+    found: dict[str, tuple[list[int], list[int]]] = env.setdefault(FOUND, {})
+    if source not in found:
+        finder: EntityFinder = env.setdefault(FINDER, EntityFinder())
+        places = [(entity.start, _end_in_markdown(source, entity.start, entity.end, isinstance(entity, FoundLink)))
+                  for entity in finder.find(source)]  # fmt: skip
+        places += [use.span() for use in USE.finditer(source)]
+        places.sort()
+        found[source] = [start for start, _ in places], [end for _, end in places]
+    return found[source]
 
 
 def _end_in_markdown(source: str, start: int, end: int, is_link: bool) -> int:

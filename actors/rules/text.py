@@ -10,7 +10,7 @@ import regex
 
 from . import markdown, markup
 from .markup import one_line, plain, sanitise, tidy, trimmed
-from .scan import Entity, FoundLink, FoundMention, Hashtag, Scan, find, tag_name, whole_hashtag
+from .scan import Entity, EntityFinder, FoundLink, FoundMention, Hashtag, Scan, find, tag_name, whole_hashtag
 
 __all__ = [
     "ContentType",
@@ -95,9 +95,10 @@ def scan(text: str, content_type: ContentType = "text/plain") -> Scan:
     if _is_plain(text, content_type):
         return Scan(tuple(find(tidy(text))))
     found: list[Entity] = []
+    finder = EntityFinder()
 
     def note(before: str, run: str) -> str:
-        found.extend(find(before + run, len(before)))
+        found.extend(finder.find(before + run, len(before)))
         return ""
 
     markup.map_text(_safe_html(text, content_type), note)
@@ -127,11 +128,12 @@ def render_elsewhere(text: str, content_type: ContentType) -> str:
 
 
 def _rendered(text: str, targets: Targets, content_type: ContentType) -> str:
+    finder = EntityFinder()
     if _is_plain(text, content_type):
-        return "".join(f"<p>{paragraph}</p>" for paragraph in _paragraphs(tidy(text), targets))
+        return "".join(f"<p>{paragraph}</p>" for paragraph in _paragraphs(tidy(text), targets, finder))
 
     def write(before: str, run: str) -> str:
-        return _linked(before + run, targets, len(before))
+        return _linked(before + run, targets, finder, len(before))
 
     return sanitise(markup.map_text(_safe_html(text, content_type), write))
 
@@ -151,7 +153,7 @@ def render_field_value(
     `sanitise` removes `rel="me"`, because HTML of other people must not claim a link in this server's name.
     """
     line = " ".join(tidy(value).split("\n"))
-    return _linked(line, Targets(mentions, tag_url, local_domain), rel=f"me {markup.LINK_REL}")
+    return _linked(line, Targets(mentions, tag_url, local_domain), EntityFinder(), rel=f"me {markup.LINK_REL}")
 
 
 def without_local_domain(text: str, local_domain: str) -> str:
@@ -181,21 +183,21 @@ def _safe_html(text: str, content_type: ContentType) -> str:
     return markup.unwrap(sanitise(text), " ")
 
 
-def _paragraphs(text: str, targets: Targets) -> Iterator[str]:
+def _paragraphs(text: str, targets: Targets, finder: EntityFinder) -> Iterator[str]:
     lines: list[str] = []
     for line in [*text.split("\n"), ""]:
         if line.strip():
-            lines.append(_linked(line, targets))
+            lines.append(_linked(line, targets, finder))
         elif lines:
             yield "<br>".join(lines)
             lines = []
 
 
-def _linked(text: str, targets: Targets, start: int = 0, rel: str = markup.LINK_REL) -> str:
+def _linked(text: str, targets: Targets, finder: EntityFinder, start: int = 0, rel: str = markup.LINK_REL) -> str:
     """Return text from `start` on as HTML, with links, mentions and hashtags made links."""
     pieces: list[str] = []
     done = start
-    for entity in find(text, start):
+    for entity in finder.find(text, start):
         pieces.append(markup.escape(text[done : entity.start]))
         pieces.append(_entity(entity, targets, rel) or markup.escape(text[entity.start : entity.end]))
         done = entity.end

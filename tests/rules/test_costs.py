@@ -20,7 +20,9 @@ from troupe.actors.activitypub.notes import (
 from troupe.actors.activitypub.vocabulary import MOST_ELEMENTS
 from troupe.actors.cache import RowCache
 from troupe.actors.rules import filters, markup, scan, text
+from troupe.actors.rules.links import link_of
 from troupe.actors.rules.scan import Entity
+from troupe.actors.rules.text import ContentType
 from troupe.http.entities.rendered import Rendered
 
 from ..fuzz.fuzz import FRAGMENTS, repeated
@@ -113,34 +115,60 @@ def test_what_is_kept_in_memory_is_bounded_in_bytes(monkeypatch: pytest.MonkeyPa
     assert rendered.find(99, ()) is None
 
 
-@pytest.mark.parametrize("label", ["b\u00fccher.", "xn--bcher-kva.", "XN--ls8h.", "\u2764.", "\u307f\u3093\u306a."])
+def render_and_scan(source: str, content_type: ContentType) -> None:
+    text.render(source, mentions={}, tag_url=str, local_domain="here.example", content_type=content_type)
+    text.scan(source, content_type)
+
+
+def link_in(html: str) -> None:
+    link_of(cast(Any, StatusWithText(markup.sanitise(html))), "https://here.example")
+
+
+READERS: dict[str, tuple[Callable[[str], object], str, int]] = {
+    "text": (lambda source: list(scan.find(source)), "{} ", 1),
+    "lines": (lambda source: render_and_scan(source, "text/plain"), "{}\n\n", 2),
+    "HTML": (lambda source: render_and_scan(source, "text/html"), "<b>{}</b>", 2),
+    "Markdown": (lambda source: text.markdown.to_html(source[: text.MARKDOWN_CHARACTERS]), "{}\n\n", 1),
+    "link": (link_in, '<a href="https://a.example/">{}</a>', 1),
+}
+
+
+@pytest.mark.parametrize("name", READERS)
+@pytest.mark.parametrize("end", ["la", "la-"])
+@pytest.mark.parametrize("label", ["\xfc.", "b\u00fccher.", "xn--bcher-kva.", "XN--ls8h.", "a\u2764.", "\u307f\u3093."])
 @pytest.mark.parametrize("sign", ["https://", "@a@"])
-def test_so_many_characters_of_international_domains_are_read(
-    monkeypatch: pytest.MonkeyPatch, label: str, sign: str
+def test_so_much_of_international_domains_is_read(
+    monkeypatch: pytest.MonkeyPatch, sign: str, label: str, end: str, name: str
 ) -> None:
-    ascii_domain, read = scan.ascii_domain, 0
+    """The limit is that of the whole text, in whatever parts it is read."""
+    read, part, times = READERS[name]
+    ascii_domain, cost = scan.ascii_domain, 0
 
     def counted(domain: str) -> str | None:
-        nonlocal read
-        read += len(domain)
+        nonlocal cost
+        cost += len(domain) + scan.INTERNATIONAL_LABEL * domain.count(".")
         return ascii_domain(domain)
 
     monkeypatch.setattr(scan, "ascii_domain", counted)
-    list(scan.find(f"{sign}{label * (240 // len(label))}la " * 400))
-    assert read < scan.INTERNATIONAL_CHARACTERS + 300
+    read("".join(part.format(f"{sign}{label * 20}{end} {number}") for number in range(300)))
+    assert cost < times * (scan.INTERNATIONAL_CHARACTERS + 700)
+
+
+@pytest.mark.parametrize("sign", ["https://", "@a@"])
+def test_many_international_domains_are_read(sign: str) -> None:
     assert len(list(scan.find(f"{sign}b\u00fccher.example " * 400))) == 400
 
 
 def test_markdown_with_images_is_scanned_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """The parser reads the text of each image in between."""
-    find, scanned = text.markdown.find, 0
+    find, scanned = scan.EntityFinder.find, 0
 
-    def counted(source: str, start: int = 0) -> Iterator[Entity]:
+    def counted(self: scan.EntityFinder, source: str, start: int = 0) -> Iterator[Entity]:
         nonlocal scanned
         scanned += len(source)
-        return find(source, start)
+        return find(self, source, start)
 
-    monkeypatch.setattr(text.markdown, "find", counted)
+    monkeypatch.setattr(scan.EntityFinder, "find", counted)
     source = "".join(f"![![{number}](https://a.example)](https://a.example)" for number in range(100))
     text.markdown.to_html(source)
     assert scanned < 3 * len(source)
