@@ -23,8 +23,9 @@ ONE_MARK = regex.compile(MARK, regex.VERSION1)
 
 
 def _excess(between: str) -> "regex.Pattern[str]":
+    # Only the first mark of a row is tried: a letter with eight marks would be read eight times.
     return regex.compile(
-        rf"(?P<kept>(?:{MARK}{between}*+){{{MOST_MARKS}}})(?P<rest>(?:{MARK}|{between})++)", regex.VERSION1
+        rf"(?<!{MARK})(?P<kept>(?:{MARK}{between}*+){{{MOST_MARKS}}})(?P<rest>(?:{MARK}|{between})++)", regex.VERSION1
     )
 
 

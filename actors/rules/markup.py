@@ -114,7 +114,7 @@ SPACES = regex.compile(r"\s++")
 
 # The sign of a mention or hashtag right before its link, as Friendica and Hubzilla write it. Clients expect it inside.
 SIGN_BEFORE = regex.compile(
-    r'(?P<sign>[@#])(?P<link><a href="[^"]*+" class="(?:[a-z-]++ )*+mention(?: [a-z-]++)*+"[^<>]*+>)(?!(?:<span>)?[@#])'
+    r'(?P<sign>[@#])(?P<link><a href="[^"]*+" class="(?:[a-z-]++ )*?mention[ "][^<>]*+>)(?!(?:<span>)?[@#])'
 )
 
 ATTRIBUTE = regex.compile(r' (?P<name>[a-z]+)="(?P<value>[^"]*+)"')
@@ -160,8 +160,11 @@ def tidy(text: str) -> str:
 
     It has line feeds only, no control characters, no lone surrogates, and no more combining marks than a script needs.
     """
-    text = UNWRITABLE.sub("\ufffd", LINE_END.sub("\n", text))
-    return bounded(CONTROLS.sub("", text))
+    return bounded(_without_controls(text))
+
+
+def _without_controls(text: str) -> str:
+    return CONTROLS.sub("", UNWRITABLE.sub("\ufffd", LINE_END.sub("\n", text)))
 
 
 def trimmed(text: str) -> str:
@@ -190,11 +193,34 @@ def sanitise(html: str, most_tags: int = OPENING_AND_CLOSING_TAGS, most: int = H
     Work and result are limited: HTML that is too long, also once it is written anew, is cut. The elements that are
     open there are closed.
     """
-    source = html[: _readable_characters(html, most)]
-    # What is written can be longer than what is counted here by attributes that links get, so by a limited factor.
-    while len(safe := _sanitised(source, most_tags, most)) > most:
-        source = source[: len(source) * most // len(safe)]
-    return safe
+    safe = _sanitised(html[: _readable_characters(html, most)], most_tags, most)
+    # It can be too long by the attributes that links get. The source is not cut again: the part behind the links may be
+    # written as nothing, so the result could stay the same for many steps.
+    room = most
+    while len(safe) > most:
+        safe = _sanitised(_cut(safe, room), most_tags, most)
+        room -= room // 16
+    return bounded_html(safe)  # once: a parser does nothing with marks
+
+
+def _cut(html: str, most: int) -> str:
+    """Return the first characters of sanitised HTML, with the end tags of the elements that are open there."""
+    opened: list[str] = []
+    room = most
+    for tag in TAG.finditer(html):
+        if tag.start() > room:
+            break
+        end_tag = f"</{tag['name']}>"
+        if tag["close"]:
+            opened.pop()
+            room += len(end_tag)
+        elif tag["name"] != "br":
+            if tag.end() + len(end_tag) > room:
+                room = tag.start()
+                break
+            opened.append(end_tag)
+            room -= len(end_tag)
+    return shortened(html, room) + "".join(reversed(opened))
 
 
 def _readable_characters(html: str, limit: int) -> int:
@@ -237,14 +263,17 @@ def _sanitised(html: str, most_tags: int, most: int) -> str:
 
 
 def shortened(html: str, most: int) -> str:
-    """Return the first characters of sanitised HTML, at most so many, without the half of a tag at their end.
+    """Return the first characters of sanitised HTML, at most so many, without the half of a tag or entity at their end.
 
     Elements that are open there stay open.
     """
     if len(html) <= most:
         return html
-    end = html.rfind("<", 0, most)
-    return html[:end] if end >= 0 and html.find(">", end, most) < 0 else html[:most]
+    for start, end in ("<", ">"), ("&", ";"):
+        last = html.rfind(start, 0, most)
+        if last >= 0 and html.find(end, last, most) < 0:
+            most = last
+    return html[:most]
 
 
 def plain(html: str) -> str:
@@ -392,7 +421,7 @@ def _written_formula(formula: regex.Match[str]) -> str:
 
 
 def _clean(html: str) -> str:
-    return PRE_START.sub("<pre>", _canonical(_with_line_breaks(bounded_html(_cleaner().clean(tidy(html))))))
+    return PRE_START.sub("<pre>", _canonical(_with_line_breaks(_cleaner().clean(_without_controls(html)))))
 
 
 def _with_line_breaks(html: str) -> str:

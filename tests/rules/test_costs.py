@@ -65,6 +65,24 @@ def test_html_is_cut_where_it_was_read_to() -> None:
     assert markup.plain(markup.sanitise(usual)).count("word") == 900, "and a long post of a person is whole"
 
 
+def test_html_that_grows_by_its_links_is_cut_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    sanitised, steps = markup._sanitised, 0  # pyright: ignore[reportPrivateUsage]
+
+    def counted(html: str, most_tags: int, most: int) -> str:
+        nonlocal steps
+        steps += 1
+        return sanitised(html, most_tags, most)
+
+    links = "<a href='https://e.x/'>tea</a>" * 900
+    text = "x" * (markup.HTML_CHARACTERS - len(markup.sanitise(links)) + 5)
+    nothing = repeated(f"<b title='{'x' * 4_000}'></b>", markup.HTML_CHARACTERS)
+    monkeypatch.setattr(markup, "_sanitised", counted)
+    safe = markup.sanitise(f"<blockquote>{links}{text}{nothing}")
+    assert steps == 2
+    assert safe.endswith("x</blockquote>")
+    assert len(safe) == markup.HTML_CHARACTERS
+
+
 def test_only_so_many_tags_of_a_post_are_looked_at() -> None:
     hashtags = [{"type": "Hashtag", "name": f"#{n % 3}x"} for n in range(8_000)]
     mentions = [{"type": "Mention", "href": f"https://b.example/{n}"} for n in range(8_000)]
