@@ -18,6 +18,8 @@ REFERENCE_MILLISECONDS = 2.6  # of the loop of `_calibrate` on the idle machine 
 REFERENCE_ROUNDS = 130_000
 TRIES = 5  # of an input that seems too dear
 
+MANY_LABELS = "\xe9." * 60 + "c"  # a domain
+
 # What other people's texts are made of: each is repeated, nested, and put beside each other one.
 FRAGMENTS = (
     "&", "\xa0", "&&&&&&&x", "&amp;", "&#1;", "&#x1F600;", "&NotEqualTilde;", "<", ">", "<b>", "</b>", "<p>", "</p>",
@@ -30,6 +32,11 @@ FRAGMENTS = (
     "https://", "https://a.b/)", "https://[", "*a* ", "**a", "_a_", "`a", "[a](b)", "[", "](", "> ", "- a\n", "1. a\n",
     "~~a", "\\", "\n", "\r\n", "\t", " ", "\0", "a ", "a", "a.", "a-", ":ab:", ":a", "::", "'", '"', "\ud800", "x" * 50,
     "{", "}", ",", ";", "=", "%", "%C3", "/", "../", "(", ")", "0", "-", "_", ".",
+    "https://\u2764.\u2764 ", "https://xn--\u2764.a ", "gemini://a.b ", "xmpp:a@b.c ", "xmpp:a", "magnet:?xt=a ",
+    '<img class="tex" alt="a">', '<span class="katex-html">', "</span>", "<sup><a>1</a></sup>",
+    '#<a href="https://e.x/" class="mention">', f"<a href='https://e.x/'>@a@{MANY_LABELS}</a>",
+    f"<b>https://{MANY_LABELS}</b>\n", "[a]: b\n\n", "![](a)", "\\@a",
+    "a" + "\u0300" * 8, "**\u3002", "\u2028", '"a\n",', "\u540d\u524d ", "during:2026-01 ", "1 Jan 2026 0:0 +0 ",
 )  # fmt: skip
 
 

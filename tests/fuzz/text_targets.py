@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import fields
 from datetime import UTC, datetime
 from typing import Any, cast
 
 from troupe.actors.activitypub.door import opened
 from troupe.actors.activitypub.notes import read_note
-from troupe.actors.activitypub.vocabulary import PUBLIC
+from troupe.actors.activitypub.uris import web_address
+from troupe.actors.activitypub.vocabulary import LONGEST_URI, PUBLIC
 from troupe.actors.federation.actor_documents import own_handle_of, profile_of
-from troupe.actors.rules import emojis, filters, identity, lengths, markup, scan, text
-from troupe.actors.rules.limits import TEXT_CODE_POINTS
+from troupe.actors.mail.templates import Letter, Sender
+from troupe.actors.media.pages import LONGEST_ADDRESS, PageFacts
+from troupe.actors.previews.cards import OEmbed, draft_of
+from troupe.actors.previews.reader import OEMBED
+from troupe.actors.rules import emojis, filters, identity, lengths, markup, scan, search_queries, text
+from troupe.actors.rules.limits import SPOILER_CODE_POINTS, TEXT_CODE_POINTS
+from troupe.actors.rules.links import link_of
 from troupe.actors.rules.text import ContentType
 from troupe.http.web.emojis import html_with_emojis
 from troupe.storage import account_names
@@ -25,7 +32,10 @@ DOCUMENT = 300_000  # characters of one text in a document: what is longer takes
 PIECE, STEP = 250, 40  # 7,500 parts of a document, each with its own piece of the text
 ADDRESS = "https://far.example/users/uma"
 NOTE: dict[str, object] = {"id": f"{ADDRESS}/1", "type": "Note", "attributedTo": ADDRESS, "to": [PUBLIC]}
+ARTICLE = NOTE | {"type": "Article"}
 ACTOR: dict[str, object] = {"id": ADDRESS, "type": "Person", "preferredUsername": "uma", "inbox": f"{ADDRESS}/inbox"}
+OEMBED_PARTS = ("title", "author_name", "author_url", "provider_name", "provider_url", "html", "thumbnail_url")
+LONGEST_TITLE = 200  # characters of the name of a server
 
 
 def tag_url(name: str) -> str:
@@ -58,12 +68,12 @@ def note_with_many(member: str, kind: str, name: str) -> Callable[[str], dict[st
 
 
 class StatusWithText:
-    """The parts of a status that its filters search."""
+    """The parts of a status that its filters search, and in which its card finds a link."""
 
     id = 1
     spoiler_text = ""
-    edited_at = poll = None
-    media = ()
+    edited_at = poll = quote_state = reblog_of_id = None
+    media = media_ids = ()
 
     def __init__(self, content: str) -> None:
         self.content = content
@@ -92,18 +102,41 @@ def profile(document: dict[str, Any]) -> object:
     return profile_of(actor, own_handle_of(actor), NOW)
 
 
+def draft(text: str) -> object:
+    """Return the card of a page and an oEmbed answer in which each part is the text."""
+    page = PageFacts(**dict.fromkeys((field.name for field in fields(PageFacts)), text[:LONGEST_ADDRESS]))
+    return draft_of("https://www.youtube.com/", page, OEmbed(dict.fromkeys(OEMBED_PARTS, text)))
+
+
+def linked(status: StatusWithText) -> object:
+    return link_of(cast(Status, status), "https://troupe.test")
+
+
+def letter_of(name: str) -> bytes:
+    return Letter("<1@a.example>", Sender("a@a.example", name), "b@b.example", name, "", NOW).as_mail().as_bytes()
+
+
 TEXTS = (
     Target("sanitise", DOCUMENT, markup.sanitise),
     Target("plain, of sanitised HTML", markup.HTML_CHARACTERS, markup.plain, markup.sanitise),
     Target("tidy", DOCUMENT, markup.tidy),
     Target("a note's content", DOCUMENT, read, note_with("content")),
     Target("a note's warning", DOCUMENT, read, note_with("summary")),
+    Target("an article's title and warning", DOCUMENT, read, lambda text: ARTICLE | {"name": text, "summary": text}),
     Target("a note's hashtags", DOCUMENT, read, note_with_many("tag", "Hashtag", "name")),
     Target("a note's mentions", DOCUMENT, read, note_with_many("tag", "Mention", "href")),
     Target("a note's files", DOCUMENT, read, note_with_many("attachment", "Document", "url")),
     Target("an actor's description", DOCUMENT, profile, lambda text: ACTOR | {"summary": text}),
+    Target("an actor's handle", DOCUMENT, profile, lambda text: ACTOR | {"webfinger": text}),
     Target("an actor's table", DOCUMENT, profile, profile_rows),
     Target("1,000 keywords in a status", markup.HTML_CHARACTERS, thousand_keywords),
+    Target("text that may be HTML", SPOILER_CODE_POINTS, markup.plain_if_html),
+    Target("link of a status", markup.HTML_CHARACTERS, linked, lambda html: StatusWithText(markup.sanitise(html))),
+    Target("draft of a card", OEMBED.body, draft),
+    Target("letter", LONGEST_TITLE, letter_of),
+    Target("address for apps", LONGEST_URI, web_address),
+    Target("names", account_names.LONGEST_QUERY, account_names.query_of),
+    Target("search", search_queries.LONGEST_QUERY, search_queries.read_search),
     Target("render, plain", TEXT_CODE_POINTS, rendering("text/plain")),
     Target("render, Markdown", text.MARKDOWN_CHARACTERS, rendering("text/markdown")),
     Target("render, HTML", TEXT_CODE_POINTS, rendering("text/html")),
