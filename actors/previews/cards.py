@@ -24,7 +24,7 @@ LONGEST_TITLE = 500
 LONGEST_DESCRIPTION = 1000
 LONGEST_NAME = 200
 LONGEST_HANDLE = 320
-LONGEST_FRAME = 8192  # characters of the HTML of an oEmbed answer that are read
+LONGEST_FIELD = 8192  # characters of one text of an oEmbed answer that are read
 LARGEST_SIDE = 4000  # pixels of a player; a larger one is no player
 SMALLEST_SIDE = 100
 
@@ -57,7 +57,7 @@ class OEmbed:
 
     def text(self, name: str) -> str:
         value = self.fields.get(name)
-        return value if isinstance(value, str) and has_letters(value) else ""
+        return value[:LONGEST_FIELD] if isinstance(value, str) and has_letters(value[:LONGEST_FIELD]) else ""
 
     def number(self, name: str) -> int:
         return number_of(self.fields.get(name))
@@ -127,7 +127,7 @@ def player_of(url: str, base: str, page: PageFacts, oembed: OEmbed) -> Player | 
     hosts = players_of(urlsplit(url).hostname or "")
     if not hosts:
         return None
-    frame = frame_of(oembed.text("html")[:LONGEST_FRAME])
+    frame = frame_of(oembed.text("html"))
     candidates = (
         (web_address(url, frame.get("src", "")), number_of(frame.get("width")), number_of(frame.get("height"))),
         (web_address(base, page.player), number_of(page.width), number_of(page.height)),
