@@ -239,8 +239,8 @@ class Troupe:
         if place is None:
             return []
         from .metrics.exposition import Exposition
+        from .metrics.families import Sources
         from .metrics.server import MetricsServer
-        from .metrics.sources import Sources
 
         sources = Sources(
             self.http_context.clock, self.log, self.http_context, self.actors, self.database, self._disks,

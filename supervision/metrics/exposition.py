@@ -11,8 +11,7 @@ from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_late
 from ...http.server.readiness import SharedCheck
 from ...storage.backlog import Backlog, find_backlog
 from ...storage.engine.database import StorageError
-from .families import families
-from .sources import Sources
+from .families import Sources, families
 
 CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
 # Several programs may ask, and each count reads rows.

@@ -1,13 +1,14 @@
 """The families of metrics, made of running numbers when they are asked for.
 
-Each function returns families of one part. A label has few values: routes are patterns of paths, and no label names an
-account, a host or an address.
+The sources of the numbers are the parts of the server, which count for themselves. Each function returns families of
+one part. A label has few values: routes are patterns of paths, and no label names an account, a host or an address.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import accumulate, product
 from typing import get_args
 
@@ -15,19 +16,45 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.process_collector import ProcessCollector
 
 from ... import __version__
-from ...actors.deliveries.sender import DeliveryResult, HostClass
+from ...actors.deliveries.sender import DeliveryResult, DeliverySender, HostClass
 from ...actors.effects.registry import KINDS
+from ...actors.kernel import Clock
 from ...actors.kernel.inspection import KindSummary
-from ...actors.mail.sender import MailResult
-from ...actors.push.sender import PushResult
+from ...actors.mail.sender import MailResult, MailSender
+from ...actors.push.sender import PushResult, PushSender
 from ...actors.relay import Result
+from ...http.access.context import HttpContext
 from ...http.access.streams import CLIENT_LEFT, StreamCounts, StreamEnd
 from ...storage.backlog import Backlog, EffectBacklog
 from ...storage.engine.histogram import Histogram
-from ..stalls import CAUSES
-from ..supervisor import ChildPhase
+from ..actor_system import ActorSystem
+from ..database import SupervisedDatabase
+from ..disks import Disks
+from ..log import SupervisionLog
+from ..pauses import CollectorPauses, LoopLag
+from ..stalls import CAUSES, StallWatch
+from ..supervisor import Child, ChildPhase
 from ..vocabulary import LogEvent
-from .sources import Sources
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """The parts that are asked. A sender is None if nothing is sent, as mails without a mail server."""
+
+    clock: Clock
+    log: SupervisionLog
+    http: HttpContext
+    actors: ActorSystem
+    database: SupervisedDatabase
+    disks: Disks
+    mail: MailSender | None
+    push: PushSender | None
+    deliveries: DeliverySender | None
+    children: Callable[[], list[Child]]
+    pauses: CollectorPauses
+    stalls: StallWatch
+    lag: LoopLag = field(default_factory=LoopLag)
+
 
 HOST_CLASSES: tuple[HostClass, ...] = get_args(HostClass)
 DELIVERY_RESULTS: tuple[DeliveryResult, ...] = get_args(DeliveryResult)

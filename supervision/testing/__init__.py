@@ -11,14 +11,12 @@ This package knows nothing of Troupe; `stage` adds Troupe's actors, database and
 command that replays it and with the smallest run that fails alike.
 """
 
-from .checks import Broken
-from .clock import VirtualClock
 from .decorator import bare, simulation, sweep
 from .faults import Budget, Fault, Faults, Injected, Planned, Point, never
 from .isolation import NotSimulated
 from .lockstep import Lockstep, LockstepDatabase
 from .outcome import Outcome, explore, simulate
-from .run import Run
+from .run import Broken, Run, VirtualClock
 from .scheduler import Deadlock, Livelock, Scheduler
 from .series import DoesNotReplay, FailedSeed, Series
 from .strategies import Pct, RandomWalk, Replay, Strategy

@@ -24,11 +24,10 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any, Concatenate, NoReturn, ParamSpec
 
-from .checks import Sometimes
 from .faults import ANYTHING, Budget
 from .replay import is_replay, replay_lines, write_signature
 from .report import report, summary
-from .run import Run
+from .run import Run, Sometimes
 from .series import FailedSeed, Series
 
 P = ParamSpec("P")

@@ -19,8 +19,7 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 import trio
 
-from .blocking_socket import BlockingSocket, Statements
-from .direct_connection import DirectConnection, DirectLoop
+from .direct_connection import BlockingSocket, DirectConnection, DirectLoop, Statements
 from .faults import Fault, Faults
 from .scheduler import Outside
 

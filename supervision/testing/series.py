@@ -8,11 +8,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from .checks import Sometimes
 from .faults import NOTHING, Budget, Chance, Plan, Planned, Point, never
 from .isolation import NotSimulated
 from .outcome import Outcome, simulate
-from .run import Run
+from .run import Run, Sometimes
 from .scheduler import Scheduler
 from .shrink import Shrinker
 from .strategies import Pct, RandomWalk, Replay, Strategy

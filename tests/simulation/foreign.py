@@ -9,7 +9,7 @@ from troupe.storage import follows, statuses
 from troupe.storage.engine.database import Connection
 from troupe.storage.follows import FollowTerms
 from troupe.storage.statuses import NewStatus
-from troupe.supervision.testing.checks import Eventually
+from troupe.supervision.testing.run import Eventually
 from troupe.supervision.testing.stage import Person, Simulation
 
 INSERT = """

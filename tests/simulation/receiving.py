@@ -12,7 +12,7 @@ from troupe.actors.commands.statuses import PublishStatus
 from troupe.actors.rules.polls import PollTerms
 from troupe.storage.statuses import Status
 from troupe.supervision.testing import Budget, Fault
-from troupe.supervision.testing.checks import Eventually
+from troupe.supervision.testing.run import Eventually
 from troupe.supervision.testing.stage import Person, Simulation, stage
 
 from .foreign import Foreigner

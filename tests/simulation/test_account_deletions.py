@@ -9,7 +9,7 @@ from troupe.actors.staff import COMMAND_LINE, StaffAct
 from troupe.storage.accounts import NewAccount
 from troupe.storage.engine.database import Connection
 from troupe.supervision.testing import simulation
-from troupe.supervision.testing.checks import Eventually
+from troupe.supervision.testing.run import Eventually
 from troupe.supervision.testing.stage import Simulation, insist, stage
 
 from ..rows import create_account

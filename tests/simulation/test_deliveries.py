@@ -42,7 +42,7 @@ from troupe.storage.engine.database import Connection
 from troupe.storage.profiles import Profile
 from troupe.storage.statuses import Status
 from troupe.supervision.testing import simulation
-from troupe.supervision.testing.checks import Eventually
+from troupe.supervision.testing.run import Eventually
 from troupe.supervision.testing.stage import Person, Simulation, stage
 from troupe.supervision.testing.stage.server import Delivered
 

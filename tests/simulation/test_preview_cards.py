@@ -7,7 +7,7 @@ from functools import partial
 from troupe.actors.commands.edits import EditStatus
 from troupe.storage.engine.database import Connection
 from troupe.supervision.testing import simulation
-from troupe.supervision.testing.checks import Eventually
+from troupe.supervision.testing.run import Eventually
 from troupe.supervision.testing.stage import Person, Simulation, stage
 from troupe.supervision.testing.stage.patience import insist
 

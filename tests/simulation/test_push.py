@@ -8,7 +8,7 @@ from typing import Any
 import trio
 
 from troupe.supervision.testing import simulation
-from troupe.supervision.testing.checks import Eventually
+from troupe.supervision.testing.run import Eventually
 from troupe.supervision.testing.stage import Person, Simulation, stage
 from troupe.supervision.testing.stage.people import token_of
 

@@ -13,7 +13,7 @@ from troupe.actors.commands.follow_requests import RejectRequest
 from troupe.actors.commands.received_statuses import ReceiveStatus
 from troupe.actors.kernel import Refused
 from troupe.supervision.testing import Budget, Fault, simulation, sweep
-from troupe.supervision.testing.checks import Eventually
+from troupe.supervision.testing.run import Eventually
 from troupe.supervision.testing.stage import Simulation
 
 from . import receiving

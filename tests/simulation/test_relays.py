@@ -37,7 +37,7 @@ from troupe.storage import outbox
 from troupe.storage.engine.database import Connection
 from troupe.storage.outbox import DueEffect
 from troupe.supervision.testing import Fault, Run, simulation
-from troupe.supervision.testing.checks import Eventually
+from troupe.supervision.testing.run import Eventually
 from troupe.supervision.testing.stage import Simulation, stage, with_database
 from troupe.supervision.testing.stage.simulation import Simulation as Server
 

@@ -7,8 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from troupe.supervision.testing.blocking_socket import BlockingSocket, Statements
-from troupe.supervision.testing.direct_connection import DirectLoop
+from troupe.supervision.testing.direct_connection import BlockingSocket, DirectLoop, Statements
 
 COMMIT = Statements(("release", "RELEASE"))
 REQUEST = b"B\0\0\0\x13\0release\0\0\0\0\0\0\0" + b"E\0\0\0\x09\0\0\0\0\0"

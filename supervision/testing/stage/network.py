@@ -1,19 +1,28 @@
 """The network between the simulated servers of a run: requests reach the endpoints of the other server without sockets.
 
 It takes time, and loses requests, answers and whole servers, as the plan of faults decides. Some requests arrive twice.
+Where a run has one server, the others answer no questions: what is known of them is in the rows.
 """
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Protocol
 
 import orjson
 import trio
 
+from ....actors.activitypub.notes import ReceivedNote
+from ....actors.context import ActorContext
+from ....actors.federation.errors import DocumentMissing
+from ....actors.federation.later_jobs import Job
 from ....actors.outgoing.bodies import Write
 from ....actors.outgoing.client import OutgoingAnswer, OutgoingClient, OutgoingRequest, RequestLimits
 from ....actors.outgoing.messages import Unreachable
 from ....actors.outgoing.targets import RequestTarget
+from ....storage import remote_accounts, remote_statuses
+from ....storage.accounts import Account
+from ....storage.engine.json_values import JsonObject
 from ..faults import Fault
 from ..lockstep import AWAY_FOR
 from ..run import Run
@@ -114,3 +123,38 @@ class _SimulatedClient(OutgoingClient):
         self, request: OutgoingRequest, target: RequestTarget, limits: RequestLimits, write: Write | None
     ) -> OutgoingAnswer:
         return await self._network_of_run.exchange(self._label, request, target)
+
+
+class StoredOnly:
+    """Finds accounts and statuses of other servers among the rows, and nothing else."""
+
+    def __init__(self, context: ActorContext) -> None:
+        self._context = context
+
+    async def account(self, uri: str) -> Account | None:
+        return await self._context.database.read(remote_accounts.find, uri)
+
+    async def refresh(self, account: Account, *, has_changed: bool = False) -> Account | None:
+        return await self.account(account.uri)
+
+    async def status(self, uri: str) -> int | None:
+        known = await self._context.database.read(remote_statuses.find, uri)
+        return None if known is None or known.deleted else known.id
+
+    def find_parents_later(self, uri: str) -> None:
+        """Other servers do not tell what a status answers."""
+
+    def find_latest_later(self, account: Account, accepted_since: datetime) -> None:
+        """Nor do they show what an account has published."""
+
+    def do_later(self, work: str, uri: str, job: Job) -> None:
+        """Other servers are asked for nothing."""
+
+    async def find_parts(self, note: ReceivedNote) -> None:
+        """Nor do they tell of the accounts and statuses that one names."""
+
+    async def fetch_collection(self, url: str) -> JsonObject:
+        return await self.fetch(url)
+
+    async def fetch(self, uri: str) -> JsonObject:
+        raise DocumentMissing(f"nothing is fetched in a simulation, and {uri} neither")

@@ -41,12 +41,10 @@ from ..faults import Fault
 from ..lockstep import LockstepDatabase
 from ..run import Run
 from .api import SimulatedApi, a_key, nowhere
-from .looks import RememberedLooks
-from .network import Network
+from .network import Network, StoredOnly
 from .patience import insist
-from .postgres import sandbox
+from .postgres import RememberedLooks, sandbox
 from .runtime import runtime_class
-from .stored_only import StoredOnly
 from .stream import Stream
 
 DOMAIN = "troupe.test"

@@ -31,8 +31,7 @@ from ....storage.accounts import NewAccount
 from ....storage.engine.database import Connection
 from ....storage.paging import Page
 from ....storage.users import NewUser
-from ..checks import Eventually, Predicate
-from ..run import Go, Run
+from ..run import Eventually, Go, Predicate, Run
 from .patience import insist
 from .people import PAGE, Person, sign_in
 from .server import ServerPlace, SimulatedServer

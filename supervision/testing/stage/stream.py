@@ -10,8 +10,8 @@ from ....actors.kernel import Address, Event, Feed, Runtime
 from ....actors.notifications import ShownNotification
 from ....actors.rules.visibility import ANONYMOUS
 from ....actors.statuses import ShownStatus, quote_state
-from ..checks import Broken
 from ..faults import Fault
+from ..run import Broken
 from .patience import Restarting, insist
 
 

@@ -24,9 +24,8 @@ from ....actors.kernel import IDLE
 from ....storage import follows
 from ....storage.engine.database import Connection, StorageError
 from ....storage.follows import FollowTerms
-from ..checks import Eventually
 from ..lockstep import Lockstep
-from ..run import Go, Run
+from ..run import Eventually, Go, Run
 from .network import Network
 from .people import Person
 from .postgres import sandbox, second_sandbox
