@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 import trio
@@ -11,6 +12,7 @@ from cachetools import LRUCache
 from ...storage import signing_keys
 from ...storage.engine.database import Database
 from ...storage.signing_keys import KeyPair
+from ..single_flight import SingleFlight
 from .names import LocalNames, key_id_of
 from .signatures import SigningKey
 
@@ -36,7 +38,7 @@ class SigningKeys:
         self._names = names
         self._make = make
         self._kept: LRUCache[int | None, SigningKey] = LRUCache(KEPT)
-        self._looking: dict[int | None, trio.Event] = {}  # for these keys
+        self._reading: SingleFlight[int | None, SigningKey] = SingleFlight()
         self._forgotten = 0  # how often a key was forgotten
         self.changes = 0  # how often a key was read or forgotten
 
@@ -49,19 +51,11 @@ class SigningKeys:
         return await self._key_of(account_id)
 
     async def _key_of(self, account_id: int | None) -> SigningKey:
-        """Return a key. The deliveries of an account's first post want it all at once: one of them looks for it."""
-        while (key := self._kept.get(account_id)) is None:
-            if (looking := self._looking.get(account_id)) is not None:
-                await looking.wait()
-                continue
-            self._looking[account_id] = trio.Event()
-            try:
-                return await self._look_for(account_id)
-            finally:
-                self._looking.pop(account_id).set()
-        return key
+        """Return a key. The deliveries of an account's first post want it all at once: it is read once."""
+        key = self._kept.get(account_id)
+        return key if key is not None else await self._reading.join(account_id, partial(self._read, account_id))
 
-    async def _look_for(self, account_id: int | None) -> SigningKey:
+    async def _read(self, account_id: int | None) -> SigningKey:
         """Return a key as stored, and keep it unless it may have been replaced meanwhile."""
         before = self._forgotten
         pair = await self._pair(account_id)
@@ -79,6 +73,7 @@ class SigningKeys:
     def forget(self, account_id: int) -> None:
         """Read an account's key again: it was replaced."""
         self._kept.pop(account_id, None)
+        self._reading.forget(account_id)
         self._forgotten += 1
         self.changes += 1
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 import orjson
 import trio
@@ -15,6 +16,7 @@ from ...storage.engine.json_values import JsonObject
 from ..activitypub.follower_lists import HEADER, FollowerList, digest_of
 from ..activitypub.names import LocalNames
 from ..activitypub.vocabulary import PUBLIC, origin_of, uris_of
+from ..single_flight import SingleFlight
 
 NO_FOLLOWERS = digest_of(())
 # An old digest does no harm: the list that is fetched because of it does not agree with it, and nothing is changed.
@@ -31,7 +33,7 @@ class FollowerDigests:
         self._known: TTLCache[int, Mapping[str, str]] = TTLCache(
             MOST_DIGESTS, SECONDS, timer=trio.current_time, getsizeof=lambda digests: 1 + len(digests)
         )
-        self._counting: dict[int, trio.Event] = {}
+        self._reading: SingleFlight[int, Mapping[str, str]] = SingleFlight()
 
     async def headers_of(self, activity: StoredActivity, inbox: str) -> Mapping[str, str]:
         """Return the header to send with an activity; none unless it is for followers alone."""
@@ -55,16 +57,11 @@ class FollowerDigests:
 
     async def _digests_of(self, account_id: int) -> Mapping[str, str]:
         """Return digests by the scheme and host of servers. Deliveries at the same time wait for one query."""
-        while (counting := self._counting.get(account_id)) is not None:
-            await counting.wait()
         known = self._known.get(account_id)
-        if known is not None:
-            return known
-        self._counting[account_id] = trio.Event()
-        try:
-            digests = await self._database.read(follower_lists.digests, account_id)
-            if len(digests) < MOST_DIGESTS:
-                self._known[account_id] = digests
-            return digests
-        finally:
-            self._counting.pop(account_id).set()
+        return known if known is not None else await self._reading.join(account_id, partial(self._read, account_id))
+
+    async def _read(self, account_id: int) -> Mapping[str, str]:
+        digests = await self._database.read(follower_lists.digests, account_id)
+        if len(digests) < MOST_DIGESTS:
+            self._known[account_id] = digests
+        return digests

@@ -161,7 +161,7 @@ class DocumentFetcher:
     async def _within_limits(self, url: str, accept: str, scheme: SignatureScheme | None) -> OutgoingAnswer:
         try:
             with trio.move_on_after(SECONDS):
-                async with self._limiter.at(_host(url)):
+                async with self._limiter.place(_host(url)):
                     return await self._follow(url, accept, scheme)
         except ForbiddenTarget as error:
             raise HostNotAllowed(str(error)) from error

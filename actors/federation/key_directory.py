@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 
 import trio
 from cachetools import TTLCache
@@ -29,6 +30,7 @@ from ..activitypub.vocabulary import LONGEST_URI, MalformedDocument, host_of, sa
 from ..daily_quotas import DailyQuotas
 from ..kernel import Clock
 from ..rules.domains import registrable
+from ..single_flight import SingleFlight
 from .budgets import BudgetSpent, FetchBudget
 from .errors import (
     DocumentGone,
@@ -73,7 +75,7 @@ class KeyDirectory:
         self._clock = clock
         self._fetch = fetch
         self._quotas = quotas
-        self._fetching: dict[str, trio.Event] = {}
+        self._fetching: SingleFlight[str, ActorKey] = SingleFlight()
         self._refetches: TTLCache[str, FetchBudget] = TTLCache(
             REFUSED_KEPT, REFETCH_AFTER.total_seconds(), timer=trio.current_time
         )
@@ -94,7 +96,9 @@ class KeyDirectory:
                 return AuthenticatedActor(stored.actor_uri, claim.key_id, claim.signed_at)
             if self._clock.now() < stored.fetched_at + REFETCH_AFTER:
                 raise SignatureRefused("the signature is not of this key")
-        key = await self._fresh(request, claim.key_id, is_known=stored is not None)
+        # Requests that need the same key wait for the first of them.
+        fetch = partial(self._fetch_key, claim.key_id, request, is_known=stored is not None)
+        key = await self._fetching.join(claim.key_id, fetch)
         if not holds(claim, key.public_key):
             raise SignatureRefused("the signature is not of this key")
         return AuthenticatedActor(key.actor_uri, claim.key_id, claim.signed_at)
@@ -107,28 +111,20 @@ class KeyDirectory:
             return None
         return AuthenticatedActor(stored.actor_uri, claim.key_id, claim.signed_at)
 
-    async def _fresh(self, request: ReceivedRequest, key_id: str, *, is_known: bool) -> ActorKey:
-        """Fetch a key and store it. Requests that need the same one wait for the first of them."""
-        while (fetching := self._fetching.get(key_id)) is not None:
-            await fetching.wait()
-            stored = await self._database.read(actor_keys.find, key_id)
-            if stored is not None and self._clock.now() < stored.fetched_at + REFETCH_AFTER:
-                return stored
+    async def _fetch_key(self, key_id: str, request: ReceivedRequest, *, is_known: bool) -> ActorKey:
+        """Fetch a key and store it."""
         if (reason := self._refused.get(key_id)) is not None:
             raise SignatureRefused(reason)
         if not is_known and not self._quotas.take("keys", host_of(key_id) or ""):
             raise KeyUnavailable("too many new keys of one domain today")
         if is_known:
             self._count_refetch(key_id)
-        self._fetching[key_id] = trio.Event()
         try:
             key = await self._proven(key_id, request)
             await self._database.transact(actor_keys.put, key)
         except SignatureRefused as refusal:
             self._refused[key_id] = str(refusal)
             raise
-        finally:
-            self._fetching.pop(key_id).set()
         return key
 
     def _count_refetch(self, key_id: str) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from datetime import timedelta
+from functools import partial
 from io import BytesIO
 
 import trio
@@ -28,6 +29,7 @@ from ..outgoing.messages import ForbiddenTarget, OutgoingFailure
 from ..outgoing.targets import RequestTarget, written_target
 from ..rules import limits
 from ..server_blocks import ServerBlocks
+from ..single_flight import SingleFlight
 from .domain_limits import DomainLimiter
 from .errors import CopiedAlready
 from .file_requests import ask_for_file
@@ -67,7 +69,7 @@ class RemoteFiles:
         self._domain = domain
         self.films = RemoteFilms(database, clock, client, media, self._place)
         self._limiter = DomainLimiter(AT_ONCE)
-        self._fetching: dict[tuple[str, Purpose], trio.Event] = {}
+        self._fetching: SingleFlight[tuple[str, Purpose], RemoteCopy | None] = SingleFlight()
         self._missing: TTLCache[tuple[str, Purpose], bool] = TTLCache(
             NOT_FOUND_KEPT, NOT_FOUND_FOR, timer=trio.current_time
         )
@@ -134,31 +136,23 @@ class RemoteFiles:
     async def _picture(self, url: str, made: Purpose) -> RemoteCopy | None:
         """Return the copy of a picture. Requests for the same one wait for the first of them."""
         key = (url, made)
-        while (copy := await self._database.read(remote_files.find, url, made)) is None:
-            if key in self._missing or self._is_crowded(url):
-                return None
-            if (fetching := self._fetching.get(key)) is None:
-                await self._fetch(url, made)
-            else:
-                await fetching.wait()
-        return copy
+        copy = await self._database.read(remote_files.find, url, made)
+        if copy is not None or key in self._missing or self._is_crowded(url):
+            return copy
+        return await self._fetching.join(key, partial(self._fetch, url, made))
 
     def _is_crowded(self, url: str) -> bool:
         """True if no more pictures can wait, of all servers or of the one of a URL, which may be slow on purpose."""
         if len(self._fetching) >= WAITING:
             return True
-        return self._limiter.requests_to(written_target(url).authority) >= WAITING_OF_ONE_DOMAIN
+        return self._limiter.count(written_target(url).authority) >= WAITING_OF_ONE_DOMAIN
 
-    async def _fetch(self, url: str, made: Purpose) -> None:
-        """Fetch a picture and store its copy, or note that there is none."""
-        key = (url, made)
-        self._fetching[key] = trio.Event()
-        try:
-            async with self._limiter.at(written_target(url).authority):
-                if not await self._stored(url, made):
-                    self._missing[key] = True
-        finally:
-            self._fetching.pop(key).set()
+    async def _fetch(self, url: str, made: Purpose) -> RemoteCopy | None:
+        """Fetch a picture and return its stored copy, or note that there is none."""
+        async with self._limiter.place(written_target(url).authority):
+            if not await self._stored(url, made):
+                self._missing[(url, made)] = True
+        return await self._database.read(remote_files.find, url, made)
 
     async def _ask(self, url: str) -> OutgoingAnswer:
         return await self._client.send(OutgoingRequest("GET", url, {"Accept": "image/*"}), LIMITS)

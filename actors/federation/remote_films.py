@@ -84,9 +84,9 @@ class RemoteFilms:
 
     async def _fetched(self, url: str) -> bool:
         host = host_of(url) or ""
-        if self._limiter.requests_to(host) >= WAITING_OF_ONE_DOMAIN:
+        if self._limiter.count(host) >= WAITING_OF_ONE_DOMAIN:
             raise DocumentUnavailable("too many films of one domain wait")
-        async with self._limiter.at(host):
+        async with self._limiter.place(host):
             return await self._copied(url)
 
     async def _copied(self, url: str) -> bool:

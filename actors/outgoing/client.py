@@ -6,15 +6,16 @@ It sends no cookies, asks no proxies of the environment, and verifies certificat
 from __future__ import annotations
 
 import ssl
-from collections.abc import AsyncGenerator, Collection
-from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection
+from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import trio
 
 from .bodies import ENCODINGS, Write
-from .host_pools import IDLE, PER_HOST
+from .host_pools import IDLE, PER_HOST, REQUESTS
+from .limiter import RequestLimiter
 from .messages import (
     AnswerTooLarge,
     BadAnswer,
@@ -32,14 +33,6 @@ if TYPE_CHECKING:
     from .connections import Connections
 
 REDIRECTS = (301, 302, 303, 307, 308)
-
-
-@dataclass(slots=True)
-class _Gate:
-    """The requests to one host: those that run, and those that wait."""
-
-    places: trio.Semaphore = field(default_factory=lambda: trio.Semaphore(PER_HOST))
-    requests: int = 0
 
 
 class OutgoingClient:
@@ -60,7 +53,7 @@ class OutgoingClient:
     ) -> None:
         self._user_agent = user_agent
         self._test_hosts = named_hosts(test_hosts)
-        self._hosts: dict[str, _Gate] = {}  # those with requests now
+        self._limiter = RequestLimiter(PER_HOST, REQUESTS)
         self._named = named
         self._network = PublicNetwork(
             resolve or NameResolver(), self._test_hosts if named is None else {named.host: None}
@@ -105,7 +98,7 @@ class OutgoingClient:
 
     def inspect(self) -> dict[str, object]:
         """Return what an operator sees."""
-        return {"connections": len(self._connections or ()), "hosts": len(self._hosts)}
+        return {"connections": len(self._connections or ()), "hosts": len(self._limiter)}
 
     async def run(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Keep connections until `stopping`."""
@@ -154,24 +147,11 @@ class OutgoingClient:
         }  # fmt: skip
         if request.method == "GET":
             del headers["Content-Length"]
-        async with self._turn(target.host):
+        async with self._limiter.place(target.host):
             if self._connections is None:
                 # It takes 20 ms and 8 MiB, which a server does not need that talks to no other one.
                 self._connections = _connections(self._network, self._tls)
             return await self._connections.exchange(request, headers, target, limits, write)
-
-    @asynccontextmanager
-    async def _turn(self, host: str) -> AsyncGenerator[None]:
-        """Wait until fewer than `PER_HOST` requests to a host run. Hosts without requests are forgotten."""
-        gate = self._hosts.setdefault(host, _Gate())
-        gate.requests += 1
-        try:
-            async with gate.places:
-                yield
-        finally:
-            gate.requests -= 1
-            if not gate.requests:
-                del self._hosts[host]
 
 
 def _connections(network: PublicNetwork, tls: ssl.SSLContext | None) -> Connections:

@@ -86,7 +86,7 @@ class Connections:
         url = httpcore2.URL(scheme=target.scheme, host=target.host, port=target.port, target=target.path)
         # A dict of both kinds, as the library declares it.
         sent: dict[str | bytes, str | bytes] = {**headers}
-        async with self._pools.turn(target.host) as pool:
+        async with self._pools.use(target.host) as pool:
             with _explained():
                 async with pool.stream(request.method, url, headers=sent, content=request.body) as response:
                     return await _read(response, target, limits, write)

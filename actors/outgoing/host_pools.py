@@ -38,26 +38,24 @@ class HostPools:
     def __init__(self, make: Callable[[], httpcore2.AsyncConnectionPool]) -> None:
         self._make = make
         self._pools: dict[str, HostPool] = {}
-        self._places = trio.Semaphore(REQUESTS)
 
     def __len__(self) -> int:
         """The number of open connections."""
         return sum(len(one.connections.connections) for one in self._pools.values())
 
     @asynccontextmanager
-    async def turn(self, host: str) -> AsyncGenerator[httpcore2.AsyncConnectionPool]:
-        """Wait until fewer than `REQUESTS` run, and yield the connections to a host."""
-        async with self._places:
-            pool = self._pools.pop(host, None) or HostPool(self._make())
-            self._pools[host] = pool
-            pool.requests += 1
-            try:
-                yield pool.connections
-            finally:
-                pool.requests -= 1
-                pool.used_at = trio.current_time()
-                if len(self._pools) > IDLE_HOSTS:
-                    await self._close_oldest()
+    async def use(self, host: str) -> AsyncGenerator[httpcore2.AsyncConnectionPool]:
+        """Keep the connections to a host open for the block."""
+        pool = self._pools.pop(host, None) or HostPool(self._make())
+        self._pools[host] = pool
+        pool.requests += 1
+        try:
+            yield pool.connections
+        finally:
+            pool.requests -= 1
+            pool.used_at = trio.current_time()
+            if len(self._pools) > IDLE_HOSTS:
+                await self._close_oldest()
 
     async def _close_oldest(self) -> None:
         """Close the connections of the host that has been without requests for the longest time."""

@@ -5,13 +5,14 @@ Lookups have limits on time, number and size, and wait in Trio. One that gives n
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import trio
 from cachetools import TTLCache
+
+from .limiter import RequestLimiter
 
 if TYPE_CHECKING:
     from .dns_queries import DnsQueries
@@ -40,8 +41,7 @@ class MailServerLookup:
     def __init__(self, servers: Sequence[tuple[str, int]] = ()) -> None:
         self._servers = tuple(servers)
         self._queries: DnsQueries | None = None  # after the first lookup
-        self._turns = trio.CapacityLimiter(AT_ONCE)
-        self._of_networks: dict[str, trio.CapacityLimiter] = {}  # of those that look up or wait now
+        self._limiter = RequestLimiter(AT_ONCE_OF_A_NETWORK, AT_ONCE)  # by network
         self._found: TTLCache[str, MailServers] = TTLCache(REMEMBERED, REMEMBERED_FOR)
 
     async def __call__(self, domain: str, network: str) -> MailServers:
@@ -49,24 +49,12 @@ class MailServerLookup:
         if (known := self._found.get(domain)) is not None:
             return known
         with trio.move_on_after(SECONDS):
-            async with self._turn(network):
+            async with self._limiter.place(network):
                 found = await self._look_up(domain)
             if found.names is not None:
                 self._found[domain] = found
             return found
         return UNKNOWN
-
-    @asynccontextmanager
-    async def _turn(self, network: str) -> AsyncGenerator[None]:
-        """Wait for a place of the client's network, and only then for one of all."""
-        own = self._of_networks.setdefault(network, trio.CapacityLimiter(AT_ONCE_OF_A_NETWORK))
-        try:
-            async with own, self._turns:
-                yield
-        finally:
-            waiting = own.statistics()
-            if not waiting.borrowed_tokens and not waiting.tasks_waiting:
-                self._of_networks.pop(network, None)
 
     async def _look_up(self, domain: str) -> MailServers:
         if self._queries is None:

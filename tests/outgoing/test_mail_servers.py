@@ -63,7 +63,7 @@ async def test_a_network_with_slow_domains_leaves_places_to_others(server: DnsSe
             assert found.names == ("mx.example.net",)
             assert len(server.asked) == AT_ONCE_OF_A_NETWORK + 1
             crowd.cancel_scope.cancel()
-    assert vars(lookup)["_of_networks"] == {}, "networks that look nothing up are forgotten"
+    assert len(vars(lookup)["_limiter"]) == 0, "networks that look nothing up are forgotten"
 
 
 async def test_a_network_gets_its_places_back(server: DnsServer) -> None:
