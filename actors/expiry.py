@@ -1,4 +1,4 @@
-"""Deletes expired rows every hour, in small batches.
+"""Deletes expired rows every hour, in small batches. `EXPIRING` is the table of them.
 
 Unconfirmed sign-ups reserve names and addresses, and visitors can make them without limit, as well as applications,
 codes and tokens of applications.
@@ -9,14 +9,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
 import trio
 
-from ..storage import expiry, stream_log, visits
+from ..storage import expiry, visits
 from ..storage.engine.database import Database, Fenced, StorageError
 from ..storage.engine.faults import machine_fault
+from ..storage.expiry import BatchDeletion
 from ..storage.visits import Visit
 from .facts import ChangedAccount, Fact, Facts, RevokedToken
 from .kernel import Clock, Record, first_id_at
@@ -29,31 +31,111 @@ EVERY = 3600.0  # seconds
 BATCH = 500  # rows that one transaction deletes
 # Batches of one kind in one sweep. The rest waits for the next hour.
 MOST_BATCHES = 1000
-# A code that is used a second time revokes its token. It is remembered for a day after it has expired for that.
-GRANTS_KEPT = timedelta(days=1)
-# For this time a client is told that its token was revoked, afterwards that it is not valid.
-REVOKED_KEPT = timedelta(days=30)
-# Dead letters have all fields of their messages, also texts that people wrote.
-DEAD_LETTERS_KEPT = timedelta(days=30)
-# For this time the page of imports shows what became of each.
-IMPORTS_KEPT = timedelta(days=30)
-# Staff see the attempts of the last seven days.
-ATTEMPTS_KEPT = timedelta(days=8)
-# For this time staff see from which addresses users came.
-VISITS_KEPT = timedelta(days=90)
-# A signature is good for an hour. Servers send again what was not answered, signed anew, for about two days.
-RECEIVED_KEPT = timedelta(days=3)
-# Keys of other servers are fetched again when they are needed. Those of deleted accounts are needed for some days.
-KEYS_KEPT = timedelta(days=30)
-APPLICATION_TOKENS_UNUSED = timedelta(days=30)
-APPLICATION_TOKENS_NEVER_USED = timedelta(days=2)
-APPLICATIONS_UNUSED = timedelta(days=7)
-# For this time staff can read a deleted status: as long as a suspension can be undone.
-DELETED_STATUSES_KEPT = timedelta(days=30)
-# For this time it is remembered how a server without accounts here did, and how it reads signatures.
-HOSTS_KEPT = timedelta(days=30)
-# Requesting mails again and again reserves a name or an address of another person for no longer than this.
-SIGN_UPS_AT_MOST = timedelta(days=7)
+
+
+def _time(time: datetime) -> object:
+    return time
+
+
+def _day(time: datetime) -> object:
+    return time.date()
+
+
+@dataclass(frozen=True, slots=True)
+class ExpiringRows:
+    """Rows of one kind, the time for which they are kept, and why they are kept so long and no longer.
+
+    `kept` is counted from the time that the statement compares: that of the last use, for example, or the end that the
+    row itself names. A statement with several bounds has as many times.
+    """
+
+    rows: str  # in the log, and in the README
+    deletion: BatchDeletion
+    kept: tuple[timedelta, ...]
+    why: str
+    bound: Callable[[datetime], object] = _time  # how the statement is given a time: as such, as a day, or as an id
+    fact: Callable[[Any], Fact] | None = None  # that a row is gone, made of what the deletion returns
+
+    def bounds(self, now: datetime) -> list[object]:
+        """Return the bounds of the statement: what is as old, or older, is deleted."""
+        return [self.bound(now - kept) for kept in self.kept]
+
+
+def _days(*numbers: int) -> tuple[timedelta, ...]:
+    return tuple(timedelta(days=number) for number in numbers)
+
+
+AT_ITS_END = _days(0)  # the row says when that is
+
+DELETED_STATUSES = ExpiringRows(
+    "deleted posts", expiry.STATUSES, _days(30),
+    "Staff can read them, for as long as a suspension can be undone. Those that an open report names stay.",
+)  # fmt: skip
+
+# Applications come last: what is deleted before them is their use.
+EXPIRING = (
+    ExpiringRows(
+        "addresses of users", expiry.VISITS, _days(90), "Staff see from which addresses users came.", bound=_day
+    ),
+    ExpiringRows(
+        "codes of apps", expiry.GRANTS, _days(1),
+        "A code is remembered after its end, because one that is used a second time revokes its token.",
+    ),
+    ExpiringRows("sessions", expiry.SESSIONS, AT_ITS_END, "Sessions of browsers end by themselves."),
+    ExpiringRows("links of mails", expiry.CONFIRMATIONS, AT_ITS_END, "They are not valid any more."),
+    ExpiringRows("links to set a password", expiry.RESETS, AT_ITS_END, "They are not valid any more."),
+    ExpiringRows("unfinished sign-ins", expiry.CHALLENGES, AT_ITS_END, "No code is taken any more."),
+    ExpiringRows("links to strikes", expiry.STRIKE_LINKS, AT_ITS_END, "They are not valid any more."),
+    ExpiringRows(
+        "changes that streams were told of", expiry.STREAM_LOG, (LOG_KEPT,),
+        "Clients that connect again are told what they have missed.", bound=first_id_at,
+    ),
+    ExpiringRows(
+        "finished imports", expiry.IMPORTS, _days(30), "The page of imports shows what became of each."
+    ),
+    ExpiringRows("blocks of networks", expiry.NETWORK_BLOCKS, AT_ITS_END, "Staff chose when they end."),
+    ExpiringRows(
+        "counts of refused addresses", expiry.EMAIL_ATTEMPTS, _days(8),
+        "Staff see the attempts of the last seven days.", bound=_day,
+    ),
+    ExpiringRows(
+        "digests of activities", expiry.RECEIVED_ACTIVITIES, _days(3),
+        "Servers send again what was not answered, signed anew, for about two days. A signature is good for an hour.",
+    ),
+    ExpiringRows(
+        "keys of other servers", expiry.ACTOR_KEYS, _days(30),
+        "They are fetched again when they are needed. Those of deleted accounts are needed for some days.",
+    ),
+    ExpiringRows("undone activities", expiry.TOMBSTONES, AT_ITS_END, "What they undo does not come any more."),
+    ExpiringRows(
+        "dead letters", expiry.DEAD_LETTERS, _days(30),
+        "They have all fields of their messages, also texts that people wrote.", bound=first_id_at,
+    ),
+    ExpiringRows(
+        "ended suggestions", expiry.ENDED_SUGGESTIONS, (INTERACTIONS_COUNT,),
+        "Older interactions suggest nothing.", bound=first_id_at,
+    ),
+    ExpiringRows(
+        "revoked tokens", expiry.REVOKED_TOKENS, _days(30),
+        "Clients are told that their token was revoked, afterwards that it is not valid.", fact=RevokedToken,
+    ),
+    ExpiringRows(
+        "tokens of apps", expiry.APPLICATION_TOKENS, _days(30, 2),
+        "Apps make them without users: those that were used, after their last use, and those that never were.",
+        fact=RevokedToken,
+    ),
+    ExpiringRows(
+        "unconfirmed sign-ups", expiry.SIGN_UPS, (LINK_LASTS, *_days(7, 0)),
+        "The link of the mail ends. Requesting mails again and again reserves a name or an address of another person"
+        " for no longer than seven days.", fact=ChangedAccount,
+    ),
+    DELETED_STATUSES,
+    ExpiringRows(
+        "servers that are unknown here", expiry.HOSTS, _days(30),
+        "How a server without accounts here did, and how it reads signatures.",
+    ),
+    ExpiringRows("unused apps", expiry.APPLICATIONS, _days(7), "They can be registered again."),
+)  # fmt: skip
 
 
 class TokenUse(Protocol):
@@ -80,7 +162,6 @@ class Expiry:
         self._facts = facts
         self._tokens = tokens
         self._visits = visits
-        self._counts = Counter[str]()
         self.deleted = 0
 
     def inspect(self) -> dict[str, object]:
@@ -111,41 +192,28 @@ class Expiry:
             await trio.sleep(EVERY)
 
     async def sweep(self) -> None:
-        """Delete everything whose time is over. Applications come last: what is deleted before them is their use."""
-        with counted(self._report) as self._counts:
-            await self._sweep(self._clock.now())
+        """Delete everything whose time is over."""
+        now = self._clock.now()
+        with counted(self._report) as counts:
+            await self._note_use()
+            await self._store_visits()
+            for expiring in EXPIRING:
+                await self._delete(expiring, now, counts)
 
     def _report(self, removed: str) -> None:
         self._record("expiry.swept", decision=removed)
 
-    async def _sweep(self, now: datetime) -> None:
-        await self._note_use()
-        await self._store_visits()
-        await self._all("addresses of users", expiry.delete_visits, (now - VISITS_KEPT).date())
-        await self._all("codes of apps", expiry.delete_grants, now - GRANTS_KEPT)
-        await self._all("sessions", expiry.delete_sessions, now)
-        await self._all("links of mails", expiry.delete_confirmations, now)
-        await self._all("links to set a password", expiry.delete_resets, now)
-        await self._all("unfinished sign-ins", expiry.delete_challenges, now)
-        await self._all("links to strikes", expiry.delete_strike_links, now)
-        log_from = first_id_at(now - LOG_KEPT)
-        await self._all("changes that streams were told of", stream_log.delete_before, log_from)
-        await self._all("finished imports", expiry.delete_imports, now - IMPORTS_KEPT)
-        await self._all("blocks of networks", expiry.delete_network_blocks, now)
-        await self._all("counts of refused addresses", expiry.delete_email_attempts, (now - ATTEMPTS_KEPT).date())
-        await self._all("digests of activities", expiry.delete_received_activities, now - RECEIVED_KEPT)
-        await self._all("keys of other servers", expiry.delete_actor_keys, now - KEYS_KEPT)
-        await self._all("undone activities", expiry.delete_tombstones, now)
-        await self._all("dead letters", expiry.delete_dead_letters, first_id_at(now - DEAD_LETTERS_KEPT))
-        await self._all("ended suggestions", expiry.delete_ended_suggestions, first_id_at(now - INTERACTIONS_COUNT))
-        await self._all("revoked tokens", expiry.delete_revoked_tokens, now - REVOKED_KEPT, fact=RevokedToken)
-        unused = (now - APPLICATION_TOKENS_UNUSED, now - APPLICATION_TOKENS_NEVER_USED)
-        await self._all("tokens of apps", expiry.delete_application_tokens, *unused, fact=RevokedToken)
-        ages = (now - LINK_LASTS, now - SIGN_UPS_AT_MOST, now)
-        await self._all("unconfirmed sign-ups", expiry.delete_sign_ups, *ages, fact=ChangedAccount)
-        await self._all("deleted posts", expiry.delete_statuses, now - DELETED_STATUSES_KEPT)
-        await self._all("servers that are unknown here", expiry.delete_hosts, now - HOSTS_KEPT)
-        await self._all("unused apps", expiry.delete_applications, now - APPLICATIONS_UNUSED)
+    async def _delete(self, expiring: ExpiringRows, now: datetime, counts: Counter[str]) -> None:
+        """Delete rows of a kind, batch after batch, each in a transaction of its own."""
+        bounds = expiring.bounds(now)
+        for _ in range(MOST_BATCHES):
+            gone = await self._database.transact(expiring.deletion.run, *bounds, BATCH)
+            counts[expiring.rows] += len(gone)
+            self.deleted += len(gone)
+            if expiring.fact is not None:
+                await self._facts.apply([expiring.fact(row) for row in gone])
+            if len(gone) < BATCH:
+                break
 
     async def _note_use(self) -> None:
         """Store when tokens were used, as this process remembers it: used tokens are kept."""
@@ -158,20 +226,3 @@ class Expiry:
         noted = self._visits.take()
         for start in range(0, len(noted), BATCH):
             await self._database.transact(visits.insert_many, noted[start : start + BATCH])
-
-    async def _all(
-        self,
-        kind: str,
-        delete: Callable[..., Any],  # `Any` is what one batch returns
-        *arguments: object,
-        fact: Callable[[Any], Fact] | None = None,  # made of what `delete` returns
-    ) -> None:
-        """Delete rows of a kind, batch after batch, each in a transaction of its own. Each row may be a fact."""
-        for _ in range(MOST_BATCHES):
-            gone = await self._database.transact(delete, *arguments, BATCH)
-            self._counts[kind] += len(gone)
-            self.deleted += len(gone)
-            if fact is not None:
-                await self._facts.apply([fact(one) for one in gone])
-            if len(gone) < BATCH:
-                break

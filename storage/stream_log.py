@@ -31,11 +31,6 @@ AFTER = """
     ORDER BY position NULLS LAST LIMIT $4
 """
 
-DELETE_BEFORE = """
-    DELETE FROM stream_log WHERE id = ANY(ARRAY(SELECT id FROM stream_log WHERE id < $1 ORDER BY id LIMIT $2))
-    RETURNING id
-"""
-
 
 @dataclass(frozen=True, slots=True)
 class LoggedChange:
@@ -54,8 +49,3 @@ async def log_told(db: Connection, positions: Mapping[int, int], kinds: Sequence
 async def after(db: Connection, position: int, kinds: Sequence[str], now: datetime, limit: int) -> list[LoggedChange]:
     """Return the changes after a position, in order, and then those of these kinds that were not logged yet."""
     return [LoggedChange(**row) for row in await db.fetch(AFTER, position, kinds, now, limit)]
-
-
-async def delete_before(db: Connection, position: int, limit: int) -> list[int]:
-    """Delete changes before a position. Return their ids."""
-    return [row["id"] for row in await db.fetch(DELETE_BEFORE, position, limit)]

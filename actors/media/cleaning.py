@@ -20,10 +20,7 @@ from ..outbox import Outbox
 from ..sweeps import counted
 
 EVERY = 3600.0  # seconds
-LOOSE_FOR = timedelta(days=1)  # how long an attachment without a status is kept
 LEFT_FOR = timedelta(days=1)  # when files of an unfinished upload count as left over; no upload takes this long
-CARDS_UNUSED_FOR = timedelta(days=1)  # after they were fetched
-COPIES_UNUSED_FOR = timedelta(days=30)  # of other servers' pictures
 BUDGET = 10 * 1024**3  # bytes of all files that could be fetched again, unless staff chose another number
 CLEANED_AT_ONCE = 500
 
@@ -32,6 +29,9 @@ LOOSE = "attachments in no post"
 CARDS = "cards in no post"
 COPIES = "copies of files"
 OVER_BUDGET = "files over the budget"
+
+# How long they are kept, since they were uploaded, fetched, or last looked at.
+KEPT = {LOOSE: timedelta(days=1), CARDS: timedelta(days=1), COPIES: timedelta(days=30)}
 
 # Stores promises in the transaction.
 Promising = Callable[[Connection, Sequence[Promise]], Awaitable[object]]
@@ -120,16 +120,16 @@ class Cleaning:
         """
         with counted(self._report) as counts:
             now = self._clock.now()
-            while gone := await self._database.transact(delete_loose, self._promise, now - LOOSE_FOR):
+            while gone := await self._database.transact(delete_loose, self._promise, now - KEPT[LOOSE]):
                 counts[LOOSE] += gone
                 self._outbox.wake()
             after: int | None = 0
             while after is not None:
-                swept = await self._database.transact(delete_cards, self._promise, after, now - CARDS_UNUSED_FOR)
+                swept = await self._database.transact(delete_cards, self._promise, after, now - KEPT[CARDS])
                 counts[CARDS] += swept.count
                 after = swept.last_id
                 self._outbox.wake()
-            while gone := await self._database.transact(delete_copies, self._promise, now - COPIES_UNUSED_FOR):
+            while gone := await self._database.transact(delete_copies, self._promise, now - KEPT[COPIES]):
                 counts[COPIES] += gone
                 self._outbox.wake()
             counts[OVER_BUDGET] += await self._apply_budget()

@@ -94,10 +94,11 @@ def vacuum(server: ChosenServer, dry_run: bool, as_json: bool) -> None:
 
 async def _count_deleted(db: Connection, here: Here) -> tuple[int, int]:
     """Return how many posts can be erased, and how many open reports keep."""
-    from ...actors.expiry import DELETED_STATUSES_KEPT
+    from ...actors.expiry import DELETED_STATUSES
     from ...storage import expiry
 
-    return await expiry.count_statuses(db, here.now - DELETED_STATUSES_KEPT)
+    (kept,) = DELETED_STATUSES.kept
+    return await expiry.count_statuses(db, here.now - kept)
 
 
 def _erase(run: Transact, progress: Update) -> int:
@@ -110,7 +111,6 @@ def _erase(run: Transact, progress: Update) -> int:
 
 
 async def _erase_some(db: Connection, here: Here) -> int:
-    from ...actors.expiry import BATCH, DELETED_STATUSES_KEPT
-    from ...storage import expiry
+    from ...actors.expiry import BATCH, DELETED_STATUSES
 
-    return len(await expiry.delete_statuses(db, here.now - DELETED_STATUSES_KEPT, BATCH))
+    return len(await DELETED_STATUSES.deletion.run(db, *DELETED_STATUSES.bounds(here.now), BATCH))

@@ -1,13 +1,16 @@
-"""The README's tables, made from the code. `python -m tests.architecture.tables` puts them into README.md."""
+"""The tables of READMEs, made from the code. `python -m tests.architecture.tables` puts them into their files."""
 
 import re
+from datetime import timedelta
 from pathlib import Path
 
+from troupe.actors.expiry import EXPIRING
+from troupe.actors.media.cleaning import KEPT
 from troupe.supervision.configuration import Settings
 from troupe.supervision.sources import PREFIX, default
 from troupe.supervision.vocabulary import FACTS, LogEvent
 
-README = Path(__file__).parents[2] / "README.md"
+ROOT = Path(__file__).parents[2]
 
 
 def settings_table() -> str:
@@ -28,7 +31,26 @@ def facts_table() -> str:
     return "\n".join(["| fact | meaning |\n|---|---|", *rows])
 
 
-TABLES = (settings_table, vocabulary_table, facts_table)
+def ages_table() -> str:
+    """The ages at which rows and files are deleted."""
+    expired = [(kind.rows, kind.kept, kind.why) for kind in EXPIRING]
+    unused = [(kind, (kept,), "No post has them, or nobody looks at them.") for kind, kept in KEPT.items()]
+    rows = (f"| {kind} | {_ages(kept)} | {why} |" for kind, kept, why in (*expired, *unused))
+    return "\n".join(["| deleted | after | why |\n|---|---|---|", *rows])
+
+
+# With the file that has each.
+TABLES = {
+    settings_table: "README.md",
+    vocabulary_table: "README.md",
+    facts_table: "README.md",
+    ages_table: "actors/README.md",
+}
+
+
+def _ages(kept: tuple[timedelta, ...]) -> str:
+    days = [age // timedelta(days=1) for age in kept if age]
+    return " or ".join("a day" if number == 1 else f"{number} days" for number in days) or "its end"
 
 
 def _setting(name: str, description: str | None) -> str:
@@ -37,12 +59,10 @@ def _setting(name: str, description: str | None) -> str:
 
 
 def main() -> None:
-    text = README.read_text("utf-8")
-    for table in TABLES:
-        rows = table()
+    for table, file in TABLES.items():
+        text, rows = (ROOT / file).read_text("utf-8"), table()
         old = re.compile(re.escape(rows.partition("\n")[0]) + r"\n(?:\|.*\n)+")
-        text = old.sub(lambda _, rows=rows: rows + "\n", text)
-    README.write_text(text, "utf-8")
+        (ROOT / file).write_text(old.sub(lambda _, rows=rows: rows + "\n", text), "utf-8")
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from troupe.actors import expiry
 from troupe.actors.commands.registration import ConfirmEmail
 from troupe.actors.kernel import Address
 from troupe.http.access.tokens import Tokens
+from troupe.storage import expiry as deletions
 from troupe.storage.engine.database import Connection, Doubtful, Unavailable
 from troupe.storage.secrets import hash_of
 from troupe.supervision.commands.account_states import approve_sign_up
@@ -269,6 +270,12 @@ class TestSignUps:
         assert (page.status, "Get a new mail" in page.text) == (404, True)
         told = await stage.http_context.runtime.ask(Address("account", str(account)), ConfirmEmail(hash_of("any")))
         assert told is None
+
+
+def test_each_deletion_is_in_the_table() -> None:
+    known = {value for value in vars(deletions).values() if isinstance(value, deletions.BatchDeletion)}
+    assert len(known) == 22
+    assert {kind.deletion for kind in expiry.EXPIRING} == known
 
 
 async def test_many_are_deleted_in_batches(

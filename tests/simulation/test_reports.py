@@ -54,7 +54,7 @@ def moderate(sim: Simulation, mod: Person, target: Person, action: Action) -> Ca
 def sweep(sim: Simulation) -> list[int]:
     """Erase what was deleted at any time. Return the statuses that are left."""
     later = sim.run.database.rows(LATER)[0]["later"]
-    sim.run.database.arrange(expiry.delete_statuses, later, 100)
+    sim.run.database.arrange(expiry.STATUSES.run, later, 100)
     return [row["id"] for row in sim.run.database.rows(STATUSES)]
 
 

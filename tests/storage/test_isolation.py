@@ -291,7 +291,7 @@ class TestExpiry:
         return eve
 
     async def sweep(self, db: Connection) -> list[int]:
-        return await expiry.delete_sign_ups(db, NOW, NOW, self.LATER, 10)
+        return await expiry.SIGN_UPS.run(db, NOW, NOW, self.LATER, 10)
 
     def test_an_account_that_is_being_confirmed_is_kept(self, stage: Stage) -> None:
         eve = self.sign_up(stage)
@@ -320,7 +320,7 @@ class TestExpiry:
         _, deleted = race(
             stage,
             lambda db: oauth.insert_token(db, new, NOW),
-            lambda db: expiry.delete_applications(db, self.LATER, 10),
+            lambda db: expiry.APPLICATIONS.run(db, self.LATER, 10),
         )
         assert deleted == []
         assert stage(oauth.find_token, b"1" * 32) is not None
@@ -333,7 +333,7 @@ class TestExpiry:
             async with session(stage.dsn) as db:
                 new = NewToken(new_id(), b"1" * 32, app, None, ("read",))
                 await oauth.insert_token(db, new, NOW)
-                return [row["id"] for row in await db.fetch(expiry.DELETE_APPLICATIONS, [app])]
+                return [row["id"] for row in await db.fetch(expiry.APPLICATIONS.statement, [app])]
 
         assert run(main) == []
 

@@ -157,7 +157,7 @@ def test_ends_expire_and_dismissals_do_not(stage: Stage, ada: Account, bob: Acco
     stage(suggestions.end, ada.id, bob.id, 100)
     stage(suggestions.end, bob.id, ada.id, 101)
     stage(suggestions.dismiss, ada.id, cleo.id)
-    assert stage(expiry.delete_ended_suggestions, 100, 10) == [ada.id]
+    assert stage(expiry.ENDED_SUGGESTIONS.run, 100, 10) == [ada.id]
     left = stage.sql("SELECT account_id FROM ended_suggestions ORDER BY up_to")
     assert [row[0] for row in left] == [bob.id, ada.id]
 
