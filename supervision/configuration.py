@@ -16,8 +16,8 @@ import idna
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, field_validator, model_validator
 
 from .. import __version__
+from ..actors.outgoing.addresses import named_hosts
 from ..actors.outgoing.messages import ForbiddenTarget
-from ..actors.outgoing.network import named_hosts
 from ..actors.outgoing.targets import named_target
 from ..actors.rules.languages import language_code
 from ..actors.rules.live_settings import Value

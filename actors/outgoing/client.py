@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import trio
 
+from .addresses import named_hosts
 from .bodies import ENCODINGS, Write
 from .host_pools import IDLE, PER_HOST, REQUESTS
 from .limiter import RequestLimiter
@@ -26,7 +27,7 @@ from .messages import (
     TookTooLong,
     Unreachable,
 )
-from .network import NameResolver, PublicNetwork, Resolve, named_hosts
+from .network import NameResolver, PublicNetwork, Resolve
 from .targets import RequestTarget, named_target, redirected, target_of
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from urllib.parse import SplitResult, quote, urljoin, urlsplit
 
 import idna
 
+from .addresses import is_public
 from .messages import ForbiddenTarget
-from .network import is_public
 
 LONGEST_URL = 2048
 PORTS = {"https": 443, "http": 80}

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 import h11
 
-from ...actors.outgoing.network import named_hosts
+from ...actors.outgoing.addresses import named_hosts
 from ..configuration import LOOPBACK, Settings
 
 PATIENCE = 10.0  # seconds for each step, and for a whole answer

@@ -2,7 +2,7 @@
 
 import pytest
 
-from troupe.actors.outgoing.network import is_public
+from troupe.actors.outgoing.addresses import is_public
 
 PUBLIC = [
     "1.1.1.1",
