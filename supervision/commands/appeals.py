@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ...storage import accounts
 from ...storage.engine.json_values import JsonObject
 from ...storage.paging import Page
 from .chosen_server import ChosenServer
@@ -34,7 +35,7 @@ def list_(server: ChosenServer, as_json: bool) -> None:
 
 async def _open_appeals(db: Connection, here: Here) -> list[JsonObject]:
     """Return the appeals that wait for a decision, newest first, as JSON."""
-    from ...storage import accounts, strikes
+    from ...storage import strikes
 
     found = await strikes.open_appeals(db, Page(MOST_LISTED))
     named = await accounts.find_many(db, [one.target_account_id for one in found])
@@ -75,7 +76,7 @@ async def _decide(db: Connection, here: Here, id: int, approved: bool) -> str:
     """Decide about an appeal. Return the name of the account that appeals."""
     from ...actors.commands.strikes import DecideAppeal, decide
     from ...actors.kernel import Refused
-    from ...storage import accounts, strikes
+    from ...storage import strikes
 
     struck = await strikes.find_appealed(db, id)
     message = DecideAppeal(here.staff, id, approved)

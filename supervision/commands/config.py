@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ...storage.engine.database import StorageError
 from ...storage.engine.json_values import JsonObject
 from ..configuration import Settings
 from ..sources import (
@@ -188,7 +189,6 @@ def _values(server: ChosenServer) -> Mapping[str, SettingValue]:
 def _changed(server: ChosenServer) -> tuple[Mapping[str, str], str]:
     """Return the settings that staff has changed, from the database; and why they are not known, if they are not."""
     from ...storage.engine.cluster import EmbeddedFailed
-    from ...storage.engine.database import StorageError
     from ...storage.engine.embedded import exists
     from ...storage.engine.migrate import MigrationRefused
     from ..failures import text_of

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ...actors.rules.wording import number_of
+from ...storage import accounts
 from ...storage.engine.json_values import JsonObject
 from .chosen_server import ChosenServer
 from .media_moves import move
@@ -105,8 +106,6 @@ async def _usage(db: Connection, here: Here, most: int, progress: Update) -> Jso
 
 
 async def _largest(db: Connection, owners: Mapping[int, Usage], most: int) -> list[JsonObject]:
-    from ...storage import accounts
-
     largest = sorted(owners, key=lambda id: owners[id].bytes, reverse=True)[:most]
     rows = await accounts.find_many(db, largest)
     return [

@@ -14,6 +14,7 @@ import click
 from ...actors.rules.identity import USERNAME, local_account
 from ...actors.rules.mailboxes import is_mailbox, spelled
 from ...actors.rules.wording import number_of
+from ...storage import accounts
 from ...storage.engine.json_values import JsonObject
 from ..domain import base_url, require_domain
 from .chosen_server import ChosenServer
@@ -207,7 +208,7 @@ async def make_accounts(
     """Make accounts, users and, when there are scopes, a token for each: all or none."""
     from ...actors.effects.mail import mail
     from ...actors.mail.templates import CONFIRMATION
-    from ...storage import accounts, users
+    from ...storage import users
     from ...storage.engine import notices
 
     url = base_url(here.settings)
@@ -223,7 +224,7 @@ async def make_accounts(
 
 
 async def _refuse_taken(db: Connection, wanted: Sequence[RequestedAccount]) -> None:
-    from ...storage import accounts, users
+    from ...storage import users
 
     names = await accounts.find_local_many(db, [one.username for one in wanted])
     emails = await users.taken_emails(db, [spelled(one.email) for one in wanted])

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ...storage import custom_emojis
+from ...storage.engine.database import lone_exception
 from .chosen_server import ChosenServer
 from .emoji_files import EmojiFile, EmojiTerms, InvalidEmoji, read_picture, read_pictures
 from .options import dry_run_option, setting_options
@@ -165,8 +166,6 @@ async def _make_all(
     If a signal ends all, none is left. `files` has the keys by which they are made.
     """
     import trio
-
-    from ...storage.engine.database import lone_exception
 
     made: dict[str, ProcessedMedia] = {}
     unfit = list[str]()

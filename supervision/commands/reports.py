@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ...storage import accounts
 from ...storage.engine.json_values import JsonObject
 from ...storage.paging import Page
 from .chosen_server import ChosenServer
@@ -87,7 +88,7 @@ def show(server: ChosenServer, report_id: int, as_json: bool) -> None:
 async def _shown(db: Connection, here: Here, id: int) -> JsonObject:
     """Return a report with its posts and notes, as JSON."""
     from ...actors.rules.markup import plain
-    from ...storage import accounts, reports, statuses
+    from ...storage import reports, statuses
 
     report = await reports.find(db, id)
     if report is None:
@@ -121,8 +122,6 @@ async def _shown(db: Connection, here: Here, id: int) -> JsonObject:
 
 async def _names(db: Connection, found: Sequence[Report]) -> dict[int, str]:
     """Return the names of all accounts that reports name."""
-    from ...storage import accounts
-
     ids = {
         id
         for one in found

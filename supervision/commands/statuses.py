@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ...actors.rules.wording import number_of
+from ...storage import accounts
 from .chosen_server import ChosenServer
 from .options import ask_first, dry_run_option, json_option, print_json, setting_options, yes_option
 from .refusals import CommandRefused, require
@@ -55,7 +56,7 @@ def sensitive(server: ChosenServer, ids: tuple[int, ...], reason: str, dry_run: 
 async def _act(db: Connection, here: Here, status_ids: Sequence[int], action: StatusAction, reason: str) -> str:
     """Act on statuses, a strike for each author, who is sent a mail. Return their names."""
     from ...actors.commands.strikes import ModerateStatuses, strike_statuses
-    from ...storage import accounts, statuses
+    from ...storage import statuses
 
     found = await statuses.find_many(db, status_ids)
     if missing := [id for id in status_ids if id not in found]:
