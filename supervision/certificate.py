@@ -14,8 +14,8 @@ from pathlib import Path
 
 import trio
 
+from ..actors.configuration import ServerSettings
 from ..actors.kernel import Record
-from .configuration import Settings
 from .failures import CannotListen, text_of
 
 LOOK_EVERY = 30.0  # seconds between two looks at the files
@@ -84,7 +84,7 @@ class ServerCertificate:
         return [_stat(self._certificate), _stat(self._key)]
 
 
-def certificate_of(settings: Settings, record: Record) -> ServerCertificate | None:
+def certificate_of(settings: ServerSettings, record: Record) -> ServerCertificate | None:
     """Return the certificate that the settings name; None for a server behind a proxy."""
     if settings.tls_certificate is None or settings.tls_key is None:
         return None

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit
 
+from ..actors.configuration import ServerSettings, Settings, is_loopback
 from ..storage.engine.data_folder import make_private
 from ..storage.engine.database import Connection
 from ..storage.instance import newest_local_uri
-from .configuration import Settings, is_loopback
 
 NOTE = "base_url"
 
@@ -24,7 +24,7 @@ class OtherDomain(Exception):
     """Raised when the settings name another domain than the data."""
 
 
-def remember(settings: Settings) -> None:
+def remember(settings: ServerSettings) -> None:
     """Write the file. Called by the server once it holds the data folder."""
     make_private(settings.data)
     (settings.data / NOTE).write_text(settings.base_url + "\n", "utf-8")
@@ -62,7 +62,7 @@ async def require_domain(db: Connection, settings: Settings, url: str) -> None:
         )
 
 
-def _note(settings: Settings) -> str:
+def _note(settings: ServerSettings) -> str:
     note = settings.data / NOTE
     return note.read_text("utf-8").strip() if note.exists() else ""
 

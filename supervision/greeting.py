@@ -6,10 +6,10 @@ import shutil
 import sys
 from pathlib import Path
 
-from .configuration import Settings
+from ..actors.configuration import ServerSettings
 
 
-def greeting(settings: Settings, *, has_accounts: bool) -> str:
+def greeting(settings: ServerSettings, *, has_accounts: bool) -> str:
     """Return where the server listens and, as long as there is no account, the command that makes the first one."""
     where = f"Troupe is at {settings.base_url} (listening on {settings.listening}; data in {settings.data}).\n"
     if has_accounts:

@@ -8,6 +8,7 @@ from functools import partial
 
 import trio
 
+from ..actors.configuration import Settings
 from ..http.access.context import HttpContext
 from ..http.app import WebFramework, make_app
 from ..http.fast_path import FastPath
@@ -17,7 +18,6 @@ from ..http.server.listener import serve as serve_http
 from ..http.server.plain import FastRequests
 from .actor_system import ActorSystem
 from .certificate import ServerCertificate
-from .configuration import Settings
 from .database import SupervisedDatabase
 from .listeners import Listeners, cannot_listen
 

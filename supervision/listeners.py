@@ -12,8 +12,8 @@ import socket
 from collections.abc import Iterable, Mapping, MutableMapping
 from pathlib import Path
 
+from ..actors.configuration import ServerSettings, Settings
 from ..http.server.listening_sockets import bind, bind_path
-from .configuration import Settings
 from .control import answers, ask_for_sockets, ask_to_drain
 from .failures import CannotListen
 
@@ -101,7 +101,7 @@ def check_free(settings: Settings, environment: Mapping[str, str]) -> None:
             raise cannot_listen(settings, error) from error
 
 
-def cannot_listen(settings: Settings, error: OSError) -> CannotListen:
+def cannot_listen(settings: ServerSettings, error: OSError) -> CannotListen:
     """Return why the server can't listen, with what helps."""
     advice = ADVICE.get(error.errno or 0, "choose another --host, --port or --socket")
     if settings.tls_redirect_port is not None:

@@ -6,9 +6,9 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from ..actors.configuration import LogSettings
 from ..actors.kernel import SystemClock
 from ..storage.engine.data_folder import make_private
-from .configuration import Settings
 from .console import Terminal, as_text, columns_of, shows_colours
 from .journal import Journal, is_standard_output
 from .log import Form, SupervisionLog, as_json
@@ -32,7 +32,7 @@ class OpenLog:
         self.writer.close()
 
 
-def open_log(settings: Settings) -> OpenLog:
+def open_log(settings: LogSettings) -> OpenLog:
     """Open the log that the settings name. Raises OSError if its file or the journal can't be opened."""
     hold_standard_streams()
     output = _output(settings, os.environ)
@@ -42,7 +42,7 @@ def open_log(settings: Settings) -> OpenLog:
     return OpenLog(log, writer)
 
 
-def _output(settings: Settings, environ: Mapping[str, str]) -> Output:
+def _output(settings: LogSettings, environ: Mapping[str, str]) -> Output:
     if settings.log_to == "file":
         if settings.log_file is None:
             make_private(settings.data)  # at the first start there is no folder for it yet
@@ -52,7 +52,7 @@ def _output(settings: Settings, environ: Mapping[str, str]) -> Output:
     return LogStream(STDOUT)
 
 
-def _form(settings: Settings, output: Output) -> Form:
+def _form(settings: LogSettings, output: Output) -> Form:
     if isinstance(output, Journal):
         return as_json  # the journal makes its entries of it
     terminal = isinstance(output, LogStream) and os.isatty(STDOUT)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from ..actors.configuration import MailSettings
 from ..actors.mail.smtp import Smtp
-from .configuration import Settings
 
 
-def smtp_of(settings: Settings) -> Smtp | None:
+def smtp_of(settings: MailSettings) -> Smtp | None:
     """Return how to reach the mail server; None if no mail is sent."""
     if settings.smtp_host is None:
         return None

@@ -14,9 +14,9 @@ from collections.abc import Iterator
 import click
 
 from .. import __version__
+from ..actors.configuration import Settings
 from .commands import EXIT_CODES, troupe
 from .commands.examples import EXAMPLES, EXITS, WITH_DATABASE
-from .configuration import Settings
 from .sources import SECRETS, default, meaning, variable
 
 FILES = {

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from ..actors.configuration import StorageSettings
 from ..actors.rules.file_types import TYPES
 from ..storage.files import Folder
 from ..storage.media_stores import LocalStore, MediaStore, StoreName
-from .configuration import Settings
 
 
-def media_folder(settings: Settings, node: str) -> Folder:
+def media_folder(settings: StorageSettings, node: str) -> Folder:
     """Return the media folder as a node uses it."""
     return Folder(settings.data / "media", node, media_store(settings, settings.media_store))
 
 
-def media_store(settings: Settings, name: StoreName) -> MediaStore:
+def media_store(settings: StorageSettings, name: StoreName) -> MediaStore:
     """Return a store, which need not be the one that is in use. Raises ValueError without its settings."""
     if name == "local":
         return LocalStore(settings.data / "media")

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 import trio
 
+from ..actors.configuration import Settings
 from ..http.server.descriptors import raise_limit
 from ..storage.engine.data_folder import make_private, refuse_unfinished
 from ..storage.engine.database import Fenced, Unavailable
 from ..storage.engine.embedded import embedded
 from ..storage.instance import newest_local_uri
-from .configuration import Settings
 from .domain import remember
 from .failures import FAILED, explained
 from .greeting import greeting

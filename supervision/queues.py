@@ -11,6 +11,7 @@ from functools import partial
 from ..actors.account import PerspectiveOf, ViewerFlags
 from ..actors.activitypub.keys import SigningKeys
 from ..actors.broadcast import account_address
+from ..actors.configuration import Settings
 from ..actors.deliveries.followers import FollowerDigests
 from ..actors.deliveries.hosts import Chance
 from ..actors.deliveries.sender import DeliveryContext, DeliverySender, OnGone, Post
@@ -37,7 +38,6 @@ from ..actors.rules.visibility import Perspective
 from ..http.entities.account import avatar_url
 from ..storage.engine.database import Database
 from .actor_system import ActorSystem
-from .configuration import Settings
 from .mail_server import smtp_of
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from ..actors.configuration import ContentSettings
 from ..actors.outgoing.client import OutgoingClient
 from ..actors.outgoing.targets import named_target
 from ..actors.translation.libretranslate import LibreTranslate
-from .configuration import Settings
 
 
-def translator_of(settings: Settings) -> LibreTranslate | None:
+def translator_of(settings: ContentSettings) -> LibreTranslate | None:
     """Return the translation service of the settings. Its client connects to nothing else."""
     if settings.translation_url is None:
         return None

@@ -46,6 +46,7 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from ..actors.configuration import Settings
 from ..actors.deliveries.sender import ClientPost
 from ..actors.expiry import Expiry
 from ..actors.federation.federation import Federation
@@ -66,7 +67,6 @@ from ..storage.engine.database import Connection, Database, Fenced, Unavailable
 from ..storage.engine.term import AnotherNode
 from .actor_system import ActorSystem
 from .certificate import certificate_of
-from .configuration import Settings
 from .control import DRAIN, ControlSocket
 from .database import SupervisedDatabase
 from .disks import Disks

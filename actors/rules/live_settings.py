@@ -1,6 +1,6 @@
 """The settings that staff change while the server runs: what each may be, and how it is written.
 
-They are some of those of the configuration (`supervision/configuration.py`), under the same names and with the same
+They are some of those of the configuration (`actors/configuration.py`), under the same names and with the same
 bounds. A test holds the two together.
 """
 

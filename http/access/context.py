@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Concatenate, Literal, ParamSpec, Protocol, TypeVar
+from typing import Concatenate, ParamSpec, Protocol, TypeVar
 
 import trio
 
+from ...actors.configuration import Settings
 from ...actors.facts import (
     ChangedCustomEmojis,
     ChangedTrends,
@@ -38,9 +38,7 @@ from ...actors.translation.translations import Translations
 from ...actors.trends import Trends
 from ...actors.viewers import Viewers
 from ...actors.withdrawals import Withdrawals
-from ...storage.changed_settings import Registrations
 from ...storage.engine.database import Connection, Database
-from ..addresses import Network
 from ..answers.cached import CachedAnswers
 from ..answers.errors import NotFound
 from ..answers.headers import request_ids
@@ -60,76 +58,6 @@ R = TypeVar("R")
 PASSWORDS_AT_ONCE = 2
 
 
-class HttpSettings(Protocol):
-    """The settings that answers depend on."""
-
-    @property
-    def local_domain(self) -> str: ...
-    @property
-    def data(self) -> Path: ...
-    @property
-    def base_url(self) -> str: ...
-    @property
-    def streaming_url(self) -> str: ...
-    @property
-    def media_url(self) -> str | None: ...
-    @property
-    def secure(self) -> bool: ...
-    @property
-    def title(self) -> str: ...
-    @property
-    def description(self) -> str: ...
-    @property
-    def languages(self) -> tuple[str, ...]: ...
-    @property
-    def contact_email(self) -> str: ...
-    @property
-    def contact_account(self) -> str | None: ...
-    @property
-    def registrations(self) -> Registrations: ...
-    @property
-    def sends_mail(self) -> bool: ...
-    @property
-    def require_reason(self) -> bool: ...
-    @property
-    def reserved_usernames(self) -> Sequence[str]: ...
-    @property
-    def password_grant(self) -> bool: ...
-    @property
-    def shows_previews(self) -> bool: ...
-    @property
-    def limited_federation(self) -> bool: ...
-    @property
-    def authorized_fetch(self) -> bool: ...
-    @property
-    def check_email_domains(self) -> bool: ...
-    @property
-    def disposable_emails(self) -> Literal["refused", "accepted"]: ...
-    @property
-    def domain_blocks_shown(self) -> Literal["public", "users", "nobody"]: ...
-    @property
-    def domain_blocks_comments(self) -> Literal["public", "users", "nobody"]: ...
-    @property
-    def search_results(self) -> int: ...
-    @property
-    def trends_review(self) -> bool: ...
-    @property
-    def rate_limits(self) -> bool: ...
-    @property
-    def trusted_proxies(self) -> Sequence[Network]: ...
-    @property
-    def push_id_as_number(self) -> bool: ...
-    @property
-    def stream_queue(self) -> int: ...
-    @property
-    def connections_per_address(self) -> int: ...
-    @property
-    def timeline_memory(self) -> int: ...
-    def changed(self, values: Mapping[str, Value]) -> HttpSettings:
-        """Return the settings with other values for some."""
-        ...
-
-
 class Answered(Protocol):
     """An answer to a request, or what else a handshake ends with."""
 
@@ -146,14 +74,14 @@ class TraceRequest(Protocol):
     async def __call__(self, route: str, request: Request, answering: Awaitable[A], /) -> A: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, eq=False)
 class HttpContext:
     """Passed to every endpoint that has a parameter of this type.
 
     `settings` are those that hold now: staff changes some while the server runs. `configured` are those of its start.
     """
 
-    settings: HttpSettings
+    settings: Settings
     database: Database
     runtime: Runtime
     clock: Clock
@@ -179,7 +107,7 @@ class HttpContext:
     visits: Visits = field(default_factory=Visits)
     rates: Rates = field(default_factory=Rates)
     counts: RequestCounts = field(default_factory=RequestCounts)
-    configured: HttpSettings = field(init=False)
+    configured: Settings = field(init=False)
     live_settings: LiveSettings = field(init=False)
     new_request_id: Callable[[], str] = field(init=False)
     rendered: Renderings = field(init=False)
@@ -198,23 +126,21 @@ class HttpContext:
     passwords: trio.CapacityLimiter = field(default_factory=lambda: trio.CapacityLimiter(PASSWORDS_AT_ONCE))
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "configured", self.settings)
-        object.__setattr__(self, "live_settings", LiveSettings(self.database, self.use_settings))
-        object.__setattr__(self, "new_request_id", request_ids(self.secret()))
-        object.__setattr__(self, "rendered", Renderings(self.clock.now))
-        object.__setattr__(self, "readiness", Readiness(self.database))
-        object.__setattr__(self, "probe", ProxyProbe(self.clock, self.secret))
+        self.configured = self.settings
+        self.live_settings = LiveSettings(self.database, self.use_settings)
+        self.new_request_id = request_ids(self.secret())
+        self.rendered = Renderings(self.clock.now)
+        self.readiness = Readiness(self.database)
+        self.probe = ProxyProbe(self.clock, self.secret)
         texts, description = self.settings.data / "texts", self.settings.description
-        object.__setattr__(self, "policies", OperatorPolicies(texts, description, self.clock, self.record))
-        trends = Trends(self.database, self.clock, review=self.settings.trends_review)
-        object.__setattr__(self, "sign_ups", self._sign_ups())
-        remote_files = RemoteFiles(
+        self.policies = OperatorPolicies(texts, description, self.clock, self.record)
+        self.trends = Trends(self.database, self.clock, review=self.settings.trends_review)
+        self.sign_ups = self._sign_ups()
+        self.remote_files = RemoteFiles(
             self.database, self.clock, self.outgoing, self.media, self.blocks, self.settings.local_domain, self.facts
         )
-        object.__setattr__(self, "remote_files", remote_files)
-        object.__setattr__(self, "trends", trends)
-        object.__setattr__(self, "suggestions", Suggestions(self.database, self.clock))
-        object.__setattr__(self, "translations", Translations(self.translator, self.clock, self.record))
+        self.suggestions = Suggestions(self.database, self.clock)
+        self.translations = Translations(self.translator, self.clock, self.record)
         self.blocks.observe(self._end_barred)
         self.blocks.observe(self.kept.forget)
         self.facts.observe(EditedStatus, lambda fact: self.translations.drop(fact.id))
@@ -236,7 +162,7 @@ class HttpContext:
 
     def use_settings(self, changed: Mapping[str, Value]) -> None:
         """Have these settings hold in place of those of the configuration."""
-        object.__setattr__(self, "settings", self.configured.changed(changed))
+        self.settings = self.configured.changed(changed)
         self.policies.describe(self.settings.description)
         self.kept.forget()
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Protocol
 
 from ... import __version__
+from ...actors.configuration import Settings
 from ...storage.copies import NamedFile, named_files
 from ...storage.engine import programs
 from ...storage.engine.clients import ClientPrograms, choose
@@ -19,7 +20,6 @@ from ...storage.engine.migrate import migrations, missing
 from ...storage.engine.transfer import contents, snapshot
 from ...storage.files import COMMANDS, Folder
 from ...storage.highest import highest_id
-from ..configuration import Settings
 from ..domain import NOTE
 from ..media_folders import media_folder
 from .errors import BackupFailed, explain_full_disk

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
+from ...actors.configuration import StorageSettings
 from ...actors.kernel.clock import BELOW_MILLISECONDS
 from ...storage.copies import GAP, last_statements, restored_from
 from ...storage.engine.clients import choose
@@ -23,7 +24,6 @@ from ...storage.engine.embedded import discard, enter_cluster, put_in_place
 from ...storage.engine.migrate import migrations
 from ...storage.engine.transfer import NOT_EMPTY, analyze, contents, is_empty, load
 from ...storage.flushing import flush, flush_disk
-from ..configuration import Settings
 from .checking import check_there
 from .errors import BackupDamaged, BackupFailed, explain_full_disk
 from .folder import PART, BackupFolder, copied, reread
@@ -36,7 +36,9 @@ GOING_ON = "Run the same command again: it goes on with the files."
 NOTHING = {"lost+found"}
 
 
-def restore(settings: Settings, folder: BackupFolder, name: str, named: Path | None, show: ShowProgress) -> Manifest:
+def restore(
+    settings: StorageSettings, folder: BackupFolder, name: str, named: Path | None, show: ShowProgress
+) -> Manifest:
     """Restore a backup. Raises BackupFailed before anything is changed if it can't be done."""
     data, manifest = settings.data, folder.manifest(name)
     _require_version(manifest)

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from ..configuration import Settings
+from ...actors.configuration import Settings
 from ..domain import domain_of
 from ..sources import ConfigurationError, SettingsSources, read_sources
 from .refusals import WrongValue

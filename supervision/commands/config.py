@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ...actors.configuration import Settings
 from ...storage.engine.database import StorageError
 from ...storage.engine.json_values import JsonObject
-from ..configuration import Settings
 from ..sources import (
     MASK,
     SECRETS,

@@ -18,10 +18,10 @@ from .options import read_secret, setting_options
 from .refusals import CommandRefused
 
 if TYPE_CHECKING:
+    from ...actors.configuration import Settings, StorageSettings
     from ...storage.engine.connect import LoneConnection
     from ...storage.engine.database import Connection
     from ...storage.engine.transfer import Place
-    from ..configuration import Settings
     from .progress import Update
 
 PATIENCE = "10"  # seconds until psql must be connected
@@ -138,7 +138,7 @@ def has_password(target: str) -> bool:
         return True  # such as a password that cuts the URL
 
 
-def _check(settings: Settings, target: str) -> None:
+def _check(settings: StorageSettings, target: str) -> None:
     """Raise CommandRefused if the database is in the data folder, and shall move there."""
     from ...storage.engine.cluster import Cluster
     from ...storage.engine.embedded import exists

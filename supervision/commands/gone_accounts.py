@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     import trio
 
     from ...actors.activitypub.signatures import SignatureScheme
+    from ...actors.configuration import Settings
     from ...actors.federation.fetching import DocumentFetcher
     from ...storage.account_upkeep import ForeignAccount
     from ...storage.engine.database import Connection
-    from ..configuration import Settings
     from .progress import Update
     from .rows import Here, Transact
 

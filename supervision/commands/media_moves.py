@@ -23,9 +23,9 @@ from .options import dry_run_option, json_option, print_json, setting_options, w
 from .refusals import CommandRefused
 
 if TYPE_CHECKING:
+    from ...actors.configuration import Settings
     from ...storage.engine.database import Connection
     from ...storage.media_stores import MediaStore, StoredFile, StoreName
-    from ..configuration import Settings
     from .progress import Update
     from .rows import Here
 

@@ -10,8 +10,8 @@ from .chosen_server import ChosenServer
 from .options import json_option, print_list, setting_options
 
 if TYPE_CHECKING:
+    from ...actors.configuration import Settings
     from ...storage.engine.migrate import Migration
-    from ..configuration import Settings
 
 GOING_ON = "The steps that were applied stay. Run the same command again: it goes on with the next one."
 

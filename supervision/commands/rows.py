@@ -7,12 +7,12 @@ from contextlib import contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol, TypeVar, cast
 
+from ...actors.configuration import Settings, StorageSettings
 from ...storage.engine.connect import transact_once
 from ...storage.engine.database import Connection, Unavailable
 from ...storage.engine.embedded import embedded, exists
 from ...storage.engine.migrate import require_current
 from ...storage.highest import highest_id
-from ..configuration import Settings
 from ..domain import base_url, domain_of
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def existing_database(settings: Settings) -> Generator[str]:
 
 
 @contextmanager
-def opened_database(settings: Settings) -> Generator[str]:
+def opened_database(settings: StorageSettings) -> Generator[str]:
     """Yield the address of the database: an external one, or the embedded one, which is started if it does not run."""
     if settings.database_url:
         yield settings.database_url.get_secret_value()

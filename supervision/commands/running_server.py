@@ -6,8 +6,8 @@ import json
 import socket
 from pathlib import Path
 
+from ...actors.configuration import ServerSettings, Settings
 from ...storage.engine.json_values import JsonObject
-from ..configuration import Settings
 from ..short_names import short_name
 from .refusals import CommandRefused
 
@@ -42,7 +42,7 @@ def ask_server(settings: Settings, command: str, **arguments: object) -> JsonObj
     return answer
 
 
-def missing(settings: Settings) -> str:
+def missing(settings: ServerSettings) -> str:
     """Return that no server runs on the data folder, or that only servers with another `node` do."""
     sockets = settings.data.glob("control-*.sock")  # a server that was killed has left its own
     others = sorted(path.stem.removeprefix("control-") for path in sockets if ask(path, "tree") is not None)

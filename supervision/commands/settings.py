@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ...actors.configuration import MailSettings, Settings
 from ...actors.rules.live_settings import LIVE_SETTINGS, InvalidSetting, LiveSetting, live_setting
 from ...storage.engine.json_values import JsonObject
 from ...storage.paging import Page
-from ..configuration import Settings
 from .chosen_server import ChosenServer
 from .options import dry_run_option, json_option, print_list, setting_options
 from .refusals import WrongValue, require
@@ -123,7 +123,7 @@ def _configured(settings: Settings, setting: LiveSetting) -> str:
     return setting.written(getattr(settings, setting.name))
 
 
-def _obstacles(settings: Settings, setting: LiveSetting, value: str) -> list[str]:
+def _obstacles(settings: MailSettings, setting: LiveSetting, value: str) -> list[str]:
     """Return what keeps a value from having an effect."""
     from ...storage.changed_settings import REGISTRATIONS
 

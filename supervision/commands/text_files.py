@@ -6,14 +6,14 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from ...actors.configuration import ServerSettings
 from ...storage.policies import UnusablePolicies
-from ..configuration import Settings
 from .refusals import CommandRefused
 
 NO_HINTS: Mapping[int, str] = {}
 
 
-def texts_folder(settings: Settings) -> Path:
+def texts_folder(settings: ServerSettings) -> Path:
     """Return the folder, which need not exist."""
     return settings.data / "texts"
 

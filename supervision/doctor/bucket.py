@@ -13,9 +13,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from urllib.parse import urlsplit
 
+from ...actors.configuration import LOOPBACK, StorageSettings
 from ...storage.engine.faults import BucketFailed
 from ...storage.media_stores import MediaStore
-from ..configuration import LOOPBACK, Settings
 from ..media_folders import media_store
 from .findings import Examination, Finding
 from .public_address import PublicAddress, ask
@@ -104,7 +104,7 @@ def _code(error: OSError) -> str:
     return found[1] if found else "NoSuchBucket" if "no such bucket" in str(error) else ""
 
 
-def _clock(settings: Settings) -> Iterator[Finding]:
+def _clock(settings: StorageSettings) -> Iterator[Finding]:
     """Compare the clock with that of the store, which each of its answers tells, also a refusal."""
     endpoint = settings.s3_endpoint or f"https://s3.{settings.s3_region}.amazonaws.com"
     try:
@@ -119,7 +119,7 @@ def _clock(settings: Settings) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-def _public(settings: Settings, examination: Examination, key: str, *, is_readable: bool) -> Iterator[Finding]:
+def _public(settings: StorageSettings, examination: Examination, key: str, *, is_readable: bool) -> Iterator[Finding]:
     """Ask for an object where people are sent, who have no key: for a served one, or for one that is withheld."""
     if settings.media_url is None:
         return

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from ..configuration import Settings
+from ...actors.configuration import LogSettings, Settings
 from ..disks import FEWEST_FILES, LOW, MIB, size_text
 from .findings import Examination, Finding
 
@@ -38,7 +38,7 @@ def evaluate(settings: Settings, folders: Mapping[str, Path], room: os.statvfs_r
     return Finding(SUBJECT, "good", text)
 
 
-def _advice(settings: Settings, folders: Mapping[str, Path]) -> Iterator[str]:
+def _advice(settings: LogSettings, folders: Mapping[str, Path]) -> Iterator[str]:
     if "media" in folders:
         yield MEDIA
     if "log" in folders:

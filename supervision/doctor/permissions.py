@@ -9,8 +9,8 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
+from ...actors.configuration import ServerSettings
 from ...storage.engine.data_folder import FOLDER, FOR_OTHERS
-from ..configuration import Settings
 from ..sources import SECRETS, SettingsSources
 from .findings import Examination, Finding
 
@@ -58,7 +58,7 @@ def _data(data: Path) -> Iterator[Finding]:
         yield Finding(SUBJECT, "wrong", f"its owner may not use all of {data}", f"chmod 700 {shlex.quote(str(data))}")
 
 
-def _foreign(settings: Settings) -> Iterator[Finding]:
+def _foreign(settings: ServerSettings) -> Iterator[Finding]:
     """Find files that the server may not read, such as texts that root has written beside it."""
     data, socket = settings.data, settings.control_socket
     user = _owner_of(socket if socket.exists() else data) if data.is_dir() and os.access(data, os.X_OK) else 0

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 
 import orjson
 
+from ...actors.configuration import RequestSettings, ServerSettings, Settings
 from ...http.addresses import is_inside
 from ...storage.engine.connect import transact_once
 from ...storage.engine.database import StorageError
 from ...storage.engine.json_values import JsonObject
-from ..configuration import Settings
 from ..domain import OtherDomain, require_domain
 from .findings import Examination, Finding
 from .public_address import PublicAddress, ask, public_address
@@ -81,7 +81,7 @@ def _host(seen: Mapping[str, object], address: PublicAddress) -> Iterator[Findin
         )  # fmt: skip
 
 
-def _client(seen: Mapping[str, object], settings: Settings) -> Iterator[Finding]:
+def _client(seen: Mapping[str, object], settings: RequestSettings) -> Iterator[Finding]:
     peer, forwarded = str(seen["peer"]), seen["forwarded_for"]
     if settings.proxy_protocol:
         return  # the header of that protocol names the client
@@ -101,7 +101,7 @@ def _client(seen: Mapping[str, object], settings: Settings) -> Iterator[Finding]
         )  # fmt: skip
 
 
-def _trusted(settings: Settings) -> Iterator[Finding]:
+def _trusted(settings: RequestSettings) -> Iterator[Finding]:
     for network in settings.trusted_proxies:
         if network.prefixlen < WIDEST[network.version]:
             yield Finding(
@@ -126,7 +126,7 @@ def _domain(examination: Examination) -> Iterator[Finding]:
         yield Finding("domain", "good", f"{settings.local_domain} is the domain of the data")
 
 
-def unreachable(subject: str, settings: Settings, error: OSError) -> Finding:
+def unreachable(subject: str, settings: ServerSettings, error: OSError) -> Finding:
     """Return that the public address does not answer, and why."""
     if isinstance(error, ssl.SSLCertVerificationError):
         text = f"the certificate of {settings.base_url} is not good: {error.verify_message}"

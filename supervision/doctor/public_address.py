@@ -17,8 +17,8 @@ from urllib.parse import urlsplit
 
 import h11
 
+from ...actors.configuration import LOOPBACK, RequestSettings
 from ...actors.outgoing.addresses import named_hosts
-from ..configuration import LOOPBACK, Settings
 
 PATIENCE = 10.0  # seconds for each step, and for a whole answer
 LARGEST = 64 * 1024
@@ -51,7 +51,7 @@ class PublicAnswer:
     body: bytes
 
 
-def public_address(settings: Settings) -> PublicAddress:
+def public_address(settings: RequestSettings) -> PublicAddress:
     """Return the address of the server's own name. A test host may say where it is."""
     parts = urlsplit(settings.base_url)
     host, port = parts.hostname or "", parts.port or (443 if settings.secure else 80)

@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 
 import trio
 
+from ...actors.configuration import MailSettings, Settings, SignUpSettings
 from ...actors.mail.sender import NotSent, Undeliverable
 from ...actors.mail.smtp import Smtp, Step, UnusableMailServer
 from ...actors.mail.templates import Letter, Sender
-from ..configuration import Settings
 from ..mail_server import smtp_of
 from .findings import Examination, Finding
 
@@ -42,7 +42,7 @@ def check_smtp(examination: Examination) -> Iterator[Finding]:
         yield _sent(smtp, settings, examination.mail_to)
 
 
-def _without(settings: Settings, mail_to: str | None) -> Iterator[Finding]:
+def _without(settings: SignUpSettings, mail_to: str | None) -> Iterator[Finding]:
     if mail_to is not None:
         yield Finding(SUBJECT, "wrong", f"no mail was sent to {mail_to}: there is no smtp_host", "Set smtp_host.")
     if settings.registrations != "closed":
@@ -57,7 +57,7 @@ def _without(settings: Settings, mail_to: str | None) -> Iterator[Finding]:
         )
 
 
-def _weak(settings: Settings) -> Iterator[Finding]:
+def _weak(settings: MailSettings) -> Iterator[Finding]:
     if settings.smtp_tls == "none" and settings.smtp_user is not None:
         yield Finding(
             SUBJECT, "wrong", "the password for the mail server is sent without encryption",

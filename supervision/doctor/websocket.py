@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 from collections.abc import Iterator
 
-from ..configuration import Settings
+from ...actors.configuration import AccessSettings
 from .findings import Examination, Finding
 from .proxy import not_asked, unreachable
 from .public_address import PublicAnswer, connected, exchange, public_address, upgrade_headers
@@ -57,7 +57,7 @@ def _answered(line: socket.socket) -> bool:
     return False
 
 
-def _refused(answer: PublicAnswer, settings: Settings) -> Finding:
+def _refused(answer: PublicAnswer, settings: AccessSettings) -> Finding:
     # Without previews for strangers the handshake needs a token. The same path without an upgrade is no page (404).
     if answer.status == 401 and not settings.shows_previews:
         return Finding(SUBJECT, "good", "the handshake of a WebSocket gets through; without a token it is refused")

@@ -4,9 +4,9 @@ import re
 from datetime import timedelta
 from pathlib import Path
 
+from troupe.actors.configuration import Settings
 from troupe.actors.expiry import EXPIRING
 from troupe.actors.media.cleaning import KEPT
-from troupe.supervision.configuration import Settings
 from troupe.supervision.sources import PREFIX, default
 from troupe.supervision.vocabulary import FACTS, LogEvent
 

@@ -10,6 +10,7 @@ import pytest
 import trio
 
 from troupe.actors import relay
+from troupe.actors.configuration import Settings
 from troupe.actors.effects.mail import MAIL
 from troupe.actors.effects.registry import QueueWithContext
 from troupe.actors.federation.federation import Federation
@@ -30,7 +31,6 @@ from troupe.http.access.context import HttpContext
 from troupe.storage.engine.database import Unavailable
 from troupe.storage.engine.pool import open_pool
 from troupe.supervision.actor_system import ActorSystem
-from troupe.supervision.configuration import Settings
 from troupe.supervision.media_folders import media_folder
 from troupe.supervision.queues import inbox_queue, lookup_queue, preview_queue, push_queue, refresh_queue
 from troupe.supervision.translation import translator_of

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 import trio
 
+from troupe.actors.configuration import Settings
 from troupe.storage import buckets
 from troupe.storage.buckets import BucketStore
 from troupe.storage.engine.faults import BucketFailed
-from troupe.supervision.configuration import Settings
 from troupe.supervision.media_folders import media_folder
 
 from ..buckets import KEYS, closed_port

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
-from typing import Any, cast
+from typing import Any
 
 import asyncpg
 import pytest
@@ -18,7 +18,6 @@ from troupe.storage.secrets import hash_of
 from troupe.supervision.commands.account_states import approve_sign_up
 from troupe.supervision.commands.new_accounts import RequestedAccount, make_accounts
 from troupe.supervision.commands.rows import Here
-from troupe.supervision.configuration import Settings
 
 from ..clients import PASSWORD, Client, Person, Stage
 from ..waiting import until_none
@@ -37,7 +36,7 @@ async def commanded(stage: Stage, work: Callable[..., Awaitable[object]], *args:
     http_context = stage.http_context
 
     async def transaction(db: Connection) -> None:
-        here = Here(db, cast("Settings", http_context.settings), http_context.ids, http_context.clock.now())
+        here = Here(db, http_context.settings, http_context.ids, http_context.clock.now())
         await work(db, here, *args)
         await here.end()
 

@@ -9,8 +9,8 @@ from typing import Any, cast
 import pytest
 import trio
 
+from troupe.actors.configuration import Settings
 from troupe.supervision import http_server
-from troupe.supervision.configuration import Settings
 from troupe.supervision.http_server import HttpServer
 from troupe.supervision.listeners import Listeners
 

@@ -9,8 +9,8 @@ import pytest
 import trio
 from trio.testing import MockClock
 
+from troupe.actors.configuration import Settings
 from troupe.supervision.certificate import LOOK_EVERY, BadCertificate, CertificateDetails, ServerCertificate
-from troupe.supervision.configuration import Settings
 from troupe.supervision.doctor.certificate import check_certificate
 from troupe.supervision.doctor.findings import Examination, Finding
 from troupe.supervision.failures import CannotListen

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from troupe.actors.configuration import Settings
 from troupe.actors.kernel import Ids, SystemClock, first_id_at
 from troupe.actors.rules.passwords import matches
 from troupe.http.access.tokens import hash_of
@@ -24,7 +25,6 @@ from troupe.storage.engine.migrate import migrations
 from troupe.storage.engine.term import upgrade
 from troupe.supervision.commands import troupe
 from troupe.supervision.commands.tree import drawn
-from troupe.supervision.configuration import Settings
 from troupe.supervision.domain import base_url, remember
 from troupe.supervision.greeting import greeting
 

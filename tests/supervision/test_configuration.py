@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from troupe.supervision.configuration import Settings, ascii_domain
+from troupe.actors.configuration import Settings, ascii_domain
 from troupe.supervision.sources import ConfigurationError, read_settings, unknown_variables
 
 

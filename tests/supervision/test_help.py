@@ -13,11 +13,11 @@ import pytest
 from click.shell_completion import get_completion_class
 from click.testing import CliRunner
 
+from troupe.actors.configuration import Settings
 from troupe.storage.engine.connect import transact_once
 from troupe.storage.engine.database import Connection
 from troupe.supervision.commands import troupe
 from troupe.supervision.commands.examples import EXAMPLES, EXITS
-from troupe.supervision.configuration import Settings
 from troupe.supervision.manual import FILES as FILES_OF_TROUPE
 from troupe.supervision.manual import manual
 

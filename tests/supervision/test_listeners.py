@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 import trio
 
+from troupe.actors.configuration import Settings
 from troupe.http.server.listening_sockets import bind_path
 from troupe.supervision import listeners
-from troupe.supervision.configuration import Settings
 from troupe.supervision.control import ControlSocket, ask_for_sockets
 from troupe.supervision.failures import CannotListen
 from troupe.supervision.listeners import Listeners, from_systemd

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from troupe.actors.configuration import Settings
 from troupe.actors.kernel import SystemClock
 from troupe.actors.rules.live_settings import LIVE_SETTINGS, InvalidSetting, LiveSetting
-from troupe.supervision.configuration import Settings
 from troupe.supervision.log import SupervisionLog, as_json
 from troupe.supervision.tree import Troupe
 

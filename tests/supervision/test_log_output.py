@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from troupe.actors.configuration import Settings
 from troupe.supervision import journal
-from troupe.supervision.configuration import Settings
 from troupe.supervision.log_output import open_log
 
 
@@ -54,7 +54,7 @@ def test_a_journal_that_is_not_there_is_said_at_the_start(tmp_path: Path, monkey
 
 
 PROGRAM = """
-from troupe.supervision.configuration import Settings
+from troupe.actors.configuration import Settings
 from troupe.supervision.log_output import open_log
 opened = open_log(Settings())
 opened.log.record("storage.lost", error="OSError: " + "no " * 30)

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from troupe.actors.configuration import Settings
 from troupe.actors.rules.wording import number_of
 from troupe.storage.buckets import BucketStore
 from troupe.storage.engine.faults import BucketFailed
 from troupe.storage.media_stores import LocalStore, MediaStore, StoredFile
 from troupe.supervision.commands import media, media_moves, troupe
-from troupe.supervision.configuration import Settings
 from troupe.supervision.media_folders import media_store
 
 from ..buckets import new_bucket

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from troupe.supervision.configuration import Settings
+from troupe.actors.configuration import Settings
 from troupe.supervision.sources import unknown_variables
 
 ROOT = Path(__file__).parents[2]

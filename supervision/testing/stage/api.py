@@ -20,6 +20,7 @@ import trio
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generate_private_key
 
 from ....actors.activitypub.public_keys import KEY_SIZES
+from ....actors.configuration import Settings
 from ....actors.federation.federation import Federation
 from ....actors.federation.reception import Reception
 from ....actors.kernel import Origin, Record
@@ -36,7 +37,6 @@ from ....http.streaming.frames import WebSocketFrames
 from ....http.streaming.session import StreamSession
 from ....storage.files import Folder
 from ...actor_system import ActorSystem
-from ...configuration import Settings
 from ..lockstep import LockstepDatabase
 from ..run import Run
 

@@ -111,7 +111,7 @@ async def test_wrong_passwords_count_as_failed_sign_ins(stage: Stage) -> None:
     """A stolen session does not let a thief try passwords without end."""
     mod, bob = await member(stage, "moderator"), await stage.person("bob")
     path = f"/admin/accounts/{bob.id}"
-    stage.http_context.settings.__dict__["rate_limits"] = True
+    stage.http_context.use_settings({"rate_limits": True})
     statuses = [(await mod.send(f"{path}/act", path, type="suspend", password="wrong")).status for _ in range(27)]
     assert statuses[0] == 422
     assert statuses[-1] == 429

@@ -1,6 +1,7 @@
 """Settings: one schema for all the ways in which an operator can set them.
 
-`supervision/sources.py` reads them from the command line, the environment and a file.
+`supervision/sources.py` reads them from the command line, the environment and a file. They are in groups, so that a
+function says which it depends on. A group that needs the name of the server or its folder is one of `ServerSettings`.
 """
 
 from __future__ import annotations
@@ -10,21 +11,21 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 import idna
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, field_validator, model_validator
 
 from .. import __version__
-from ..actors.outgoing.addresses import named_hosts
-from ..actors.outgoing.messages import ForbiddenTarget
-from ..actors.outgoing.targets import named_target
-from ..actors.rules.languages import language_code
-from ..actors.rules.live_settings import Value
-from ..actors.rules.mailboxes import is_mailbox, spelled
-from ..actors.rules.usernames import RESERVED
 from ..storage.engine.node import NODE_NAME
 from ..storage.media_stores import StoreName
+from .outgoing.addresses import named_hosts
+from .outgoing.messages import ForbiddenTarget
+from .outgoing.targets import named_target
+from .rules.languages import language_code
+from .rules.live_settings import Value
+from .rules.mailboxes import is_mailbox, spelled
+from .rules.usernames import RESERVED
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 # Top-level domains that lead nowhere, RFC 2606: on no other server may requests leave for private addresses.
@@ -95,10 +96,17 @@ Text = Annotated[str | None, BeforeValidator(_nothing_if_empty)]
 Secret = Annotated[SecretStr | None, BeforeValidator(_nothing_if_empty)]
 
 
-class Settings(BaseModel):
-    """All settings, checked. The order is that of the README."""
+class SettingsGroup(BaseModel):
+    """A group of settings. They can't be changed, so that all who have them see the same.
 
-    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
+    Only `Settings`, which has all of them, is made. Pydantic builds nothing for the groups alone.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True, defer_build=True)
+
+
+class ServerSettings(SettingsGroup):
+    """The addresses to listen on, the folder for data, and the name of the server."""
 
     host: str = setting(
         "localhost",
@@ -148,6 +156,86 @@ class Settings(BaseModel):
         "The server's name in handles and links. Without one a server on a loopback address is `localhost:PORT`.",
         "a domain name without scheme or path, such as social.example.org or localhost:3000",
     )
+
+    @field_validator("data", "tls_certificate", "tls_key")
+    @classmethod
+    def _absolute(cls, value: Path | None) -> Path | None:
+        return value.expanduser().absolute() if value else None
+
+    @field_validator("domain")
+    @classmethod
+    def _ascii_domain(cls, value: str | None) -> str | None:
+        return ascii_domain(value) if value else None
+
+    @model_validator(mode="after")
+    def _named(self) -> Self:
+        if self.domain is None and not is_loopback(self.host):
+            raise ValueError(f"domain is not set, and host = {self.host!r} is not a loopback address to use instead")
+        return self
+
+    @model_validator(mode="after")
+    def _encrypts_or_not(self) -> Self:
+        if (self.tls_certificate is None) != (self.tls_key is None):
+            raise ValueError("tls_certificate and tls_key belong together, and one of them is not set")
+        if self.tls_certificate is None and self.tls_redirect_port is not None:
+            raise ValueError("tls_redirect_port is set without tls_certificate")
+        if self.tls_certificate is not None and self.socket is not None:
+            raise ValueError("socket is for a proxy in front, and tls_certificate for a server without one")
+        if self.tls_redirect_port == self.port:
+            raise ValueError("tls_redirect_port is port, which speaks TLS")
+        return self
+
+    @property
+    def control_socket(self) -> Path:
+        """The path of this node's control socket."""
+        return self.data / f"control-{self.node}.sock"
+
+    @property
+    def local_domain(self) -> str:
+        """The server's name in handles: the domain, or `localhost:PORT` on a loopback address."""
+        if self.domain:
+            return self.domain
+        name = "localhost" if self.host in LOOPBACK else self.host
+        return f"[{name}]:{self.port}" if ":" in name else f"{name}:{self.port}"
+
+    @property
+    def secure(self) -> bool:
+        """True if clients reach this server by https: always, except on loopback addresses without a certificate."""
+        return self.tls_certificate is not None or _is_secure(self.local_domain)
+
+    @property
+    def base_url(self) -> str:
+        """The start of every link to this server, without a slash at the end."""
+        return _base_url(self.local_domain, self.tls_certificate is not None)
+
+    @property
+    def streaming_url(self) -> str:
+        """The start of every WebSocket link to this server."""
+        return f"{'wss' if self.secure else 'ws'}://{self.local_domain}"
+
+    @property
+    def user_agent(self) -> str:
+        """The name of the server in requests to others."""
+        return f"Troupe/{__version__} (+{self.base_url}/)"
+
+    @property
+    def listens(self) -> tuple[tuple[str, int], ...]:
+        """The addresses to bind: both loopback ones for any of their names, and those of IPv4 too for `::`."""
+        hosts = ("127.0.0.1", "::1") if self.host in LOOPBACK else ANY.get(self.host, (self.host,))
+        ports = (self.port,) if self.tls_redirect_port is None else (self.port, self.tls_redirect_port)
+        return tuple((host, port) for port in ports for host in hosts)
+
+    @property
+    def listening(self) -> str:
+        """The addresses to bind, for people."""
+        if self.socket is not None:
+            return str(self.socket)
+        return " and ".join(f"[{host}]:{port}" if ":" in host else f"{host}:{port}" for host, port in self.listens)
+
+
+class StorageSettings(ServerSettings):
+    """The database, and the store of media files."""
+
     database_url: Secret = setting(
         None,
         "An external PostgreSQL to use instead of the embedded one.",
@@ -181,6 +269,29 @@ class Settings(BaseModel):
     takeover: bool = setting(
         False, "Start although another server holds this database; that one is fenced out and stops.", "true or false"
     )
+
+    @field_validator("database_url")
+    @classmethod
+    def _postgresql(cls, value: SecretStr | None) -> SecretStr | None:
+        if value and not value.get_secret_value().startswith(("postgresql://", "postgres://")):
+            raise ValueError("the scheme is not postgresql://")
+        return value
+
+    @field_validator("media_url", "s3_endpoint")
+    @classmethod
+    def _without_slash(cls, value: str | None) -> str | None:
+        return value.rstrip("/") if value else None
+
+    @model_validator(mode="after")
+    def _has_bucket(self) -> Self:
+        if self.media_store == "s3" and not (self.s3_bucket and self.s3_access_key and self.s3_secret_key):
+            raise ValueError("media_store = 's3' needs s3_bucket, s3_access_key and s3_secret_key")
+        return self
+
+
+class AboutSettings(SettingsGroup):
+    """The server as it presents itself to people."""
+
     title: str = setting("Troupe", "The server's name for people.", "1 to 200 characters", min_length=1, max_length=200)
     description: str = setting(
         "", "One paragraph about the server, in plain text.", "at most 2000 characters", max_length=2000
@@ -198,6 +309,19 @@ class Settings(BaseModel):
     contact_account: Text = setting(
         None, "The account at which people reach the operator.", "the name of a local account, without @"
     )
+
+    @field_validator("languages")
+    @classmethod
+    def _known_languages(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        codes = [language_code(written) for written in value]
+        if None in codes:
+            raise ValueError(f"{value[codes.index(None)]!r} is not a known language")
+        return tuple(code for code in codes if code)
+
+
+class SignUpSettings(SettingsGroup):
+    """The rule for sign-ups, and the names and addresses that they may have."""
+
     registrations: Literal["open", "approval", "closed"] = setting(
         "closed",
         "Sign-ups: `open`, `closed`, or by `approval` of a moderator. `troupe settings set` comes before it."
@@ -232,6 +356,11 @@ class Settings(BaseModel):
         " `disposable-email-domains`.",
         "refused or accepted",
     )
+
+
+class MailSettings(ServerSettings):
+    """The server that takes mails."""
+
     smtp_host: Text = setting(
         None,
         "The server that takes mails. Without one no mail is sent.",
@@ -250,6 +379,28 @@ class Settings(BaseModel):
         "The address that mails come from. Without one it is `noreply` at the domain.",
         "an e-mail address such as troupe@example.org",
     )
+
+    @field_validator("smtp_host")
+    @classmethod
+    def _host_alone(cls, value: str | None) -> str | None:
+        if value and not is_host(value):
+            raise ValueError("it is no name and no IP address")
+        return value
+
+    @property
+    def sends_mail(self) -> bool:
+        """True if there is a server that takes mails."""
+        return self.smtp_host is not None
+
+    @property
+    def mail_sender(self) -> str:
+        """The address that mails come from."""
+        return self.mail_from or f"noreply@{_without_port(self.local_domain)}"
+
+
+class AccessSettings(SettingsGroup):
+    """Access to the server, of apps and of people who are not signed in."""
+
     password_grant: bool = setting(
         False,
         "Whether apps may exchange a user's name and password for a token, which old clients and scripts need.",
@@ -266,6 +417,16 @@ class Settings(BaseModel):
         " description to people who are not signed in.",
         "true or false",
     )
+
+    @property
+    def shows_previews(self) -> bool:
+        """True if people who are not signed in may read public timelines and the like."""
+        return self.public_preview and not self.limited_federation
+
+
+class FederationSettings(SettingsGroup):
+    """Requests from and to other servers."""
+
     federation_first_retry: float = setting(
         15.0,
         "Seconds after which a delivery to another server that failed is tried again. Each further try waits thrice as"
@@ -287,6 +448,11 @@ class Settings(BaseModel):
         " can't. Pages for browsers stay open.",
         "true or false",
     )
+
+
+class ContentSettings(ServerSettings):
+    """The contents of answers."""
+
     link_previews: bool = setting(
         True, "Whether the pages that statuses link to are fetched and shown as cards.", "true or false"
     )
@@ -315,6 +481,22 @@ class Settings(BaseModel):
         " `troupe links allow` and `troupe posts allow`. Forbidden ones never do.",
         "true or false",
     )
+
+    @field_validator("translation_url")
+    @classmethod
+    def _named_server(cls, value: str | None) -> str | None:
+        try:
+            target = named_target(value) if value else None
+        except ForbiddenTarget as error:
+            raise ValueError(str(error)) from None
+        if target is not None and "?" in target.path:
+            raise ValueError("the URL has a query")
+        return target.url if target else None
+
+
+class RequestSettings(ServerSettings):
+    """Limits on requests, and how they are answered."""
+
     rate_limits: bool = setting(
         True, "Whether requests are counted and throttled; `false` is for load tests.", "true or false"
     )
@@ -353,6 +535,24 @@ class Settings(BaseModel):
         " domain is under `.test`, `.localhost`, `.example` or `.invalid`.",
         "names with commas between, such as gts.test, push.test, on a server whose own domain is one of tests too",
     )
+
+    @field_validator("test_hosts")
+    @classmethod
+    def _ascii_hosts(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        named_hosts(value)  # refuses wrong places
+        written = (one.partition("=") for one in value)
+        return tuple(_without_port(ascii_domain(name)) + equals + place for name, equals, place in written)
+
+    @model_validator(mode="after")
+    def _only_in_tests(self) -> Self:
+        if self.test_hosts and _without_port(self.local_domain).rpartition(".")[2] not in TEST_DOMAINS:
+            raise ValueError("test_hosts is set, and the server's own domain is none of tests")
+        return self
+
+
+class OperationSettings(SettingsGroup):
+    """The running process: its memory, what is watched, and its end."""
+
     stream_queue: int = setting(
         256,
         "Events that may wait for a streaming connection whose client has stopped reading before it is closed.",
@@ -385,6 +585,18 @@ class Settings(BaseModel):
     shutdown_grace: float = setting(
         10.0, "Seconds that running requests get to finish when it stops.", "a number from 0 to 300", ge=0, le=300
     )
+
+    @field_validator("loop_stall_warning")
+    @classmethod
+    def _not_too_short(cls, value: float) -> float:
+        if 0 < value < 0.05:
+            raise ValueError("it is shorter than 0.05 seconds")
+        return value
+
+
+class LogSettings(ServerSettings):
+    """The log: where it goes, and its form."""
+
     log_to: Literal["auto", "stdout", "journal", "file"] = setting(
         "auto",
         "Where the log goes: standard output, the journal of systemd with each fact as a field, or a `file`. `auto`:"
@@ -415,29 +627,20 @@ class Settings(BaseModel):
         "info, warning or error",
     )
 
-    @field_validator("data", "tls_certificate", "tls_key")
-    @classmethod
-    def _absolute(cls, value: Path | None) -> Path | None:
-        return value.expanduser().absolute() if value else None
+    @property
+    def log_path(self) -> Path:
+        """The path of the log file, for a log that goes to a file."""
+        return self.log_file or self.data / "troupe.log"
 
-    @field_validator("database_url")
-    @classmethod
-    def _postgresql(cls, value: SecretStr | None) -> SecretStr | None:
-        if value and not value.get_secret_value().startswith(("postgresql://", "postgres://")):
-            raise ValueError("the scheme is not postgresql://")
-        return value
 
-    @field_validator("domain")
-    @classmethod
-    def _ascii_domain(cls, value: str | None) -> str | None:
-        return ascii_domain(value) if value else None
+# The order of the README is that of the fields: pydantic has those of the last base first.
+class Settings(
+    LogSettings, OperationSettings, RequestSettings, ContentSettings, FederationSettings, AccessSettings, MailSettings,
+    SignUpSettings, AboutSettings, StorageSettings, ServerSettings,
+):  # fmt: skip
+    """All settings, checked."""
 
-    @field_validator("smtp_host")
-    @classmethod
-    def _host_alone(cls, value: str | None) -> str | None:
-        if value and not is_host(value):
-            raise ValueError("it is no name and no IP address")
-        return value
+    model_config = ConfigDict(defer_build=False)
 
     @field_validator("mail_from", "contact_email")
     @classmethod
@@ -448,149 +651,14 @@ class Settings(BaseModel):
             raise ValueError("it is not an e-mail address")
         return address
 
-    @field_validator("languages")
-    @classmethod
-    def _known_languages(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        codes = [language_code(written) for written in value]
-        if None in codes:
-            raise ValueError(f"{value[codes.index(None)]!r} is not a known language")
-        return tuple(code for code in codes if code)
-
-    @field_validator("translation_url")
-    @classmethod
-    def _named_server(cls, value: str | None) -> str | None:
-        try:
-            target = named_target(value) if value else None
-        except ForbiddenTarget as error:
-            raise ValueError(str(error)) from None
-        if target is not None and "?" in target.path:
-            raise ValueError("the URL has a query")
-        return target.url if target else None
-
-    @field_validator("loop_stall_warning")
-    @classmethod
-    def _not_too_short(cls, value: float) -> float:
-        if 0 < value < 0.05:
-            raise ValueError("it is shorter than 0.05 seconds")
-        return value
-
-    @field_validator("media_url", "s3_endpoint")
-    @classmethod
-    def _without_slash(cls, value: str | None) -> str | None:
-        return value.rstrip("/") if value else None
-
-    @field_validator("test_hosts")
-    @classmethod
-    def _ascii_hosts(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        named_hosts(value)  # refuses wrong places
-        written = (one.partition("=") for one in value)
-        return tuple(_without_port(ascii_domain(name)) + equals + place for name, equals, place in written)
-
-    @model_validator(mode="after")
-    def _named(self) -> Settings:
-        if self.domain is None and not is_loopback(self.host):
-            raise ValueError(f"domain is not set, and host = {self.host!r} is not a loopback address to use instead")
-        return self
-
-    @model_validator(mode="after")
-    def _encrypts_or_not(self) -> Settings:
-        if (self.tls_certificate is None) != (self.tls_key is None):
-            raise ValueError("tls_certificate and tls_key belong together, and one of them is not set")
-        if self.tls_certificate is None and self.tls_redirect_port is not None:
-            raise ValueError("tls_redirect_port is set without tls_certificate")
-        if self.tls_certificate is not None and self.socket is not None:
-            raise ValueError("socket is for a proxy in front, and tls_certificate for a server without one")
-        if self.tls_redirect_port == self.port:
-            raise ValueError("tls_redirect_port is port, which speaks TLS")
-        return self
-
-    @model_validator(mode="after")
-    def _only_in_tests(self) -> Settings:
-        if self.test_hosts and _without_port(self.local_domain).rpartition(".")[2] not in TEST_DOMAINS:
-            raise ValueError("test_hosts is set, and the server's own domain is none of tests")
-        return self
-
-    @model_validator(mode="after")
-    def _has_bucket(self) -> Settings:
-        if self.media_store == "s3" and not (self.s3_bucket and self.s3_access_key and self.s3_secret_key):
-            raise ValueError("media_store = 's3' needs s3_bucket, s3_access_key and s3_secret_key")
-        return self
-
-    def changed(self, values: Mapping[str, Value]) -> Settings:
-        """Return the settings with other values for some, which were checked (`actors/rules/live_settings.py`)."""
-        return self.model_copy(update=dict(values)) if values else self
-
-    @property
-    def control_socket(self) -> Path:
-        """The path of this node's control socket."""
-        return self.data / f"control-{self.node}.sock"
-
-    @property
-    def log_path(self) -> Path:
-        """The path of the log file, for a log that goes to a file."""
-        return self.log_file or self.data / "troupe.log"
-
-    @property
-    def local_domain(self) -> str:
-        """The server's name in handles: the domain, or `localhost:PORT` on a loopback address."""
-        if self.domain:
-            return self.domain
-        name = "localhost" if self.host in LOOPBACK else self.host
-        return f"[{name}]:{self.port}" if ":" in name else f"{name}:{self.port}"
-
-    @property
-    def secure(self) -> bool:
-        """True if clients reach this server by https: always, except on loopback addresses without a certificate."""
-        return self.tls_certificate is not None or _is_secure(self.local_domain)
-
-    @property
-    def base_url(self) -> str:
-        """The start of every link to this server, without a slash at the end."""
-        return _base_url(self.local_domain, self.tls_certificate is not None)
-
-    @property
-    def streaming_url(self) -> str:
-        """The start of every WebSocket link to this server."""
-        return f"{'wss' if self.secure else 'ws'}://{self.local_domain}"
-
-    @property
-    def shows_previews(self) -> bool:
-        """True if people who are not signed in may read public timelines and the like."""
-        return self.public_preview and not self.limited_federation
-
-    @property
-    def sends_mail(self) -> bool:
-        """True if there is a server that takes mails."""
-        return self.smtp_host is not None
-
-    @property
-    def mail_sender(self) -> str:
-        """The address that mails come from."""
-        return self.mail_from or f"noreply@{_without_port(self.local_domain)}"
-
     @property
     def push_contact(self) -> str:
         """The address at which a push service can reach the operator."""
         return f"mailto:{self.contact_email or self.mail_sender}"
 
-    @property
-    def user_agent(self) -> str:
-        """The name of the server in requests to others."""
-        return f"Troupe/{__version__} (+{self.base_url}/)"
-
-    @property
-    def listens(self) -> tuple[tuple[str, int], ...]:
-        """The addresses to bind: both loopback ones for any of their names, and those of IPv4 too for `::`."""
-        hosts = ("127.0.0.1", "::1") if self.host in LOOPBACK else ANY.get(self.host, (self.host,))
-        ports = (self.port,) if self.tls_redirect_port is None else (self.port, self.tls_redirect_port)
-        return tuple((host, port) for port in ports for host in hosts)
-
-    @property
-    def listening(self) -> str:
-        """The addresses to bind, for people."""
-        if self.socket is not None:
-            return str(self.socket)
-        return " and ".join(f"[{host}]:{port}" if ":" in host else f"{host}:{port}" for host, port in self.listens)
+    def changed(self, values: Mapping[str, Value]) -> Settings:
+        """Return the settings with other values for some, which were checked (`actors/rules/live_settings.py`)."""
+        return self.model_copy(update=dict(values)) if values else self
 
 
 # Answers ask for both again and again, of one domain.
