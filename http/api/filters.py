@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, get_args
 
-from pydantic import BeforeValidator, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 
 from ...actors.commands.filters import (
     AddFilterKeyword,
@@ -70,6 +70,14 @@ class KeywordForm(Input):
         return keyword_complaints(self.keyword or "") if self.keyword is not None or self.id is None else []
 
 
+def _each_once(contexts: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    """Return each context once. Forms send an empty element so that a list without a choice is sent at all."""
+    return None if contexts is None else tuple(dict.fromkeys(name for given in contexts if (name := given.strip())))
+
+
+Contexts = Annotated[MaybeTexts, AfterValidator(_each_once)]
+
+
 def _keywords(value: Value) -> list[Value]:
     """The forms in a list or a hash. A scalar in place of a form is ignored."""
     return [{**entry, "destroy": entry.get("_destroy")} for entry in as_forms(value)]
@@ -102,7 +110,7 @@ class Lifetime(Input):
 
 class FilterForm(Lifetime):
     title: MaybeLine = None
-    context: MaybeTexts = None
+    context: Contexts = None
     filter_action: Text = ""
     keywords_attributes: Keywords = ()
 
@@ -174,11 +182,6 @@ def keyword_complaints(keyword: str, name: str = "Keyword") -> list[str]:
     return [] if says_something(keyword) else [f"{name} can't be blank"]
 
 
-def in_order(contexts: tuple[str, ...]) -> tuple[str, ...]:
-    """Return each context once."""
-    return tuple(dict.fromkeys(contexts))
-
-
 async def filters_of(context: HttpContext, viewer: Viewer) -> Filters:
     """Return the viewer's filters as they are stored: of the statuses that they name, some may have been deleted."""
     return Filters(await context.database.read(filters.of_account, viewer.account_id))
@@ -202,7 +205,7 @@ async def create(viewer: Viewer, form: FilterForm) -> Answer:
     """Create a filter. Without an action it warns, without `expires_in` it never expires."""
     form.check(whole=True)
     new = CreateFilter(
-        form.title or "", in_order(form.context or ()), form.action() or "warn", form.expiry() or FilterExpiry(None),
+        form.title or "", form.context or (), form.action() or "warn", form.expiry() or FilterExpiry(None),
         form.changes(),
     )  # fmt: skip
     return json(filter_fields(await viewer.ask(new)))
@@ -217,8 +220,7 @@ async def show(context: HttpContext, viewer: Viewer, id: int) -> Answer:
 async def change(viewer: Viewer, id: int, form: FilterForm) -> Answer:
     """Change a filter. A parameter that is not sent keeps its value."""
     form.check(whole=False)
-    contexts = None if form.context is None else in_order(form.context)
-    changed = ChangeFilter(id, form.title, contexts, form.action(), form.expiry(), form.changes())
+    changed = ChangeFilter(id, form.title, form.context, form.action(), form.expiry(), form.changes())
     return json(filter_fields(await viewer.ask(changed)))
 
 

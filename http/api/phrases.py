@@ -19,14 +19,14 @@ from ..access.context import HttpContext
 from ..answers.answer import EMPTY, Answer, json
 from ..answers.errors import NotFound, invalid
 from ..entities.filter import phrase_fields
-from ..intake.parameters import Flag, Line, MaybeFlag, MaybeTexts
+from ..intake.parameters import Flag, Line, MaybeFlag
 from ..router import api
-from .filters import READ, WRITE, Lifetime, context_complaints, filters_of, in_order, keyword_complaints
+from .filters import READ, WRITE, Contexts, Lifetime, context_complaints, filters_of, keyword_complaints
 
 
 class PhraseForm(Lifetime):
     phrase: Line = ""
-    context: MaybeTexts = None
+    context: Contexts = None
     irreversible: Flag = False
     whole_word: MaybeFlag = None
 
@@ -37,10 +37,6 @@ class PhraseForm(Lifetime):
             found += context_complaints(self.context or ())
         if found:
             raise invalid(*found)
-
-    @property
-    def contexts(self) -> tuple[str, ...] | None:
-        return None if self.context is None else in_order(self.context)
 
     @property
     def action(self) -> FilterAction:
@@ -60,7 +56,7 @@ async def create(viewer: Viewer, form: PhraseForm) -> Answer:
     form.check(whole=True)
     keyword = KeywordChange(keyword=form.phrase, whole_word=form.whole_word)
     new = CreateFilter(
-        phrase_title(form.phrase), form.contexts or (), form.action, form.expiry() or FilterExpiry(None), (keyword,)
+        phrase_title(form.phrase), form.context or (), form.action, form.expiry() or FilterExpiry(None), (keyword,)
     )  # fmt: skip
     made = await viewer.ask(new)
     return json(phrase_fields(made, made.keywords[0]))
@@ -75,7 +71,7 @@ async def show(context: HttpContext, viewer: Viewer, id: int) -> Answer:
 async def change(viewer: Viewer, id: int, form: PhraseForm) -> Answer:
     """Change a phrase and its filter. Without `context`, `whole_word` and `expires_in` these stay as they are."""
     form.check(whole=False)
-    changed = ChangePhrase(id, form.phrase, form.contexts, form.action, form.whole_word, form.expiry())
+    changed = ChangePhrase(id, form.phrase, form.context, form.action, form.whole_word, form.expiry())
     return _answer(await viewer.ask(changed), id)
 
 

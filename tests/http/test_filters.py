@@ -53,6 +53,17 @@ async def test_a_filter_is_made_by_a_form_as_by_json(ada: Person) -> None:
     assert [(one["keyword"], one["whole_word"]) for one in by_form["keywords"]] == [("lion", False), ("zebra", True)]
 
 
+@pytest.mark.parametrize("given", [["", "home"], [" home ", "home"], ["home", "", " "]])
+@pytest.mark.parametrize(("path", "name"), [(FILTERS_V1, {"phrase": "zebra"}), (FILTERS_V2, {"title": "zebra"})])
+async def test_empty_elements_of_forms_are_no_contexts(
+    ada: Person, path: str, name: dict[str, str], given: list[str]
+) -> None:
+    made = await ada.done("POST", path, json=name | {"context": given})
+    assert made["context"] == ["home"]
+    changed = await ada.done("PUT", f"{path}/{made['id']}", json=name | {"context": [*given, "public"]})
+    assert changed["context"] == ["home", "public"]
+
+
 async def test_an_unknown_action_warns(ada: Person) -> None:
     made = await create(ada, "zebra", filter_action="explode")
     assert made["filter_action"] == "warn"
@@ -63,6 +74,7 @@ REFUSED: list[tuple[dict[str, object], str]] = [
     ({"title": " \n"}, "Title can't be blank"),
     ({"title": "t" * 257}, "Title is too long (maximum is 256 characters)"),
     ({"context": []}, "Context can't be blank, Context None or invalid context supplied"),
+    ({"context": [" "]}, "Context can't be blank, Context None or invalid context supplied"),
     ({"context": ["home", "everywhere"]}, "Context None or invalid context supplied"),
     ({"keywords_attributes": [{"keyword": ""}]}, "Keyword can't be blank"),
     ({"keywords_attributes": [{"keyword": " \t\u200b"}]}, "Keyword can't be blank"),
