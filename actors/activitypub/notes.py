@@ -268,7 +268,7 @@ def tags_of(document: JsonObject) -> list[JsonObject]:
 
 def time_of(value: object) -> datetime | None:
     """Return a time of a document; None for anything that is none."""
-    return instant_of(value.upper()) if isinstance(value, str) and len(value) <= LONGEST_TIME else None
+    return instant_of(value) if isinstance(value, str) and len(value) <= LONGEST_TIME else None
 
 
 # The parts of a post --------------------------------------------------------------------------------------------------

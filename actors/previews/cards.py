@@ -16,7 +16,7 @@ from ...storage.preview_cards import CardFacts
 from ..media.pages import PageFacts, as_meant, frame_of, has_letters
 from ..outgoing.messages import ForbiddenTarget
 from ..outgoing.targets import LONGEST_URL, written_target
-from ..rules.instants import instant_of
+from ..rules.instants import instant_of, printed_instant
 from ..rules.languages import language_code
 from ..rules.markup import one_line
 
@@ -167,8 +167,8 @@ def web_address(base: str, written: str) -> str:
 
 
 def time_of(written: str) -> datetime | None:
-    """Return a time that a page names: in ISO 8601, as Ruby writes it, or as mails have it. Else None."""
-    instant = instant_of(written.strip().removesuffix(" UTC"))
+    """Return a time that a page names, in UTC where its zone is missing or unknown. None if it is none."""
+    instant = printed_instant(written)
     if instant is None:
         with suppress(ValueError, OverflowError):
             return instant_of(parsedate_to_datetime(written).isoformat())

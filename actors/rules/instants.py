@@ -2,18 +2,39 @@
 
 from __future__ import annotations
 
+import re
+from contextlib import suppress
 from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 
 # The driver stores Python's first and last instant as infinities, and returns these without a time zone: each page that
 # showed one would fail.
 FIRST, LAST = datetime(1900, 1, 1, tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
 
+# A time as in mails (RFC 5322) and in headers of HTTP. Other names of zones than these two can mean several offsets.
+MAIL_TIME = re.compile(
+    r"[A-Z][a-z]{2}, [0-9]{1,2} [A-Z][a-z]{2} [0-9]{4} [0-9]{2}:[0-9]{2}(?::[0-9]{2})? (?:GMT|UTC|[+-][0-9]{4})"
+)
+
 
 def instant_of(text: str) -> datetime | None:
     """Return a time in ISO 8601, in UTC where it has no offset. None if it is none that can be meant."""
     try:
-        written = datetime.fromisoformat(text.strip())
+        written = datetime.fromisoformat(text.strip().upper())
         instant = written.replace(tzinfo=UTC) if written.tzinfo is None else written.astimezone(UTC)
     except (ValueError, OverflowError):
         return None
     return instant if FIRST <= instant < LAST else None
+
+
+def printed_instant(text: str) -> datetime | None:
+    """Return a time in ISO 8601, or as programs print one.
+
+    JavaScript prints `Tue, 03 Feb 2026 04:05:06 GMT`, Ruby and Go end theirs with ` UTC`.
+    """
+    text = text.strip()
+    if MAIL_TIME.fullmatch(text) is None:
+        return instant_of(text.removesuffix(" UTC"))
+    with suppress(ValueError):
+        return instant_of(parsedate_to_datetime(text).isoformat())
+    return None

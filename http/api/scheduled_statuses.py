@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from ...actors.commands.scheduled_statuses import CancelScheduledStatus, MoveScheduledStatus
-from ...actors.rules.instants import instant_of
+from ...actors.rules.instants import printed_instant
 from ...storage import scheduled_statuses
 from ..access.authentication import Viewer
 from ..access.context import HttpContext, find_row
@@ -31,7 +31,7 @@ class Scheduled(Input):
         """The time in UTC. A time without an offset is taken as UTC."""
         if self.scheduled_at is None or not self.scheduled_at.strip():
             return None
-        moment = instant_of(as_time(self.scheduled_at))
+        moment = printed_instant(as_time(self.scheduled_at))
         if moment is None:
             raise UNREADABLE
         return moment

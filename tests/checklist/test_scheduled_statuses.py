@@ -54,6 +54,35 @@ async def test_a_form_may_leave_the_plus_of_an_offset_as_it_is(ada: Person) -> N
     assert (made.status, made.json["scheduled_at"]) == (200, "2999-01-01T08:00:00.000Z")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2999-01-01t08:00:00z",
+        "2999-01-01 08:00:00 UTC",
+        "2999-01-01 10:00:00 +0200",
+        "2999-01-01 08:00:00 +0000 UTC",
+        "Tue, 01 Jan 2999 08:00:00 GMT",
+        "Tue, 1 Jan 2999 10:00:00 +0200",
+    ],
+)
+async def test_a_time_may_be_written_as_programs_print_it(ada: Person, text: str) -> None:
+    assert (await schedule(ada, scheduled_at=text))["scheduled_at"] == "2999-01-01T08:00:00.000Z"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "tomorrow",
+        "Tue, 01 Jan 2999 08:00:00 BST",
+        "Tue Jan 01 2999 08:00:00 GMT+0100 (CET)",
+        "Tue, 99 Jan 2999 08:00 GMT",
+    ],
+)
+async def test_a_time_that_may_mean_several_is_refused(ada: Person, text: str) -> None:
+    answer = await ada.post(STATUSES, {"status": "x", "scheduled_at": text})
+    assert (answer.status, answer.json["error"]) == (422, "Record invalid")
+
+
 async def posts(person: Person) -> list[Any]:
     return (await person.get(f"/api/v1/accounts/{person.id}/statuses")).json
 
