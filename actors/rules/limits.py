@@ -60,6 +60,7 @@ VIDEO_PIXELS = 8_294_400
 VIDEO_FRAMES_PER_SECOND = 120
 
 # Not published; the error texts that name them are in the API's pages.
+APPLICATION_NAME_CHARACTERS = 60
 PASSWORD_CHARACTERS_MIN = 8
 PASSWORD_CHARACTERS = 72  # bytes that bcrypt reads; kept, so that passwords can move between servers
 EMAIL_CHARACTERS = 320

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 from urllib.parse import urlsplit
 
+from ...actors.rules.limits import APPLICATION_NAME_CHARACTERS
 from ...storage import oauth
 from ...storage.oauth import Application, Token
 from ...storage.secrets import hash_of
@@ -17,7 +18,6 @@ from ..intake.parameters import Input, Line, MaybeLine, Several, Text, Texts
 from ..oauth.redirects import complaint
 from ..router import api
 
-LONGEST_NAME = 60
 LONGEST_TEXT = 2000
 MOST_REDIRECTS = 64
 
@@ -67,8 +67,8 @@ def _complaints(new: NewApplication, redirects: list[str], wanted: tuple[str, ..
     found: list[str] = []
     if not new.client_name:
         found.append("Name can't be blank")
-    if len(new.client_name) > LONGEST_NAME:
-        found.append(f"Name is too long (maximum is {LONGEST_NAME} characters)")
+    if len(new.client_name) > APPLICATION_NAME_CHARACTERS:
+        found.append(f"Name is too long (maximum is {APPLICATION_NAME_CHARACTERS} characters)")
     if not redirects:
         found.append("Redirect URI can't be blank")
     if len(redirects) > MOST_REDIRECTS or sum(map(len, redirects)) > LONGEST_TEXT:

@@ -15,7 +15,7 @@ from .settling import SIGN_IN, Browser, form_token, is_signed_out, link_in, prob
 NEW = "a new password"
 PAGES = (
     *("/settings", "/settings/password", "/settings/email", "/settings/two_factor", "/settings/applications"),
-    "/settings/move",
+    *("/settings/applications/new", "/settings/move"),
 )
 FORMS = ("/settings/sign_out", "/settings/sessions", "/settings/password", "/settings/move", "/settings/aliases")
 
