@@ -19,12 +19,18 @@ from .posts import path_of
 
 @api.get("/web/@<name>", page=True)
 @api.get("/deck/@<name>", page=True)
+@api.get("/@<name>/featured", page=True)
+@api.get("/@<name>/followers", page=True)
+@api.get("/@<name>/following", page=True)
 def lead_to_account(context: HttpContext, name: str) -> Answer:
     return redirect(f"/@{local_username(context, name)}")
 
 
 @api.get("/web/@<name>/<id>", page=True)
 @api.get("/deck/@<name>/<id>", page=True)
+@api.get("/@<name>/<id>/favourites", page=True)
+@api.get("/@<name>/<id>/quotes", page=True)
+@api.get("/@<name>/<id>/reblogs", page=True)
 def lead_to_status_of(context: HttpContext, name: str, id: int) -> Answer:
     return redirect(f"/@{local_username(context, name)}/{id}")
 
@@ -67,6 +73,13 @@ def lead_to_terms_of(date: str) -> Answer:
 @api.get("/auth/edit", page=True)
 @api.get("/settings/profile", page=True)
 @api.get("/settings/preferences", page=True)
+@api.get("/settings/preferences/appearance", page=True)
+@api.get("/settings/preferences/notifications", page=True)
+@api.get("/settings/preferences/other", page=True)
+@api.get("/settings/preferences/posting_defaults", page=True)
+@api.get("/settings/privacy", page=True)
+@api.get("/settings/login_activities", page=True)
+@api.get("/filters", page=True)
 def lead_to_settings() -> Answer:
     return redirect("/settings")
 
@@ -74,3 +87,25 @@ def lead_to_settings() -> Answer:
 @api.get("/oauth/authorized_applications", page=True)
 def lead_to_applications() -> Answer:
     return redirect("/settings/applications")
+
+
+@api.get("/settings/two_factor_authentication_methods", page=True)
+@api.get("/settings/otp_authentication", page=True)
+def lead_to_two_factor() -> Answer:
+    return redirect("/settings/two_factor")
+
+
+@api.get("/settings/aliases", page=True)
+@api.get("/settings/migration", page=True)
+def lead_to_moves() -> Answer:
+    return redirect("/settings/move")
+
+
+@api.get("/settings/imports", page=True)
+def lead_to_imports() -> Answer:
+    return redirect("/settings/import")
+
+
+@api.get("/admin/dashboard", page=True)
+def lead_to_staff() -> Answer:
+    return redirect("/admin")

@@ -15,6 +15,12 @@ from ..clients import Person, Stage
         ("/deck/@ada@LOCALHOST:3000/{id}", "/@ada/{id}"),
         ("/web/statuses/{id}", "/@ada/{id}"),
         ("/statuses/{id}", "/@ada/{id}"),
+        ("/@ada/followers", "/@ada"),
+        ("/@ada@localhost:3000/following", "/@ada"),
+        ("/@ada/featured", "/@ada"),
+        ("/@ada/{id}/favourites", "/@ada/{id}"),
+        ("/@ada/{id}/reblogs", "/@ada/{id}"),
+        ("/@ada@localhost:3000/{id}/quotes", "/@ada/{id}"),
     ],
 )
 @pytest.mark.parametrize("accept", ["text/html,*/*", "application/activity+json"])
@@ -40,6 +46,16 @@ async def test_addresses_of_an_earlier_web_client_lead_to_pages(
         ("/settings/profile", "/settings"),
         ("/settings/preferences", "/settings"),
         ("/oauth/authorized_applications", "/settings/applications"),
+        ("/settings/preferences/other", "/settings"),
+        ("/settings/privacy", "/settings"),
+        ("/settings/login_activities", "/settings"),
+        ("/filters", "/settings"),
+        ("/settings/two_factor_authentication_methods", "/settings/two_factor"),
+        ("/settings/otp_authentication", "/settings/two_factor"),
+        ("/settings/aliases", "/settings/move"),
+        ("/settings/migration", "/settings/move"),
+        ("/settings/imports", "/settings/import"),
+        ("/admin/dashboard", "/admin"),
     ],
 )
 async def test_addresses_that_apps_and_feed_readers_know_of_mastodon_lead_to_pages(
@@ -57,6 +73,7 @@ async def test_such_addresses_tell_nothing_of_others_and_of_private_posts(
     await stage.sql("UPDATE accounts SET domain = 'far.test' WHERE id = $1", bob.account.id)
     for path in (
         "/web/@eve@far.test",
+        "/@eve@far.test/followers",
         "/web/@a%00b",
         f"/web/statuses/{private}",
         f"/statuses/{private}",
