@@ -23,17 +23,19 @@ NAME = r"(?P<name>[A-Za-z0-9_]{1,30})"
 # The name of an account of another server, or of this one, with its domain.
 HANDLE = r"@(?P<name>[A-Za-z0-9_.-]{1,2048})@(?P<domain>[^\s@/]{1,259})"
 STATUS_ID = r"(?P<id>[0-9]{1,19})"
-# The paths of accounts and statuses: ActivityPub ids, pages, and pages as Mastodon's web client has them. The tabs of a
-# profile stand for the account, and the page that other sites put in a frame for its status.
+# The tabs of a profile stand for the account. So do, for a status, the page that other sites put in a frame, and lists.
+TABS = r"(?:/(?:with_replies|media|featured|followers|following))?"
+LISTS = r"(?:/(?:embed|favourites|quotes|reblogs))?"
+# The paths of accounts and statuses: ActivityPub ids, pages, and pages as Mastodon's web client has them.
 PATHS = tuple(
     re.compile(pattern)
     for pattern in (
         rf"/users/{NAME}",
         rf"/users/{NAME}/statuses/{STATUS_ID}",
-        rf"(?:/web|/deck)?/@{NAME}(?:/with_replies|/media)?",
-        rf"(?:/web|/deck)?/@{NAME}/{STATUS_ID}(?:/embed)?",
-        rf"(?:/web|/deck)?/{HANDLE}",
-        rf"(?:/web|/deck)?/{HANDLE}/{STATUS_ID}",
+        rf"(?:/web|/deck)?/@{NAME}{TABS}",
+        rf"(?:/web|/deck)?/@{NAME}/{STATUS_ID}{LISTS}",
+        rf"(?:/web|/deck)?/{HANDLE}{TABS}",
+        rf"(?:/web|/deck)?/{HANDLE}/{STATUS_ID}{LISTS}",
         rf"(?:/web|/deck)?/statuses/{STATUS_ID}",
     )
 )
