@@ -5,7 +5,10 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from collections.abc import Generator
+from contextlib import contextmanager
 from importlib import import_module
+from typing import Any
 
 import click
 
@@ -82,21 +85,48 @@ class LazyGroup(click.Group):
         _describe(command, cmd_name)
         return command
 
-    def invoke(self, ctx: click.Context) -> object:
-        """Run a command. An error with a known cause becomes one line and an exit code.
-
-        A reader that has left, as in `troupe tree | head -1`, is no error: click ends the command without a word.
-        """
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command. For a misspelt one the error names the nearest, of all that there are."""
         try:
-            return super().invoke(ctx)
-        except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
-            raise
-        except Exception as error:
-            from ..failures import explained
+            return super().resolve_command(ctx, args)
+        except click.exceptions.NoSuchCommand as error:
+            raise click.exceptions.NoSuchCommand(error.command_name, possibilities=PLACES, ctx=ctx) from None
 
-            if failure := explained(error):
-                raise failure from None
-            raise
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,  # as click declares it
+    ) -> click.Context:
+        """Read the options. Some, as `--help`, print something, which may fail too."""
+        with _explained():
+            return super().make_context(info_name, args, parent, **extra)
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run a command."""
+        with _explained():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _explained() -> Generator[None]:
+    """An error with a known cause becomes one line and an exit code.
+
+    A reader that has left, as in `troupe tree | head -1`, is no error: click ends the command without a word.
+    """
+    try:
+        yield
+    except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
+        raise
+    except Exception as error:
+        from ..failures import explained
+
+        if failure := explained(error):
+            raise failure from None
+        raise
 
 
 def _describe(command: click.Command, words: str) -> None:

@@ -42,6 +42,23 @@ def test_help_says_what_a_command_does_with_examples_and_exit_codes(words: str) 
     assert re.search(r"\n  Exit codes:\n    0   \w", shown.stdout)
 
 
+@pytest.mark.parametrize(
+    ("words", "nearest"), [("acounts", "'accounts'"), ("docter", "'doctor'"), ("accounts creat", "'create'")]
+)
+def test_a_misspelt_command_is_answered_with_the_nearest(words: str, nearest: str) -> None:
+    shown = CliRunner().invoke(troupe, words.split())
+    assert shown.exit_code == 2
+    assert nearest in shown.stderr.partition("Did you mean")[2]
+
+
+@pytest.mark.parametrize("words", ["--help", "completion bash"])
+def test_an_output_that_can_not_be_written_is_one_line(words: str) -> None:
+    called = [sys.executable, "-c", "from troupe.supervision.commands import main; main()", *words.split()]
+    with Path("/dev/full").open("w") as full:
+        run = subprocess.run(called, stdout=full, stderr=subprocess.PIPE, text=True, check=False, timeout=60)
+    assert (run.returncode, run.stderr) == (1, "Error: No space left on device\n")
+
+
 @pytest.mark.parametrize("example", [example for examples in EXAMPLES.values() for example in examples])
 def test_every_example_is_a_right_call(example: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
