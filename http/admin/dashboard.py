@@ -10,7 +10,7 @@ from pydantic_core import PydanticCustomError
 
 from ...actors.kernel.clock import first_id_at
 from ...actors.rules.identity import domain_of
-from ...actors.rules.instants import instant_of
+from ...actors.rules.instants import printed_instant
 from ...actors.rules.roles import Permission
 from ...storage import dashboard
 from ...storage.dashboard import (
@@ -46,7 +46,7 @@ DIMENSIONS_ABOUT = frozenset({*DIMENSIONS_OF_TAG, *DIMENSIONS_OF_DOMAIN})
 
 def _time(value: object) -> datetime:
     """A time in ISO 8601, within the centuries that ids can tell."""
-    found = instant_of(as_time(str(value)))
+    found = printed_instant(as_time(str(value)))
     if found is None or not EARLIEST <= found <= LATEST:
         raise PydanticCustomError("invalid", "is invalid")
     return found
