@@ -35,7 +35,8 @@ class Registration(Input):
 
     def form(self) -> SignUpData:
         agreement = self.agreement in ACCEPTED
-        return SignUpData(self.username, self.email, self.password, agreement, self.locale, self.reason)
+        username = self.username.strip(" ")  # keyboards of phones put a space behind each word
+        return SignUpData(username, self.email, self.password, agreement, self.locale, self.reason)
 
 
 @api.post("/api/v1/accounts", auth="app", scopes=("write:accounts",), rates=(rates.ACCOUNTS,))

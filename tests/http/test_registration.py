@@ -117,6 +117,13 @@ async def test_limits(stage: Stage, app: Client, given: dict[str, str], wrong: d
     assert (answer.status, None if answer.status == 200 else codes(answer)) == ((422, wrong) if wrong else (200, None))
 
 
+async def test_the_space_that_a_keyboard_puts_behind_a_name_is_no_part_of_it(stage: Stage, app: Client) -> None:
+    assert (await app.post(ACCOUNTS, form("eve ", email="eve@example.org "))).status == 200
+    assert await stage.rows("SELECT a.username, u.email FROM users u JOIN accounts a ON a.id = u.account_id") == [
+        ["eve", "eve@example.org"]
+    ]
+
+
 async def test_what_is_stored(stage: Stage, app: Client) -> None:
     await app.post(ACCOUNTS, form("Eve", email=" eve+troupe@Bücher.example ", reason="no matter"))
     account, user = (
