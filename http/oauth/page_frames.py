@@ -25,7 +25,7 @@ from . import sessions
 from .redirects import with_query
 
 # The parameters without which a page is another one. No others are repeated: they may be tokens.
-KEPT = frozenset({"max_id", "min_id", "uri", "address"})
+KEPT = frozenset({"max_id", "min_id", "uri", "address", "title", "text", "url"})
 # A path of this server with its query, for the redirect after a sign-in. Nothing that begins with two slashes or has a
 # backslash, which browsers take for the address of another site; none of the pages that sign people in, and no segments
 # of dots, behind which one could hide.

@@ -38,6 +38,7 @@ OWN = frozenset(
         *(("GET", f"/@<name>/{part}") for part in ("featured", "followers", "following")),
         *(("GET", f"/@<name>/<id>/{part}") for part in ("favourites", "quotes", "reblogs")),
         ("GET", "/filters"),
+        *((method, "/share") for method in ("GET", "POST")),
         ("GET", "/users/<name>.rss"),
         ("GET", "/about/more"),
         ("GET", "/privacy-policy"),
