@@ -11,28 +11,31 @@ HEAD = 64  # bytes that are enough to know the kind
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One accepted format. `type` is the type of the attachment, as far as it is known before decoding."""
+    """One accepted format. `type` is the type of the attachment, as far as it is known before decoding.
+
+    `mimes` are the names that browsers and phones have for it, the registered one first.
+    """
 
     name: str
     type: str
-    mime: str
+    mimes: tuple[str, ...]
 
 
-JPEG = Kind("jpeg", "image", "image/jpeg")
-PNG = Kind("png", "image", "image/png")
-GIF = Kind("gif", "image", "image/gif")
-WEBP = Kind("webp", "image", "image/webp")
-AVIF = Kind("avif", "image", "image/avif")
-HEIC = Kind("heic", "image", "image/heic")
-MP4 = Kind("mp4", "video", "video/mp4")
-MOV = Kind("mov", "video", "video/quicktime")
-WEBM = Kind("webm", "video", "video/webm")
-MP3 = Kind("mp3", "audio", "audio/mpeg")
-OGG = Kind("ogg", "audio", "audio/ogg")
-WAV = Kind("wav", "audio", "audio/wav")
-FLAC = Kind("flac", "audio", "audio/flac")
-AAC = Kind("aac", "audio", "audio/aac")
-M4A = Kind("m4a", "audio", "audio/mp4")
+JPEG = Kind("jpeg", "image", ("image/jpeg",))
+PNG = Kind("png", "image", ("image/png",))
+GIF = Kind("gif", "image", ("image/gif",))
+WEBP = Kind("webp", "image", ("image/webp",))
+AVIF = Kind("avif", "image", ("image/avif",))
+HEIC = Kind("heic", "image", ("image/heic", "image/heif"))
+MP4 = Kind("mp4", "video", ("video/mp4", "video/x-m4v", "video/3gpp", "audio/3gpp"))
+MOV = Kind("mov", "video", ("video/quicktime",))
+WEBM = Kind("webm", "video", ("video/webm", "audio/webm", "video/x-matroska", "audio/x-matroska"))
+MP3 = Kind("mp3", "audio", ("audio/mpeg", "audio/mp3"))
+OGG = Kind("ogg", "audio", ("audio/ogg", "audio/opus", "audio/vorbis", "video/ogg"))
+WAV = Kind("wav", "audio", ("audio/wav", "audio/x-wav", "audio/wave", "audio/vnd.wave"))
+FLAC = Kind("flac", "audio", ("audio/flac", "audio/x-flac"))
+AAC = Kind("aac", "audio", ("audio/aac", "audio/x-aac"))
+M4A = Kind("m4a", "audio", ("audio/mp4", "audio/x-m4a", "audio/m4a"))
 
 IMAGES = (JPEG, PNG, GIF, WEBP, AVIF, HEIC)
 EMOJIS = (PNG, GIF, WEBP, AVIF)

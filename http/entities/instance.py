@@ -26,8 +26,9 @@ VERSION = f"4.5.0 (compatible; Troupe {__version__})"
 API_VERSION = 7
 
 THUMBNAIL = "/thumbnail.png"
-IMAGE_TYPES = [kind.mime for kind in IMAGES]
-FILM_TYPES = [kind.mime for kind in (*FILMS, *SOUNDS)]
+# Apps offer for upload what has one of these types, by the name that their device has for it.
+IMAGE_TYPES = [mime for kind in IMAGES for mime in kind.mimes]
+FILM_TYPES = [mime for kind in (*FILMS, *SOUNDS) for mime in kind.mimes]
 PRIVATE_FEED = "authenticated"
 
 

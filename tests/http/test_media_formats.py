@@ -143,10 +143,20 @@ async def test_a_photo_of_a_phone_is_a_jpeg_here(ada: Person) -> None:
     assert red > 230
     assert green < 30
     assert blue < 30
-    assert (
-        "image/heic"
-        in (await ada.get("/api/v2/instance")).json["configuration"]["media_attachments"]["supported_mime_types"]
-    )
+
+
+@pytest.mark.parametrize(
+    "mime",
+    [
+        *("image/heic", "image/heif", "video/x-m4v", "audio/mp3", "audio/opus", "audio/wave", "audio/x-wav"),
+        *("audio/vnd.wave", "audio/x-flac", "audio/x-aac", "audio/m4a", "audio/x-m4a", "audio/webm"),
+        *("video/3gpp", "audio/3gpp", "video/ogg", "video/x-matroska"),
+    ],
+)
+async def test_apps_offer_a_file_by_the_name_that_their_device_has_for_its_type(ada: Person, mime: str) -> None:
+    for version in ("v1", "v2"):
+        told = (await ada.get(f"/api/{version}/instance")).json["configuration"]["media_attachments"]
+        assert mime in told["supported_mime_types"]
 
 
 @pytest.mark.parametrize("which", ["png", "avif"])
