@@ -79,12 +79,13 @@ def create(
     """
     from ...actors.rules.passwords import hashed
 
-    settings = server.settings  # a wrong setting is said before the question
+    # A wrong setting or argument is said before the question.
+    settings = server.settings
+    check_account(name, email, role)
     if password is None:
         password = read_secret("Password", twice=True)
     if not password.strip():  # such as `--password "$PW"` with a variable that is not set
         raise WrongValue("The password is empty.")
-    check_account(name, email, role)
     wanted = RequestedAccount(name, email, hashed(password), role, confirmed, approved)
     server.transact(make_accounts, [wanted], ())
     click.echo(f"Made {base_url(settings)}/@{name}")

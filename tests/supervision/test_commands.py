@@ -128,6 +128,18 @@ def test_a_password_is_never_empty(data: Path, dsn: str) -> None:
     assert transact_once(dsn, users.find_user_by_login, "pia@localhost") is None
 
 
+@pytest.mark.parametrize(
+    ("name", "email", "reason"),
+    [("p.ia", "pia@localhost", "the name 'p.ia' is not"), ("pia", "", "the e-mail address '' is none")],
+)
+def test_a_wrong_argument_is_said_before_a_password_is_asked_for(
+    data: Path, name: str, email: str, reason: str
+) -> None:
+    refused = run("accounts", "create", name, "--email", email, "--data", data, text="")
+    assert refused.exit_code == 2
+    assert reason in refused.stderr
+
+
 def test_without_a_terminal_a_password_is_a_line_of_standard_input(data: Path, dsn: str) -> None:
     made = run("accounts", "create", "tea", "--email", "tea@localhost", "--data", data, text="tea time\nmore")
     assert (made.exit_code, made.stderr) == (0, "")
