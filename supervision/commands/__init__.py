@@ -8,6 +8,7 @@ import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from importlib import import_module
+from io import TextIOWrapper
 from typing import Any
 
 import click
@@ -151,6 +152,9 @@ def troupe() -> None:
 def main() -> None:
     """The console script. Each file that it makes can be read by its user alone."""
     os.umask(0o077)
+    if isinstance(sys.stdout, TextIOWrapper):  # it may be closed
+        # In a locale of few letters, all others are printed as escapes. The class is generic, the stream has no type.
+        sys.stdout.reconfigure(errors="backslashreplace")  # pyright: ignore[reportUnknownMemberType]
     gc.set_threshold(MOST_IMPORTED)
     # Pydantic would look for plugins among all that is installed. None is ours, and it takes 30 ms.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")

@@ -82,8 +82,8 @@ def print_list(found: Sequence[JsonObject], line: Callable[[JsonObject], str], *
 
 
 def print_json(found: object) -> None:
-    """Print one JSON document."""
-    click.echo(json.dumps(found, indent=2, ensure_ascii=False))
+    """Print one JSON document, which is UTF-8 in every locale (RFC 8259)."""
+    click.echo(json.dumps(found, indent=2, ensure_ascii=False).encode())
 
 
 def written_size(size: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import subprocess
@@ -51,12 +52,27 @@ def test_a_misspelt_command_is_answered_with_the_nearest(words: str, nearest: st
     assert nearest in shown.stderr.partition("Did you mean")[2]
 
 
+def called(words: str) -> list[str]:
+    """Return the arguments of a process that runs a command."""
+    return [sys.executable, "-c", "from troupe.supervision.commands import main; main()", *words.split()]
+
+
 @pytest.mark.parametrize("words", ["--help", "completion bash"])
 def test_an_output_that_can_not_be_written_is_one_line(words: str) -> None:
-    called = [sys.executable, "-c", "from troupe.supervision.commands import main; main()", *words.split()]
     with Path("/dev/full").open("w") as full:
-        run = subprocess.run(called, stdout=full, stderr=subprocess.PIPE, text=True, check=False, timeout=60)
+        run = subprocess.run(called(words), stdout=full, stderr=subprocess.PIPE, text=True, check=False, timeout=60)
     assert (run.returncode, run.stderr) == (1, "Error: No space left on device\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [("config show", "Tea \\U0001f375 ö".encode("latin-1")), ("config show --json", "Tea \U0001f375 ö".encode())],
+)
+def test_letters_that_a_terminal_has_not_are_escaped_and_json_is_utf_8(words: str, shown: bytes) -> None:
+    environ = os.environ | {"TROUPE_TITLE": "Tea \U0001f375 ö", "PYTHONIOENCODING": "latin-1"}
+    run = subprocess.run(called(words), env=environ, capture_output=True, check=False, timeout=60)
+    assert (run.returncode, run.stderr) == (0, b"")
+    assert shown in run.stdout
 
 
 @pytest.mark.parametrize("example", [example for examples in EXAMPLES.values() for example in examples])
