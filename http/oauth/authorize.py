@@ -106,7 +106,7 @@ async def _take(context: HttpContext, request: Request, posted: AuthorizeForm) -
     authorization = await _checked(context, posted)
     secret = sessions.secret_of(request)
     if secret is None or not sessions.is_own_form(secret, posted.form_token):
-        return _sign_in_page(context, request, authorization, secret, OUTDATED)
+        return _sign_in_page(context, request, authorization, secret, sessions.refusal_of(request, OUTDATED))
     if posted.decision is None:
         return await _sign_in(context, request, authorization, posted, secret)
     if posted.decision == "leave":

@@ -70,7 +70,7 @@ async def show_form(context: HttpContext, request: Request) -> Answer:
 async def resend(context: HttpContext, request: Request, wanted: ResendForm) -> Answer:
     """Send another mail if a user with this address waits for one. The answer does not show whether."""
     if not sessions.is_own_form(sessions.secret_of(request), wanted.form_token):
-        return await _form(context, request, OUTDATED, wanted.email)
+        return await _form(context, request, sessions.refusal_of(request, OUTDATED), wanted.email)
     email = spelled(wanted.email)
     if is_mailbox(email):
         count_mail(context, email)

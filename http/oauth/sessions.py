@@ -18,6 +18,7 @@ from .users import barred
 COOKIE = "troupe_session"
 LASTS = timedelta(days=14)
 LONGEST_AGENT = 256
+NO_COOKIE = "If you see this again, your browser keeps no cookies: please allow those of this site."
 
 
 def secret_of(request: Request) -> str | None:
@@ -79,6 +80,11 @@ def form_token(secret: str) -> str:
 def is_own_form(secret: str | None, token: str | None) -> bool:
     """True if a form has the token of this session."""
     return secret is not None and token is not None and equal_secrets(form_token(secret), token)
+
+
+def refusal_of(request: Request, outdated: str) -> str:
+    """Return the sentences for a form that is not of this session: it is `outdated`, or there is no session."""
+    return outdated if secret_of(request) is not None else f"{outdated} {NO_COOKIE}"
 
 
 def _agent(request: Request) -> str | None:

@@ -144,7 +144,7 @@ async def act(context: HttpContext, request: Request, posted: PageSignIn) -> Ans
     """Sign in, and go back."""
     secret = sessions.secret_of(request)
     if secret is None or not sessions.is_own_form(secret, posted.form_token):
-        return await _page(context, request, posted, OUTDATED)
+        return await _page(context, request, posted, sessions.refusal_of(request, OUTDATED))
     step = await take(context, request, posted, secret)
     if step.secret is None:
         return await _page(context, request, posted, step.problem)

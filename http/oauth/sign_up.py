@@ -67,7 +67,7 @@ async def act(context: HttpContext, request: Request, posted: SignUpForm) -> Ans
         raise Forbidden(CLOSED)
     form = posted.form(_language(request))
     if not sessions.is_own_form(sessions.secret_of(request), posted.form_token):
-        return await _page(context, request, form, {"form": OUTDATED}, invite)
+        return await _page(context, request, form, {"form": sessions.refusal_of(request, OUTDATED)}, invite)
     checked = await check(context, request, form, invite)
     if checked.complaints:
         problems = {one.attribute: _sentence(one.attribute, one.text) for one in checked.complaints}

@@ -77,7 +77,7 @@ async def confirm(context: HttpContext, request: Request, posted: NewEmailConfir
     if account_id is None:
         return await framed_page(context, request, "email_link.html", status=404)
     if not sessions.is_own_form(sessions.secret_of(request), posted.form_token):
-        return await _link_page(context, request, posted, OUTDATED)
+        return await _link_page(context, request, posted, sessions.refusal_of(request, OUTDATED))
     address = Address("account", str(account_id))
     if not await context.runtime.ask(address, ConfirmNewEmail(hash_of(posted.token)), origin=request.origin):
         return await framed_page(context, request, "email_link.html", status=404)

@@ -105,7 +105,7 @@ async def show_request(context: HttpContext, request: Request) -> Answer:
 async def send_link(context: HttpContext, request: Request, wanted: ForgottenForm) -> Answer:
     """Send a link to the user with this address, if there is one."""
     if not sessions.is_own_form(sessions.secret_of(request), wanted.form_token):
-        return await _request_page(context, request, OUTDATED, wanted.email)
+        return await _request_page(context, request, sessions.refusal_of(request, OUTDATED), wanted.email)
     email = spelled(wanted.email)
     if is_mailbox(email):
         count_mail(context, email)
@@ -144,7 +144,7 @@ async def reset(context: HttpContext, request: Request, posted: ResetForm) -> An
     if account_id is None:
         return await framed_page(context, request, "password_link.html", status=404)
     if not sessions.is_own_form(sessions.secret_of(request), posted.form_token):
-        return await _reset_page(context, request, posted, OUTDATED)
+        return await _reset_page(context, request, posted, sessions.refusal_of(request, OUTDATED))
     if problem := _complaint(posted.new_password):
         return await _reset_page(context, request, posted, problem)
     new = await hashing.hashed(posted.new_password, context.passwords)

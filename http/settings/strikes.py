@@ -82,7 +82,7 @@ async def _find(context: HttpContext, id: int | None) -> Strike:
 
 async def _appeal(context: HttpContext, request: Request, struck: Strike, posted: AppealForm) -> Answer:
     if not sessions.is_own_form(sessions.secret_of(request), posted.form_token):
-        return await _page(context, request, struck, posted.token, OUTDATED, posted.text)
+        return await _page(context, request, struck, posted.token, sessions.refusal_of(request, OUTDATED), posted.text)
     address = account_address(struck.target_account_id)
     try:
         await context.runtime.ask(address, Appeal(struck.id, posted.text), origin=request.origin)

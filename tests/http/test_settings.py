@@ -30,6 +30,20 @@ def sign_in_link(page: Reply) -> str:
     return html.unescape(re.findall(r'href="(/auth/sign_in[^"]*)"', page.text)[0])
 
 
+COOKIES = "please allow those of this site"
+
+
+@pytest.mark.parametrize("path", [SIGN_IN, "/auth/confirmation/new", "/auth/password/new", "/oauth/authorize"])
+async def test_a_browser_without_cookies_is_told_so(stage: Stage, ada: Person, path: str) -> None:
+    application = await stage.application()
+    form = {"username": "ada", "password": PASSWORD, "email": "ada@example.org", "client_id": application.client_id}
+    form |= {"redirect_uri": application.redirect_uris[0], "response_type": "code", "form_token": "x"}
+    without, other = await Browser(stage).post(path, form), Browser(stage)
+    await other.get(SIGN_IN)
+    assert COOKIES in without.text
+    assert COOKIES not in (await other.post(path, form)).text
+
+
 class TestSigningIn:
     @pytest.mark.parametrize("path", [*PAGES, "/settings/exports/lists.csv", "/settings/imports/123"])
     async def test_pages_lead_to_the_sign_in_and_back(self, stage: Stage, ada: Person, path: str) -> None:

@@ -71,6 +71,11 @@ async def test_a_form_of_another_site_makes_no_account(stage: Stage) -> None:
     assert await stage.rows("SELECT FROM users") == []
 
 
+async def test_a_browser_without_cookies_is_told_so(stage: Stage) -> None:
+    page = await stage.anybody().post(PAGE, form() | {"agreement": "1", "form_token": "x"})
+    assert problems(page)["form"].endswith("your browser keeps no cookies: please allow those of this site.")
+
+
 async def test_the_sign_in_page_leads_here(stage: Stage) -> None:
     application = await stage.application()
     query = f"client_id={application.client_id}&redirect_uri=https://app.example/cb&response_type=code"
