@@ -82,6 +82,11 @@ PICTURE_TEXT = regex.compile(r"""(?i:\balt\s*+=\s*+)(?:"(?P<text>[^"]*+)"|'(?P<t
 # KaTeX writes each formula twice: as MathML, and so for eyes alone, letter by letter.
 SECOND_FORMULA = "katex-html"
 
+# Lists of tasks have a box at each, which says by an attribute whether the task is done.
+CHECKBOX = regex.compile(r"""(?i:\btype\s*+=\s*+["']?checkbox\b)""")
+CHECKED = regex.compile(r"(?i:[\s\"']checked(?![\w-]))")
+BALLOT_BOX, BALLOT_BOX_WITH_CHECK = "\u2610", "\u2611"
+
 # Elements whose content is no part of a text: code, what is shown in place of a frame, the head of a page.
 DROPPED_WITH_CONTENT = frozenset({"script", "style", "iframe", "noembed", "noframes", "noscript", "template", "title"})
 
@@ -373,6 +378,8 @@ def _made_safe(tag: regex.Match[str]) -> str:
         return QUOTATION_MARKS[tag["close"]]
     if name == "img":
         return _picture_text(tag[0])
+    if name == "input" and CHECKBOX.search(tag[0]):
+        return BALLOT_BOX_WITH_CHECK if CHECKED.search(tag[0]) else BALLOT_BOX
     if name in FORMATTING:
         return f"<{tag['close']}{name}>"
     if name in DROPPED_BLOCKS:
