@@ -13,13 +13,15 @@ from urllib.parse import urlsplit
 
 from ...storage.engine.json_values import JsonObject
 from ..rules.limits import VIDEO_BYTES
-from .vocabulary import host_of, is_object, is_uri, list_of, objects_of, text_of
+from .vocabulary import host_of, is_object, is_uri, list_of, objects_of, text_of, types_of
 
 MOST_LINKS = 100  # that are looked at
 LONGEST_MEDIA_TYPE = 128
 LARGEST_SIDE = 65_535  # pixels
 PAGES = frozenset({"text/html", "application/xhtml+xml"})
 FILES = frozenset({"image", "video", "audio"})
+TRACKS = "ffprobe_codec_type"  # the name of the properties by which PeerTube says which tracks a file has
+SOUND, PICTURES = frozenset({"audio"}), frozenset({"video"})
 # What a file is by the end of its address, where nothing else tells.
 _ENDINGS = {
     "Image": "jpg jpeg jpe jfif png gif webp avif heic heif",
@@ -31,12 +33,16 @@ ENDINGS = {ending: kind for kind, endings in _ENDINGS.items() for ending in endi
 
 @dataclass(frozen=True, slots=True)
 class TypedAddress:
-    """A web address. The media type is in lower case without parameters, `size` in pixels, `length` in bytes."""
+    """A web address. The media type is in lower case without parameters, `size` in pixels, `length` in bytes.
+
+    `tracks` are the kinds of tracks that the file has. It is empty if that is not known.
+    """
 
     href: str
     media_type: str | None = None
     size: tuple[int, int] | None = None
     length: int | None = None
+    tracks: frozenset[str] = frozenset()
 
     @property
     def is_page(self) -> bool:
@@ -65,9 +71,16 @@ def page_of(value: object) -> str | None:
 
 
 def file_of(value: object) -> TypedAddress | None:
-    """Return the address of a file: the first one with its type that is not too large, else one that may be a file."""
+    """Return the address of a file: the first one with its type that is not too large, else one that may be a file.
+
+    A file of the sound and files of the pictures alone are parts of a playlist: none of them is the film.
+    """
     links = _links_of(value)
     files = [link for link in links if link.is_file]
+    if {SOUND, PICTURES} <= {link.tracks for link in files}:
+        files = [link for link in files if link.tracks not in (SOUND, PICTURES)]
+        if not files:
+            return None
     if files:
         return next((link for link in files if link.length is None or link.length <= VIDEO_BYTES), files[-1])
     others = [link for link in links if link.may_be_file]
@@ -111,6 +124,13 @@ def _read(value: object) -> Iterator[TypedAddress]:
                 named.partition(";")[0].strip().lower() or None,
                 size_of(thing),
                 length if isinstance(length, int) else None,
+                _tracks_of(thing),
             )
-        for inner in objects_of(thing.get("tag")):
+        # A playlist is a Link. The tags of a post are people and hashtags.
+        for inner in objects_of(thing.get("tag")) if "Link" in types_of(thing) else ():
             yield from _read([inner] if "tag" not in inner else [])
+
+
+def _tracks_of(thing: JsonObject) -> frozenset[str]:
+    properties = objects_of(thing.get("attachment"))[:MOST_LINKS]
+    return frozenset(str(given.get("value")) for given in properties if given.get("name") == TRACKS)

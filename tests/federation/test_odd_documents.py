@@ -355,6 +355,42 @@ async def test_a_post_about_a_page_links_to_it(stage: Stage, ada: Person, peer: 
     assert [one["remote_url"] for one in found["media_attachments"]] == ["https://news.test/1.png"]
 
 
+@pytest.mark.parametrize(
+    ("files", "chosen"),
+    [
+        ({"sound": ["audio"], "large": ["video"], "small": ["video"]}, []),
+        ({"large": ["video"], "sound": ["audio"], "whole": ["audio", "video"]}, ["/whole.mp4"]),
+        ({"large": ["video"], "small": ["video"]}, ["/large.mp4"]),  # a film without sound
+        ({"sound": ["audio"]}, ["/sound.mp4"]),
+    ],
+)
+async def test_a_part_of_a_film_is_not_the_film(
+    stage: Stage, ada: Person, peer: ForeignServer, files: dict[str, list[str]], chosen: list[str]
+) -> None:
+    """PeerTube has playlists with the sound in a file of its own, and says of each file what it has."""
+
+    def file(name: str, tracks: list[str]) -> dict[str, Any]:
+        told = [{"type": "PropertyValue", "name": "ffprobe_codec_type", "value": track} for track in tracks]
+        told.append({"type": "PropertyValue", "name": "peertube_format_flag", "value": "fragmented"})
+        return {"type": "Link", "mediaType": "video/mp4", "href": peer.url(f"/{name}.mp4"), "attachment": told}
+
+    page = {"type": "Link", "mediaType": "text/html", "href": peer.url("/w/1")}
+    tags = [file(name, tracks) for name, tracks in files.items()]
+    playlist = {"type": "Link", "mediaType": "application/x-mpegURL", "href": peer.url("/1.m3u8"), "tag": tags}
+    found = await posted(stage, ada, peer, type="Video", name="A film", url=[page, playlist])
+    assert [media["remote_url"] for media in found["media_attachments"]] == [peer.url(path) for path in chosen]
+    assert peer.url("/w/1") in found["content"]
+
+
+async def test_a_hashtag_is_no_file(stage: Stage, ada: Person, peer: ForeignServer) -> None:
+    """A live stream has no files yet."""
+    hashtag = {"type": "Hashtag", "name": "#tea", "href": peer.url("/tags/tea")}
+    page = {"type": "Link", "mediaType": "text/html", "href": peer.url("/w/1")}
+    found = await posted(stage, ada, peer, type="Video", name="Live", url=[page], tag=[hashtag, MENTION])
+    assert found["media_attachments"] == []
+    assert [tag["name"] for tag in found["tags"]] == ["tea"]
+
+
 async def test_a_film_is_the_file_and_not_its_page(stage: Stage, ada: Person, peer: ForeignServer) -> None:
     url = [
         {"type": "Link", "mediaType": "text/html", "href": peer.url("/w/1")},
