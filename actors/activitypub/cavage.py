@@ -33,6 +33,8 @@ from .vocabulary import CONTENT_TYPE
 LONGEST_HEADER = 8192
 MOST_PARTS = 64
 
+# Some libraries write what an `Authorization` header would have. No draft says so.
+SCHEME = re.compile(r"\s*+(?i:signature)\s+(?![\s=])")
 PARAMETER = re.compile(r'\s*([a-zA-Z]+)\s*=\s*(?:"([^"]*)"|([^\s",]+))\s*(?:,\s*|$)')
 # The key decides how a signature is checked. These are the names of all ways in which one can be.
 ALGORITHMS = frozenset({"", "hs2019", "rsa-sha256", "rsa-sha512", "rsa-v1_5-sha256", "ed25519", "ed25519-sha512"})
@@ -100,7 +102,8 @@ def _parameters(header: str) -> dict[str, str]:
     if len(header) > LONGEST_HEADER:
         raise SignatureRefused("the signature is too long")
     found: dict[str, str] = {}
-    at = 0
+    scheme = SCHEME.match(header)
+    at = scheme.end() if scheme else 0
     while at < len(header):
         match = PARAMETER.match(header, at)
         if match is None or (name := match[1].lower()) in found:

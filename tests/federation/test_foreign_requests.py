@@ -122,8 +122,14 @@ TAKEN: dict[str, Written] = {
     "parameters apart": Written(
         signature='  keyId = "{key}" , algorithm = "rsa-sha256" , headers="{covered}" ,  signature="{signature}"  '
     ),
+    "the scheme of an Authorization header": Written(
+        signature='Signature keyId="{key}",headers="{covered}",signature="{signature}"'
+    ),
     "parameters in another order and case": Written(
         signature='Signature="{signature}",HEADERS="{covered}",KeyID="{key}"'
+    ),
+    "a signature apart from its name": Written(
+        signature='Signature = "{signature}",headers="{covered}",keyId="{key}"'
     ),
     "a comma at the end": Written(signature='keyId="{key}",headers="{covered}",signature="{signature}", '),
     "unknown parameters": Written(
