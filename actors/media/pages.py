@@ -336,11 +336,12 @@ def _decoded(data: bytes, charset: str) -> str:
         return _from_iso_2022_jp(data)
     if charset and (encoding := webencodings.lookup(charset)):
         return encoding.codec_info.decode(data, BROWSER)[0].removeprefix("\ufeff")
-    try:
-        # The end may be in the middle of a character, because long pages are cut.
-        return codecs.getincrementaldecoder("utf-8")().decode(data)
-    except UnicodeDecodeError:
-        return data.decode("cp1252", BROWSER)
+    # The end may be in the middle of a character, because long pages are cut.
+    text = codecs.getincrementaldecoder("utf-8")("replace").decode(data)
+    # A page may have a few bytes in another encoding, pasted or cut. In a page of another encoding nearly no letter is
+    # UTF-8 by chance.
+    wrong, others = text.count("\ufffd"), len(text) - len(text.encode("ascii", "ignore"))
+    return data.decode("cp1252", BROWSER) if wrong * 2 > others else text
 
 
 def _as_browsers_read(error: UnicodeError) -> tuple[str, int]:

@@ -197,6 +197,8 @@ async def test_the_title_and_the_description_of_the_page_are_the_last_resort(
         ("<title>Käse</title>".encode(), "text/html"),
         ("<title>Käse</title>".encode(), "text/html; charset=nonsense"),
         ('<meta charset="windows-1252"><title>Käse</title>'.encode("cp1252"), "text/html"),
+        ("<title>Käse</title>".encode() + b"<p>1 \x80", "text/html"),  # a byte of another encoding
+        ("<title>Käse</title>äöü".encode("cp1252"), "text/html"),
         ("\ufeff<title>Käse</title>".encode("utf-16-le"), "text/html; charset=utf-8"),
         ("\ufeff<title>Käse</title>".encode(), "text/html; charset=latin-1"),
         ('<META http-equiv=Content-Type content="text/html; charset=utf-8"><title>Käse</title>'.encode(), "text/html"),
