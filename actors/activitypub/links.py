@@ -116,6 +116,8 @@ def _read(value: object) -> Iterator[TypedAddress]:
     for one in list_of(value)[:MOST_LINKS]:
         thing: JsonObject = one if is_object(one) else {"href": one}
         href = thing.get("href") or thing.get("url")
+        if isinstance(href, str):
+            href = href.strip()  # as browsers do
         if is_uri(href) and host_of(href) is not None:
             named = text_of(thing.get("mediaType"), LONGEST_MEDIA_TYPE) or ""
             length = thing.get("size")

@@ -382,6 +382,15 @@ async def test_a_part_of_a_film_is_not_the_film(
     assert peer.url("/w/1") in found["content"]
 
 
+async def test_an_address_of_a_file_may_have_spaces_around_and_in_it(
+    stage: Stage, ada: Person, peer: ForeignServer
+) -> None:
+    document = {"type": "Document", "mediaType": "image/png", "url": f" {peer.url('/a tea.png')}\n"}
+    found = await posted(stage, ada, peer, attachment=[document], url=f"{peer.url('/@eve/1')} ")
+    assert [media["remote_url"] for media in found["media_attachments"]] == [peer.url("/a%20tea.png")]
+    assert found["url"] == peer.url("/@eve/1")
+
+
 async def test_a_hashtag_is_no_file(stage: Stage, ada: Person, peer: ForeignServer) -> None:
     """A live stream has no files yet."""
     hashtag = {"type": "Hashtag", "name": "#tea", "href": peer.url("/tags/tea")}
