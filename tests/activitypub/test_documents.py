@@ -264,6 +264,15 @@ def test_a_quote_under_all_its_names_with_its_permission() -> None:
     assert FULL_NOTE["contentMap"] == {"en": FULL_NOTE["content"]}
 
 
+def test_a_quote_whose_text_links_to_the_quoted_status_has_no_second_link() -> None:
+    page = "https://far.test/@ben/8?a=1&b=2"
+    references = References(quoted=f"{BEN}/statuses/8", quoted_page=page)
+    linking = f'<p>see <a href="{page.replace("&", "&amp;")}">this</a></p>'
+    assert note(references, quote_state="accepted", content=linking)["content"] == linking
+    longer = '<p>see <a href="https://far.test/@ben/81">this</a></p>'
+    assert note(references, quote_state="accepted", content=longer)["content"].startswith('<p class="quote-inline">')
+
+
 @pytest.mark.parametrize("state", ["revoked", "deleted", "rejected"])
 def test_a_quote_that_has_ended_names_nothing(state: str) -> None:
     found = note(References(quoted=f"{BEN}/statuses/8"), quote_state=state, content="<p>hello</p>")
