@@ -117,9 +117,11 @@ ALTERNATIVE = regex.compile(r"""(?i:\balttext\s*+=\s*+)(?:"(?P<text>[^"]*+)"|'(?
 BETWEEN_LETTERS = regex.compile(r"(?<=\w)(?:<[^<>]*+>|\s)++(?=\w)")
 SPACES = regex.compile(r"\s++")
 
-# The sign of a mention or hashtag right before its link, as Friendica and Hubzilla write it. Clients expect it inside.
+# The sign of a mention or hashtag right before its link, or before the element around the link. Friendica and Hubzilla
+# write it there. Clients expect it inside.
 SIGN_BEFORE = regex.compile(
-    r'(?P<sign>[@#])(?P<link><a href="[^"]*+" class="(?:[a-z-]++ )*?mention[ "][^<>]*+>)(?!(?:<span>)?[@#])'
+    r'(?P<sign>[@#])(?P<link>(?:<span[^<>]*+>)?+<a href="[^"]*+" class="(?:[a-z-]++ )*?mention[ "][^<>]*+>)'
+    r"(?!(?:<span>)?[@#])"
 )
 
 ATTRIBUTE = regex.compile(r' (?P<name>[a-z]+)="(?P<value>[^"]*+)"')

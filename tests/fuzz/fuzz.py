@@ -34,8 +34,8 @@ FRAGMENTS = (
     "{", "}", ",", ";", "=", "%", "%C3", "/", "../", "(", ")", "0", "-", "_", ".",
     "https://\u2764.\u2764 ", "https://xn--\u2764.a ", "gemini://a.b ", "xmpp:a@b.c ", "xmpp:a", "magnet:?xt=a ",
     '<img class="tex" alt="a">', '<span class="katex-html">', "</span>", "<sup><a>1</a></sup>",
-    '#<a href="https://e.x/" class="mention">', f"<a href='https://e.x/'>@a@{MANY_LABELS}</a>",
-    f"<b>https://{MANY_LABELS}</b>\n", "[a]: b\n\n", "![](a)", "\\@a",
+    '#<a href="https://e.x/" class="mention">', "@<span class='h-card'><a href='https://e.x/' class='mention'>",
+    f"<a href='https://e.x/'>@a@{MANY_LABELS}</a>", f"<b>https://{MANY_LABELS}</b>\n", "[a]: b\n\n", "![](a)", "\\@a",
     "a" + "\u0300" * 8, "**\u3002", "\u2028", '"a\n",', "\u540d\u524d ", "during:2026-01 ", "1 Jan 2026 0:0 +0 ",
 )  # fmt: skip
 

@@ -234,6 +234,10 @@ def test_too_much_markdown_is_plain_text() -> None:
          ' @<a href="https://b.example" class="mention">b</a>',
          '<a href="https://a.example" class="hashtag mention" rel="tag">#a</a>'
          ' <a href="https://b.example" class="mention">@b</a>'),
+        ('@<span class="h-card"><a href="https://a.example" class="u-url mention">a</a></span>'
+         ' #<span><a href="https://b.example" class="mention hashtag">#b</a></span>',
+         '<span class="h-card"><a href="https://a.example" class="u-url mention">@a</a></span>'
+         ' #<span><a href="https://b.example" class="mention hashtag" rel="tag">#b</a></span>'),
         ('#<a href="https://a.example" class="mention hashtag">a</a>'
          ' @<a href="https://b.example" class="mention u-url">b</a>',
          '<a href="https://a.example" class="mention hashtag" rel="tag">#a</a>'
