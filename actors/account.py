@@ -18,17 +18,11 @@ from .broadcast import PollChanged, Related
 from .change import Change
 from .context import ActorContext
 from .entity import EntityActor
-from .facts import (
-    ChangedConversationMutes,
-    ChangedRelation,
-    ChangedStatus,
-    ChangedUser,
-    DeletedStatus,
-    Fact,
-    LearnFact,
-    MarkedStatus,
-    UnmarkedStatus,
-)  # fmt: skip
+from .facts.accounts import ChangedUser
+from .facts.fact import Fact, LearnFact
+from .facts.marks import ChangedConversationMutes, MarkedStatus, UnmarkedStatus
+from .facts.relations import ChangedRelation
+from .facts.statuses import ChangedStatus, DeletedStatus
 from .kernel import Answer, Cell, Refused, Runtime, SystemMessage, turn
 from .kernel.actor import Turn
 from .rules.filters import NO_FILTERS, Filters

@@ -22,7 +22,8 @@ from ..storage.engine.database import Connection
 from ..storage.notifications import NewNotification, Notification
 from ..storage.outbox import NewEffect
 from .effects.registry import ANNOUNCEMENTS, KINDS, AnyQueue, Promise, promises_with
-from .facts import AddedNotifications, Fact
+from .facts.fact import Fact
+from .facts.notifications import AddedNotifications
 from .kernel import Address, Ids, Origin, Refused
 
 if TYPE_CHECKING:

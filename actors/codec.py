@@ -14,6 +14,7 @@ from . import commands
 from .account import AccountActor
 from .effects.registry import NAMES
 from .events import EVENTS, StreamedEvent
+from .facts.fact import FACTS
 from .kernel import Actor
 from .kernel.codec import Codec, Shape, of_row, to_row
 from .message_shapes import SHAPES
@@ -62,6 +63,8 @@ def _codec() -> Codec:
     for payload, name in NAMES.items():
         # Both ways an effect is written as its row, of which later versions of the server read earlier ones.
         codec.add(payload, name=name, shape=Shape(JsonObject, payload.as_row, payload.of_row))
+    for fact in FACTS.values():
+        codec.add(fact)
     for event in EVENTS:
         codec.add(event)
     return codec

@@ -12,7 +12,7 @@ from .broadcast import Broadcast
 from .custom_emojis import CustomEmojiLoader
 from .daily_quotas import DailyQuotas
 from .deliveries.hosts import KnownHosts
-from .facts import Facts
+from .facts.fact import Facts
 from .kernel import Clock, Ids
 from .outbox import Outbox
 from .own_rows import OwnRows

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from ..storage import custom_emojis
 from ..storage.custom_emojis import CustomEmoji
 from ..storage.engine.database import Database
-from .facts import ChangedCustomEmojis, Facts
+from .facts.fact import Facts
+from .facts.server import ChangedCustomEmojis
 from .row_loader import RowLoader
 from .rules.emojis import shortcodes_in
 

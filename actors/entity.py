@@ -13,7 +13,9 @@ from ..storage.engine.database import Connection, Doubtful, Unavailable
 from ..storage.notifications import Notification
 from .change import Change
 from .context import ActorContext
-from .facts import AddedNotifications, EditedStatus, Fact, PublishedStatus
+from .facts.fact import Fact
+from .facts.notifications import AddedNotifications
+from .facts.statuses import EditedStatus, PublishedStatus
 from .kernel import Actor, Cell, Refused, Runtime
 from .kernel.request_trail import DONE
 
@@ -132,12 +134,12 @@ class EntityActor(Actor):
         False if they stay crowded; then only the author's home is told of a new status.
         """
         context = self.context
-        shown = await context.facts.show(fact)
+        shown = await fact.show(context.facts)
         recipients = [notification.account_id for notification in _added_by(facts)]
         if shown is None or await context.outbox.wait_for_room(self.address, promised, shown, recipients):
             return True
         if isinstance(fact, PublishedStatus):
-            context.facts.announce_to_author(shown, self.origin)
+            context.broadcast.published_to_author(shown, self.origin)
         return False
 
     def learn(self, fact: Fact) -> None:

@@ -20,7 +20,9 @@ from ..storage.engine.database import Database, Fenced, StorageError
 from ..storage.engine.faults import machine_fault
 from ..storage.expiry import BatchDeletion
 from ..storage.visits import Visit
-from .facts import ChangedAccount, Fact, Facts, RevokedToken
+from .facts.access import RevokedToken
+from .facts.accounts import ChangedAccount
+from .facts.fact import Fact, Facts
 from .kernel import Clock, Record, first_id_at
 from .mail.sender import LINK_LASTS
 from .suggestions import INTERACTIONS_COUNT

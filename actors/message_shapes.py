@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, get_args
+from typing import Any
 
 from ..storage.engine.json_values import JsonObject
-from .facts import Fact, LearnFact
+from .facts.fact import FACTS, LearnFact
 from .kernel.codec import Shape, Unreadable, of_row, to_row
-
-FACTS: dict[str, type[Fact]] = {kind.__name__: kind for kind in get_args(Fact)}
 
 
 def _fact_fields(message: LearnFact) -> Mapping[str, object]:
@@ -17,7 +15,7 @@ def _fact_fields(message: LearnFact) -> Mapping[str, object]:
 
 
 def _learn_fact(fields: JsonObject) -> LearnFact:
-    if not isinstance(kind := FACTS.get(fields.get("of", "")), type):
+    if (kind := FACTS.get(fields.get("of", ""))) is None:
         raise Unreadable(f"LearnFact: there is no fact {fields.get('of')}")
     return LearnFact(of_row(kind, fields["with"]))
 

@@ -26,7 +26,7 @@ from .effects.registry import (
     Promise,
     shard_of,
 )  # fmt: skip
-from .facts import Facts
+from .facts.fact import Facts
 from .kernel import NOWHERE, Address, Clock, Ids, Origin, Record, Runtime
 from .relay import AnyRelay, Relay, TraceEffect
 from .statuses import AccountCache, ShownStatus, StatusCache

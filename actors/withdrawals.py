@@ -11,7 +11,10 @@ from datetime import UTC, datetime
 
 from ..storage.accounts import Account
 from .events import ConversationShown, NotificationShown, StatusEvent
-from .facts import ChangedAccount, DeletedStatus, Facts, GoneStatus, ModeratedAccount, ModeratedDomain
+from .facts.accounts import ChangedAccount
+from .facts.fact import Facts
+from .facts.moderation import ModeratedAccount, ModeratedDomain
+from .facts.statuses import DeletedStatus, GoneStatus
 from .kernel import Event
 from .kernel.feed import Checked
 from .server_blocks import ServerBlocks

@@ -20,7 +20,7 @@ from ..actors.daily_quotas import DailyQuotas
 from ..actors.deliveries.hosts import Chance, KnownHosts
 from ..actors.effects.deliveries import DELIVERIES
 from ..actors.entity import EntityActor
-from ..actors.facts import Facts
+from ..actors.facts.fact import Facts
 from ..actors.kernel import IDLE, Cell, Clock, Ids, Record, Runtime, SharedBound
 from ..actors.outbox import Outbox
 from ..actors.own_rows import OwnRows

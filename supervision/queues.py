@@ -23,7 +23,7 @@ from ..actors.effects.push import PUSH
 from ..actors.effects.received_activities import INBOX, ActivityReceiver
 from ..actors.effects.refreshes import REFRESHES, AccountRefresher
 from ..actors.effects.registry import QueueWithContext
-from ..actors.facts import RotatedKey
+from ..actors.facts.accounts import RotatedKey
 from ..actors.federation.federation import Federation, Refresher
 from ..actors.federation.import_finder import Finder
 from ..actors.federation.inbox import Inbox

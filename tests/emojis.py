@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from troupe.actors.facts import ChangedCustomEmojis
+from troupe.actors.facts.server import ChangedCustomEmojis
 from troupe.storage import custom_emojis
 from troupe.storage.custom_emojis import CustomEmoji
 

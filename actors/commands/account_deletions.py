@@ -20,7 +20,9 @@ from ..effects.account_deletions import EraseRow, EraseSome, account_deleted
 from ..effects.files import files_unused
 from ..effects.mail import notice
 from ..effects.sending import account_changed
-from ..facts import ChangedAccount, ChangedUser, Fact, RevokedToken
+from ..facts.access import RevokedToken
+from ..facts.accounts import ChangedAccount, ChangedUser
+from ..facts.fact import Fact
 from ..kernel import Answer, Message, Refused, finished, turn
 from ..mail.templates import ACCOUNT_DELETED
 from ..staff import LAST_OWNER

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from ...storage import allowed_domains, blocked_domains, instance
 from ...storage.allowed_domains import AllowedDomain
 from ...storage.blocked_domains import BlockedDomain
-from ..facts import ModeratedDomain
+from ..facts.moderation import ModeratedDomain
 from ..kernel import Message, Refused
 from ..refusals import NOT_FOUND, OWN_DOMAIN
 from ..rules.domains import DomainRules

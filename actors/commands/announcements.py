@@ -19,7 +19,7 @@ from ..account import AccountActor, AccountChange
 from ..activitypub.names import LocalNames, LocalStatusName
 from ..effects.announcements import announcement_changed, announcement_removed
 from ..effects.registry import Promise
-from ..facts import CountedReaction
+from ..facts.announcements import CountedReaction
 from ..kernel import Message, Refused, turn
 from ..own_addresses import status_ids
 from ..refusals import NOT_FOUND

@@ -8,7 +8,7 @@ from typing import TypeGuard
 
 from ...storage import blocked_domains, instance
 from ...storage.blocked_domains import BlockedDomain, Severity
-from ..facts import ModeratedDomain
+from ..facts.moderation import ModeratedDomain
 from ..kernel import Message, Refused
 from ..refusals import NOT_FOUND, OWN_DOMAIN
 from ..rules.domains import RANKS, DomainRules, is_stricter, is_within, with_parents

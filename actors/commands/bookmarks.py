@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ...storage import bookmarks, statuses
 from ..account import AccountActor, AccountChange
-from ..facts import MarkedStatus
+from ..facts.marks import MarkedStatus
 from ..kernel import Message, Refused, turn
 from ..refusals import NOT_FOUND
 from .interacting import original_of

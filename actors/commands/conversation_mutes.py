@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ...storage import conversation_mutes
 from ..account import AccountActor, AccountChange
-from ..facts import ChangedConversationMutes
+from ..facts.marks import ChangedConversationMutes
 from ..kernel import Message, Refused, turn
 from ..refusals import NOT_ALLOWED, NOT_FOUND
 from .statuses import find_original

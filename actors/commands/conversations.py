@@ -9,7 +9,8 @@ from ...storage.conversations import Conversation
 from ...storage.paging import Page
 from ..account import AccountActor, AccountChange
 from ..conversations import ShownConversation, shown_conversations
-from ..facts import ChangedConversation, ChangedOwnRows
+from ..facts.conversations import ChangedConversation
+from ..facts.notifications import ChangedOwnRows
 from ..kernel import Answer, Message, Refused, SystemMessage, turn
 from ..refusals import NOT_FOUND
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ...storage import domain_blocks, follows
 from ..account import AccountActor, AccountChange
 from ..effects.reminders import DomainBlocked, reminder
-from ..facts import ChangedDomainBlocks
+from ..facts.relations import ChangedDomainBlocks
 from ..kernel import Message, turn
 from .follow_requests import AT_ONCE, remove_followers
 

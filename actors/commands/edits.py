@@ -17,7 +17,8 @@ from ...storage.statuses import Status
 from ..account import AccountActor, AccountChange
 from ..effects.polls import forget_poll, poll_ends
 from ..effects.previews import PREVIEWS, preview_of
-from ..facts import AddedNotifications, EditedStatus
+from ..facts.notifications import AddedNotifications
+from ..facts.statuses import EditedStatus
 from ..kernel import Message, Refused, turn
 from ..refusals import NOT_ALLOWED, NOT_FOUND
 from ..rules import text

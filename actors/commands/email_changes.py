@@ -8,7 +8,7 @@ from ...storage import email_changes, users
 from ...storage.registration import Taken
 from ..account import AccountActor, AccountChange
 from ..effects.mail import forget_mail, mail, notice
-from ..facts import ChangedUser
+from ..facts.accounts import ChangedUser
 from ..kernel import Message, turn
 from ..mail.templates import EMAIL_CHANGE, EMAIL_CHANGE_ASKED, EMAIL_CHANGED
 

@@ -8,7 +8,7 @@ from ...storage import favourites, notifications, tombstones
 from ...storage.notifications import NewNotification
 from ...storage.statuses import Status
 from ..account import AccountActor, AccountChange
-from ..facts import MarkedStatus
+from ..facts.marks import MarkedStatus
 from ..kernel import Message, Refused, turn
 from ..refusals import NOT_FOUND
 from ..sending.interactions import send_like, send_unlike

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from ...storage import filters
 from ...storage.filters import Filter, FilterAction, FilterKeyword, FilterStatus
 from ..account import AccountActor, AccountChange
-from ..facts import ChangedFilters
+from ..facts.accounts import ChangedFilters
 from ..kernel import Message, Refused, turn
 from ..refusals import NOT_FOUND
 from ..rules.limits import (

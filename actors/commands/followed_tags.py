@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ...storage import followed_tags, tags
 from ...storage.statuses import StatusTag
 from ..account import AccountActor, AccountChange
-from ..facts import ChangedFollowedTags
+from ..facts.relations import ChangedFollowedTags
 from ..kernel import Message, Refused, turn
 from ..rules.limits import FOLLOWED_TAGS
 from .interacting import invalid

@@ -19,7 +19,7 @@ from ...storage.imports import Import, ImportLine
 from ...storage.lists import List
 from ..account import AccountActor, AccountChange
 from ..effects.imports import ImportSome, import_waits, lookups_of
-from ..facts import ChangedList
+from ..facts.lists import ChangedList
 from ..kernel import Answer, Message, Refused, finished, turn
 from ..refusals import NOT_ALLOWED, NOT_FOUND
 from ..rules.identity import domain_of

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ...storage import accounts, lists
 from ...storage.lists import List
 from ..account import AccountActor, AccountChange
-from ..facts import ChangedList
+from ..facts.lists import ChangedList
 from ..kernel import Message, Refused, turn
 from ..refusals import NOT_FOUND
 from ..rules.limits import LISTS

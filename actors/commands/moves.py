@@ -9,7 +9,7 @@ from ...storage import accounts, moves, outbox
 from ..account import AccountActor, AccountChange
 from ..effects.mail import notice
 from ..effects.moves import FollowMoved, account_moved, moving
-from ..facts import ChangedAccount
+from ..facts.accounts import ChangedAccount
 from ..kernel import Message, Refused, finished, turn
 from ..mail.templates import ACCOUNT_MOVED
 from ..rules.limits import ALIASES

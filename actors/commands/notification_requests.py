@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from ...storage import conversations, notification_requests
 from ..account import AccountActor, AccountChange
-from ..facts import ChangedConversation, ChangedOwnRows, MergedNotifications
+from ..facts.conversations import ChangedConversation
+from ..facts.notifications import ChangedOwnRows, MergedNotifications
 from ..kernel import Message, turn
 
 

@@ -8,7 +8,7 @@ from ...storage import notification_groups, notifications
 from ...storage.notifications import Notification
 from ...storage.paging import Page
 from ..account import AccountActor, AccountChange
-from ..facts import ChangedOwnRows
+from ..facts.notifications import ChangedOwnRows
 from ..kernel import Answer, Message, Refused, SystemMessage, turn
 from ..refusals import NOT_FOUND
 

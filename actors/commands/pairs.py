@@ -13,7 +13,9 @@ from ...storage import relations
 from ...storage.quotes import EndedQuote
 from ..account import AccountChange
 from ..broadcast import Related
-from ..facts import ChangedAccount, ChangedRelation, EndedQuotes
+from ..facts.accounts import ChangedAccount
+from ..facts.relations import ChangedRelation
+from ..facts.statuses import EndedQuotes
 from ..viewers import relation_of
 
 

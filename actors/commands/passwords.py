@@ -9,7 +9,8 @@ from ...storage import passwords, sessions, users
 from ..account import AccountActor, AccountChange
 from ..effects.access import access_ended
 from ..effects.mail import forget_mail, mail, notice
-from ..facts import ChangedUser, RevokedToken
+from ..facts.access import RevokedToken
+from ..facts.accounts import ChangedUser
 from ..kernel import Message, Refused, turn
 from ..mail.templates import PASSWORD_CHANGED, PASSWORD_RESET
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ...storage import pins, statuses
 from ...storage.statuses import Status
 from ..account import AccountActor, AccountChange
-from ..facts import MarkedStatus
+from ..facts.marks import MarkedStatus
 from ..kernel import Message, Refused, turn
 from ..refusals import NOT_FOUND
 from ..rules.limits import PINS, PINS_ELSEWHERE

@@ -10,7 +10,7 @@ from ...storage.polls import PollState
 from ...storage.statuses import Status
 from ..account import AccountActor, AccountChange
 from ..effects.sending import tallies_changed
-from ..facts import MarkedStatus
+from ..facts.marks import MarkedStatus
 from ..kernel import Message, Refused, turn
 from ..refusals import NOT_FOUND
 from ..sending.interactions import send_votes

@@ -12,7 +12,7 @@ from ..account import AccountActor, AccountChange
 from ..effects.files import files_placed, files_unused, pictures_of
 from ..effects.reminders import Unlocked, reminder
 from ..effects.sending import account_changed
-from ..facts import ChangedAccount, ChangedUser
+from ..facts.accounts import ChangedAccount, ChangedUser
 from ..kernel import Message, turn
 from ..rules import text
 from .follow_requests import accept_waiting

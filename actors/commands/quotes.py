@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ...storage import accounts, quotes, remote_statuses, statuses
 from ..account import AccountActor, AccountChange
-from ..facts import EditedStatus, EndedQuotes
+from ..facts.statuses import EditedStatus, EndedQuotes
 from ..kernel import Message, Refused, SystemMessage, turn
 from ..refusals import NOT_ALLOWED, NOT_FOUND
 from ..sending.interactions import send_quote_answer, send_revocations

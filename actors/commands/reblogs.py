@@ -9,7 +9,9 @@ from ...storage import remote_statuses, statuses
 from ...storage.notifications import NewNotification
 from ...storage.statuses import NewStatus, Status
 from ..account import AccountActor, AccountChange
-from ..facts import ChangedAccount, MarkedStatus, PublishedStatus, UnmarkedStatus
+from ..facts.accounts import ChangedAccount
+from ..facts.marks import MarkedStatus, UnmarkedStatus
+from ..facts.statuses import PublishedStatus
 from ..kernel import Message, Refused, turn
 from ..refusals import NOT_ALLOWED, NOT_FOUND
 from ..sending.statuses import send_boost

@@ -16,7 +16,7 @@ from ...storage.registration import Taken
 from ...storage.users import NewUser, User
 from ..account import AccountActor, AccountChange
 from ..effects.mail import forget_mail, mail
-from ..facts import ChangedAccount, ChangedUser
+from ..facts.accounts import ChangedAccount, ChangedUser
 from ..kernel import Message, Refused, turn
 from ..mail.templates import CONFIRMATION
 from ..rules.complaints import refusal

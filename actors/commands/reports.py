@@ -10,7 +10,7 @@ from ...storage.notifications import NewNotification
 from ...storage.reports import Category, NewReport, Report
 from ..account import AccountActor, AccountChange
 from ..effects.reports import report_mail
-from ..facts import AddedNotifications
+from ..facts.notifications import AddedNotifications
 from ..kernel import Message, Refused, first_id_at, turn
 from ..refusals import NOT_FOUND
 from ..rules.roles import Permission, roles_with

@@ -6,7 +6,7 @@ from ...storage import activities, signing_keys
 from ..account import AccountActor, AccountChange
 from ..activitypub.keys import make_key, private_pem, public_pem
 from ..effects.sending import RotateKeyNow, SendAccountNow, SendDeletionNow, SendTalliesNow
-from ..facts import ChangedAccount, RotatedKey
+from ..facts.accounts import ChangedAccount, RotatedKey
 from ..kernel import turn
 from ..sending.accounts import send_account, send_deletion
 from ..sending.statuses import send_update

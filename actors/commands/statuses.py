@@ -29,7 +29,9 @@ from ..account import AccountActor, AccountChange
 from ..effects.files import files_unused
 from ..effects.polls import poll_ends
 from ..effects.previews import PREVIEWS, preview_of
-from ..facts import ChangedConversation, DeletedStatus, EndedQuotes, PublishedStatus, UnmarkedStatus
+from ..facts.conversations import ChangedConversation
+from ..facts.marks import UnmarkedStatus
+from ..facts.statuses import DeletedStatus, EndedQuotes, PublishedStatus
 from ..kernel import Message, Refused, turn
 from ..refusals import NOT_FOUND
 from ..rules import text

@@ -9,7 +9,7 @@ from ...storage.moderation import ModeratedRow
 from ...storage.notifications import NewNotification
 from ...storage.strikes import NewStrike
 from ..effects.strikes import strike_mail
-from ..facts import AddedNotifications
+from ..facts.notifications import AddedNotifications
 from ..staff import StaffAct
 
 

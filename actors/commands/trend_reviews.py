@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ...storage import tags, trend_reviews
-from ..facts import ChangedTrends
+from ..facts.server import ChangedTrends
 from ..kernel import Message, Refused
 from ..refusals import NOT_FOUND
 from ..rules.roles import Permission

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...storage import sessions
-from ..facts import ChangedAccount, RevokedToken
+from ..facts.access import RevokedToken
+from ..facts.accounts import ChangedAccount
 from .registry import ANNOUNCEMENTS, Attempt, Effect, EffectContext, Promise, carries_out
 
 

@@ -9,7 +9,7 @@ from datetime import datetime
 from ...storage import announcements
 from ...storage.announcements import Announcement
 from ...storage.engine.database import Connection
-from ..facts import ChangedAnnouncement, CountedReaction
+from ..facts.announcements import ChangedAnnouncement, CountedReaction
 from ..kernel import Address
 from .registry import (
     ANNOUNCEMENTS,

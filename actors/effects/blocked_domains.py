@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ..facts import ModeratedDomain
+from ..facts.moderation import ModeratedDomain
 from ..kernel import Address
 from .registry import ANNOUNCEMENTS, Attempt, Effect, EffectContext, Promise, carries_out, promised_with
 

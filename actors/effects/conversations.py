@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ...storage import conversations
-from ..facts import ChangedConversation
+from ..facts.conversations import ChangedConversation
 from ..kernel import Address
 from .registry import (
     ANNOUNCEMENTS,

@@ -9,7 +9,9 @@ from datetime import datetime, timedelta
 from ...storage import accounts, outbox, users
 from ...storage.engine.database import Connection
 from ..broadcast import account_address
-from ..facts import ChangedAccount, ChangedUser, Fact, ModeratedAccount
+from ..facts.accounts import ChangedAccount, ChangedUser
+from ..facts.fact import Fact
+from ..facts.moderation import ModeratedAccount
 from ..kernel import Address, SystemMessage
 from .registry import ANNOUNCEMENTS, Attempt, Effect, EffectContext, Promise, carries_out, promised_with
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ...storage import notifications
 from ...storage.notifications import Notification
-from ..facts import AddedNotifications, MergedNotifications
+from ..facts.notifications import AddedNotifications, MergedNotifications
 from ..kernel import Address
 from .push import pushes_of
 from .registry import ANNOUNCEMENTS, Attempt, Effect, EffectContext, Promise, carries_out, promised_with, told_by

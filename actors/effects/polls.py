@@ -8,7 +8,7 @@ from datetime import datetime
 from ...storage import notifications, outbox, polls
 from ...storage.engine.database import Connection
 from ...storage.notifications import NewNotification
-from ..facts import ChangedStatus
+from ..facts.statuses import ChangedStatus
 from ..kernel import Origin
 from .notifications import notifications_added
 from .registry import ANNOUNCEMENTS, Attempt, Effect, EffectContext, Promise, carries_out

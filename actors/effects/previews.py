@@ -12,7 +12,7 @@ from ...storage import accounts, preview_cards, statuses
 from ...storage.engine.database import Connection, Database
 from ...storage.preview_cards import CardFacts, FetchedCard
 from ...storage.statuses import Status
-from ..facts import ChangedStatus
+from ..facts.statuses import ChangedStatus
 from ..kernel import Clock, Ids, Origin
 from ..rules.identity import handle_of
 from ..rules.links import link_of

@@ -16,7 +16,7 @@ from ...storage import outbox
 from ...storage.engine.database import Connection, Database
 from ...storage.engine.json_values import JsonObject
 from ...storage.files import Folder
-from ..facts import AnyFact, Facts
+from ..facts.fact import Fact, Facts
 from ..kernel import Address, Clock, Ids, Origin, Runtime
 from ..kernel.codec import of_row, to_row
 from ..statuses import AccountCache, StatusCache
@@ -207,13 +207,13 @@ def shown_kinds() -> list[str]:
     return [name for name, kind in KINDS.items() if kind.shown]
 
 
-F = TypeVar("F", bound=AnyFact)
+F = TypeVar("F", bound=Fact)
 
 # The promises that the change of an actor makes for the facts of a class. Their effects say what the facts say, and are
 # carried out if the turn crashes before it has published these.
 PromisesOf: TypeAlias = Callable[[Sequence[F], Address], Iterable[Promise]]
 
-PROMISES: dict[type[AnyFact], PromisesOf[Any]] = {}  # `Any` is the class of the key
+PROMISES: dict[type[Fact], PromisesOf[Any]] = {}  # `Any` is the class of the key
 
 
 def promised_with(kind: type[F]) -> Callable[[PromisesOf[F]], PromisesOf[F]]:
@@ -226,9 +226,9 @@ def promised_with(kind: type[F]) -> Callable[[PromisesOf[F]], PromisesOf[F]]:
     return register
 
 
-def promises_with(facts: Iterable[AnyFact], by: Address) -> Iterator[Promise]:
+def promises_with(facts: Iterable[Fact], by: Address) -> Iterator[Promise]:
     """Return the promises that the actor at `by` makes with facts."""
-    of_class: dict[type[AnyFact], list[AnyFact]] = {}
+    of_class: dict[type[Fact], list[Fact]] = {}
     for fact in facts:
         of_class.setdefault(type(fact), []).append(fact)
     for kind, published in of_class.items():

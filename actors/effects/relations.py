@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ...storage import relations
 from ...storage.engine.database import Connection
-from ..facts import ChangedDomainBlocks, ChangedFollowedTags, ChangedPairs, ChangedRelation
+from ..facts.relations import ChangedDomainBlocks, ChangedFollowedTags, ChangedPairs, ChangedRelation
 from ..kernel import Address
 from .registry import (
     ANNOUNCEMENTS,

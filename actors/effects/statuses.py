@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ...storage import deletions, edits, notifications, reblogs
-from ..facts import ChangedStatus, DeletedStatus, EditedStatus, EndedQuotes, GoneStatus, PublishedStatus
+from ..facts.statuses import ChangedStatus, DeletedStatus, EditedStatus, EndedQuotes, GoneStatus, PublishedStatus
 from ..kernel import Address
 from .registry import (
     ANNOUNCEMENTS,

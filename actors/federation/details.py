@@ -13,7 +13,7 @@ from ..activitypub.vocabulary import is_object, same_host, types_of, uri_of
 from ..broadcast import account_address
 from ..commands.pins import Pin, Unpin
 from ..context import ActorContext
-from ..facts import ChangedAccount
+from ..facts.accounts import ChangedAccount
 from ..kernel import Refused, Runtime
 from ..rules.limits import PINS_ELSEWHERE
 from .collections import read_collection

@@ -18,7 +18,8 @@ from ...storage import remote_files
 from ...storage.engine.database import Database
 from ...storage.media import ProcessedMedia
 from ...storage.remote_files import Kind, Purpose, RemoteCopy, RemoteSource
-from ..facts import ChangedStatus, Facts
+from ..facts.fact import Facts
+from ..facts.statuses import ChangedStatus
 from ..kernel import Clock, NotAnswered
 from ..media.jobs import FileRefused
 from ..media.kinds import EMOJIS, IMAGES

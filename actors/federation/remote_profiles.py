@@ -12,7 +12,9 @@ from ...storage.engine.database import Connection
 from ...storage.remote_accounts import KnownRow, RemoteProfile
 from ..context import ActorContext
 from ..effects.refollows import actor_changed
-from ..facts import ChangedAccount, Fact, ModeratedAccount
+from ..facts.accounts import ChangedAccount
+from ..facts.fact import Fact
+from ..facts.moderation import ModeratedAccount
 from ..kernel import NOWHERE
 from ..remote_emojis import put_emojis
 from ..rules.domains import DomainRules

@@ -27,7 +27,7 @@ from ..commands.account_deletions import DeleteAccount
 from ..commands.late_parts import JoinParts, JoinReplies
 from ..commands.received_statuses import ReceiveEdit
 from ..context import ActorContext
-from ..facts import ChangedAccount
+from ..facts.accounts import ChangedAccount
 from ..kernel import Record, Runtime
 from ..own_addresses import OwnAddressReader
 from ..rules.domains import is_within

@@ -9,15 +9,11 @@ from typing import Concatenate, ParamSpec, Protocol, TypeVar
 import trio
 
 from ...actors.configuration import Settings
-from ...actors.facts import (
-    ChangedCustomEmojis,
-    ChangedTrends,
-    DeletedStatus,
-    EditedStatus,
-    Facts,
-    ModeratedAccount,
-    RevokedToken,
-)  # fmt: skip
+from ...actors.facts.access import RevokedToken
+from ...actors.facts.fact import Facts
+from ...actors.facts.moderation import ModeratedAccount
+from ...actors.facts.server import ChangedCustomEmojis, ChangedTrends
+from ...actors.facts.statuses import DeletedStatus, EditedStatus
 from ...actors.federation.federation import Federation
 from ...actors.federation.reception import Reception
 from ...actors.federation.remote_files import RemoteFiles

@@ -12,7 +12,7 @@ from operator import attrgetter
 from typing import Generic, TypeVar
 
 from ...actors.custom_emojis import CustomEmojis
-from ...actors.facts import ChangedCustomEmojis
+from ...actors.facts.server import ChangedCustomEmojis
 from ...actors.rules.filters import FilterText, filter_text
 from ...storage.statuses import Status
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from urllib.parse import unquote_plus
 
-from ...actors.facts import RevokedToken
+from ...actors.facts.access import RevokedToken
 from ...storage import oauth, two_factor
 from ...storage.engine.database import Connection
 from ...storage.oauth import Application, NewToken, Token

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...actors.facts import RevokedToken
+from ...actors.facts.access import RevokedToken
 from ...storage import oauth
 from ..access import scopes
 from ..access.context import HttpContext

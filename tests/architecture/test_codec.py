@@ -19,6 +19,7 @@ import pytest
 from troupe.actors.codec import CODEC
 from troupe.actors.effects.registry import Effect
 from troupe.actors.events import StatusEvent
+from troupe.actors.facts.fact import FACTS, Fact
 from troupe.actors.kernel import Event, Message, Refused, SystemMessage
 from troupe.actors.kernel.codec import answer_of, of_row, to_row
 from troupe.http.streaming.frames import StreamGap, StreamResumed
@@ -60,6 +61,8 @@ class Maker:
             return tuple(self.make(member) for member in members)
         if origin in (dict, Mapping, *COLLECTIONS) or (origin is not None and issubclass(origin, Mapping)):
             return self._collection(origin, members)
+        if kind is Fact:
+            return self.make(self._random.choice([*FACTS.values()]))
         assert is_dataclass(kind), f"a field of type {kind} can't be made, and perhaps not be written"
         assert isinstance(kind, type)
         hints = hints_of(kind)
@@ -145,7 +148,7 @@ def test_a_message_is_read_back_equal_from_a_column_of_json(name: str) -> None:
 OF_SESSIONS = {StreamGap, StreamResumed}
 
 
-@pytest.mark.parametrize("base", [Message, Event, Effect])
+@pytest.mark.parametrize("base", [Message, Event, Effect, Fact])
 def test_every_class_is_registered(base: type) -> None:
     for path in MODULES:
         import_module(f"troupe.{name_of(path)}")

@@ -8,7 +8,10 @@ from typing import Any
 
 from troupe.actors.broadcast import PUBLIC_PLACES, account_address, home_address, list_address, tag_address
 from troupe.actors.effects.registry import promises_with
-from troupe.actors.facts import AddedNotifications, ChangedConversation, Fact, PublishedStatus
+from troupe.actors.facts.conversations import ChangedConversation
+from troupe.actors.facts.fact import Fact
+from troupe.actors.facts.notifications import AddedNotifications
+from troupe.actors.facts.statuses import PublishedStatus
 from troupe.actors.kernel import NOWHERE
 from troupe.storage import (
     conversations,

@@ -4,7 +4,7 @@ from typing import Any, cast
 
 import pytest
 
-from troupe.actors.facts import RevokedToken
+from troupe.actors.facts.access import RevokedToken
 from troupe.actors.kernel.errors import Busy, Quarantined, Refused
 from troupe.http.access.tokens import hash_of
 from troupe.http.answers.errors import error_answer, invalid, missing

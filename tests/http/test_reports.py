@@ -6,7 +6,7 @@ import pytest
 
 from troupe.actors.broadcast import account_address
 from troupe.actors.commands.account_deletions import DeleteAccount
-from troupe.actors.facts import ModeratedAccount
+from troupe.actors.facts.moderation import ModeratedAccount
 from troupe.storage import media
 
 from ..checklist.rows import rows

@@ -9,7 +9,8 @@ import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
-from troupe.actors.facts import LearnFact, MarkedStatus
+from troupe.actors.facts.fact import LearnFact
+from troupe.actors.facts.marks import MarkedStatus
 from troupe.actors.kernel import Actor, Address, Crashed, NotAnswered, Quarantined, RestartPolicy, turn
 from troupe.storage.engine.database import Doubtful, Unavailable
 

@@ -21,20 +21,14 @@ from troupe.actors.commands.relations import Block, Follow
 from troupe.actors.commands.statuses import DeleteStatus, PublishStatus
 from troupe.actors.effects.polls import poll_ends
 from troupe.actors.entity import EntityActor
-from troupe.actors.facts import (
-    AddedNotifications,
-    ChangedConversation,
-    ChangedList,
-    ChangedPairs,
-    ChangedStatus,
-    CountedReaction,
-    EditedStatus,
-    Fact,
-    GoneStatus,
-    ModeratedAccount,
-    ModeratedDomain,
-    PublishedStatus,
-)
+from troupe.actors.facts.announcements import CountedReaction
+from troupe.actors.facts.conversations import ChangedConversation
+from troupe.actors.facts.fact import Fact
+from troupe.actors.facts.lists import ChangedList
+from troupe.actors.facts.moderation import ModeratedAccount, ModeratedDomain
+from troupe.actors.facts.notifications import AddedNotifications
+from troupe.actors.facts.relations import ChangedPairs
+from troupe.actors.facts.statuses import ChangedStatus, EditedStatus, GoneStatus, PublishedStatus
 from troupe.actors.kernel import Message, Refused
 from troupe.actors.refusals import NOT_FOUND
 from troupe.actors.staff import COMMAND_LINE

@@ -7,15 +7,12 @@ import pytest
 
 from troupe.actors.broadcast import Related, list_address
 from troupe.actors.commands.lists import CreateList
-from troupe.actors.facts import (
-    AddedNotifications,
-    ChangedAccount,
-    ChangedList,
-    ChangedRelation,
-    EditedStatus,
-    Fact,
-    PublishedStatus,
-)
+from troupe.actors.facts.accounts import ChangedAccount
+from troupe.actors.facts.fact import Fact
+from troupe.actors.facts.lists import ChangedList
+from troupe.actors.facts.notifications import AddedNotifications
+from troupe.actors.facts.relations import ChangedRelation
+from troupe.actors.facts.statuses import EditedStatus, PublishedStatus
 from troupe.actors.kernel import Clock, Ids, Origin
 from troupe.actors.rules.visibility import Relation
 from troupe.storage import follows, lists, relations

@@ -19,17 +19,12 @@ from troupe.actors.commands.favourites import Favourite, Unfavourite
 from troupe.actors.commands.moderation import ModerateAccount, UndoModeration
 from troupe.actors.commands.notifications import ClearNotifications, DismissNotification
 from troupe.actors.commands.reblogs import Reblog, Unreblog
-from troupe.actors.facts import (
-    AddedNotifications,
-    ChangedConversation,
-    ChangedOwnRows,
-    ChangedRelation,
-    ChangedStatus,
-    DeletedStatus,
-    Fact,
-    Facts,
-    ModeratedAccount,
-)
+from troupe.actors.facts.conversations import ChangedConversation
+from troupe.actors.facts.fact import Fact, Facts
+from troupe.actors.facts.moderation import ModeratedAccount
+from troupe.actors.facts.notifications import AddedNotifications, ChangedOwnRows
+from troupe.actors.facts.relations import ChangedRelation
+from troupe.actors.facts.statuses import ChangedStatus, DeletedStatus
 from troupe.actors.kernel import Message, Refused
 from troupe.actors.own_rows import OwnRows
 from troupe.actors.staff import COMMAND_LINE

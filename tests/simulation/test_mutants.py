@@ -16,7 +16,8 @@ from troupe.actors.broadcast import StatusPublished
 from troupe.actors.change import Change
 from troupe.actors.commands.relations import Mute
 from troupe.actors.effects.registry import PROMISES
-from troupe.actors.facts import ChangedFollowedTags, ChangedList
+from troupe.actors.facts.lists import ChangedList
+from troupe.actors.facts.relations import ChangedFollowedTags
 from troupe.actors.kernel import Cell, Envelope
 from troupe.actors.kernel.cell import AT_REST, CellPhase
 from troupe.actors.kernel.drainer import Drainer

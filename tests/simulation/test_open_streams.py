@@ -19,7 +19,8 @@ from troupe.actors.commands.filters import CreateFilter, DeleteFilter, FilterExp
 from troupe.actors.commands.moderation import ModerateAccount, UndoModeration
 from troupe.actors.commands.statuses import PublishStatus
 from troupe.actors.commands.strikes import ModerateStatuses
-from troupe.actors.facts import PublishedStatus, RevokedToken
+from troupe.actors.facts.access import RevokedToken
+from troupe.actors.facts.statuses import PublishedStatus
 from troupe.actors.kernel import Message, NotAnswered, Refused
 from troupe.actors.staff import COMMAND_LINE
 from troupe.http.answers.errors import HttpError

@@ -2,7 +2,9 @@
 
 from troupe.actors.account import PerspectiveOf, ViewerFlags
 from troupe.actors.commands.reblogs import Reblog
-from troupe.actors.facts import ChangedConversationMutes, ChangedDomainBlocks, DeletedStatus, MarkedStatus
+from troupe.actors.facts.marks import ChangedConversationMutes, MarkedStatus
+from troupe.actors.facts.relations import ChangedDomainBlocks
+from troupe.actors.facts.statuses import DeletedStatus
 from troupe.actors.kernel import Origin
 from troupe.storage import bookmarks, conversation_mutes, deletions, domain_blocks
 from troupe.storage.status_flags import Flags

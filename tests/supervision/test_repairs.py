@@ -17,7 +17,9 @@ from troupe.actors.account import AccountActor
 from troupe.actors.dead_letters import parked_message
 from troupe.actors.effects.registry import KINDS
 from troupe.actors.effects.reminders import MuteEnded
-from troupe.actors.facts import ChangedFollowedTags, LearnFact, RevokedToken
+from troupe.actors.facts.access import RevokedToken
+from troupe.actors.facts.fact import LearnFact
+from troupe.actors.facts.relations import ChangedFollowedTags
 from troupe.actors.kernel import Runtime
 from troupe.actors.kernel.codec import Unreadable
 from troupe.actors.kernel.message import LabelledMessage
