@@ -14,7 +14,7 @@ from ..storage import follow_requests, status_flags, users
 from ..storage.engine.database import Connection
 from ..storage.paging import Page
 from ..storage.status_flags import Flags
-from .broadcast import PollChanged, Related
+from .broadcast import Related
 from .change import Change
 from .context import ActorContext
 from .entity import EntityActor
@@ -22,7 +22,7 @@ from .facts.accounts import ChangedUser
 from .facts.fact import Fact, LearnFact
 from .facts.marks import ChangedConversationMutes, MarkedStatus, UnmarkedStatus
 from .facts.relations import ChangedRelation
-from .facts.statuses import ChangedStatus, DeletedStatus
+from .facts.statuses import ChangedStatus, DeletedStatus, PollChanged
 from .kernel import Answer, Cell, Refused, Runtime, SystemMessage, turn
 from .kernel.actor import Turn
 from .rules.filters import NO_FILTERS, Filters

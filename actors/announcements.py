@@ -23,8 +23,9 @@ from ..storage import outbox, stream_log
 from ..storage.engine.database import Doubtful, Unavailable
 from ..storage.outbox import DueEffect
 from .broadcast import Broadcast
-from .effects.registry import ANNOUNCEMENTS, Effect, EffectContext, EffectKind, Finish, QueueWithContext, shown_kinds
+from .effects.registry import ANNOUNCEMENTS, EffectContext, EffectKind, Finish, QueueWithContext, shown_kinds
 from .kernel import Address, Record
+from .promises import Effect
 from .relay import GATHER, Relay
 from .statuses import ShownStatus
 from .tellings import Tellings

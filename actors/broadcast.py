@@ -7,11 +7,11 @@ remember which events they have shown.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from ..storage.announcements import ShownAnnouncement
-from ..storage.deletions import Deleted, Remains
 from ..storage.timeline_entries import TimelineEntry
 from .audience import Audience
 from .conversations import ShownConversation
@@ -21,9 +21,6 @@ from .events import (
     ConversationShown,
     NotificationShown,
     ReactionCounted,
-    StatusAmended,
-    StatusAppeared,
-    StatusGone,
 )
 from .kernel import Address, Cell, Message, Origin, Runtime, SystemMessage
 from .notifications import ShownNotification
@@ -31,44 +28,7 @@ from .rules.visibility import Relation, belongs_in_public, belongs_under_tags
 from .statuses import ShownStatus, entry_of
 from .tellings import Tellings
 
-
-@dataclass(frozen=True, slots=True)
-class StatusPublished(Message[None]):
-    """To timelines: a new status that may belong there. One that is no `news` is put in its place without an event."""
-
-    can_wait = True
-
-    entry: TimelineEntry
-    event: StatusAppeared | None  # for subscribers; it holds the status, so it is no part of what is put off
-    news: bool = True
-
-    def put_off(self) -> StatusPublished:
-        return replace(self, event=None)
-
-
-@dataclass(frozen=True, slots=True)
-class StatusDeleted(Message[None]):
-    """To timelines: a deleted status. The accounts it mentioned may have it from a notification."""
-
-    id: int
-    mentioned_ids: tuple[int, ...]
-    event: StatusGone
-
-
-@dataclass(frozen=True, slots=True)
-class StatusEdited(Message[None]):
-    """To timelines: an edited status. Each edit has an id, so that streams show it once."""
-
-    entry: TimelineEntry
-    edit_id: int
-    event: StatusAmended
-
-
-@dataclass(frozen=True, slots=True)
-class PollChanged(SystemMessage[None]):
-    """To accounts: their cached votes in the poll of this status may be outdated."""
-
-    id: int
+K = TypeVar("K")
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,8 +103,34 @@ def tag_address(name: str) -> Address:
     return Address("tag", name)
 
 
+def public_places(entry: TimelineEntry) -> tuple[Address, Address]:
+    """Return the public timelines that a public status may belong on."""
+    return PUBLIC_ALL, PUBLIC_LOCAL if entry.local else PUBLIC_REMOTE
+
+
+class NewestVersions(Generic[K]):
+    """The newest known versions of things, by which messages are known that later ones have overtaken.
+
+    A timeline that crashed may have read an edit from rows before an earlier one comes out of its mailbox. Messages are
+    late by a moment, so the oldest things may be forgotten.
+    """
+
+    def __init__(self) -> None:
+        self._newest: dict[K, int] = {}
+
+    def note(self, key: K, version: int) -> None:
+        """Remember a version that was sent to actors or read from the rows."""
+        self._newest[key] = max(version, self._newest.pop(key, 0))
+        if len(self._newest) > VERSIONS_REMEMBERED:
+            del self._newest[next(iter(self._newest))]
+
+    def is_overtaken(self, key: K, version: int) -> bool:
+        """True if a later version is known."""
+        return version < self._newest.get(key, 0)
+
+
 class Broadcast:
-    """The indexes of listening timelines, and the messages to them."""
+    """The indexes of listening timelines, and the ways to send messages to them."""
 
     def __init__(
         self,
@@ -161,8 +147,9 @@ class Broadcast:
         self._listed = listed
         self._owned = owned
         self._tellings = tellings
+        self.told = tellings.told  # marks an event
+        self.edits = NewestVersions[int]()  # the ids of the latest edits, by status
         self._reactions: dict[tuple[int, str], int] = {}  # the latest version of each count
-        self._edits: dict[int, int] = {}  # the latest of each status
 
     def is_crowded(self, shown: ShownStatus, recipients: Iterable[int] = ()) -> bool:
         """True if a timeline that a status goes to, or the home of one of these accounts, has too much to do."""
@@ -175,7 +162,7 @@ class Broadcast:
             return True
         if crowds["list"].among(self._listed.cells(entry.account_id)):
             return True
-        places = (PUBLIC_ALL, PUBLIC_LOCAL if entry.local else PUBLIC_REMOTE) if belongs_in_public(entry) else ()
+        places = public_places(entry) if belongs_in_public(entry) else ()
         if crowds["public"].among(awake(places)):
             return True
         names = entry.tags if belongs_under_tags(entry) else ()
@@ -183,72 +170,45 @@ class Broadcast:
             return True
         return crowds["tag"].among(awake(map(tag_address, names)))
 
-    def published_to_author(self, shown: ShownStatus, origin: Origin) -> None:
-        """Tell only the author's own home. The relay tells all the others later, and this one again."""
-        message = StatusPublished(entry_of(shown), self._tellings.told(StatusAppeared(shown)))
-        self._runtime.tell_awake(home_address(shown.status.account_id), message, origin=origin)
+    # What facts send ------------------------------------------------------------------------------------------------
 
-    def published(self, shown: ShownStatus, origin: Origin, *, news: bool = True) -> None:
-        entry = entry_of(shown)
-        message = StatusPublished(entry, self._tellings.told(StatusAppeared(shown)), news)
-        names = entry.tags if belongs_under_tags(entry) and not entry.silenced else ()
-        self._runtime.tell_cells("home", self._homes_of(entry.account_id, names), message, origin=origin)
-        self._runtime.tell_cells("list", self._listed.of(entry.account_id), message, origin=origin)
-        if belongs_in_public(entry) and not entry.silenced:
-            self._to_public(entry.local, message, origin)
-        self._to_tags(names, message, origin)
+    def to_account(self, id: int, message: Message[None], origin: Origin) -> None:
+        self._runtime.tell_awake(account_address(id), message, origin=origin)
 
-    def edited(
-        self, shown: ShownStatus, edit_id: int, rebloggers: Iterable[int], notified: Sequence[int], origin: Origin
+    def to_home(self, account_id: int, message: Message[None], origin: Origin) -> None:
+        self._runtime.tell_awake(home_address(account_id), message, origin=origin)
+
+    def to_all(self, kind: str, message: Message[None], origin: Origin) -> None:
+        """Send a message to all awake actors of a kind."""
+        self._runtime.tell_all(kind, message, origin=origin)
+
+    def to_followers(self, author: int, tags: Iterable[str], message: Message[None], origin: Origin) -> None:
+        """Send a message to the homes and lists that show statuses of an author, and to homes that follow a hashtag."""
+        self._runtime.tell_cells("home", self._homes_of(author, tags), message, origin=origin)
+        self._runtime.tell_cells("list", self._listed.of(author), message, origin=origin)
+
+    def to_homes_and_lists(
+        self, authors: Iterable[int], others: Iterable[int], message: Message[None], origin: Origin, *, tagged: bool
     ) -> None:
-        """Tell every timeline that may show the status: by its author, a boost, or the notification of a mention."""
-        entry = entry_of(shown)
-        self.note_edit(entry.id, edit_id)
-        if shown.status.poll is not None:
-            # To all awake accounts: the voters are not known any more.
-            self._runtime.tell_all("account", PollChanged(entry.id), origin=origin)
-        message = StatusEdited(entry, edit_id, self._tellings.told(StatusAmended(shown, tuple(notified))))
-        authors = (entry.account_id, *rebloggers)
+        """Send a message to the homes and lists that show statuses of an author, and to the homes of `others`.
+
+        If it is `tagged`, all homes that follow any hashtag get it too.
+        """
         lists = {cell: None for author in authors for cell in self._listed.of(author)}
         homes = {cell: None for author in authors for cell in self._audience.of(author)}
-        homes |= dict.fromkeys(self._runtime.awake_among(map(home_address, notified)))
-        if belongs_under_tags(entry):
-            # To all homes with any hashtag: the edit may have removed one.
+        homes |= dict.fromkeys(self._runtime.awake_among(map(home_address, others)))
+        if tagged:
             homes |= dict.fromkeys(self._tagged.everybody)
         self._runtime.tell_cells("home", homes, message, origin=origin)
         self._runtime.tell_cells("list", lists, message, origin=origin)
-        if belongs_in_public(entry) and not entry.silenced:
-            self._to_public(entry.local, message, origin)
-        if belongs_under_tags(entry) and not entry.silenced:
-            # To all awake tags: the edit may have removed one.
-            self._runtime.tell_all("tag", message, origin=origin)
 
-    def note_edit(self, id: int, edit_id: int) -> None:
-        """Remember the latest edit of a status that was sent to actors or read from the rows."""
-        self._edits[id] = max(edit_id, self._edits.pop(id, 0))
-        if len(self._edits) > EDITS_REMEMBERED:
-            del self._edits[next(iter(self._edits))]
+    def to_tags(self, names: Iterable[str], message: Message[None], origin: Origin) -> None:
+        for name in names:
+            self._runtime.tell_awake(tag_address(name), message, origin=origin)
 
-    def is_overtaken(self, message: StatusEdited) -> bool:
-        """True if a later edit is known: after a crash the rows can be newer than the messages."""
-        return message.edit_id < self._edits.get(message.entry.id, 0)
-
-    def deleted(self, deleted: Deleted, origin: Origin) -> None:
-        """Tell every timeline that may show the status, or one of the boosts that were deleted with it."""
-        status = deleted.status
-        remains = Remains(status.visibility, status.mentioned_ids, tuple(tag.name for tag in status.tags))
-        self.gone(status.id, status.account_id, remains, origin)
-        for boost, booster in deleted.reblogs:
-            self._retract(StatusDeleted(boost, (), self._tellings.told(StatusGone(boost))), booster, origin)
-
-    def gone(self, id: int, account_id: int, remains: Remains, origin: Origin) -> None:
-        """Tell every timeline that may show this one status."""
-        message = StatusDeleted(id, remains.mentioned_ids, self._tellings.told(StatusGone(id)))
-        self._retract(message, account_id, origin, remains.tags)
-        if remains.visibility == "public":
-            self._to_tags(remains.tags, message, origin)
-            for place in PUBLIC_PLACES:
-                self._runtime.tell_awake(place, message, origin=origin)
+    def to_public(self, places: Iterable[Address], message: Message[None], origin: Origin) -> None:
+        for place in places:
+            self._runtime.tell_awake(place, message, origin=origin)
 
     def related(self, account_id: int, message: Related, origin: Origin) -> None:
         """Tell an account and its home that its relation to another account changed."""
@@ -293,10 +253,6 @@ class Broadcast:
         )
         self._runtime.tell_awake(home_address(told.conversation.account_id), message, origin=origin)
 
-    def tell_account(self, account_id: int, message: Message[None], origin: Origin) -> None:
-        """Send a message to one account."""
-        self._runtime.tell_awake(account_address(account_id), message, origin=origin)
-
     def reread(self, account_id: int) -> None:
         """Have an account and its home read the relations again, after changes that are not known one by one."""
         self._runtime.resync(account_address(account_id))
@@ -338,27 +294,11 @@ class Broadcast:
         by_tag = [cell for name in names for cell in self._tagged.of(name)]
         return dict.fromkeys([*by_author, *by_tag]) if by_tag else by_author
 
-    def _retract(self, message: StatusDeleted, author: int, origin: Origin, tags: Iterable[str] = ()) -> None:
-        self._runtime.tell_cells("home", self._homes_of(author, tags), message, origin=origin)
-        self._runtime.tell_cells("list", self._listed.of(author), message, origin=origin)
-        for account in message.mentioned_ids:
-            self._runtime.tell_awake(home_address(account), message, origin=origin)
-
-    def _to_tags(self, names: Iterable[str], message: Message[None], origin: Origin) -> None:
-        for name in names:
-            self._runtime.tell_awake(tag_address(name), message, origin=origin)
-
-    def _to_public(self, local: bool, message: Message[None], origin: Origin) -> None:
-        for place in (PUBLIC_ALL, PUBLIC_LOCAL if local else PUBLIC_REMOTE):
-            self._runtime.tell_awake(place, message, origin=origin)
-
 
 TIMELINES = ("home", "list", "public", "tag")  # the kinds of actors that are told of statuses
 PUBLIC_ALL = Address("public", "all")
 PUBLIC_LOCAL = Address("public", "local")
 PUBLIC_REMOTE = Address("public", "remote")
 PUBLIC_PLACES = (PUBLIC_ALL, PUBLIC_LOCAL, PUBLIC_REMOTE)
-# Newest versions, by which late messages are known: a timeline that crashed may have read an edit from rows before an
-# earlier one comes out of its mailbox. Messages are late by a moment, so the oldest may be forgotten.
-EDITS_REMEMBERED = 10_000
+VERSIONS_REMEMBERED = 10_000
 REACTIONS_REMEMBERED = 10_000

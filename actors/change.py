@@ -21,10 +21,11 @@ from ..storage import notifications, outbox
 from ..storage.engine.database import Connection
 from ..storage.notifications import NewNotification, Notification
 from ..storage.outbox import NewEffect
-from .effects.registry import ANNOUNCEMENTS, KINDS, AnyQueue, Promise, promises_with
-from .facts.fact import Fact
+from .effects.registry import ANNOUNCEMENTS, KINDS, AnyQueue
+from .facts.fact import Fact, promises_with
 from .facts.notifications import AddedNotifications
 from .kernel import Address, Ids, Origin, Refused
+from .promises import Promise
 
 if TYPE_CHECKING:
     from .context import ActorContext

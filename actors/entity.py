@@ -139,7 +139,7 @@ class EntityActor(Actor):
         if shown is None or await context.outbox.wait_for_room(self.address, promised, shown, recipients):
             return True
         if isinstance(fact, PublishedStatus):
-            context.broadcast.published_to_author(shown, self.origin)
+            fact.announce_to_author(context.facts, shown, self.origin)
         return False
 
     def learn(self, fact: Fact) -> None:

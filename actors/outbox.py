@@ -16,18 +16,10 @@ from ..storage.files import Folder
 from ..storage.outbox import NewEffect
 from .announcements import AnnouncementRelay
 from .broadcast import Broadcast
-from .effects.registry import (
-    ANNOUNCEMENTS,
-    KINDS,
-    NAMES,
-    AnyQueue,
-    AnyQueueWithContext,
-    EffectContext,
-    Promise,
-    shard_of,
-)  # fmt: skip
+from .effects.registry import ANNOUNCEMENTS, KINDS, NAMES, AnyQueue, AnyQueueWithContext, EffectContext
 from .facts.fact import Facts
 from .kernel import NOWHERE, Address, Clock, Ids, Origin, Record, Runtime
+from .promises import Promise, shard_of
 from .relay import AnyRelay, Relay, TraceEffect
 from .statuses import AccountCache, ShownStatus, StatusCache
 from .tellings import Tellings

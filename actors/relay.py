@@ -30,7 +30,6 @@ from .effects.registry import (
     KINDS,
     AnyQueue,
     Attempt,
-    Effect,
     EffectKind,
     Finish,
     GivenUp,
@@ -38,10 +37,11 @@ from .effects.registry import (
     NotTried,
     OnGiveUp,
     QueueWithContext,
-)  # fmt: skip
+)
 from .kernel import Clock, Ids, Origin, Record
 from .kernel.errors import describe, place
 from .kernel.request_trail import DONE, RequestTrail
+from .promises import Effect
 
 LEASE = 30.0  # seconds until the claims of a relay that died are free
 MARGIN = 5.0  # seconds by which the clocks of two servers may differ

@@ -33,7 +33,7 @@ from ..storage.moderation import ModeratedRow
 from .account import AccountActor, AccountChange
 from .change import Transaction
 from .context import ActorContext
-from .effects.registry import promises_with
+from .facts.fact import promises_with
 from .kernel import Address, Ids, Message, Refused, turn
 from .outbox import new_effect
 from .refusals import NOT_ALLOWED, NOT_FOUND

@@ -75,7 +75,7 @@ class ActorSystem:
         tellings = Tellings(ids)
         broadcast = Broadcast(runtime, audience, tagged, listed, owned, tellings)
         self.viewers = Viewers(database, ids.next)
-        self.facts = Facts(database, ids, self.accounts, self.statuses, self.viewers, broadcast)
+        self.facts = Facts(database, clock, ids, self.accounts, self.statuses, self.viewers, broadcast)
         self.own_rows = OwnRows()
         self.own_rows.observe(self.facts)
         self.blocks = ServerBlocks(database, limited=limited_federation)

@@ -18,10 +18,10 @@ from ...storage.engine.database import Connection
 from ..account import AccountActor, AccountChange
 from ..activitypub.names import LocalNames, LocalStatusName
 from ..effects.announcements import announcement_changed, announcement_removed
-from ..effects.registry import Promise
 from ..facts.announcements import CountedReaction
 from ..kernel import Message, Refused, turn
 from ..own_addresses import status_ids
+from ..promises import Promise
 from ..refusals import NOT_FOUND
 from ..rules import instants
 from ..rules.emojis import SHORTCODE, is_unicode_emoji

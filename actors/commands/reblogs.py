@@ -83,7 +83,7 @@ async def _reblog(change: AccountChange, original: Status, new: NewStatus) -> in
     change.count_again(original.id)
     change.publish(
         ChangedAccount(account.id), MarkedStatus(account.id, original.id, reblogged=True),
-        UnmarkedStatus(account.id, new.id), PublishedStatus(new.id),
+        UnmarkedStatus(account.id, new.id), PublishedStatus(new.id, account.id),
     )  # fmt: skip
     await change.notify(NewNotification(change.ids.next(), original.account_id, account.id, "reblog", original.id))
     change.promise(*await send_boost(db, account, made, original))

@@ -296,7 +296,7 @@ def _stands_alone(account: AccountActor, new: NewStatus) -> bool:
 async def _store_alone(change: AccountChange, new: NewStatus, key: str | None) -> Status | None:
     """Store a status and everything it promises by one statement. None if that is not enough, and nothing is stored."""
     change.count_again(new.in_reply_to_id)
-    rows = change.rows_of_promises([PublishedStatus(new.id), *change.facts])
+    rows = change.rows_of_promises([PublishedStatus(new.id, change.account.id), *change.facts])
     made = await statuses.insert_alone(change.db, new, change.now, key, change.now - KEY_LIFETIME, rows)
     if made is None:
         change.discard()
@@ -365,7 +365,7 @@ async def add_to_conversations(change: AccountChange, status: Status, concerned:
 def publish_created(change: AccountChange, shown: ShownStatus, *, news: bool = True) -> None:
     """Publish a new status, as it is shown, with the counts that it changes."""
     status = shown.status
-    change.publish(PublishedStatus(status.id, shown, news))
+    change.publish(PublishedStatus(status.id, status.account_id, shown, news))
     if status.in_reply_to_id is None:  # a reply may be part of a muted conversation
         change.publish(UnmarkedStatus(status.account_id, status.id))
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from ...storage import sessions
 from ..facts.access import RevokedToken
 from ..facts.accounts import ChangedAccount
-from .registry import ANNOUNCEMENTS, Attempt, Effect, EffectContext, Promise, carries_out
+from ..promises import Effect, Promise
+from .registry import ANNOUNCEMENTS, Attempt, EffectContext, carries_out
 
 
 @dataclass(frozen=True, slots=True)

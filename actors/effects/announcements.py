@@ -10,18 +10,10 @@ from ...storage import announcements
 from ...storage.announcements import Announcement
 from ...storage.engine.database import Connection
 from ..facts.announcements import ChangedAnnouncement, CountedReaction
+from ..facts.fact import promised_with
 from ..kernel import Address
-from .registry import (
-    ANNOUNCEMENTS,
-    Attempt,
-    Effect,
-    EffectContext,
-    Promise,
-    account_of,
-    carries_out,
-    promised_with,
-    told_by,
-)
+from ..promises import Effect, Promise, account_of, told_by
+from .registry import ANNOUNCEMENTS, Attempt, EffectContext, carries_out
 
 
 @dataclass(frozen=True, slots=True)

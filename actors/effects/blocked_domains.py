@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from ..facts.fact import promised_with
 from ..facts.moderation import ModeratedDomain
 from ..kernel import Address
-from .registry import ANNOUNCEMENTS, Attempt, Effect, EffectContext, Promise, carries_out, promised_with
+from ..promises import Effect, Promise
+from .registry import ANNOUNCEMENTS, Attempt, EffectContext, carries_out
 
 
 @dataclass(frozen=True, slots=True)

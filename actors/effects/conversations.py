@@ -7,18 +7,10 @@ from dataclasses import dataclass
 
 from ...storage import conversations
 from ..facts.conversations import ChangedConversation
+from ..facts.fact import promised_with
 from ..kernel import Address
-from .registry import (
-    ANNOUNCEMENTS,
-    Attempt,
-    Effect,
-    EffectContext,
-    Promise,
-    account_of,
-    carries_out,
-    promised_with,
-    told_by,
-)
+from ..promises import Effect, Promise, account_of, told_by
+from .registry import ANNOUNCEMENTS, Attempt, EffectContext, carries_out
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,8 @@ from datetime import timedelta
 from ...storage import activities
 from ..deliveries.hosts import QUEUE
 from ..deliveries.sender import DeliveryPutOff, DeliveryRefused, DeliverySender
-from .registry import Attempt, Effect, EffectQueue, GivenUp, Later, NotTried, carries_out
+from ..promises import Effect
+from .registry import Attempt, EffectQueue, GivenUp, Later, NotTried, carries_out
 
 # Two groups of a host have two lanes each: all that a server can take from the others by being slow.
 DELIVERIES: EffectQueue[DeliverySender] = EffectQueue(

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from ...storage import accounts, media
 from ...storage.accounts import Account
-from .registry import ANNOUNCEMENTS, Attempt, Effect, EffectContext, Promise, carries_out
+from ..promises import Effect, Promise
+from .registry import ANNOUNCEMENTS, Attempt, EffectContext, carries_out
 
 FILES_AT_ONCE = 200  # attachments whose files are moved by one call of a thread
 # Of this group one effect is carried out at a time: a store that is slow or away takes one lane, not all of them.

@@ -17,19 +17,8 @@ from ...storage.engine.database import Connection, Database, StorageError
 from ..activitypub.vocabulary import host_of
 from ..broadcast import account_address
 from ..kernel import Clock, Message, Refused
-from .registry import (
-    ANNOUNCEMENTS,
-    Attempt,
-    Effect,
-    EffectContext,
-    EffectQueue,
-    Finish,
-    Later,
-    NotTried,
-    Promise,
-    Promises,
-    carries_out,
-)
+from ..promises import Effect, Promise
+from .registry import ANNOUNCEMENTS, Attempt, EffectContext, EffectQueue, Finish, Later, NotTried, Promises, carries_out
 
 # After so many batches the next ones are promised anew, so that a long import keeps no lane for itself.
 BATCHES = 10

@@ -12,7 +12,8 @@ from ...storage.engine.database import Connection
 from ...storage.users import User
 from ..mail.sender import MailSender, Undeliverable
 from ..mail.smtp import AT_ONCE
-from .registry import Attempt, Effect, EffectQueue, GivenUp, Promise, carries_out
+from ..promises import Effect, Promise
+from .registry import Attempt, EffectQueue, GivenUp, carries_out
 
 MAIL: EffectQueue[MailSender] = EffectQueue("mail", lanes=AT_ONCE, look_every=5.0, give_up_after=timedelta(days=2))
 

@@ -10,10 +10,11 @@ from ...storage import accounts, outbox, users
 from ...storage.engine.database import Connection
 from ..broadcast import account_address
 from ..facts.accounts import ChangedAccount, ChangedUser
-from ..facts.fact import Fact
+from ..facts.fact import Fact, promised_with
 from ..facts.moderation import ModeratedAccount
 from ..kernel import Address, SystemMessage
-from .registry import ANNOUNCEMENTS, Attempt, Effect, EffectContext, Promise, carries_out, promised_with
+from ..promises import Effect, Promise
+from .registry import ANNOUNCEMENTS, Attempt, EffectContext, carries_out
 
 # So long a suspension can be undone. Then the account is erased.
 SUSPENDED_FOR = timedelta(days=30)

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from ...storage import moves
 from ..broadcast import account_address
 from ..kernel import SystemMessage
-from .registry import ANNOUNCEMENTS, Attempt, Effect, EffectContext, Promise, carries_out
+from ..promises import Effect, Promise
+from .registry import ANNOUNCEMENTS, Attempt, EffectContext, carries_out
 
 AT_ONCE = 100  # followers that are read together
 

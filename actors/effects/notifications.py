@@ -7,10 +7,12 @@ from dataclasses import dataclass
 
 from ...storage import notifications
 from ...storage.notifications import Notification
+from ..facts.fact import promised_with
 from ..facts.notifications import AddedNotifications, MergedNotifications
 from ..kernel import Address
+from ..promises import Effect, Promise, told_by
 from .push import pushes_of
-from .registry import ANNOUNCEMENTS, Attempt, Effect, EffectContext, Promise, carries_out, promised_with, told_by
+from .registry import ANNOUNCEMENTS, Attempt, EffectContext, carries_out
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,9 @@ from ...storage.engine.database import Connection
 from ...storage.notifications import NewNotification
 from ..facts.statuses import ChangedStatus
 from ..kernel import Origin
+from ..promises import Effect, Promise
 from .notifications import notifications_added
-from .registry import ANNOUNCEMENTS, Attempt, Effect, EffectContext, Promise, carries_out
+from .registry import ANNOUNCEMENTS, Attempt, EffectContext, carries_out
 from .sending import tallies_final
 
 

@@ -12,23 +12,13 @@ from ...storage import accounts, preview_cards, statuses
 from ...storage.engine.database import Connection, Database
 from ...storage.preview_cards import CardFacts, FetchedCard
 from ...storage.statuses import Status
-from ..facts.statuses import ChangedStatus
+from ..facts.statuses import ChangedStatus, EditedStatus
 from ..kernel import Clock, Ids, Origin
+from ..promises import Effect, Promise
 from ..rules.identity import handle_of
 from ..rules.links import link_of
 from .files import files_unused
-from .registry import (
-    ANNOUNCEMENTS,
-    Attempt,
-    Effect,
-    EffectContext,
-    EffectQueue,
-    GivenUp,
-    Promise,
-    Promises,
-    carries_out,
-)  # fmt: skip
-from .statuses import status_edited
+from .registry import ANNOUNCEMENTS, Attempt, EffectContext, EffectQueue, GivenUp, Promises, carries_out
 
 KEPT_FOR = timedelta(days=14)  # until a page is fetched again, for the next status that links to it
 NOTHING_KEPT_FOR = timedelta(days=1)  # the same of a page that had nothing to show
@@ -160,7 +150,7 @@ async def _attach_known(db: Connection, context: PreviewContext, effect: Preview
         return
     if await preview_cards.attach(db, status.id, card.id, context.ids.next()):
         await statuses.store_words(db, [status.id])
-        await context.outbox.promise(db, [status_edited(status.id, status.account_id)], origin)
+        await context.outbox.promise(db, [EditedStatus(status.id).promise(status.account_id)], origin)
 
 
 def _links_to(status: Status, url: str, base_url: str) -> bool:

@@ -9,8 +9,9 @@ from functools import partial
 
 from ...storage import push_subscriptions
 from ...storage.notifications import Notification
+from ..promises import Effect, Promise
 from ..push.sender import PushPutOff, PushSender
-from .registry import Attempt, Effect, EffectQueue, Finish, Later, NotTried, Promise, carries_out
+from .registry import Attempt, EffectQueue, Finish, Later, NotTried, carries_out
 
 # A group is a push service. Most devices have one of three, which take many messages at the same time.
 PUSH: EffectQueue[PushSender] = EffectQueue(

@@ -13,7 +13,8 @@ from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import Protocol
 
-from .registry import Attempt, Effect, EffectQueue, Finish, Promise, carries_out
+from ..promises import Effect, Promise
+from .registry import Attempt, EffectQueue, Finish, carries_out
 
 LONGEST_KEY = 200  # characters of a partition's or group's name that are kept; columns take 255
 

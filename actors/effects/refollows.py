@@ -8,7 +8,8 @@ from datetime import timedelta
 from ...storage import follows
 from ..broadcast import account_address
 from ..kernel import SystemMessage
-from .registry import ANNOUNCEMENTS, Attempt, Effect, EffectContext, Promise, carries_out
+from ..promises import Effect, Promise
+from .registry import ANNOUNCEMENTS, Attempt, EffectContext, carries_out
 
 NOT_AGAIN_FOR = timedelta(minutes=10)
 AT_ONCE = 100  # followers that are read together

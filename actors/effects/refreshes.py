@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Protocol
 
-from .registry import Attempt, Effect, EffectQueue, Promise, carries_out
+from ..promises import Effect, Promise
+from .registry import Attempt, EffectQueue, carries_out
 
 LONGEST_HOST = 240  # characters of a group's name
 

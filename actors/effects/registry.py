@@ -1,67 +1,21 @@
-"""The common parts of effects: payloads, promises, queues, and the table by which a relay carries them out.
-
-An effect names what changed, never how. It is carried out from the rows as they are then, so that it may be carried out
-late, twice, or out of order.
-"""
+"""The common parts of effects: their context, their queues, and the table by which a relay carries them out."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Generic, Protocol, Self, TypeAlias, TypeVar
-from zlib import crc32
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 from ...storage import outbox
 from ...storage.engine.database import Connection, Database
-from ...storage.engine.json_values import JsonObject
 from ...storage.files import Folder
-from ..facts.fact import Fact, Facts
-from ..kernel import Address, Clock, Ids, Origin, Runtime
-from ..kernel.codec import of_row, to_row
+from ..facts.fact import Facts
+from ..kernel import Clock, Ids, Origin, Runtime
+from ..promises import Effect, Promise
 from ..statuses import AccountCache, StatusCache
 
-# Each row names its part of the accounts, so that nodes can share a queue by parts later.
-SHARDS = 256
-
-
-class Effect:
-    """Base of the payloads, which are frozen dataclasses. Their fields are the keys of the row's JSON object."""
-
-    __slots__ = ()
-
-    @property
-    def status_for_timelines(self) -> int | None:
-        """The id of the status that this puts into timelines: the relay waits until they have room for it."""
-        return None
-
-    def as_row(self) -> JsonObject:
-        """Return the payload as an outbox row stores it."""
-        return to_row(self)
-
-    @classmethod
-    def of_row(cls, row: JsonObject) -> Self:
-        """Return the payload of an outbox row. Keys of another version of the server are ignored."""
-        return of_row(cls, row)
-
-
 E = TypeVar("E", bound=Effect)
-
-
-@dataclass(frozen=True, slots=True)
-class Promise:
-    """An effect to write into the outbox. Without a time it is due at once.
-
-    Effects of one partition keep their order; None is a partition of its own. A queue limits how many effects of one
-    group are carried out at the same time; without a group the partition is one. `account` is the id of the account
-    whose shard the effect belongs to; without one the partition decides.
-    """
-
-    effect: Effect
-    partition: str | None = None
-    due_at: datetime | None = None
-    account: int | None = None
-    group: str | None = None
 
 
 class Promises(Protocol):
@@ -205,48 +159,3 @@ def carries_out(
 def shown_kinds() -> list[str]:
     """Return the kinds of effects that streams show."""
     return [name for name, kind in KINDS.items() if kind.shown]
-
-
-F = TypeVar("F", bound=Fact)
-
-# The promises that the change of an actor makes for the facts of a class. Their effects say what the facts say, and are
-# carried out if the turn crashes before it has published these.
-PromisesOf: TypeAlias = Callable[[Sequence[F], Address], Iterable[Promise]]
-
-PROMISES: dict[type[Fact], PromisesOf[Any]] = {}  # `Any` is the class of the key
-
-
-def promised_with(kind: type[F]) -> Callable[[PromisesOf[F]], PromisesOf[F]]:
-    """Register what changes promise with the facts of a class. Facts for the caches of this process alone have none."""
-
-    def register(promises: PromisesOf[F]) -> PromisesOf[F]:
-        PROMISES[kind] = promises
-        return promises
-
-    return register
-
-
-def promises_with(facts: Iterable[Fact], by: Address) -> Iterator[Promise]:
-    """Return the promises that the actor at `by` makes with facts."""
-    of_class: dict[type[Fact], list[Fact]] = {}
-    for fact in facts:
-        of_class.setdefault(type(fact), []).append(fact)
-    for kind, published in of_class.items():
-        if (promises := PROMISES.get(kind)) is not None:
-            yield from promises(published, by)
-
-
-def told_by(account_id: int, effect: Effect) -> Promise:
-    """Return a promise by a turn of an account. All these promises of one account are carried out in order."""
-    return Promise(effect, f"account/{account_id}", account=account_id)
-
-
-def account_of(by: Address) -> int:
-    """Return the account whose actor is at an address."""
-    return int(by.key)
-
-
-def shard_of(promise: Promise, partition: str) -> int:
-    """Return the shard of the account of a promise, 0 to 255."""
-    key = partition if promise.account is None else str(promise.account)
-    return crc32(key.encode()) % SHARDS

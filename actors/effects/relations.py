@@ -7,19 +7,11 @@ from dataclasses import dataclass
 
 from ...storage import relations
 from ...storage.engine.database import Connection
+from ..facts.fact import promised_with
 from ..facts.relations import ChangedDomainBlocks, ChangedFollowedTags, ChangedPairs, ChangedRelation
 from ..kernel import Address
-from .registry import (
-    ANNOUNCEMENTS,
-    Attempt,
-    Effect,
-    EffectContext,
-    Promise,
-    account_of,
-    carries_out,
-    promised_with,
-    told_by,
-)
+from ..promises import Effect, Promise, account_of, told_by
+from .registry import ANNOUNCEMENTS, Attempt, EffectContext, carries_out
 
 
 @dataclass(frozen=True, slots=True)

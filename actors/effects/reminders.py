@@ -15,7 +15,8 @@ from ...storage.engine.json_values import JsonObject
 from ..broadcast import account_address
 from ..kernel import SystemMessage
 from ..kernel.codec import of_row, to_row
-from .registry import ANNOUNCEMENTS, Attempt, Effect, EffectContext, Promise, carries_out
+from ..promises import Effect, Promise
+from .registry import ANNOUNCEMENTS, Attempt, EffectContext, carries_out
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..mail.sender import MailSender
+from ..promises import Effect, Promise
 from .mail import MAIL, undeliverable_is_given_up
-from .registry import Attempt, Effect, Promise, carries_out
+from .registry import Attempt, carries_out
 
 
 @dataclass(frozen=True, slots=True)

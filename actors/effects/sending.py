@@ -12,7 +12,8 @@ from ...storage import outbox
 from ...storage.engine.database import Connection
 from ..broadcast import account_address
 from ..kernel import SystemMessage
-from .registry import ANNOUNCEMENTS, Attempt, Effect, EffectContext, Promise, carries_out
+from ..promises import Effect, Promise
+from .registry import ANNOUNCEMENTS, Attempt, EffectContext, carries_out
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from ..broadcast import account_address
 from ..kernel import SystemMessage
 from ..mail.sender import MailSender
+from ..promises import Effect, Promise
 from .mail import MAIL, undeliverable_is_given_up
-from .registry import ANNOUNCEMENTS, Attempt, Effect, EffectContext, Promise, carries_out
+from .registry import ANNOUNCEMENTS, Attempt, EffectContext, carries_out
 
 
 @dataclass(frozen=True, slots=True)

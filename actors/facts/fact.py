@@ -7,13 +7,17 @@ may have to wait for crowded timelines. A fact is one class, which says all of t
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from abc import abstractmethod
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, ClassVar, Self, TypeAlias, TypeVar
 
 from ...storage.engine.database import Database
+from ...storage.engine.json_values import JsonObject
 from ..broadcast import Broadcast, account_address
-from ..kernel import NOWHERE, Address, Ids, Origin, SystemMessage
+from ..kernel import NOWHERE, Address, Clock, Ids, Origin, SystemMessage
+from ..kernel.codec import of_row
+from ..promises import Effect, Promise, account_of, told_by
 from ..statuses import AccountCache, StatusCache
 from ..viewers import Viewers
 
@@ -25,9 +29,10 @@ class Fact:
 
     __slots__ = ()
 
-    def __init_subclass__(cls) -> None:
+    def __init_subclass__(cls, *, is_base: bool = False) -> None:
         super().__init_subclass__()
-        FACTS[cls.__name__] = cls
+        if not is_base:
+            FACTS[cls.__name__] = cls
 
     @property
     def newest(self) -> int:
@@ -49,8 +54,68 @@ class Fact:
     def announce(self, facts: Facts, origin: Origin) -> Awaitable[None] | None:
         """Tell the awake actors."""
 
+    @classmethod
+    def promised(cls, facts: Sequence[Any], by: Address) -> Iterable[Promise]:  # `Any` is this class
+        """Return the promises that a change of the actor at `by` makes with its facts of this class.
+
+        They are kept by a relay if the turn crashes before it has published the facts. Facts for the caches of this
+        process alone have none.
+        """
+        return ()
+
+
+class StoredFact(Fact, Effect, is_base=True):
+    """The base of facts that can be rows of the outbox. A relay reads such a fact again from its row, and applies it.
+
+    `stored_as` says which fields its row has. All other fields have defaults, because they are read again.
+    """
+
+    __slots__ = ()
+
+    kind: ClassVar[str]  # of the row
+    stored: ClassVar[Mapping[str, str]]  # the keys of the row, with the fields that they hold
+    streamed: ClassVar[bool]
+
+    def as_row(self) -> JsonObject:
+        return {key: getattr(self, field) for key, field in self.stored.items()}
+
+    @classmethod
+    def of_row(cls, row: JsonObject) -> Self:
+        return of_row(cls, {cls.stored[key]: value for key, value in row.items() if key in cls.stored})
+
+    def promise(self, account_id: int) -> Promise:
+        """Return the promise to publish it, made by a turn of an account, or for one: they keep their order."""
+        return told_by(account_id, self)
+
+    @classmethod
+    def promised(cls, facts: Sequence[Any], by: Address) -> Iterable[Promise]:  # `Any` is this class
+        return [fact.promise(account_of(by)) for fact in facts]
+
+    @abstractmethod
+    async def read_again(self, facts: Facts, origin: Origin) -> Sequence[Fact]:
+        """Return the facts to apply in its place, from the rows as they are now."""
+
 
 F = TypeVar("F")
+
+
+STORED: dict[str, type[StoredFact]] = {}  # by kind
+S = TypeVar("S", bound=StoredFact)
+
+
+def stored_as(kind: str, row: Mapping[str, str], *, streamed: bool = False) -> Callable[[type[S]], type[S]]:
+    """Register a fact as a kind of rows of the outbox. `row` has the keys of such rows, with the fields that they hold.
+
+    Never change a kind or a key, because rows of earlier versions of the server are still read. A fact that streams
+    show is `streamed`: `timelines/missed.py` shows it to clients that were interrupted.
+    """
+
+    def register(fact: type[S]) -> type[S]:
+        fact.kind, fact.stored, fact.streamed = kind, row, streamed
+        STORED[kind] = fact
+        return fact
+
+    return register
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +129,30 @@ class LearnFact(SystemMessage[None]):
         return f"LearnFact({type(self.fact).__name__})"
 
 
+F_co = TypeVar("F_co", bound=Fact)
+PromisesOf: TypeAlias = Callable[[Sequence[F_co], Address], Iterable[Promise]]
+PROMISES: dict[type[Fact], PromisesOf[Any]] = {}  # `Any` is the class of the key
+
+
+def promised_with(kind: type[F_co]) -> Callable[[PromisesOf[F_co]], PromisesOf[F_co]]:
+    """Register what changes promise with the facts of a class. Facts for the caches of this process alone have none."""
+
+    def register(promises: PromisesOf[F_co]) -> PromisesOf[F_co]:
+        PROMISES[kind] = promises
+        return promises
+
+    return register
+
+
+def promises_with(facts: Iterable[Fact], by: Address) -> Iterator[Promise]:
+    """Return the promises that the actor at `by` makes with facts."""
+    of_class: dict[type[Fact], list[Fact]] = {}
+    for fact in facts:
+        of_class.setdefault(type(fact), []).append(fact)
+    for kind, published in of_class.items():
+        yield from (PROMISES.get(kind) or kind.promised)(published, by)
+
+
 # Statuses that the relay has told of before their turns did. What such a turn would put into the caches is older than
 # what has come since.
 LATE_TURNS_REMEMBERED = 10_000
@@ -75,6 +164,7 @@ class Facts:
     def __init__(
         self,
         database: Database,
+        clock: Clock,
         ids: Ids,
         accounts: AccountCache,
         statuses: StatusCache,
@@ -82,11 +172,12 @@ class Facts:
         broadcast: Broadcast,
     ) -> None:
         self.database = database
+        self.clock = clock
+        self.ids = ids
         self.accounts = accounts
         self.statuses = statuses
         self.viewers = viewers
         self.broadcast = broadcast
-        self._ids = ids
         # `Any` is the class of the key: the type of a dict cannot say that.
         self._observers: dict[type, list[Callable[[Any], None]]] = {}
         # Acts of staff on accounts and domains. What depends on the states of other accounts is read again after each.
@@ -106,7 +197,7 @@ class Facts:
         """Bring the caches up to date, and have new ids sort after those of the facts."""
         for fact in facts:
             if newest := fact.newest:
-                self._ids.witness(newest)
+                self.ids.witness(newest)
             fact.cache(self)
             for observer in self._observers.get(type(fact), ()):
                 observer(fact)
@@ -115,7 +206,7 @@ class Facts:
         """Tell the awake actors, in the order of the facts. The actor that publishes them has applied them already."""
         for fact in facts:
             if (subject := fact.subject) is not None and account_address(subject) != publisher:
-                self.broadcast.tell_account(subject, LearnFact(fact), origin)
+                self.broadcast.to_account(subject, LearnFact(fact), origin)
             if (waiting := fact.announce(self, origin)) is not None:
                 await waiting
 

@@ -2,18 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
+from ...storage import deletions, edits, notifications, reblogs
 from ...storage.deletions import Deleted, Remains
 from ...storage.quotes import EndedQuote
-from ..kernel import Origin
-from ..statuses import ShownStatus
-from .fact import Fact, Facts
+from ...storage.timeline_entries import TimelineEntry
+from ..broadcast import PUBLIC_PLACES, public_places
+from ..events import StatusAmended, StatusAppeared, StatusGone
+from ..kernel import Address, Message, Origin, SystemMessage
+from ..promises import Promise, account_of
+from ..rules.visibility import belongs_in_public, belongs_under_tags
+from ..statuses import ShownStatus, entry_of
+from .fact import Fact, Facts, StoredFact, stored_as
 
 
 @dataclass(frozen=True, slots=True)
-class ChangedStatus(Fact):
+class StatusPublished(Message[None]):
+    """To timelines: a new status that may belong there. One that is no `news` is put in its place without an event."""
+
+    can_wait = True
+
+    entry: TimelineEntry
+    event: StatusAppeared | None  # for subscribers; it holds the status, so it is no part of what is put off
+    news: bool = True
+
+    def put_off(self) -> StatusPublished:
+        return replace(self, event=None)
+
+
+@dataclass(frozen=True, slots=True)
+class StatusEdited(Message[None]):
+    """To timelines: an edited status. Each edit has an id, so that streams show it once."""
+
+    entry: TimelineEntry
+    edit_id: int
+    event: StatusAmended
+
+
+@dataclass(frozen=True, slots=True)
+class StatusDeleted(Message[None]):
+    """To timelines: a deleted status. The accounts it mentioned may have it from a notification."""
+
+    id: int
+    mentioned_ids: tuple[int, ...]
+    event: StatusGone
+
+
+@dataclass(frozen=True, slots=True)
+class PollChanged(SystemMessage[None]):
+    """To accounts: their cached votes in the poll of this status may be outdated."""
+
+    id: int
+
+
+@stored_as("counts", {"id": "id"})
+@dataclass(frozen=True, slots=True)
+class ChangedStatus(StoredFact):
     """A status's counts, or another part of it of which streams are not told."""
 
     id: int
@@ -21,17 +67,34 @@ class ChangedStatus(Fact):
     def cache(self, facts: Facts) -> None:
         facts.statuses.drop(self.id)
 
+    @classmethod
+    def promised(cls, facts: Sequence[ChangedStatus], by: Address) -> Iterator[Promise]:
+        return counts_promised((fact.id for fact in facts), by)
 
+    async def read_again(self, facts: Facts, origin: Origin) -> Sequence[Fact]:
+        return [self]
+
+
+@stored_as("status", {"id": "id", "account": "account_id", "gone": "gone", "news": "news"}, streamed=True)
 @dataclass(frozen=True, slots=True)
-class PublishedStatus(Fact):
-    """A status is there. Its rows are given if they are known. Streams don't show what is no `news`."""
+class PublishedStatus(StoredFact):
+    """A status of an account is there. Its rows are given if they are known. Streams don't show what is no `news`.
+
+    What is `gone` was promised by the deletion of the status, which may have come before this one was published.
+    """
 
     id: int
+    account_id: int
     shown: ShownStatus | None = None
     news: bool = True
+    gone: bool = False
 
     @property
     def newest(self) -> int:
+        return self.id
+
+    @property
+    def status_for_timelines(self) -> int:
         return self.id
 
     def cache(self, facts: Facts) -> None:
@@ -49,8 +112,21 @@ class PublishedStatus(Fact):
             facts.accounts.put(self.shown.author.id, self.shown.author)
 
     async def announce(self, facts: Facts, origin: Origin) -> None:
-        if (shown := await self.show(facts)) is not None:
-            facts.broadcast.published(shown, origin, news=self.news)
+        """Tell every timeline that may show the status."""
+        if (shown := await self.show(facts)) is None:
+            return
+        broadcast, entry = facts.broadcast, entry_of(shown)
+        message = StatusPublished(entry, broadcast.told(StatusAppeared(shown)), self.news)
+        names = entry.tags if belongs_under_tags(entry) and not entry.silenced else ()
+        broadcast.to_followers(entry.account_id, names, message, origin)
+        if belongs_in_public(entry) and not entry.silenced:
+            broadcast.to_public(public_places(entry), message, origin)
+        broadcast.to_tags(names, message, origin)
+
+    def announce_to_author(self, facts: Facts, shown: ShownStatus, origin: Origin) -> None:
+        """Tell only the author's own home. The relay tells all the others later, and this one again."""
+        event = facts.broadcast.told(StatusAppeared(shown))
+        facts.broadcast.to_home(shown.status.account_id, StatusPublished(entry_of(shown), event), origin)
 
     async def show(self, facts: Facts) -> ShownStatus | None:
         """Return the status that timelines will be told of. None if it was deleted meanwhile: its deletion is told."""
@@ -59,31 +135,69 @@ class PublishedStatus(Fact):
             shown = await facts.statuses.show_latest(self.id)
         return None if facts.statuses.is_deleted(self.id) else shown
 
+    async def read_again(self, facts: Facts, origin: Origin) -> Sequence[Fact]:
+        facts.cache([ChangedStatus(self.id)])
+        if await facts.statuses.show(self.id) is not None:
+            return [PublishedStatus(self.id, self.account_id, news=self.news)]
+        return [GoneStatus(self.id, self.account_id, await facts.database.read(deletions.remains, self.id))]
 
+
+@stored_as("edit", {"id": "id"}, streamed=True)
 @dataclass(frozen=True, slots=True)
-class EditedStatus(Fact):
-    """A status was edited. The `rebloggers` boosted it, the `notified` were notified of a mention in it."""
+class EditedStatus(StoredFact):
+    """A status was edited, has got a card or another quote policy, or its quote has ended.
+
+    The `rebloggers` boosted it, the `notified` were notified of a mention in it.
+    """
 
     id: int
-    edit_id: int
-    rebloggers: Sequence[int]
-    notified: Sequence[int]
+    edit_id: int = 0
+    rebloggers: Sequence[int] = ()
+    notified: Sequence[int] = ()
 
     @property
     def newest(self) -> int:
         return self.edit_id
 
+    @property
+    def status_for_timelines(self) -> int:
+        return self.id
+
     def cache(self, facts: Facts) -> None:
         facts.statuses.drop(self.id)
 
     async def announce(self, facts: Facts, origin: Origin) -> None:
-        if (shown := await self.show(facts)) is not None:
-            facts.broadcast.edited(shown, self.edit_id, self.rebloggers, self.notified, origin)
+        """Tell every timeline that may show the status: by its author, a boost, or the notification of a mention."""
+        if (shown := await self.show(facts)) is None:
+            return
+        broadcast, entry = facts.broadcast, entry_of(shown)
+        broadcast.edits.note(entry.id, self.edit_id)
+        if shown.status.poll is not None:
+            # To all awake accounts: the voters are not known any more.
+            broadcast.to_all("account", PollChanged(entry.id), origin)
+        message = StatusEdited(entry, self.edit_id, broadcast.told(StatusAmended(shown, tuple(self.notified))))
+        # An edit may have removed hashtags: it goes to all homes with any hashtag, and to all awake tags.
+        tagged = belongs_under_tags(entry)
+        authors = (entry.account_id, *self.rebloggers)
+        broadcast.to_homes_and_lists(authors, self.notified, message, origin, tagged=tagged)
+        if belongs_in_public(entry) and not entry.silenced:
+            broadcast.to_public(public_places(entry), message, origin)
+        if tagged and not entry.silenced:
+            broadcast.to_all("tag", message, origin)
 
     async def show(self, facts: Facts) -> ShownStatus | None:
         """Return the status as it is now. None if it was deleted meanwhile: its deletion is told."""
         shown = await facts.statuses.show_latest(self.id)
         return None if facts.statuses.is_deleted(self.id) else shown
+
+    async def read_again(self, facts: Facts, origin: Origin) -> Sequence[Fact]:
+        """The status is read again after its edits: it must not be older than the edit that it is shown for."""
+        rebloggers = await facts.database.read(reblogs.rebloggers, self.id)
+        notified = await facts.database.read(notifications.mentioned, [self.id])
+        latest = await facts.database.read(edits.latest, [self.id], 0)
+        if self.id not in latest:
+            return []
+        return [EditedStatus(self.id, latest[self.id], rebloggers, notified.get(self.id, ()))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +220,12 @@ class EndedQuotes(Fact):
         for quote in self.quotes:
             edited = EditedStatus(quote.id, quote.change_id, quote.rebloggers, quote.notified)
             await edited.announce(facts, origin)
+
+    @classmethod
+    def promised(cls, facts: Sequence[EndedQuotes], by: Address) -> Iterator[Promise]:
+        ended = [quote for fact in facts for quote in fact.quotes]
+        yield from (EditedStatus(quote.id).promise(account_of(by)) for quote in ended)
+        yield from counts_promised((quote.quoted_id for quote in ended), by)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +251,22 @@ class DeletedStatus(Fact):
             facts.accounts.drop(booster)
 
     def announce(self, facts: Facts, origin: Origin) -> None:
-        facts.broadcast.deleted(self.deleted, origin)
+        """Tell every timeline that may show the status, or one of the boosts that were deleted with it."""
+        status = self.deleted.status
+        remains = Remains(status.visibility, status.mentioned_ids, tuple(tag.name for tag in status.tags))
+        GoneStatus(status.id, status.account_id, remains).announce(facts, origin)
+        for boost, booster in self.deleted.reblogs:
+            message = StatusDeleted(boost, (), facts.broadcast.told(StatusGone(boost)))
+            facts.broadcast.to_followers(booster, (), message, origin)
+
+    @classmethod
+    def promised(cls, facts: Sequence[DeletedStatus], by: Address) -> Iterator[Promise]:
+        for fact in facts:
+            status = fact.deleted.status
+            for id, account_id in ((status.id, account_of(by)), *fact.deleted.reblogs):
+                yield PublishedStatus(id, account_id, gone=True).promise(account_id)
+            counted = (status.in_reply_to_id, status.reblog_of_id, status.quote_of_id)
+            yield from (ChangedStatus(id).promise(account_of(by)) for id in counted if id is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,5 +281,19 @@ class GoneStatus(Fact):
         facts.statuses.delete(self.id)
 
     def announce(self, facts: Facts, origin: Origin) -> None:
-        if self.remains is not None:
-            facts.broadcast.gone(self.id, self.account_id, self.remains, origin)
+        """Tell every timeline that may show this one status."""
+        broadcast, remains = facts.broadcast, self.remains
+        if remains is None:
+            return
+        message = StatusDeleted(self.id, remains.mentioned_ids, broadcast.told(StatusGone(self.id)))
+        broadcast.to_followers(self.account_id, remains.tags, message, origin)
+        for account_id in remains.mentioned_ids:
+            broadcast.to_home(account_id, message, origin)
+        if remains.visibility == "public":
+            broadcast.to_tags(remains.tags, message, origin)
+            broadcast.to_public(PUBLIC_PLACES, message, origin)
+
+
+def counts_promised(status_ids: Iterable[int], by: Address) -> Iterator[Promise]:
+    """Return the promises to forget the counts of statuses, one for each, as they were before a change."""
+    return (ChangedStatus(id).promise(account_of(by)) for id in dict.fromkeys(status_ids))

@@ -14,9 +14,9 @@ from ...storage.files import COMMANDS, Folder
 from ...storage.preview_cards import Swept
 from ..effects.files import files_unused
 from ..effects.previews import card_changed
-from ..effects.registry import Promise
 from ..kernel import NOWHERE, Clock, Record
 from ..outbox import Outbox
+from ..promises import Promise
 from ..sweeps import counted
 
 EVERY = 3600.0  # seconds

@@ -11,8 +11,8 @@ from ..account import AccountActor
 from ..activitypub.documents.activities import delete_actor_of, flag_of, move_of, update_actor_of
 from ..activitypub.documents.actors import actor_of
 from ..context import ActorContext
-from ..effects.registry import Promise
 from ..effects.sending import deletion_continues, telling
+from ..promises import Promise
 from .deliver import (
     Recipients,
     deliver,

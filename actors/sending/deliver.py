@@ -16,7 +16,7 @@ from ..context import ActorContext
 from ..deliveries.hosts import LONGEST_HOST, groups_of
 from ..deliveries.sender import is_barred
 from ..effects.deliveries import DELIVERIES, DeliverActivity
-from ..effects.registry import Promise
+from ..promises import Promise
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from ..activitypub.documents.activities import (
     vote_of,
 )
 from ..context import ActorContext
-from ..effects.registry import Promise
+from ..promises import Promise
 from .deliver import Recipients, deliver, deliver_to, find_inboxes
 from .statuses import OPEN
 

@@ -13,7 +13,7 @@ from ..account import AccountActor
 from ..activitypub.documents.activities import accept_of, block_of, follow_of, reject_of, undo_of
 from ..context import ActorContext
 from ..effects.received_activities import aside
-from ..effects.registry import Promise
+from ..promises import Promise
 from .deliver import deliver_to
 
 

@@ -19,7 +19,7 @@ from ..activitypub.documents.activities import (
 )
 from ..activitypub.documents.notes import References, audience_of, note_of
 from ..context import ActorContext
-from ..effects.registry import Promise
+from ..promises import Promise
 from ..statuses import ShownStatus
 from .deliver import Recipients, deliver, deliver_to, find_inboxes, withdraw
 

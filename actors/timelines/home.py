@@ -18,15 +18,15 @@ from ..broadcast import (
     Notified,
     ReactionTold,
     Related,
-    StatusDeleted,
     conversation_key,
 )
 from ..context import ActorContext
 from ..conversations import shown_conversations
-from ..effects.registry import Effect
 from ..events import ConversationShown, NotificationShown, NotificationsMerged, StatusAmended
+from ..facts.statuses import StatusDeleted
 from ..kernel import Answer, Cell, Message, Runtime, turn
 from ..notifications import show_notifications
+from ..promises import Effect
 from ..rules.visibility import Perspective, Relation, belongs_at_home, belongs_by_author, belongs_by_tag, hidden
 from ..viewers import RelationStamps, ViewerRules
 from .missed import Keyed

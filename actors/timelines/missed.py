@@ -15,11 +15,12 @@ from ...storage.deletions import Remains
 from ...storage.stream_log import LoggedChange
 from ...storage.timeline_entries import TimelineEntry
 from ..context import ActorContext
-from ..effects.registry import KINDS, Effect, shown_kinds
-from ..effects.statuses import AnnounceEdit, AnnounceStatus
+from ..effects.registry import KINDS, shown_kinds
 from ..events import StatusAmended, StatusAppeared, StatusGone, StreamedEvent
+from ..facts.statuses import EditedStatus, PublishedStatus
 from ..kernel import Event, Feed, Message, first_id_at
 from ..kernel.feed import key_of, key_of_gone
+from ..promises import Effect
 from ..statuses import ShownStatus, entry_of
 from ..tellings import LOG_KEPT
 
@@ -128,7 +129,7 @@ class ReplayedChanges:
         self._changes = [
             (one.position, KINDS[one.kind].payload.of_row(one.payload)) for one in changes if one.kind in KINDS
         ]
-        told = (effect for _, effect in self._changes if isinstance(effect, AnnounceStatus))
+        told = (effect for _, effect in self._changes if isinstance(effect, PublishedStatus))
         self._published = {effect.id for effect in told if not effect.gone}
         self._known = frozenset(known)  # the keys of what the client was shown before
         self._keys = set(known)  # and of what it is shown now
@@ -146,20 +147,20 @@ class ReplayedChanges:
 
     async def _statuses(self) -> dict[int, ShownStatus]:
         """Return the statuses that changed and are still there."""
-        ids = {effect.id for _, effect in self._changes if isinstance(effect, AnnounceStatus | AnnounceEdit)}
+        ids = {effect.id for _, effect in self._changes if isinstance(effect, PublishedStatus | EditedStatus)}
         if len(ids) > MOST_STATUSES:
             raise TooMuch
         return await self._context.statuses.show_many(sorted(ids))
 
     async def _events_of(self, position: int | None, effect: Effect) -> list[Keyed]:
         match effect:
-            case AnnounceStatus(_, _, gone=False, news=False):
-                return []
-            case AnnounceStatus(id, _, gone=False):
-                return self._appeared(position, id)
-            case AnnounceStatus(id, account_id):
+            case PublishedStatus(id, account_id, gone=True):
                 return await self._gone(id, account_id)
-            case AnnounceEdit(id):
+            case PublishedStatus(id, news=True):
+                return self._appeared(position, id)
+            case PublishedStatus():
+                return []
+            case EditedStatus(id):
                 return self._amended(id)
             case _:
                 return await self._timeline.own_events(effect)

@@ -11,7 +11,6 @@ from ..conversations import shown_conversations
 from ..effects.announcements import TellAnnouncement
 from ..effects.conversations import StreamConversation
 from ..effects.notifications import StreamMerge, StreamNotification
-from ..effects.registry import Effect
 from ..events import (
     AnnouncementGone,
     AnnouncementShown,
@@ -22,6 +21,7 @@ from ..events import (
 )
 from ..kernel.feed import key_of
 from ..notifications import show_notifications
+from ..promises import Effect
 from ..rules.visibility import Perspective
 from .missed import Keyed
 

@@ -17,13 +17,13 @@ from ...storage import deletions, edits, notifications
 from ...storage.deletions import Remains
 from ...storage.paging import Page
 from ...storage.timeline_entries import TimelineEntry
-from ..broadcast import StatusDeleted, StatusEdited, StatusPublished
 from ..context import ActorContext
-from ..effects.registry import Effect
 from ..entity import EntityActor
 from ..events import StatusAmended, StatusAppeared, StatusGone
+from ..facts.statuses import StatusDeleted, StatusEdited, StatusPublished
 from ..kernel import Cell, Runtime, Subscriber, first_id_at, turn
 from ..kernel.clock import BELOW_MILLISECONDS
+from ..promises import Effect
 from ..statuses import LATE, entry_of
 from .missed import Keyed, Missed, MissedEvents, missed_by
 from .paging import FetchRows, read_page
@@ -209,7 +209,7 @@ class Timeline(EntityActor, ABC):
         for id, edit_id in latest.items():
             # The edit is committed, but its author's turn may not have updated the cache yet: read the status again.
             self.context.statuses.drop(id)
-            self.context.broadcast.note_edit(id, edit_id)
+            self.context.broadcast.edits.note(id, edit_id)
         shown = await self.context.statuses.show_many(latest)
         notified = await self.context.database.read(notifications.mentioned, list(latest)) if latest else {}
         for id, edit_id in latest.items():
@@ -273,7 +273,7 @@ def take_edit(timeline: Timeline, message: StatusEdited) -> None:
     entry = message.entry
     if timeline.context.statuses.is_deleted(entry.id) or entry.id in timeline.feed.gone:
         return
-    if timeline.context.broadcast.is_overtaken(message):
+    if timeline.context.broadcast.edits.is_overtaken(entry.id, message.edit_id):
         return
     admitted = timeline.admits_edited(entry, message.event)
     stays = timeline.window.amend(entry, lambda changed: timeline.admits_edited(changed, message.event))

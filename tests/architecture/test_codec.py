@@ -17,11 +17,11 @@ import orjson
 import pytest
 
 from troupe.actors.codec import CODEC
-from troupe.actors.effects.registry import Effect
 from troupe.actors.events import StatusEvent
-from troupe.actors.facts.fact import FACTS, Fact
+from troupe.actors.facts.fact import FACTS, Fact, StoredFact
 from troupe.actors.kernel import Event, Message, Refused, SystemMessage
 from troupe.actors.kernel.codec import answer_of, of_row, to_row
+from troupe.actors.promises import Effect
 from troupe.http.streaming.frames import StreamGap, StreamResumed
 
 from .imports import MODULES, name_of
@@ -152,7 +152,7 @@ OF_SESSIONS = {StreamGap, StreamResumed}
 def test_every_class_is_registered(base: type) -> None:
     for path in MODULES:
         import_module(f"troupe.{name_of(path)}")
-    assert {*derived(base)} - {*CLASSES.values(), StatusEvent, SystemMessage, *OF_SESSIONS} == set()
+    assert {*derived(base)} - {*CLASSES.values(), StatusEvent, StoredFact, SystemMessage, *OF_SESSIONS} == set()
 
 
 def test_no_name_is_lost_and_each_is_listed() -> None:

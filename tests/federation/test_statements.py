@@ -15,10 +15,11 @@ from troupe.actors.deliveries.followers import FollowerDigests
 from troupe.actors.deliveries.hosts import KnownHosts
 from troupe.actors.deliveries.sender import DeliveryContext, DeliveryReply, DeliverySender
 from troupe.actors.effects.deliveries import DELIVERIES, DeliverActivity
-from troupe.actors.effects.registry import Promise, QueueWithContext
+from troupe.actors.effects.registry import QueueWithContext
 from troupe.actors.media import queue
 from troupe.actors.media.cleaning import Cleaning
 from troupe.actors.outbox import new_effect
+from troupe.actors.promises import Promise
 from troupe.actors.relay import Relay
 from troupe.storage import (
     activities,

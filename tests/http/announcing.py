@@ -4,8 +4,8 @@ from typing import Any
 from urllib.parse import quote
 
 from troupe.actors.effects.announcements import announcement_changed
-from troupe.actors.effects.registry import Promise
 from troupe.actors.kernel import NOWHERE
+from troupe.actors.promises import Promise
 from troupe.storage import announcements
 from troupe.storage.announcements import Announcement
 

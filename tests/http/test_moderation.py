@@ -2,11 +2,12 @@
 
 import pytest
 
-from troupe.actors.broadcast import StatusPublished, account_address
+from troupe.actors.broadcast import account_address
 from troupe.actors.commands.media import FinishMedia
 from troupe.actors.commands.moderation import Action
 from troupe.actors.commands.statuses import PublishStatus
 from troupe.actors.events import StatusAppeared
+from troupe.actors.facts.statuses import StatusPublished
 from troupe.actors.kernel import Address, Refused
 from troupe.actors.statuses import entry_of
 from troupe.storage import media

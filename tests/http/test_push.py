@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from troupe.actors.effects.push import PUSH, SendPush
-from troupe.actors.effects.registry import Promise
 from troupe.actors.outbox import new_effect
+from troupe.actors.promises import Promise
 from troupe.storage import outbox
 
 from ..checklist.rows import rows

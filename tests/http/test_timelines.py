@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from troupe.actors.broadcast import StatusPublished
+from troupe.actors.facts.statuses import StatusPublished
 from troupe.actors.rules.visibility import Perspective
 
 from ..clients import HOME, Person, Stage, ids, link

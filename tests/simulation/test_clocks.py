@@ -88,7 +88,7 @@ def notified(id: int, at: datetime) -> AddedNotifications:
 async def test_ids_are_above_those_of_every_fact_that_carries_one(sim: Simulation, kind: int) -> None:
     ahead = Ids(Ahead(sim.run.clock), lane=1).next()
     facts: list[Fact] = [
-        PublishedStatus(ahead), EditedStatus(1, ahead, (), ()), ChangedAccount(ahead), ChangedList(1, 2, ahead),
+        PublishedStatus(ahead, 1), EditedStatus(1, ahead, (), ()), ChangedAccount(ahead), ChangedList(1, 2, ahead),
         ChangedRelation(1, Related(2, Relation(), 0, ahead)), notified(ahead, sim.run.clock.now()),
     ]  # fmt: skip
     sim.actors.actor_context.facts.cache([facts[kind]])

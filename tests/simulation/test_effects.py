@@ -26,14 +26,15 @@ from troupe.actors.effects.push import SendPush
 from troupe.actors.effects.received_activities import ReceivedActivity, UnverifiedActivity
 from troupe.actors.effects.refollows import AskNewActor
 from troupe.actors.effects.refreshes import RefreshAccount
-from troupe.actors.effects.registry import KINDS, NAMES, Effect
+from troupe.actors.effects.registry import KINDS, NAMES
 from troupe.actors.effects.relations import RereadRelations
 from troupe.actors.effects.reminders import DomainBlocked, MuteEnded, Remind, StatusDue, Unlocked
 from troupe.actors.effects.reports import SendReport
 from troupe.actors.effects.sending import RotateKey, SendAccount, SendDeletion, SendTallies
-from troupe.actors.effects.statuses import AnnounceEdit, AnnounceStatus, ForgetCounts
 from troupe.actors.effects.strikes import CarryOutStrike, SendAppeal, SendStrike
+from troupe.actors.facts.statuses import ChangedStatus, EditedStatus, PublishedStatus
 from troupe.actors.outbox import new_effect
+from troupe.actors.promises import Effect
 from troupe.storage import outbox
 from troupe.storage.outbox import NewEffect
 from troupe.supervision.testing import simulation
@@ -44,9 +45,9 @@ WHEN = datetime(2026, 5, 1, 12, tzinfo=UTC)
 
 # Rows are written by one version of the server and may be read by the next: a payload may win keys and lose none.
 ROWS: list[tuple[str, dict[str, Any], Effect]] = [
-    ("status", {"id": 7, "account": 3, "gone": False, "news": True}, AnnounceStatus(7, 3)),
-    ("edit", {"id": 7}, AnnounceEdit(7)),
-    ("counts", {"id": 7}, ForgetCounts(7)),
+    ("status", {"id": 7, "account": 3, "gone": False, "news": True}, PublishedStatus(7, 3)),
+    ("edit", {"id": 7}, EditedStatus(7)),
+    ("counts", {"id": 7}, ChangedStatus(7)),
     ("relation", {"accounts": [3, 4, 5]}, RereadRelations((3, 4, 5))),
     ("notification", {"id": 7, "account": 3}, StreamNotification(7, 3)),
     ("merge", {"account": 3}, StreamMerge(3)),
@@ -122,7 +123,7 @@ def test_a_row_is_read_and_written_as_ever(kind: str, row: dict[str, Any], effec
 
 
 def test_a_row_of_an_earlier_version_has_the_defaults() -> None:
-    assert AnnounceStatus.of_row({"id": 7, "account": 3, "gone": False}) == AnnounceStatus(7, 3, news=True)
+    assert PublishedStatus.of_row({"id": 7, "account": 3, "gone": False}) == PublishedStatus(7, 3, news=True)
     assert EraseAccount.of_row({"account": 3}) == EraseAccount(3, with_row=False)
 
 

@@ -15,11 +15,11 @@ from troupe.actors.account import AccountActor, AccountChange
 from troupe.actors.commands import edits, polls, received_statuses, relations
 from troupe.actors.commands.received_statuses import ReceiveEdit
 from troupe.actors.deliveries.sender import ClientPost, DeliveryReply
-from troupe.actors.effects.registry import Promise
 from troupe.actors.federation import inbox
 from troupe.actors.federation.follower_lists import FollowerLists
 from troupe.actors.kernel import Refused
 from troupe.actors.outgoing.messages import OutgoingFailure
+from troupe.actors.promises import Promise
 from troupe.actors.relay import Relay
 from troupe.storage import blocks, remote_statuses, tombstones
 from troupe.storage import polls as stored_polls

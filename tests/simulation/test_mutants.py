@@ -12,12 +12,12 @@ import pytest
 
 from troupe.actors.account import AccountActor
 from troupe.actors.audience import Audience
-from troupe.actors.broadcast import StatusPublished
 from troupe.actors.change import Change
 from troupe.actors.commands.relations import Mute
-from troupe.actors.effects.registry import PROMISES
+from troupe.actors.facts.fact import PROMISES
 from troupe.actors.facts.lists import ChangedList
 from troupe.actors.facts.relations import ChangedFollowedTags
+from troupe.actors.facts.statuses import StatusPublished
 from troupe.actors.kernel import Cell, Envelope
 from troupe.actors.kernel.cell import AT_REST, CellPhase
 from troupe.actors.kernel.drainer import Drainer

@@ -152,7 +152,7 @@ class Scene:
     async def gail_posts(self) -> int:
         far = self.gail.has_published(self.sim, "tea")
         # As the relay tells of it.
-        await insist(self.sim, "a relay", lambda: self.sim.actors.facts.apply([PublishedStatus(far)]))
+        await insist(self.sim, "a relay", lambda: self.sim.actors.facts.apply([PublishedStatus(far, self.gail.id)]))
         return far
 
     async def act(self, case: Case) -> None:

@@ -18,20 +18,19 @@ from troupe.actors.effects.files import files_unused
 from troupe.actors.effects.mail import MAIL, mail
 from troupe.actors.effects.registry import (
     Attempt,
-    Effect,
     EffectQueue,
     Finish,
     GivenUp,
     Later,
     NotTried,
-    Promise,
     QueueWithContext,
     carries_out,
-)  # fmt: skip
-from troupe.actors.effects.statuses import status_changed
+)
+from troupe.actors.facts.statuses import PublishedStatus
 from troupe.actors.kernel import Ids, Origin
 from troupe.actors.mail.templates import APPROVAL, Letter
 from troupe.actors.outbox import new_effect
+from troupe.actors.promises import Effect, Promise
 from troupe.actors.relay import GATHER, LEASE, Relay, assign_lanes, in_order
 from troupe.storage import outbox
 from troupe.storage.engine.database import Connection
@@ -431,7 +430,7 @@ async def test_what_a_turn_has_told_since_the_relay_looked_is_not_told_again(sim
     """The relay may look between the commit of a turn and its telling, and would tell after the turn that follows."""
     (ada,) = await sim.people("ada")
     server, told = sim.actors.outbox, list[int]()
-    effects = server.effects_of([status_changed(sim.new_id(), ada.id)], Origin("test"))
+    effects = server.effects_of([PublishedStatus(sim.new_id(), ada.id).promise(ada.id)], Origin("test"))
 
     async def note(context: object, effect: Effect, attempt: Attempt) -> None:
         told.append(attempt.id)

@@ -4,10 +4,11 @@ import pytest
 import trio
 
 from troupe.actors.announcements import AnnouncementRelay
-from troupe.actors.broadcast import Broadcast, home_address
+from troupe.actors.broadcast import home_address
+from troupe.actors.facts.fact import Facts
+from troupe.actors.facts.statuses import PublishedStatus
 from troupe.actors.kernel import Origin, resumption
 from troupe.actors.relay import GATHER, Relay
-from troupe.actors.statuses import ShownStatus
 from troupe.actors.timelines.timeline import MARGIN, SETTLED
 from troupe.supervision.testing import simulation
 from troupe.supervision.testing.stage import Person, Simulation, stage
@@ -120,16 +121,16 @@ async def test_a_slow_relay_tells_nothing_after_a_newer_status(
     (ada,) = await sim.people("ada")
     stream = await sim.public_stream()
     told: list[int] = []
-    take_step, publish = getattr(relay, step), Broadcast.published
+    take_step, announce = getattr(relay, step), PublishedStatus.announce
 
     async def slowly(*arguments: object) -> object:
         """As when timelines are crowded, or when the database is slow."""
         await trio.sleep(GATHER)
         return await take_step(*arguments)
 
-    def published(self: Broadcast, shown: ShownStatus, origin: Origin, *, news: bool = True) -> None:
-        told.append(shown.id)
-        publish(self, shown, origin, news=news)
+    async def note_announced(fact: PublishedStatus, facts: Facts, origin: Origin) -> None:
+        await announce(fact, facts, origin)
+        told.append(fact.id)
 
     async def post() -> None:
         for _ in range(6):
@@ -144,7 +145,7 @@ async def test_a_slow_relay_tells_nothing_after_a_newer_status(
 
     with monkeypatch.context() as patch:
         patch.setattr(relay, step, slowly)
-        patch.setattr(Broadcast, "published", published)
+        patch.setattr(PublishedStatus, "announce", note_announced)
         async with sim.together() as go:
             go(post, name="ada")
             go(look, name="relay")
