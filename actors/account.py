@@ -14,7 +14,6 @@ from ..storage import follow_requests, status_flags, users
 from ..storage.engine.database import Connection
 from ..storage.paging import Page
 from ..storage.status_flags import Flags
-from .broadcast import Related
 from .change import Change
 from .context import ActorContext
 from .entity import EntityActor
@@ -27,7 +26,7 @@ from .kernel import Answer, Cell, Refused, Runtime, SystemMessage, turn
 from .kernel.actor import Turn
 from .rules.filters import NO_FILTERS, Filters
 from .rules.visibility import ANONYMOUS, Perspective
-from .viewers import ViewerRules
+from .viewers import Related, ViewerRules
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -8,78 +8,16 @@ remember which events they have shown.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from ..storage.announcements import ShownAnnouncement
 from ..storage.timeline_entries import TimelineEntry
 from .audience import Audience
-from .conversations import ShownConversation
-from .events import (
-    AnnouncementGone,
-    AnnouncementShown,
-    ConversationShown,
-    NotificationShown,
-    ReactionCounted,
-)
-from .kernel import Address, Cell, Message, Origin, Runtime, SystemMessage
-from .notifications import ShownNotification
-from .rules.visibility import Relation, belongs_in_public, belongs_under_tags
+from .kernel import Address, Cell, Message, Origin, Runtime
+from .rules.visibility import belongs_in_public, belongs_under_tags
 from .statuses import ShownStatus, entry_of
 from .tellings import Tellings
 
 K = TypeVar("K")
-
-
-@dataclass(frozen=True, slots=True)
-class Related(SystemMessage[None]):
-    """To an account and its home: its relation to `other` changed. Ids below `drawn` are older than the change."""
-
-    other: int
-    relation: Relation
-    stamp: int
-    drawn: int
-
-
-@dataclass(frozen=True, slots=True)
-class Notified(Message[None]):
-    """To a home: a notification for the account's streams."""
-
-    event: NotificationShown
-
-
-@dataclass(frozen=True, slots=True)
-class Merged(Message[None]):
-    """To a home: filtered notifications of the account are shown now."""
-
-
-@dataclass(frozen=True, slots=True)
-class AnnouncementTold(Message[None]):
-    """To all homes: an announcement is shown, or was changed."""
-
-    event: AnnouncementShown
-
-
-@dataclass(frozen=True, slots=True)
-class AnnouncementTakenBack(Message[None]):
-    """To all homes: an announcement is not shown any more."""
-
-    event: AnnouncementGone
-
-
-@dataclass(frozen=True, slots=True)
-class ReactionTold(Message[None]):
-    """To all homes: accounts reacted to an announcement."""
-
-    event: ReactionCounted
-
-
-@dataclass(frozen=True, slots=True)
-class ConversationChanged(Message[None]):
-    """To a home: a conversation of the account changed. A new last status has a key, so that streams show it once."""
-
-    key: int | None
-    event: ConversationShown
 
 
 def account_address(id: int) -> Address:
@@ -92,11 +30,6 @@ def home_address(id: int) -> Address:
 
 def list_address(id: int) -> Address:
     return Address("list", str(id))
-
-
-def conversation_key(last_status_id: int) -> int:
-    """Return the key under which feeds remember a conversation's event. It is negative, unlike other ids."""
-    return -last_status_id
 
 
 def tag_address(name: str) -> Address:
@@ -141,22 +74,21 @@ class Broadcast:
         owned: Audience[int],
         tellings: Tellings,
     ) -> None:
-        self._runtime = runtime
+        self.runtime = runtime
         self._audience = audience
         self._tagged = tagged
         self._listed = listed
         self._owned = owned
-        self._tellings = tellings
         self.told = tellings.told  # marks an event
-        self.edits = NewestVersions[int]()  # the ids of the latest edits, by status
-        self._reactions: dict[tuple[int, str], int] = {}  # the latest version of each count
+        self.edits = NewestVersions[int]()  # ids of edits, by status
+        self.reactions = NewestVersions[tuple[int, str]]()  # by announcement and name
 
     def is_crowded(self, shown: ShownStatus, recipients: Iterable[int] = ()) -> bool:
         """True if a timeline that a status goes to, or the home of one of these accounts, has too much to do."""
-        crowds = {kind: self._runtime.crowd(kind) for kind in TIMELINES}
+        crowds = {kind: self.runtime.crowd(kind) for kind in TIMELINES}
         if not any(crowds.values()):
             return False
-        entry, awake = entry_of(shown), self._runtime.awake_among
+        entry, awake = entry_of(shown), self.runtime.awake_among
         homes = awake(map(home_address, recipients))
         if crowds["home"].among(self._audience.cells(entry.account_id)) or crowds["home"].among(homes):
             return True
@@ -173,19 +105,19 @@ class Broadcast:
     # What facts send ------------------------------------------------------------------------------------------------
 
     def to_account(self, id: int, message: Message[None], origin: Origin) -> None:
-        self._runtime.tell_awake(account_address(id), message, origin=origin)
+        self.runtime.tell_awake(account_address(id), message, origin=origin)
 
     def to_home(self, account_id: int, message: Message[None], origin: Origin) -> None:
-        self._runtime.tell_awake(home_address(account_id), message, origin=origin)
+        self.runtime.tell_awake(home_address(account_id), message, origin=origin)
 
     def to_all(self, kind: str, message: Message[None], origin: Origin) -> None:
         """Send a message to all awake actors of a kind."""
-        self._runtime.tell_all(kind, message, origin=origin)
+        self.runtime.tell_all(kind, message, origin=origin)
 
     def to_followers(self, author: int, tags: Iterable[str], message: Message[None], origin: Origin) -> None:
         """Send a message to the homes and lists that show statuses of an author, and to homes that follow a hashtag."""
-        self._runtime.tell_cells("home", self._homes_of(author, tags), message, origin=origin)
-        self._runtime.tell_cells("list", self._listed.of(author), message, origin=origin)
+        self.runtime.tell_cells("home", self._homes_of(author, tags), message, origin=origin)
+        self.runtime.tell_cells("list", self._listed.of(author), message, origin=origin)
 
     def to_homes_and_lists(
         self, authors: Iterable[int], others: Iterable[int], message: Message[None], origin: Origin, *, tagged: bool
@@ -196,97 +128,45 @@ class Broadcast:
         """
         lists = {cell: None for author in authors for cell in self._listed.of(author)}
         homes = {cell: None for author in authors for cell in self._audience.of(author)}
-        homes |= dict.fromkeys(self._runtime.awake_among(map(home_address, others)))
+        homes |= dict.fromkeys(self.runtime.awake_among(map(home_address, others)))
         if tagged:
             homes |= dict.fromkeys(self._tagged.everybody)
-        self._runtime.tell_cells("home", homes, message, origin=origin)
-        self._runtime.tell_cells("list", lists, message, origin=origin)
+        self.runtime.tell_cells("home", homes, message, origin=origin)
+        self.runtime.tell_cells("list", lists, message, origin=origin)
 
     def to_tags(self, names: Iterable[str], message: Message[None], origin: Origin) -> None:
         for name in names:
-            self._runtime.tell_awake(tag_address(name), message, origin=origin)
+            self.runtime.tell_awake(tag_address(name), message, origin=origin)
 
     def to_public(self, places: Iterable[Address], message: Message[None], origin: Origin) -> None:
         for place in places:
-            self._runtime.tell_awake(place, message, origin=origin)
+            self.runtime.tell_awake(place, message, origin=origin)
 
-    def related(self, account_id: int, message: Related, origin: Origin) -> None:
-        """Tell an account and its home that its relation to another account changed."""
-        self._runtime.tell_awake(home_address(account_id), message, origin=origin)
-        self._runtime.tell_awake(account_address(account_id), message, origin=origin)
-        self._reread_lists(account_id)
+    # Rows that timelines read again ---------------------------------------------------------------------------------
 
-    def notified(self, told: ShownNotification, origin: Origin) -> None:
-        message = Notified(self._tellings.told(NotificationShown(told)))
-        self._runtime.tell_awake(home_address(told.notification.account_id), message, origin=origin)
-
-    def merged(self, account_id: int, origin: Origin) -> None:
-        """Tell an account's streams that filtered notifications are shown now."""
-        self._runtime.tell_awake(home_address(account_id), Merged(), origin=origin)
-
-    def announced(self, id: int, shown: ShownAnnouncement | None, origin: Origin) -> None:
-        """Tell the streams of all users of an announcement, or that it is not shown any more."""
-        if shown is None:
-            self._runtime.tell_all(
-                "home", AnnouncementTakenBack(self._tellings.told(AnnouncementGone(id))), origin=origin
-            )
-        else:
-            self._runtime.tell_all(
-                "home", AnnouncementTold(self._tellings.told(AnnouncementShown(shown))), origin=origin
-            )
-
-    def reacted(self, event: ReactionCounted, version: int, origin: Origin) -> None:
-        """Tell the streams of all users of a reaction, unless a later count was told before."""
-        key = (event.announcement_id, event.name)
-        if version < self._reactions.get(key, 0):
-            return
-        self._reactions[key] = max(version, self._reactions.pop(key, 0))
-        if len(self._reactions) > REACTIONS_REMEMBERED:
-            del self._reactions[next(iter(self._reactions))]
-        self._runtime.tell_all("home", ReactionTold(event), origin=origin)
-
-    def conversation_changed(self, told: ShownConversation, origin: Origin, *, news: bool = True) -> None:
-        """Tell a home of a conversation with a new last status or, without news, of one that was marked."""
-        last = told.conversation.last_status_id
-        message = ConversationChanged(
-            conversation_key(last) if news and last else None, self._tellings.told(ConversationShown(told))
-        )
-        self._runtime.tell_awake(home_address(told.conversation.account_id), message, origin=origin)
-
-    def reread(self, account_id: int) -> None:
-        """Have an account and its home read the relations again, after changes that are not known one by one."""
-        self._runtime.resync(account_address(account_id))
-        self.reread_home(account_id)
+    def reread(self, address: Address) -> None:
+        """Have an actor read its rows again."""
+        self.runtime.resync(address)
 
     def reread_home(self, account_id: int) -> None:
-        """Have only the home and the lists read the relations again: the account itself knows the change."""
-        self.resync_home(account_id)
-        self._reread_lists(account_id)
+        self.runtime.resync(home_address(account_id))
 
-    def moderated(self, account_id: int) -> None:
+    def reread_lists(self, owner: int) -> None:
+        """Have all lists of an account read their rows again."""
+        for cell in self._owned.of(owner):
+            self.runtime.resync(cell.address)
+
+    def reread_timelines_of(self, author: int) -> None:
         """Have every timeline that may show statuses of an account read its rows again."""
-        own = (*self._audience.of(account_id), *self._listed.of(account_id), *self._tagged.everybody)
-        for cell in dict.fromkeys((*own, *self._runtime.awake("public"), *self._runtime.awake("tag"))):
-            self._runtime.resync(cell.address)
+        own = (*self._audience.of(author), *self._listed.of(author), *self._tagged.everybody)
+        for cell in dict.fromkeys((*own, *self.runtime.awake("public"), *self.runtime.awake("tag"))):
+            self.runtime.resync(cell.address)
 
     def reread_timelines(self) -> None:
         """Have every awake timeline read its rows again."""
-        for kind in ("home", "list", "public", "tag"):
-            for cell in self._runtime.awake(kind):
-                self._runtime.resync(cell.address)
-
-    def resync_home(self, account_id: int) -> None:
-        """Have the home alone read its rows again."""
-        self._runtime.resync(home_address(account_id))
-
-    def list_changed(self, id: int, owner: int) -> None:
-        """Have a changed list, and its owner's home, read the rows again."""
-        self._runtime.resync(list_address(id))
-        self.resync_home(owner)
-
-    def _reread_lists(self, owner: int) -> None:
-        for cell in self._owned.of(owner):
-            self._runtime.resync(cell.address)
+        for kind in TIMELINES:
+            for cell in self.runtime.awake(kind):
+                self.runtime.resync(cell.address)
 
     def _homes_of(self, author: int, names: Iterable[str]) -> Iterable[Cell]:
         """Return the awake homes that show statuses of an author, or those with a hashtag of these, each once."""
@@ -301,4 +181,3 @@ PUBLIC_LOCAL = Address("public", "local")
 PUBLIC_REMOTE = Address("public", "remote")
 PUBLIC_PLACES = (PUBLIC_ALL, PUBLIC_LOCAL, PUBLIC_REMOTE)
 VERSIONS_REMEMBERED = 10_000
-REACTIONS_REMEMBERED = 10_000

@@ -23,7 +23,7 @@ from ..storage.notifications import NewNotification, Notification
 from ..storage.outbox import NewEffect
 from .effects.registry import ANNOUNCEMENTS, KINDS, AnyQueue
 from .facts.fact import Fact, promises_with
-from .facts.notifications import AddedNotifications
+from .facts.notifications import AddedNotification
 from .kernel import Address, Ids, Origin, Refused
 from .promises import Promise
 
@@ -60,7 +60,7 @@ class Transaction:
     async def notify(self, *news: NewNotification) -> list[Notification]:
         """Insert notifications. Streams show those that are returned, and devices get them: others want none."""
         added = await notifications.insert_many(self.db, news, self.now)
-        self.publish(AddedNotifications(added))
+        self.publish(*map(AddedNotification.of, added))
         return added
 
 

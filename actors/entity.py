@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Generator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from functools import wraps
@@ -10,11 +10,10 @@ from time import perf_counter
 from typing import Concatenate, ParamSpec, TypeVar, cast
 
 from ..storage.engine.database import Connection, Doubtful, Unavailable
-from ..storage.notifications import Notification
 from .change import Change
 from .context import ActorContext
 from .facts.fact import Fact
-from .facts.notifications import AddedNotifications
+from .facts.notifications import AddedNotification
 from .facts.statuses import EditedStatus, PublishedStatus
 from .kernel import Actor, Cell, Refused, Runtime
 from .kernel.request_trail import DONE
@@ -135,7 +134,7 @@ class EntityActor(Actor):
         """
         context = self.context
         shown = await fact.show(context.facts)
-        recipients = [notification.account_id for notification in _added_by(facts)]
+        recipients = [added.account_id for added in facts if isinstance(added, AddedNotification)]
         if shown is None or await context.outbox.wait_for_room(self.address, promised, shown, recipients):
             return True
         if isinstance(fact, PublishedStatus):
@@ -147,7 +146,3 @@ class EntityActor(Actor):
 
         By default nothing: most actors mirror no rows that a fact is about.
         """
-
-
-def _added_by(facts: Iterable[Fact]) -> list[Notification]:
-    return [one for fact in facts if isinstance(fact, AddedNotifications) for one in fact.notifications]

@@ -16,7 +16,7 @@ from .facts.accounts import ChangedUser
 from .facts.conversations import ChangedConversation
 from .facts.fact import Facts
 from .facts.moderation import ModeratedAccount, ModeratedDomain
-from .facts.notifications import AddedNotifications, ChangedOwnRows, MergedNotifications
+from .facts.notifications import AddedNotification, ChangedOwnRows, MergedNotifications
 from .facts.relations import ChangedDomainBlocks, ChangedPairs, ChangedRelation
 from .facts.statuses import ChangedStatus, DeletedStatus, EditedStatus, EndedQuotes, GoneStatus
 
@@ -38,10 +38,10 @@ class OwnRows:
 
     def observe(self, facts: Facts) -> None:
         """Drop what the facts of commits make outdated."""
-        facts.observe(AddedNotifications, lambda fact: self._forget_all(one.account_id for one in fact.notifications))
+        facts.observe(AddedNotification, lambda fact: self.forget(fact.account_id))
         facts.observe(MergedNotifications, lambda fact: self.forget(fact.account_id))
         facts.observe(ChangedOwnRows, lambda fact: self.forget(fact.account_id))
-        facts.observe(ChangedConversation, lambda fact: self.forget(fact.conversation.account_id))
+        facts.observe(ChangedConversation, lambda fact: self.forget(fact.account_id))
         facts.observe(ChangedRelation, lambda fact: self._forget_all((fact.account_id, fact.change.other)))
         facts.observe(ChangedDomainBlocks, lambda fact: self.forget(fact.account_id))
         facts.observe(ChangedPairs, lambda fact: self._forget_all(fact.accounts))

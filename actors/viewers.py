@@ -20,8 +20,8 @@ from weakref import WeakValueDictionary
 from ..storage import filters, relations
 from ..storage.engine.database import Database
 from ..storage.filters import Filter
-from .broadcast import Related
 from .conversations import ShownConversation
+from .kernel import SystemMessage
 from .notifications import ShownNotification
 from .rules.filters import NO_FILTERS, Filters
 from .rules.visibility import Following, Muting, Perspective, Relation
@@ -31,6 +31,16 @@ ACCOUNTS_REMEMBERED = 10_000
 PAIRS_REMEMBERED = 1_000  # of each
 
 Change = Callable[["ViewerRules"], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Related(SystemMessage[None]):
+    """To an account and its home: its relation to `other` changed. Ids below `drawn` are older than the change."""
+
+    other: int
+    relation: Relation
+    stamp: int
+    drawn: int
 
 
 class Watcher(Protocol):

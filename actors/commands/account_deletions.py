@@ -15,12 +15,11 @@ from ...storage import account_deletions, accounts, media, moderation, users
 from ...storage.account_deletions import DeletedAccount, Kind
 from ..account import AccountActor, AccountChange
 from ..change import Transaction
-from ..effects.access import access_ended
 from ..effects.account_deletions import EraseRow, EraseSome, account_deleted
 from ..effects.files import files_unused
 from ..effects.mail import notice
 from ..effects.sending import account_changed
-from ..facts.access import RevokedToken
+from ..facts.access import EndedAccess, RevokedToken
 from ..facts.accounts import ChangedAccount, ChangedUser
 from ..facts.fact import Fact
 from ..kernel import Answer, Message, Refused, finished, turn
@@ -91,7 +90,7 @@ async def mark_deleted(work: Transaction, account_id: int) -> DeletedAccount | N
     deleted = await account_deletions.mark(work.db, account_id, work.now)
     if deleted is None:
         return None
-    work.promise(access_ended(account_id))
+    work.promise(EndedAccess(account_id).promise())
     if not deleted.gone:
         work.promise(account_deleted(account_id), account_changed(account_id))
     if user is not None:

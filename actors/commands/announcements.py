@@ -17,8 +17,7 @@ from ...storage.engine import notices
 from ...storage.engine.database import Connection
 from ..account import AccountActor, AccountChange
 from ..activitypub.names import LocalNames, LocalStatusName
-from ..effects.announcements import announcement_changed, announcement_removed
-from ..facts.announcements import CountedReaction
+from ..facts.announcements import ChangedAnnouncement, CountedReaction, announcement_promises
 from ..kernel import Message, Refused, turn
 from ..own_addresses import status_ids
 from ..promises import Promise
@@ -198,7 +197,7 @@ async def add(act: StaffAct, message: AddAnnouncement) -> int | Refused:
         updated_at=act.now,
     )
     await announcements.insert(act.db, announcement)
-    promises = [] if wanted.draft else announcement_changed(announcement, act.now)
+    promises = [] if wanted.draft else announcement_promises(announcement, act.now)
     await _done(act, "add_announcement", announcement.id, promises)
     return announcement.id
 
@@ -211,7 +210,7 @@ async def show(act: StaffAct, message: ShowAnnouncement) -> Refused | None:
     if changed is None:
         return NOT_FOUND
     action = "publish_announcement" if message.shown else "unpublish_announcement"
-    await _done(act, action, message.id, announcement_changed(changed, act.now))
+    await _done(act, action, message.id, announcement_promises(changed, act.now))
     return None
 
 
@@ -219,7 +218,7 @@ async def show(act: StaffAct, message: ShowAnnouncement) -> Refused | None:
 async def remove(act: StaffAct, message: RemoveAnnouncement) -> Refused | None:
     if not await announcements.delete(act.db, message.id):
         return NOT_FOUND
-    await _done(act, "remove_announcement", message.id, [announcement_removed(message.id)])
+    await _done(act, "remove_announcement", message.id, [ChangedAnnouncement(message.id).promise()])
     return None
 
 

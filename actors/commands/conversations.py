@@ -67,7 +67,7 @@ async def _mark(change: AccountChange, message: MarkConversation) -> Conversatio
     marked: Conversation | None = await conversations.mark(change.db, change.account.id, message.id, message.unread)
     if marked is None:
         return NOT_FOUND
-    change.publish(ChangedConversation(marked, news=False))
+    change.publish(ChangedConversation.of(marked, news=False))
     return marked
 
 

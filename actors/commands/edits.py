@@ -17,7 +17,7 @@ from ...storage.statuses import Status
 from ..account import AccountActor, AccountChange
 from ..effects.polls import forget_poll, poll_ends
 from ..effects.previews import PREVIEWS, preview_of
-from ..facts.notifications import AddedNotifications
+from ..facts.notifications import AddedNotification
 from ..facts.statuses import EditedStatus
 from ..kernel import Message, Refused, turn
 from ..refusals import NOT_ALLOWED, NOT_FOUND
@@ -268,7 +268,7 @@ async def store_revision(
     news += await _news_for_quoting(change, status)
     added = await notifications.insert_many(db, news, change.now)
     await _publish_edit(change, status, edit_id, rebloggers)
-    change.publish(AddedNotifications(added))
+    change.publish(*map(AddedNotification.of, added))
     # Only accounts that are mentioned since this edit are notified of a mention.
     await add_to_conversations(change, status, [one.account_id for one in added if one.type == "mention"])
     await _preview(change, replace(status, content=revision.content, media_ids=revision.media_ids))

@@ -15,12 +15,11 @@ from ..account import AccountActor, AccountChange
 from ..effects.files import files_placed
 from ..effects.moderation import (
     DeleteSuspended,
-    TellStates,
     forget_end,
-    moderation_facts,
     suspension_ends,
 )
 from ..effects.sending import account_changed
+from ..facts.moderation import TellStates, moderation_facts
 from ..kernel import Message, Refused, turn
 from ..refusals import NOT_ALLOWED, NOT_FOUND
 from ..rules.roles import Permission

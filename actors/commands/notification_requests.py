@@ -46,7 +46,7 @@ async def _accept(change: AccountChange, ids: tuple[int, ...]) -> bool:
     if status_ids:
         fresh = [change.ids.next() for _ in status_ids]
         for conversation in await conversations.collect(change.db, me, status_ids, fresh):
-            change.publish(ChangedConversation(conversation))
+            change.publish(ChangedConversation.of(conversation))
     return True
 
 

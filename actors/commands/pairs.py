@@ -12,11 +12,10 @@ from collections.abc import Sequence
 from ...storage import relations
 from ...storage.quotes import EndedQuote
 from ..account import AccountChange
-from ..broadcast import Related
 from ..facts.accounts import ChangedAccount
 from ..facts.relations import ChangedRelation
 from ..facts.statuses import EndedQuotes
-from ..viewers import relation_of
+from ..viewers import Related, relation_of
 
 
 async def publish_pair(change: AccountChange, other: int, ended: Sequence[EndedQuote] = ()) -> None:

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 from ...storage import passwords, sessions, users
 from ..account import AccountActor, AccountChange
-from ..effects.access import access_ended
 from ..effects.mail import forget_mail, mail, notice
-from ..facts.access import RevokedToken
+from ..facts.access import EndedAccess, RevokedToken
 from ..facts.accounts import ChangedUser
 from ..kernel import Message, Refused, turn
 from ..mail.templates import PASSWORD_CHANGED, PASSWORD_RESET
@@ -86,7 +85,7 @@ async def _publish(change: AccountChange, revoked: Sequence[bytes]) -> None:
     user = await users.find_user(change.db, account_id)
     change.publish(ChangedUser(account_id, user), *(RevokedToken(token_hash) for token_hash in revoked))
     if user is not None:
-        change.promise(notice(PASSWORD_CHANGED, user), access_ended(account_id))
+        change.promise(notice(PASSWORD_CHANGED, user), EndedAccess(account_id).promise())
 
 
 async def _promise_reset(change: AccountChange) -> None:

@@ -10,7 +10,7 @@ from ...storage.notifications import NewNotification
 from ...storage.reports import Category, NewReport, Report
 from ..account import AccountActor, AccountChange
 from ..effects.reports import report_mail
-from ..facts.notifications import AddedNotifications
+from ..facts.notifications import AddedNotification
 from ..kernel import Message, Refused, first_id_at, turn
 from ..refusals import NOT_FOUND
 from ..rules.roles import Permission, roles_with
@@ -98,4 +98,5 @@ async def _notify_staff(change: AccountChange, report: Report) -> None:
         for id in recipients
     ]
     change.promise(*(report_mail(report.id, id) for id in recipients))
-    change.publish(AddedNotifications(await notifications.insert_official(change.db, news, change.now)))
+    added = await notifications.insert_official(change.db, news, change.now)
+    change.publish(*map(AddedNotification.of, added))

@@ -359,7 +359,7 @@ async def add_to_conversations(change: AccountChange, status: Status, concerned:
         return
     fresh = [change.ids.next() for _ in concerned]
     for conversation in await conversations.put(change.db, status.id, concerned, fresh):
-        change.publish(ChangedConversation(conversation))
+        change.publish(ChangedConversation.of(conversation))
 
 
 def publish_created(change: AccountChange, shown: ShownStatus, *, news: bool = True) -> None:

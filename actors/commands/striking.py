@@ -9,7 +9,7 @@ from ...storage.moderation import ModeratedRow
 from ...storage.notifications import NewNotification
 from ...storage.strikes import NewStrike
 from ..effects.strikes import strike_mail
-from ..facts.notifications import AddedNotifications
+from ..facts.notifications import AddedNotification
 from ..staff import StaffAct
 
 
@@ -33,7 +33,7 @@ async def strike(
         return new.id
     note = NewNotification(act.ids.next(), target.id, target.id, "moderation_warning", strike_id=new.id)
     added = await notifications.insert_official(act.db, [note], act.now)
-    act.publish(AddedNotifications(added))
+    act.publish(*map(AddedNotification.of, added))
     if mailed:
         act.promise(strike_mail(new.id, target.id))
     return new.id

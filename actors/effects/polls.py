@@ -8,10 +8,10 @@ from datetime import datetime
 from ...storage import notifications, outbox, polls
 from ...storage.engine.database import Connection
 from ...storage.notifications import NewNotification
+from ..facts.notifications import AddedNotification
 from ..facts.statuses import ChangedStatus
 from ..kernel import Origin
 from ..promises import Effect, Promise
-from .notifications import notifications_added
 from .registry import ANNOUNCEMENTS, Attempt, EffectContext, carries_out
 from .sending import tallies_final
 
@@ -49,9 +49,10 @@ async def _close(db: Connection, context: EffectContext, id: int, origin: Origin
         return None
     concerned = dict.fromkeys((closed.account_id, *closed.voters))
     new = [NewNotification(context.ids.next(), to, closed.account_id, "poll", closed.status_id) for to in concerned]
-    told = await notifications.insert_many(db, new, now)
+    added = await notifications.insert_many(db, new, now)
     tallies = await tallies_final(db, closed.status_id, closed.account_id)
-    await context.outbox.promise(db, [*notifications_added(told), tallies], origin)
+    promises = [promise for row in added for promise in AddedNotification.of(row).promises()]
+    await context.outbox.promise(db, [*promises, tallies], origin)
     return closed.status_id
 
 

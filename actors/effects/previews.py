@@ -150,7 +150,7 @@ async def _attach_known(db: Connection, context: PreviewContext, effect: Preview
         return
     if await preview_cards.attach(db, status.id, card.id, context.ids.next()):
         await statuses.store_words(db, [status.id])
-        await context.outbox.promise(db, [EditedStatus(status.id).promise(status.account_id)], origin)
+        await context.outbox.promise(db, [EditedStatus(status.id).promised_by(status.account_id)], origin)
 
 
 def _links_to(status: Status, url: str, base_url: str) -> bool:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 
 from ...storage import push_subscriptions
-from ...storage.notifications import Notification
-from ..promises import Effect, Promise
+from ..push.promises import SendPush
 from ..push.sender import PushPutOff, PushSender
 from .registry import Attempt, EffectQueue, Finish, Later, NotTried, carries_out
 
@@ -18,21 +15,6 @@ PUSH: EffectQueue[PushSender] = EffectQueue(
     "push", lanes=64, lanes_of_a_group=8, claimed_at_once=8, retry_after=(5, 30, 120, 600, 3600, 6 * 3600),
     give_up_after=timedelta(hours=48),
 )  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class SendPush(Effect):
-    """Send a notification to the device of a subscription, from the rows as they are then."""
-
-    notification_id: int
-    subscription_id: int
-
-
-def pushes_of(notification: Notification) -> Iterator[Promise]:
-    """Promise to send a notification to the devices that want it. A device gets its messages in order."""
-    for to in notification.push_to:
-        effect, partition = SendPush(notification.id, to.subscription_id), f"push/{to.subscription_id}"
-        yield Promise(effect, partition, account=notification.account_id, group=to.service)
 
 
 @carries_out("push", SendPush, PUSH)

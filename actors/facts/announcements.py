@@ -2,33 +2,104 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
-from ...storage.announcements import ShownAnnouncement
-from ..events import ReactionCounted
-from ..kernel import Origin
-from .fact import Fact, Facts
+from ...storage import announcements
+from ...storage.announcements import Announcement, ShownAnnouncement
+from ...storage.engine.database import Connection
+from ..events import AnnouncementGone, AnnouncementShown, ReactionCounted
+from ..kernel import Message, Origin
+from ..promises import Promise
+from .fact import Fact, Facts, StoredFact, stored_as
 
 
 @dataclass(frozen=True, slots=True)
-class ChangedAnnouncement(Fact):
+class AnnouncementTold(Message[None]):
+    """To all homes: an announcement is shown, or was changed."""
+
+    event: AnnouncementShown
+
+
+@dataclass(frozen=True, slots=True)
+class AnnouncementTakenBack(Message[None]):
+    """To all homes: an announcement is not shown any more."""
+
+    event: AnnouncementGone
+
+
+@dataclass(frozen=True, slots=True)
+class ReactionTold(Message[None]):
+    """To all homes: accounts reacted to an announcement."""
+
+    event: ReactionCounted
+
+
+@stored_as("announcement", {"id": "id"}, streamed=True)
+@dataclass(frozen=True, slots=True)
+class ChangedAnnouncement(StoredFact):
     """An announcement as streams show it. None: it is not shown any more."""
 
     id: int
-    shown: ShownAnnouncement | None
+    shown: ShownAnnouncement | None = None
 
     def announce(self, facts: Facts, origin: Origin) -> None:
-        facts.broadcast.announced(self.id, self.shown, origin)
+        """Tell the streams of all users."""
+        told = facts.broadcast.told
+        if self.shown is None:
+            facts.broadcast.to_all("home", AnnouncementTakenBack(told(AnnouncementGone(self.id))), origin)
+        else:
+            facts.broadcast.to_all("home", AnnouncementTold(told(AnnouncementShown(self.shown))), origin)
+
+    def promise(self, due_at: datetime | None = None) -> Promise:
+        """Return the promise to tell of it as it is then: now, or at a time.
+
+        Each has a partition of its own. What is due next month must not delay what is due now.
+        """
+        return Promise(self, due_at=due_at, group="announcement")
+
+    async def read_again(self, facts: Facts, origin: Origin) -> Sequence[Fact]:
+        found = await facts.database.read(announcements.find_shown, self.id)
+        is_shown = found is not None and found.announcement.is_shown(facts.clock.now())
+        return [ChangedAnnouncement(self.id, found if is_shown else None)]
 
 
+def announcement_promises(announcement: Announcement, now: datetime) -> list[Promise]:
+    """Promise to tell of an announcement when it begins to be shown, and when it ends."""
+    begins = max(announcement.published_at or now, now)
+    ends = [announcement.ends_at] if announcement.published_at and announcement.ends_at else []
+    times = (begins, *(at for at in ends if at > begins))
+    return [ChangedAnnouncement(announcement.id).promise(at) for at in times]
+
+
+@stored_as("reaction", {"announcement_id": "announcement_id", "name": "name"}, streamed=True)
 @dataclass(frozen=True, slots=True)
-class CountedReaction(Fact):
+class CountedReaction(StoredFact):
     """The number of accounts that have reacted to an announcement with an emoji. A later count has a higher version."""
 
     announcement_id: int
     name: str
-    count: int
-    version: int
+    count: int = 0
+    version: int = 0
 
     def announce(self, facts: Facts, origin: Origin) -> None:
-        facts.broadcast.reacted(ReactionCounted(self.announcement_id, self.name, self.count), self.version, origin)
+        """Tell the streams of all users, unless a later count was told before."""
+        key = (self.announcement_id, self.name)
+        if facts.broadcast.reactions.is_overtaken(key, self.version):
+            return
+        facts.broadcast.reactions.note(key, self.version)
+        event = ReactionCounted(self.announcement_id, self.name, self.count)
+        facts.broadcast.to_all("home", ReactionTold(event), origin)
+
+    async def read_again(self, facts: Facts, origin: Origin) -> Sequence[Fact]:
+        return await facts.database.read(_count_again, self)
+
+
+async def _count_again(db: Connection, fact: CountedReaction) -> list[Fact]:
+    # The version first: a change between the two reads has a higher one and is told by itself.
+    version = await announcements.find_version(db, fact.announcement_id)
+    if version is None:
+        return []
+    count = await announcements.count(db, fact.announcement_id, fact.name)
+    return [CountedReaction(fact.announcement_id, fact.name, count, version)]

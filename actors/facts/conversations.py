@@ -2,21 +2,62 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from ...storage import conversations
 from ...storage.conversations import Conversation
 from ..conversations import shown_conversations
-from ..kernel import Origin
-from .fact import Fact, Facts
+from ..events import ConversationShown
+from ..kernel import Address, Message, Origin
+from ..promises import Promise, account_of
+from .fact import Fact, Facts, StoredFact, stored_as
 
 
 @dataclass(frozen=True, slots=True)
-class ChangedConversation(Fact):
-    """A conversation has a new last status or, when that is no news, was marked."""
+class ConversationChanged(Message[None]):
+    """To a home: a conversation of the account changed. A new last status has a key, so that streams show it once."""
 
-    conversation: Conversation
+    key: int | None
+    event: ConversationShown
+
+
+@stored_as("conversation", {"id": "id", "account": "account_id"}, streamed=True)
+@dataclass(frozen=True, slots=True)
+class ChangedConversation(StoredFact):
+    """A conversation of an account has a new last status or, when that is no news, was marked.
+
+    The row is given when it is published.
+    """
+
+    id: int
+    account_id: int
+    row: Conversation | None = None
     news: bool = True
 
+    @classmethod
+    def of(cls, row: Conversation, *, news: bool = True) -> ChangedConversation:
+        return cls(row.id, row.account_id, row, news)
+
     async def announce(self, facts: Facts, origin: Origin) -> None:
-        (shown,) = await shown_conversations([self.conversation], facts.accounts, facts.statuses)
-        facts.broadcast.conversation_changed(shown, origin, news=self.news)
+        """Tell the account's home."""
+        rows = [] if self.row is None else [self.row]
+        for shown in await shown_conversations(rows, facts.accounts, facts.statuses):
+            last = shown.conversation.last_status_id
+            key = conversation_key(last) if self.news and last else None
+            message = ConversationChanged(key, facts.broadcast.told(ConversationShown(shown)))
+            facts.broadcast.to_home(self.account_id, message, origin)
+
+    @classmethod
+    def promised(cls, facts: Sequence[ChangedConversation], by: Address) -> Iterable[Promise]:
+        """Promise to stream new last statuses. Marks are seen when the conversation is read."""
+        return [fact.promised_by(account_of(by)) for fact in facts if fact.news]
+
+    async def read_again(self, facts: Facts, origin: Origin) -> Sequence[Fact]:
+        row = await facts.database.read(conversations.find, self.account_id, self.id)
+        return [] if row is None else [ChangedConversation.of(row)]
+
+
+def conversation_key(last_status_id: int) -> int:
+    """Return the key under which feeds remember a conversation's event. It is negative, unlike other ids."""
+    return -last_status_id

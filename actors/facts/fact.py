@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self, TypeAlias, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 from ...storage.engine.database import Database
 from ...storage.engine.json_values import JsonObject
@@ -83,13 +83,13 @@ class StoredFact(Fact, Effect, is_base=True):
     def of_row(cls, row: JsonObject) -> Self:
         return of_row(cls, {cls.stored[key]: value for key, value in row.items() if key in cls.stored})
 
-    def promise(self, account_id: int) -> Promise:
-        """Return the promise to publish it, made by a turn of an account, or for one: they keep their order."""
+    def promised_by(self, account_id: int) -> Promise:
+        """Return the promise to publish it, made by a turn of an account. All these of one account keep their order."""
         return told_by(account_id, self)
 
     @classmethod
     def promised(cls, facts: Sequence[Any], by: Address) -> Iterable[Promise]:  # `Any` is this class
-        return [fact.promise(account_of(by)) for fact in facts]
+        return [fact.promised_by(account_of(by)) for fact in facts]
 
     @abstractmethod
     async def read_again(self, facts: Facts, origin: Origin) -> Sequence[Fact]:
@@ -129,28 +129,13 @@ class LearnFact(SystemMessage[None]):
         return f"LearnFact({type(self.fact).__name__})"
 
 
-F_co = TypeVar("F_co", bound=Fact)
-PromisesOf: TypeAlias = Callable[[Sequence[F_co], Address], Iterable[Promise]]
-PROMISES: dict[type[Fact], PromisesOf[Any]] = {}  # `Any` is the class of the key
-
-
-def promised_with(kind: type[F_co]) -> Callable[[PromisesOf[F_co]], PromisesOf[F_co]]:
-    """Register what changes promise with the facts of a class. Facts for the caches of this process alone have none."""
-
-    def register(promises: PromisesOf[F_co]) -> PromisesOf[F_co]:
-        PROMISES[kind] = promises
-        return promises
-
-    return register
-
-
 def promises_with(facts: Iterable[Fact], by: Address) -> Iterator[Promise]:
     """Return the promises that the actor at `by` makes with facts."""
     of_class: dict[type[Fact], list[Fact]] = {}
     for fact in facts:
         of_class.setdefault(type(fact), []).append(fact)
     for kind, published in of_class.items():
-        yield from (PROMISES.get(kind) or kind.promised)(published, by)
+        yield from kind.promised(published, by)
 
 
 # Statuses that the relay has told of before their turns did. What such a turn would put into the caches is older than

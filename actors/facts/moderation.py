@@ -1,29 +1,60 @@
-"""Facts about what staff did to accounts and domains."""
+"""Facts about the states that staff put accounts and domains in."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ..kernel import Origin
-from .fact import Fact, Facts
+from ...storage import accounts, users
+from ...storage.engine.database import Connection
+from ..broadcast import account_address
+from ..kernel import Address, Origin, SystemMessage
+from ..promises import Promise
+from .accounts import ChangedAccount, ChangedUser
+from .fact import Fact, Facts, StoredFact, stored_as
 
 
 @dataclass(frozen=True, slots=True)
-class ModeratedAccount(Fact):
+class TellStates(SystemMessage[None]):
+    """To an account: tell caches, streams and timelines of its states, as its rows are now."""
+
+
+@stored_as("moderation", {"account": "account_id"})
+@dataclass(frozen=True, slots=True)
+class ModeratedAccount(StoredFact):
     """The states that staff put an account in, or a move. Its user is `barred` from the API if it may not act now."""
 
     account_id: int
-    barred: bool
+    barred: bool = False
 
     def cache(self, facts: Facts) -> None:
         facts.acts_of_staff += 1
 
     def announce(self, facts: Facts, origin: Origin) -> None:
-        facts.broadcast.moderated(self.account_id)
+        """Have every timeline that may show statuses of the account read its rows again."""
+        facts.broadcast.reread_timelines_of(self.account_id)
+
+    @classmethod
+    def promised(cls, facts: Sequence[ModeratedAccount], by: Address) -> Iterable[Promise]:
+        return [Promise(fact, f"moderation/{fact.account_id}", account=fact.account_id) for fact in facts]
+
+    async def read_again(self, facts: Facts, origin: Origin) -> Sequence[Fact]:
+        """Have the account publish it: nothing tells of this act after a later one, which its turn has published."""
+        await facts.broadcast.runtime.ask(account_address(self.account_id), TellStates(), origin=origin)
+        return []
 
 
+async def moderation_facts(db: Connection, account_id: int) -> Sequence[Fact]:
+    """Return the facts about the states of an account, from its rows as they are now."""
+    row = (await accounts.find_many(db, [account_id])).get(account_id)
+    user = await users.find_user(db, account_id)
+    barred = row is None or bool(row.suspended_at or row.deleted_at or (user and user.inactive))
+    return ChangedUser(account_id, user), ChangedAccount(account_id), ModeratedAccount(account_id, barred)
+
+
+@stored_as("moderated_domain", {"domain": "domain"})
 @dataclass(frozen=True, slots=True)
-class ModeratedDomain(Fact):
+class ModeratedDomain(StoredFact):
     """The states of some of a domain's accounts, and of its subdomains'."""
 
     domain: str
@@ -35,3 +66,13 @@ class ModeratedDomain(Fact):
 
     def announce(self, facts: Facts, origin: Origin) -> None:
         facts.broadcast.reread_timelines()
+
+    def promise(self) -> Promise:
+        return Promise(self, f"domain/{self.domain}")
+
+    @classmethod
+    def promised(cls, facts: Sequence[ModeratedDomain], by: Address) -> Iterable[Promise]:
+        return [fact.promise() for fact in facts]
+
+    async def read_again(self, facts: Facts, origin: Origin) -> Sequence[Fact]:
+        return [self]

@@ -2,39 +2,81 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from ...storage import notifications
 from ...storage.notifications import Notification
-from ..kernel import Origin
+from ..events import NotificationShown
+from ..kernel import Address, Message, Origin
 from ..notifications import show_notifications
-from .fact import Fact, Facts
+from ..promises import Promise
+from ..push.promises import pushes_of
+from .fact import Fact, Facts, StoredFact, stored_as
 
 
 @dataclass(frozen=True, slots=True)
-class AddedNotifications(Fact):
-    """New notifications, of any accounts."""
+class Notified(Message[None]):
+    """To a home: a notification for the account's streams."""
 
-    notifications: Sequence[Notification]
+    event: NotificationShown
+
+
+@dataclass(frozen=True, slots=True)
+class Merged(Message[None]):
+    """To a home: filtered notifications of the account are shown now."""
+
+
+@stored_as("notification", {"id": "id", "account": "account_id"}, streamed=True)
+@dataclass(frozen=True, slots=True)
+class AddedNotification(StoredFact):
+    """An account has a new notification. The row is given when it is published."""
+
+    id: int
+    account_id: int
+    row: Notification | None = None
+
+    @classmethod
+    def of(cls, row: Notification) -> AddedNotification:
+        return cls(row.id, row.account_id, row)
 
     @property
     def newest(self) -> int:
-        return max((notification.id for notification in self.notifications), default=0)
+        return self.id
 
     async def announce(self, facts: Facts, origin: Origin) -> None:
-        """Notifications whose sender or status is gone are not shown."""
-        for shown in await show_notifications(facts.database, facts.accounts, facts.statuses, self.notifications):
-            facts.broadcast.notified(shown, origin)
+        """Tell the account's home. A notification whose sender or status is gone is not shown."""
+        rows = [] if self.row is None else [self.row]
+        for shown in await show_notifications(facts.database, facts.accounts, facts.statuses, rows):
+            facts.broadcast.to_home(self.account_id, Notified(facts.broadcast.told(NotificationShown(shown))), origin)
+
+    def promises(self) -> Iterator[Promise]:
+        """Return the promises to stream the notification, and to send it to the devices that want it."""
+        yield self.promised_by(self.account_id)
+        if self.row is not None:
+            yield from pushes_of(self.row)
+
+    @classmethod
+    def promised(cls, facts: Sequence[AddedNotification], by: Address) -> Iterator[Promise]:
+        return (promise for fact in facts for promise in fact.promises())
+
+    async def read_again(self, facts: Facts, origin: Origin) -> Sequence[Fact]:
+        row = await facts.database.read(notifications.find, self.account_id, self.id)
+        return [] if row is None else [AddedNotification.of(row)]
 
 
+@stored_as("merge", {"account": "account_id"}, streamed=True)
 @dataclass(frozen=True, slots=True)
-class MergedNotifications(Fact):
-    """Filtered notifications of an account that are shown now."""
+class MergedNotifications(StoredFact):
+    """Filtered notifications of an account are shown now."""
 
     account_id: int
 
     def announce(self, facts: Facts, origin: Origin) -> None:
-        facts.broadcast.merged(self.account_id, origin)
+        facts.broadcast.to_home(self.account_id, Merged(), origin)
+
+    async def read_again(self, facts: Facts, origin: Origin) -> Sequence[Fact]:
+        return [self]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from ..broadcast import Related
-from ..kernel import Origin
-from .fact import Fact, Facts
+from ...storage import relations
+from ...storage.engine.database import Connection
+from ..broadcast import account_address
+from ..kernel import Address, Origin
+from ..promises import Promise, account_of
+from ..viewers import Related
+from .fact import Fact, Facts, StoredFact, stored_as
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,18 +29,30 @@ class ChangedRelation(Fact):
         facts.viewers.relate(self.account_id, self.change)
 
     def announce(self, facts: Facts, origin: Origin) -> None:
-        facts.broadcast.related(self.account_id, self.change, origin)
+        """Tell the account and its home."""
+        facts.broadcast.to_home(self.account_id, self.change, origin)
+        facts.broadcast.to_account(self.account_id, self.change, origin)
+        facts.broadcast.reread_lists(self.account_id)
+
+    @classmethod
+    def promised(cls, facts: Sequence[ChangedRelation], by: Address) -> Iterator[Promise]:
+        """Promise for all at once: each fact is about the account and another one, from one side or the other."""
+        me = account_of(by)
+        pairs = [(fact.account_id, fact.change.other) for fact in facts]
+        others = dict.fromkeys(id for pair in pairs for id in pair if id != me)
+        yield ChangedPairs((me, *others)).promised_by(me)
 
 
+@stored_as("relation", {"accounts": "accounts"})
 @dataclass(frozen=True, slots=True)
-class ChangedPairs(Fact):
-    """Relations of these accounts changed, and how is not known.
+class ChangedPairs(StoredFact):
+    """Relations between the first of these accounts and the others changed, and how is not known.
 
     For each pair of an account and another one, in this order: a stamp above those of all changes that are committed.
     """
 
-    accounts: Sequence[int]
-    stamps: Sequence[tuple[int, int, int]]
+    accounts: tuple[int, ...]
+    stamps: Sequence[tuple[int, int, int]] = ()
 
     def cache(self, facts: Facts) -> None:
         """Messages about these pairs that still wait in mailboxes are older than the rows that are read then."""
@@ -50,7 +66,14 @@ class ChangedPairs(Fact):
         """Read the rows again for streams, and have the actors do so that are awake."""
         await facts.viewers.read_again(self.accounts)
         for account_id in self.accounts:
-            facts.broadcast.reread(account_id)
+            facts.broadcast.reread(account_address(account_id))
+            facts.broadcast.reread_home(account_id)
+            facts.broadcast.reread_lists(account_id)
+
+    async def read_again(self, facts: Facts, origin: Origin) -> Sequence[Fact]:
+        one, *others = self.accounts
+        stamps = [(one, other, await facts.database.transact(_draw_stamp, one, other)) for other in others]
+        return [ChangedPairs(self.accounts, stamps)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +87,13 @@ class ChangedDomainBlocks(Fact):
         facts.viewers.block_domains(self.account_id, self.domains)
 
     def announce(self, facts: Facts, origin: Origin) -> None:
+        """Have the home and the lists read the relations again: the account itself knows the change."""
         facts.broadcast.reread_home(self.account_id)
+        facts.broadcast.reread_lists(self.account_id)
+
+    @classmethod
+    def promised(cls, facts: Sequence[ChangedDomainBlocks], by: Address) -> Iterable[Promise]:
+        return [ChangedPairs((fact.account_id,)).promised_by(fact.account_id) for fact in facts]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,4 +111,14 @@ class ChangedFollowedTags(Fact):
         facts.viewers.follow_tags(self.account_id, self.tags)
 
     def announce(self, facts: Facts, origin: Origin) -> None:
-        facts.broadcast.resync_home(self.account_id)
+        facts.broadcast.reread_home(self.account_id)
+
+    @classmethod
+    def promised(cls, facts: Sequence[ChangedFollowedTags], by: Address) -> Iterable[Promise]:
+        return [ChangedPairs((fact.account_id,)).promised_by(fact.account_id) for fact in facts]
+
+
+async def _draw_stamp(db: Connection, one: int, other: int) -> int:
+    """Return a stamp above those of all changes that are committed, and below those of all that are to come."""
+    await relations.lock_pair(db, one, other)
+    return await relations.stamp(db)

@@ -224,7 +224,7 @@ class EndedQuotes(Fact):
     @classmethod
     def promised(cls, facts: Sequence[EndedQuotes], by: Address) -> Iterator[Promise]:
         ended = [quote for fact in facts for quote in fact.quotes]
-        yield from (EditedStatus(quote.id).promise(account_of(by)) for quote in ended)
+        yield from (EditedStatus(quote.id).promised_by(account_of(by)) for quote in ended)
         yield from counts_promised((quote.quoted_id for quote in ended), by)
 
 
@@ -264,9 +264,9 @@ class DeletedStatus(Fact):
         for fact in facts:
             status = fact.deleted.status
             for id, account_id in ((status.id, account_of(by)), *fact.deleted.reblogs):
-                yield PublishedStatus(id, account_id, gone=True).promise(account_id)
+                yield PublishedStatus(id, account_id, gone=True).promised_by(account_id)
             counted = (status.in_reply_to_id, status.reblog_of_id, status.quote_of_id)
-            yield from (ChangedStatus(id).promise(account_of(by)) for id in counted if id is not None)
+            yield from (ChangedStatus(id).promised_by(account_of(by)) for id in counted if id is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,4 +296,4 @@ class GoneStatus(Fact):
 
 def counts_promised(status_ids: Iterable[int], by: Address) -> Iterator[Promise]:
     """Return the promises to forget the counts of statuses, one for each, as they were before a change."""
-    return (ChangedStatus(id).promise(account_of(by)) for id in dict.fromkeys(status_ids))
+    return (ChangedStatus(id).promised_by(account_of(by)) for id in dict.fromkeys(status_ids))

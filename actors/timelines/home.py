@@ -10,25 +10,18 @@ from ...storage.deletions import Remains
 from ...storage.engine.database import Unavailable
 from ...storage.paging import Page
 from ...storage.timeline_entries import TimelineEntry
-from ..broadcast import (
-    AnnouncementTakenBack,
-    AnnouncementTold,
-    ConversationChanged,
-    Merged,
-    Notified,
-    ReactionTold,
-    Related,
-    conversation_key,
-)
 from ..context import ActorContext
 from ..conversations import shown_conversations
 from ..events import ConversationShown, NotificationShown, NotificationsMerged, StatusAmended
+from ..facts.announcements import AnnouncementTakenBack, AnnouncementTold, ReactionTold
+from ..facts.conversations import ConversationChanged, conversation_key
+from ..facts.notifications import Merged, Notified
 from ..facts.statuses import StatusDeleted
 from ..kernel import Answer, Cell, Message, Runtime, turn
 from ..notifications import show_notifications
 from ..promises import Effect
 from ..rules.visibility import Perspective, Relation, belongs_at_home, belongs_by_author, belongs_by_tag, hidden
-from ..viewers import RelationStamps, ViewerRules
+from ..viewers import Related, RelationStamps, ViewerRules
 from .missed import Keyed
 from .own_events import own_events
 from .timeline import Timeline

@@ -5,12 +5,8 @@ from __future__ import annotations
 from typing import Protocol
 
 from ...storage import announcements, conversations, notifications
-from ..broadcast import conversation_key
 from ..context import ActorContext
 from ..conversations import shown_conversations
-from ..effects.announcements import TellAnnouncement
-from ..effects.conversations import StreamConversation
-from ..effects.notifications import StreamMerge, StreamNotification
 from ..events import (
     AnnouncementGone,
     AnnouncementShown,
@@ -19,6 +15,9 @@ from ..events import (
     NotificationsMerged,
     StreamedEvent,
 )
+from ..facts.announcements import ChangedAnnouncement
+from ..facts.conversations import ChangedConversation, conversation_key
+from ..facts.notifications import AddedNotification, MergedNotifications
 from ..kernel.feed import key_of
 from ..notifications import show_notifications
 from ..promises import Effect
@@ -37,13 +36,13 @@ class Home(Protocol):
 async def own_events(home: Home, effect: Effect) -> list[Keyed]:
     """Return the events of an account's own streams that an effect gives rise to."""
     match effect:
-        case StreamNotification(id, account_id) if account_id == home.id:
+        case AddedNotification(id, account_id) if account_id == home.id:
             return await _notified(home, id)
-        case StreamConversation(id, account_id) if account_id == home.id:
+        case ChangedConversation(id, account_id) if account_id == home.id:
             return await _changed_conversation(home, id)
-        case StreamMerge(account_id) if account_id == home.id:
+        case MergedNotifications(account_id) if account_id == home.id:
             return [("", NotificationsMerged())]
-        case TellAnnouncement(id):
+        case ChangedAnnouncement(id):
             return [("", await _announced(home, id))]
         case _:
             return []

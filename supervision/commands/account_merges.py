@@ -74,16 +74,16 @@ async def _merge(db: Connection, here: Here, gone: str, kept: str) -> JsonObject
 
 def _promises(kept: Account, related: list[int], files: list[str]) -> list[Promise]:
     """Have timelines and related accounts read their rows again, and remove files."""
-    from ...actors.effects.blocked_domains import domain_moderated
     from ...actors.effects.files import files_unused
-    from ...actors.effects.relations import relations_changed
+    from ...actors.facts.moderation import ModeratedDomain
+    from ...actors.facts.relations import ChangedPairs
 
     promises = [
-        relations_changed(kept.id, related[start : start + TOLD_AT_ONCE])
+        ChangedPairs((kept.id, *related[start : start + TOLD_AT_ONCE])).promised_by(kept.id)
         for start in range(0, len(related), TOLD_AT_ONCE)
     ]
     if kept.domain is not None:
-        promises.append(domain_moderated(kept.domain))
+        promises.append(ModeratedDomain(kept.domain).promise())
     if files:
         promises.append(files_unused(files))
     return promises

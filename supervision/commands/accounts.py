@@ -274,8 +274,8 @@ async def _change_email(db: Connection, act: StaffAct, target: ModeratedRow, ema
 async def _reset_password(db: Connection, act: StaffAct, target: ModeratedRow, new_hash: str) -> None:
     """Store a new password, and end all access by the old one."""
     from ...actors.commands.moderation import named
-    from ...actors.effects.access import access_ended
     from ...actors.effects.mail import notice
+    from ...actors.facts.access import EndedAccess
     from ...actors.mail.templates import PASSWORD_CHANGED
     from ...storage import passwords, sessions
 
@@ -283,7 +283,7 @@ async def _reset_password(db: Connection, act: StaffAct, target: ModeratedRow, n
     await sessions.delete_others(db, target.id, b"")
     await sessions.revoke_tokens(db, target.id, act.now)
     await act.log("reset_password", named(target))
-    act.promise(access_ended(target.id), notice(PASSWORD_CHANGED, await _user(db, target.id)))
+    act.promise(EndedAccess(target.id).promise(), notice(PASSWORD_CHANGED, await _user(db, target.id)))
 
 
 async def _disable_two_factor(db: Connection, act: StaffAct, target: ModeratedRow) -> None:

@@ -151,7 +151,7 @@ def revoke(server: ChosenServer, name: str, ids: tuple[int, ...], everything: bo
 async def _revoke(db: Connection, here: Here, handle: str, only: Sequence[int]) -> int:
     """Revoke some tokens of an account, or all. Return how many were revoked."""
     from ...actors.commands.moderation import named
-    from ...actors.effects.access import access_ended
+    from ...actors.facts.access import EndedAccess
     from ...storage import oauth, sessions
 
     account, target = await lock_local(db, here, handle)
@@ -164,6 +164,6 @@ async def _revoke(db: Connection, here: Here, handle: str, only: Sequence[int]) 
         count = len(await sessions.revoke_tokens(db, account.id, here.now))
     act = here.act
     await act.log("revoke_tokens", named(target), tokens=[str(id) for id in only] or "all")
-    act.promise(access_ended(account.id))
+    act.promise(EndedAccess(account.id).promise())
     await announce_change(db)
     return count

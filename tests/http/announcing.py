@@ -3,7 +3,7 @@
 from typing import Any
 from urllib.parse import quote
 
-from troupe.actors.effects.announcements import announcement_changed
+from troupe.actors.facts.announcements import announcement_promises
 from troupe.actors.kernel import NOWHERE
 from troupe.actors.promises import Promise
 from troupe.storage import announcements
@@ -25,7 +25,7 @@ async def announce(stage: Stage, *, told: bool = False, **fields: Any) -> str:
     made = Announcement(context.ids.next(), **defaults | fields)
     await context.database.transact(announcements.insert, made)
     if told:
-        await promise(stage, announcement_changed(made, now))
+        await promise(stage, announcement_promises(made, now))
     return str(made.id)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from troupe.actors.broadcast import PUBLIC_PLACES, account_address, home_address, list_address, tag_address
 from troupe.actors.facts.conversations import ChangedConversation
 from troupe.actors.facts.fact import Fact, promises_with
-from troupe.actors.facts.notifications import AddedNotifications
+from troupe.actors.facts.notifications import AddedNotification
 from troupe.actors.facts.statuses import PublishedStatus
 from troupe.actors.kernel import NOWHERE
 from troupe.storage import (
@@ -448,11 +448,11 @@ class World:
         outbox, now = self.stage.outbox, self.stage.http_context.clock.now()
         news = [NewNotification(self.next(), id, self.zoe.id, "mention", status.id) for id in status.mentioned_ids]
         told = await notifications.insert_many(db, news, now)
-        facts: list[Fact] = [PublishedStatus(status.id, self.zoe.id), AddedNotifications(told)]
+        facts: list[Fact] = [PublishedStatus(status.id, self.zoe.id), *map(AddedNotification.of, told)]
         if status.visibility == "direct" and told:
             concerned = [one.account_id for one in told]
             letters = await conversations.put(db, status.id, concerned, [self.next() for _ in concerned])
-            facts += [ChangedConversation(one) for one in letters]
+            facts += [ChangedConversation.of(one) for one in letters]
         promises = [*promises_with(facts, account_address(self.zoe.id))]
         await outbox.promise(db, promises, NOWHERE)
         return len(promises)

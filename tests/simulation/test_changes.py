@@ -26,7 +26,7 @@ from troupe.actors.facts.conversations import ChangedConversation
 from troupe.actors.facts.fact import Fact
 from troupe.actors.facts.lists import ChangedList
 from troupe.actors.facts.moderation import ModeratedAccount, ModeratedDomain
-from troupe.actors.facts.notifications import AddedNotifications
+from troupe.actors.facts.notifications import AddedNotification
 from troupe.actors.facts.relations import ChangedPairs
 from troupe.actors.facts.statuses import ChangedStatus, EditedStatus, GoneStatus, PublishedStatus
 from troupe.actors.kernel import Message, Refused
@@ -91,7 +91,7 @@ def announced(sim: Simulation) -> int:
 # What ada does about her status, or bob about it, and what the relay publishes if the turn did not.
 BY_BOB: list[tuple[Callable[[Simulation, Person, int], Message[object]], type[Fact]]] = [
     (lambda sim, ada, id: Favourite(id), ChangedStatus),
-    (lambda sim, ada, id: Favourite(id), AddedNotifications),
+    (lambda sim, ada, id: Favourite(id), AddedNotification),
     (lambda sim, ada, id: Reblog(id), PublishedStatus),
     (lambda sim, ada, id: Follow(ada.id), ChangedPairs),
     (lambda sim, ada, id: Block(ada.id), ChangedPairs),

@@ -5,16 +5,17 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from troupe.actors.broadcast import Related, list_address
+from troupe.actors.broadcast import list_address
 from troupe.actors.commands.lists import CreateList
 from troupe.actors.facts.accounts import ChangedAccount
 from troupe.actors.facts.fact import Fact
 from troupe.actors.facts.lists import ChangedList
-from troupe.actors.facts.notifications import AddedNotifications
+from troupe.actors.facts.notifications import AddedNotification
 from troupe.actors.facts.relations import ChangedRelation
 from troupe.actors.facts.statuses import EditedStatus, PublishedStatus
 from troupe.actors.kernel import Clock, Ids, Origin
 from troupe.actors.rules.visibility import Relation
+from troupe.actors.viewers import Related
 from troupe.storage import follows, lists, relations
 from troupe.storage.follows import FollowTerms
 from troupe.storage.notifications import Notification
@@ -79,8 +80,8 @@ async def test_a_status_written_after_another_process_added_its_author_to_a_list
     assert stream.pushed == [status]
 
 
-def notified(id: int, at: datetime) -> AddedNotifications:
-    return AddedNotifications([Notification(id, 1, 2, "follow", None, at, "")])
+def notified(id: int, at: datetime) -> AddedNotification:
+    return AddedNotification.of(Notification(id, 1, 2, "follow", None, at, ""))
 
 
 @pytest.mark.parametrize("kind", range(6))

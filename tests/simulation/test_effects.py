@@ -7,34 +7,34 @@ from typing import Any, TypeGuard
 
 import pytest
 
-from troupe.actors.effects.access import EndAccess
 from troupe.actors.effects.account_deletions import EraseAccount
-from troupe.actors.effects.announcements import TellAnnouncement, TellReaction
-from troupe.actors.effects.blocked_domains import TellDomain
-from troupe.actors.effects.conversations import StreamConversation
 from troupe.actors.effects.deliveries import DeliverActivity
 from troupe.actors.effects.files import PlaceFiles, RemoveFiles, files_unused
 from troupe.actors.effects.imports import LookUp, RunImport
-from troupe.actors.effects.lists import RereadList
 from troupe.actors.effects.mail import SendMail, SendNotice
-from troupe.actors.effects.moderation import EraseSuspended, TellModeration
+from troupe.actors.effects.moderation import EraseSuspended
 from troupe.actors.effects.moves import MoveFollowers
-from troupe.actors.effects.notifications import StreamMerge, StreamNotification
 from troupe.actors.effects.polls import ClosePoll
 from troupe.actors.effects.previews import ForgetCard, PreviewLink
-from troupe.actors.effects.push import SendPush
 from troupe.actors.effects.received_activities import ReceivedActivity, UnverifiedActivity
 from troupe.actors.effects.refollows import AskNewActor
 from troupe.actors.effects.refreshes import RefreshAccount
 from troupe.actors.effects.registry import KINDS, NAMES
-from troupe.actors.effects.relations import RereadRelations
 from troupe.actors.effects.reminders import DomainBlocked, MuteEnded, Remind, StatusDue, Unlocked
 from troupe.actors.effects.reports import SendReport
 from troupe.actors.effects.sending import RotateKey, SendAccount, SendDeletion, SendTallies
 from troupe.actors.effects.strikes import CarryOutStrike, SendAppeal, SendStrike
+from troupe.actors.facts.access import EndedAccess
+from troupe.actors.facts.announcements import ChangedAnnouncement, CountedReaction
+from troupe.actors.facts.conversations import ChangedConversation
+from troupe.actors.facts.lists import ChangedList
+from troupe.actors.facts.moderation import ModeratedAccount, ModeratedDomain
+from troupe.actors.facts.notifications import AddedNotification, MergedNotifications
+from troupe.actors.facts.relations import ChangedPairs
 from troupe.actors.facts.statuses import ChangedStatus, EditedStatus, PublishedStatus
 from troupe.actors.outbox import new_effect
 from troupe.actors.promises import Effect
+from troupe.actors.push.promises import SendPush
 from troupe.storage import outbox
 from troupe.storage.outbox import NewEffect
 from troupe.supervision.testing import simulation
@@ -48,16 +48,16 @@ ROWS: list[tuple[str, dict[str, Any], Effect]] = [
     ("status", {"id": 7, "account": 3, "gone": False, "news": True}, PublishedStatus(7, 3)),
     ("edit", {"id": 7}, EditedStatus(7)),
     ("counts", {"id": 7}, ChangedStatus(7)),
-    ("relation", {"accounts": [3, 4, 5]}, RereadRelations((3, 4, 5))),
-    ("notification", {"id": 7, "account": 3}, StreamNotification(7, 3)),
-    ("merge", {"account": 3}, StreamMerge(3)),
-    ("conversation", {"id": 7, "account": 3}, StreamConversation(7, 3)),
-    ("list", {"id": 7, "account": 3}, RereadList(7, 3)),
-    ("announcement", {"id": 7}, TellAnnouncement(7)),
-    ("reaction", {"announcement_id": 7, "name": "👍"}, TellReaction(7, "👍")),
+    ("relation", {"accounts": [3, 4, 5]}, ChangedPairs((3, 4, 5))),
+    ("notification", {"id": 7, "account": 3}, AddedNotification(7, 3)),
+    ("merge", {"account": 3}, MergedNotifications(3)),
+    ("conversation", {"id": 7, "account": 3}, ChangedConversation(7, 3)),
+    ("list", {"id": 7, "account": 3}, ChangedList(7, 3)),
+    ("announcement", {"id": 7}, ChangedAnnouncement(7)),
+    ("reaction", {"announcement_id": 7, "name": "👍"}, CountedReaction(7, "👍")),
     ("poll", {"id": 7}, ClosePoll(7)),
     ("files", {"names": ["a.png", "b.png"]}, RemoveFiles(("a.png", "b.png"))),
-    ("moderated_domain", {"domain": "a.example"}, TellDomain("a.example")),
+    ("moderated_domain", {"domain": "a.example"}, ModeratedDomain("a.example")),
     ("place_files", {"account": 3}, PlaceFiles(3)),
     ("preview", {"status_id": 7, "account_id": 3, "url": "https://a.example/"}, PreviewLink(7, 3, "https://a.example/")),
     ("card", {"card_id": 7}, ForgetCard(7)),
@@ -87,9 +87,9 @@ ROWS: list[tuple[str, dict[str, Any], Effect]] = [
     ("mail", {"letter": "confirmation", "account": 3}, SendMail("confirmation", 3)),
     ("import", {"id": 7, "account": 3}, RunImport(7, 3)),
     ("lookup", {"id": 7, "account": 3, "target": "eve@b.example"}, LookUp(7, 3, "eve@b.example")),
-    ("access", {"account": 3}, EndAccess(3)),
-    ("moderation", {"account": 3}, TellModeration(3)),
-    ("moderated_domain", {"domain": "b.example"}, TellDomain("b.example")),
+    ("access", {"account": 3}, EndedAccess(3)),
+    ("moderation", {"account": 3}, ModeratedAccount(3)),
+    ("moderated_domain", {"domain": "b.example"}, ModeratedDomain("b.example")),
     ("strike", {"strike": 7, "account": 3}, CarryOutStrike(7, 3)),
     ("strike_mail", {"strike": 7, "account": 3}, SendStrike(7, 3)),
     ("appeal_mail", {"strike": 7, "account": 3}, SendAppeal(7, 3)),

@@ -22,7 +22,7 @@ from troupe.actors.commands.reblogs import Reblog, Unreblog
 from troupe.actors.facts.conversations import ChangedConversation
 from troupe.actors.facts.fact import Fact, Facts
 from troupe.actors.facts.moderation import ModeratedAccount
-from troupe.actors.facts.notifications import AddedNotifications, ChangedOwnRows
+from troupe.actors.facts.notifications import AddedNotification, ChangedOwnRows
 from troupe.actors.facts.relations import ChangedRelation
 from troupe.actors.facts.statuses import ChangedStatus, DeletedStatus
 from troupe.actors.kernel import Message, Refused
@@ -364,7 +364,7 @@ MUTANTS = [
     *(
         (without(kind), cause_news)
         for kind in (
-            AddedNotifications, ChangedConversation, ChangedOwnRows, ChangedStatus, ChangedRelation, DeletedStatus,
+            AddedNotification, ChangedConversation, ChangedOwnRows, ChangedStatus, ChangedRelation, DeletedStatus,
             ModeratedAccount,
         )
     ),

@@ -430,7 +430,7 @@ async def test_what_a_turn_has_told_since_the_relay_looked_is_not_told_again(sim
     """The relay may look between the commit of a turn and its telling, and would tell after the turn that follows."""
     (ada,) = await sim.people("ada")
     server, told = sim.actors.outbox, list[int]()
-    effects = server.effects_of([PublishedStatus(sim.new_id(), ada.id).promise(ada.id)], Origin("test"))
+    effects = server.effects_of([PublishedStatus(sim.new_id(), ada.id).promised_by(ada.id)], Origin("test"))
 
     async def note(context: object, effect: Effect, attempt: Attempt) -> None:
         told.append(attempt.id)

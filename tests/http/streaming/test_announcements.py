@@ -4,7 +4,7 @@ import json
 from datetime import timedelta
 from typing import Any
 
-from troupe.actors.effects.announcements import announcement_removed
+from troupe.actors.facts.announcements import ChangedAnnouncement
 from troupe.storage import announcements
 
 from ...clients import Person, Stage
@@ -30,7 +30,7 @@ async def test_every_user_stream_is_told(stage: Stage, edge: Edge, ada: Person, 
         await bob.delete(reaction(id, "👍"))
         assert json.loads((await stream.hear())["payload"])["count"] == 0
         await stage.http_context.database.transact(announcements.delete, int(id))
-        await promise(stage, [announcement_removed(int(id))])
+        await promise(stage, [ChangedAnnouncement(int(id)).promise()])
         assert await stream.hear() == {"stream": ["user"], "event": "announcement.delete", "payload": id}
 
 
