@@ -22,8 +22,8 @@ import trio
 from ..storage import outbox, stream_log
 from ..storage.engine.database import Doubtful, Unavailable
 from ..storage.outbox import DueEffect
-from .broadcast import Broadcast
-from .effects.registry import ANNOUNCEMENTS, EffectContext, EffectKind, Finish, QueueWithContext, shown_kinds
+from .effects.registry import ANNOUNCEMENTS, EffectContext, EffectKind, Finish, QueueWithContext
+from .facts.fact import STREAMED
 from .kernel import Address, Record
 from .promises import Effect
 from .relay import GATHER, Relay
@@ -52,7 +52,7 @@ class ToldPromises(NamedTuple):
 class AnnouncementRelay(Relay[EffectContext]):
     """The relay of the queue ANNOUNCEMENTS, and what turns hand over to it."""
 
-    def __init__(self, context: EffectContext, broadcast: Broadcast, tellings: Tellings, record: Record) -> None:
+    def __init__(self, context: EffectContext, tellings: Tellings, record: Record) -> None:
         super().__init__(
             QueueWithContext(ANNOUNCEMENTS, context),
             context.database,
@@ -61,11 +61,10 @@ class AnnouncementRelay(Relay[EffectContext]):
             record,
             context.runtime.trail,
         )
-        self._statuses = context.statuses
-        self._broadcast = broadcast
+        self._statuses = context.facts.statuses
+        self._broadcast = context.facts.broadcast
         self._ids = context.ids
         self._tellings = tellings
-        self._shown = shown_kinds()
         self._kept: list[ToldPromises] = []
         self._logging = trio.Lock()
         self._many = trio.Event()  # are kept
@@ -135,7 +134,7 @@ class AnnouncementRelay(Relay[EffectContext]):
         """Tell what streams show as a telling, which is kept when it is finished."""
         if due.id in self._logged or due.id in self._kept_ids():
             return None  # The relay had looked between a commit and its telling, and the turn has told it since.
-        if not kind.shown:
+        if due.kind not in STREAMED:
             return await super()._carry_out(kind, effect, due)
         told = False
         self._telling[due.key] += 1
@@ -233,7 +232,7 @@ class AnnouncementRelay(Relay[EffectContext]):
         # What was told twice has the place of the first time.
         promised = dict.fromkeys(id for told in kept for id in told.promised)
         positions = {id: self._ids.next() for id in promised}
-        await self._database.transact_alone(stream_log.log_told, positions, self._shown)
+        await self._database.transact_alone(stream_log.log_told, positions, STREAMED)
         del self._kept[: len(kept)]
         if self._looks or self._lanes:
             self._logged.update(promised)
@@ -260,7 +259,7 @@ class AnnouncementRelay(Relay[EffectContext]):
             self._owed.pop(due.key, None)
         if finish is not None:
             await super()._finish(due, finish)
-        elif due.kind not in self._shown:  # the others are kept already
+        elif due.kind not in STREAMED:  # the others are kept already
             self._keep([due.id], NOT_SHOWN)
 
     async def _fail(self, due: DueEffect, effect: Effect | None, error: Exception) -> bool:

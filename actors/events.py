@@ -96,3 +96,6 @@ StreamedEvent = (
     StatusAppeared | StatusAmended | StatusGone | NotificationShown | NotificationsMerged | ConversationShown
     | FiltersChanged | AnnouncementShown | AnnouncementGone | ReactionCounted
 )  # fmt: skip
+
+# An event with its key in the feed. An event without a key may be shown twice.
+Keyed = tuple[str, StreamedEvent]

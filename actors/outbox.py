@@ -15,13 +15,12 @@ from ..storage.engine.database import Connection, Database
 from ..storage.files import Folder
 from ..storage.outbox import NewEffect
 from .announcements import AnnouncementRelay
-from .broadcast import Broadcast
 from .effects.registry import ANNOUNCEMENTS, KINDS, NAMES, AnyQueue, AnyQueueWithContext, EffectContext
 from .facts.fact import Facts
 from .kernel import NOWHERE, Address, Clock, Ids, Origin, Record, Runtime
 from .promises import Promise, shard_of
 from .relay import AnyRelay, Relay, TraceEffect
-from .statuses import AccountCache, ShownStatus, StatusCache
+from .statuses import ShownStatus
 from .tellings import Tellings
 
 
@@ -29,18 +28,24 @@ class Outbox:
     """`promise` is called inside a transaction, `telling` and `wake` after its commit."""
 
     def __init__(
-        self, database: Database, runtime: Runtime, clock: Clock, ids: Ids, accounts: AccountCache,
-        statuses: StatusCache, broadcast: Broadcast, facts: Facts, tellings: Tellings, record: Record,
+        self,
+        database: Database,
+        runtime: Runtime,
+        clock: Clock,
+        ids: Ids,
+        facts: Facts,
+        tellings: Tellings,
+        record: Record,
         folder: Folder | None,
-    ) -> None:  # fmt: skip
-        context = EffectContext(database, clock, ids, runtime, accounts, statuses, facts, self, folder)
+    ) -> None:
+        context = EffectContext(database, clock, ids, runtime, facts, self, folder)
         self._database = database
         self._clock = clock
         self._ids = ids
         self._record = record
         self._trail = runtime.trail
         self.trace: TraceEffect | None = None  # for the queues that are added afterwards
-        self._announcements = AnnouncementRelay(context, broadcast, tellings, record)
+        self._announcements = AnnouncementRelay(context, tellings, record)
         self._relays: dict[AnyQueue, AnyRelay] = {ANNOUNCEMENTS: self._announcements}
 
     def add(self, staffed: AnyQueueWithContext) -> None:

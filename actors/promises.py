@@ -12,7 +12,6 @@ from typing import Self
 from zlib import crc32
 
 from ..storage.engine.json_values import JsonObject
-from .kernel import Address
 from .kernel.codec import of_row, to_row
 
 # Each row names its part of the accounts, so that nodes can share a queue by parts later.
@@ -53,16 +52,6 @@ class Promise:
     due_at: datetime | None = None
     account: int | None = None
     group: str | None = None
-
-
-def told_by(account_id: int, effect: Effect) -> Promise:
-    """Return a promise by a turn of an account. All these promises of one account are carried out in order."""
-    return Promise(effect, f"account/{account_id}", account=account_id)
-
-
-def account_of(by: Address) -> int:
-    """Return the account whose actor is at an address."""
-    return int(by.key)
 
 
 def shard_of(promise: Promise, partition: str) -> int:

@@ -81,9 +81,7 @@ class ActorSystem:
         self.blocks = ServerBlocks(database, limited=limited_federation)
         self.withdrawals = Withdrawals(self.accounts, self.statuses, self.blocks)
         self.withdrawals.observe(self.facts)
-        self.outbox = Outbox(
-            database, runtime, clock, ids, self.accounts, self.statuses, broadcast, self.facts, tellings, record, folder
-        )  # fmt: skip
+        self.outbox = Outbox(database, runtime, clock, ids, self.facts, tellings, record, folder)
         self.hosts = KnownHosts(database, clock, record, chance, partial(self.outbox.wake, DELIVERIES))
         self.custom_emojis = CustomEmojiLoader(database, self.facts)
         self.actor_context = ActorContext(

@@ -12,4 +12,4 @@ async def publish_again(context: EffectContext, fact: StoredFact, attempt: Attem
 
 
 for _kind, _fact in STORED.items():
-    carries_out(_kind, _fact, ANNOUNCEMENTS, shown=_fact.streamed)(publish_again)
+    carries_out(_kind, _fact, ANNOUNCEMENTS)(publish_again)

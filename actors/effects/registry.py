@@ -13,7 +13,6 @@ from ...storage.files import Folder
 from ..facts.fact import Facts
 from ..kernel import Clock, Ids, Origin, Runtime
 from ..promises import Effect, Promise
-from ..statuses import AccountCache, StatusCache
 
 E = TypeVar("E", bound=Effect)
 
@@ -34,8 +33,6 @@ class EffectContext:
     clock: Clock
     ids: Ids
     runtime: Runtime
-    accounts: AccountCache
-    statuses: StatusCache
     facts: Facts
     outbox: Promises
     folder: Folder | None
@@ -124,7 +121,6 @@ class EffectKind:
     carry_out: CarryOut[Any, Any]
     on_give_up: OnGiveUp[Any] | None  # the same
     delete: DeleteDone
-    shown: bool  # by streams: it is logged after it was told
 
 
 KINDS: dict[str, EffectKind] = {}
@@ -138,24 +134,17 @@ def carries_out(
     on_give_up: OnGiveUp[E] | None = None,
     *,
     delete: DeleteDone = outbox.delete_claimed,
-    shown: bool = False,
 ) -> Callable[[CarryOut[C, E]], CarryOut[C, E]]:
     """Register a payload with its queue and the function that carries it out. `name` is the kind in the rows.
 
     The function may return what is to be written in the transaction that deletes the row; `on_give_up` is called in
     that transaction for an effect that is given up. So both are written exactly once, also after a crash. What can be
     written for many effects at once, by the statement that deletes their rows, has a `delete` of its own instead.
-    What streams show has a way for clients that were interrupted, in `timelines/missed.py`.
     """
 
     def register(carry_out: CarryOut[C, E]) -> CarryOut[C, E]:
         NAMES[payload] = name
-        KINDS[name] = EffectKind(payload, queue, carry_out, on_give_up, delete, shown)
+        KINDS[name] = EffectKind(payload, queue, carry_out, on_give_up, delete)
         return carry_out
 
     return register
-
-
-def shown_kinds() -> list[str]:
-    """Return the kinds of effects that streams show."""
-    return [name for name, kind in KINDS.items() if kind.shown]

@@ -9,9 +9,10 @@ from datetime import datetime
 from ...storage import announcements
 from ...storage.announcements import Announcement, ShownAnnouncement
 from ...storage.engine.database import Connection
-from ..events import AnnouncementGone, AnnouncementShown, ReactionCounted
+from ..events import AnnouncementGone, AnnouncementShown, Keyed, ReactionCounted
 from ..kernel import Message, Origin
 from ..promises import Promise
+from ..rules.visibility import Perspective
 from .fact import Fact, Facts, StoredFact, stored_as
 
 
@@ -60,9 +61,16 @@ class ChangedAnnouncement(StoredFact):
         return Promise(self, due_at=due_at, group="announcement")
 
     async def read_again(self, facts: Facts, origin: Origin) -> Sequence[Fact]:
+        return [ChangedAnnouncement(self.id, await self._find(facts))]
+
+    async def own_events(self, facts: Facts, viewer: Perspective) -> list[Keyed]:
+        shown = await self._find(facts)
+        return [("", AnnouncementGone(self.id) if shown is None else AnnouncementShown(shown))]
+
+    async def _find(self, facts: Facts) -> ShownAnnouncement | None:
+        """Return the announcement if it is shown now."""
         found = await facts.database.read(announcements.find_shown, self.id)
-        is_shown = found is not None and found.announcement.is_shown(facts.clock.now())
-        return [ChangedAnnouncement(self.id, found if is_shown else None)]
+        return found if found is not None and found.announcement.is_shown(facts.clock.now()) else None
 
 
 def announcement_promises(announcement: Announcement, now: datetime) -> list[Promise]:

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from ...storage import conversations
 from ...storage.conversations import Conversation
 from ..conversations import shown_conversations
-from ..events import ConversationShown
+from ..events import ConversationShown, Keyed
 from ..kernel import Address, Message, Origin
-from ..promises import Promise, account_of
-from .fact import Fact, Facts, StoredFact, stored_as
+from ..kernel.feed import key_of
+from ..promises import Promise
+from ..rules.visibility import Perspective
+from .fact import Fact, Facts, StoredFact, account_of, stored_as
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +56,16 @@ class ChangedConversation(StoredFact):
         return [fact.promised_by(account_of(by)) for fact in facts if fact.news]
 
     async def read_again(self, facts: Facts, origin: Origin) -> Sequence[Fact]:
+        return [ChangedConversation.of(row) for row in await self._find(facts)]
+
+    async def own_events(self, facts: Facts, viewer: Perspective) -> list[Keyed]:
+        rows = await self._find(facts) if self.account_id == viewer.account_id else []
+        found = await shown_conversations(rows, facts.accounts, facts.statuses)
+        return [(key_of(conversation_key(shown.last.id)), ConversationShown(shown)) for shown in found if shown.last]
+
+    async def _find(self, facts: Facts) -> list[Conversation]:
         row = await facts.database.read(conversations.find, self.account_id, self.id)
-        return [] if row is None else [ChangedConversation.of(row)]
+        return [] if row is None else [row]
 
 
 def conversation_key(last_status_id: int) -> int:

@@ -15,11 +15,16 @@ from typing import Any, ClassVar, Self, TypeVar
 from ...storage.engine.database import Database
 from ...storage.engine.json_values import JsonObject
 from ..broadcast import Broadcast, account_address
+from ..events import Keyed
 from ..kernel import NOWHERE, Address, Clock, Ids, Origin, SystemMessage
 from ..kernel.codec import of_row
-from ..promises import Effect, Promise, account_of, told_by
+from ..promises import Effect, Promise
+from ..rules.visibility import Perspective
 from ..statuses import AccountCache, StatusCache
 from ..viewers import Viewers
+
+F = TypeVar("F")
+S = TypeVar("S", bound="StoredFact")
 
 FACTS: dict[str, type[Fact]] = {}  # the classes of all facts, by their names
 
@@ -72,9 +77,7 @@ class StoredFact(Fact, Effect, is_base=True):
 
     __slots__ = ()
 
-    kind: ClassVar[str]  # of the row
     stored: ClassVar[Mapping[str, str]]  # the keys of the row, with the fields that they hold
-    streamed: ClassVar[bool]
 
     def as_row(self) -> JsonObject:
         return {key: getattr(self, field) for key, field in self.stored.items()}
@@ -85,7 +88,7 @@ class StoredFact(Fact, Effect, is_base=True):
 
     def promised_by(self, account_id: int) -> Promise:
         """Return the promise to publish it, made by a turn of an account. All these of one account keep their order."""
-        return told_by(account_id, self)
+        return Promise(self, f"account/{account_id}", account=account_id)
 
     @classmethod
     def promised(cls, facts: Sequence[Any], by: Address) -> Iterable[Promise]:  # `Any` is this class
@@ -95,24 +98,27 @@ class StoredFact(Fact, Effect, is_base=True):
     async def read_again(self, facts: Facts, origin: Origin) -> Sequence[Fact]:
         """Return the facts to apply in its place, from the rows as they are now."""
 
-
-F = TypeVar("F")
+    async def own_events(self, facts: Facts, viewer: Perspective) -> list[Keyed]:
+        """Return the events of it that the own streams of an account show to a client that was interrupted."""
+        return []
 
 
 STORED: dict[str, type[StoredFact]] = {}  # by kind
-S = TypeVar("S", bound=StoredFact)
+STREAMED: list[str] = []  # the kinds that streams show: they are logged after they were told
 
 
 def stored_as(kind: str, row: Mapping[str, str], *, streamed: bool = False) -> Callable[[type[S]], type[S]]:
     """Register a fact as a kind of rows of the outbox. `row` has the keys of such rows, with the fields that they hold.
 
     Never change a kind or a key, because rows of earlier versions of the server are still read. A fact that streams
-    show is `streamed`: `timelines/missed.py` shows it to clients that were interrupted.
+    show is `streamed`. `timelines/missed.py` shows it to clients that were interrupted.
     """
 
     def register(fact: type[S]) -> type[S]:
-        fact.kind, fact.stored, fact.streamed = kind, row, streamed
+        fact.stored = row
         STORED[kind] = fact
+        if streamed:
+            STREAMED.append(kind)
         return fact
 
     return register
@@ -127,6 +133,11 @@ class LearnFact(SystemMessage[None]):
     @property
     def label(self) -> str:
         return f"LearnFact({type(self.fact).__name__})"
+
+
+def account_of(by: Address) -> int:
+    """Return the account whose actor is at an address."""
+    return int(by.key)
 
 
 def promises_with(facts: Iterable[Fact], by: Address) -> Iterator[Promise]:

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 
 from ...storage import notifications
 from ...storage.notifications import Notification
-from ..events import NotificationShown
+from ..events import Keyed, NotificationShown, NotificationsMerged
 from ..kernel import Address, Message, Origin
+from ..kernel.feed import key_of
 from ..notifications import show_notifications
 from ..promises import Promise
 from ..push.promises import pushes_of
+from ..rules.visibility import Perspective
 from .fact import Fact, Facts, StoredFact, stored_as
 
 
@@ -61,8 +63,16 @@ class AddedNotification(StoredFact):
         return (promise for fact in facts for promise in fact.promises())
 
     async def read_again(self, facts: Facts, origin: Origin) -> Sequence[Fact]:
+        return [AddedNotification.of(row) for row in await self._find(facts)]
+
+    async def own_events(self, facts: Facts, viewer: Perspective) -> list[Keyed]:
+        rows = await self._find(facts) if self.account_id == viewer.account_id else []
+        found = await show_notifications(facts.database, facts.accounts, facts.statuses, rows)
+        return [(key_of(self.id), NotificationShown(shown)) for shown in found if shown.is_for(viewer)]
+
+    async def _find(self, facts: Facts) -> list[Notification]:
         row = await facts.database.read(notifications.find, self.account_id, self.id)
-        return [] if row is None else [AddedNotification.of(row)]
+        return [] if row is None else [row]
 
 
 @stored_as("merge", {"account": "account_id"}, streamed=True)
@@ -77,6 +87,9 @@ class MergedNotifications(StoredFact):
 
     async def read_again(self, facts: Facts, origin: Origin) -> Sequence[Fact]:
         return [self]
+
+    async def own_events(self, facts: Facts, viewer: Perspective) -> list[Keyed]:
+        return [("", NotificationsMerged())] if self.account_id == viewer.account_id else []
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,9 @@ from ...storage import relations
 from ...storage.engine.database import Connection
 from ..broadcast import account_address
 from ..kernel import Address, Origin
-from ..promises import Promise, account_of
+from ..promises import Promise
 from ..viewers import Related
-from .fact import Fact, Facts, StoredFact, stored_as
+from .fact import Fact, Facts, StoredFact, account_of, stored_as
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,10 +12,10 @@ from ...storage.timeline_entries import TimelineEntry
 from ..broadcast import PUBLIC_PLACES, public_places
 from ..events import StatusAmended, StatusAppeared, StatusGone
 from ..kernel import Address, Message, Origin, SystemMessage
-from ..promises import Promise, account_of
+from ..promises import Promise
 from ..rules.visibility import belongs_in_public, belongs_under_tags
 from ..statuses import ShownStatus, entry_of
-from .fact import Fact, Facts, StoredFact, stored_as
+from .fact import Fact, Facts, StoredFact, account_of, stored_as
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,18 +12,16 @@ from ...storage.paging import Page
 from ...storage.timeline_entries import TimelineEntry
 from ..context import ActorContext
 from ..conversations import shown_conversations
-from ..events import ConversationShown, NotificationShown, NotificationsMerged, StatusAmended
+from ..events import ConversationShown, Keyed, NotificationShown, NotificationsMerged, StatusAmended
 from ..facts.announcements import AnnouncementTakenBack, AnnouncementTold, ReactionTold
 from ..facts.conversations import ConversationChanged, conversation_key
+from ..facts.fact import StoredFact
 from ..facts.notifications import Merged, Notified
 from ..facts.statuses import StatusDeleted
 from ..kernel import Answer, Cell, Message, Runtime, turn
 from ..notifications import show_notifications
-from ..promises import Effect
 from ..rules.visibility import Perspective, Relation, belongs_at_home, belongs_by_author, belongs_by_tag, hidden
 from ..viewers import Related, RelationStamps, ViewerRules
-from .missed import Keyed
-from .own_events import own_events
 from .timeline import Timeline
 
 MOST_MISSED = 100  # missed notifications, and missed conversations, that are shown after a restart
@@ -90,8 +88,8 @@ class HomeTimeline(Timeline):
         """True if the owner has the status from a notification, which the policy did not filter or drop."""
         return self.id in event.notified and not hidden(entry, self.perspective)
 
-    async def own_events(self, effect: Effect) -> list[Keyed]:
-        return await own_events(self, effect)
+    async def own_events(self, fact: StoredFact) -> list[Keyed]:
+        return await fact.own_events(self.context.facts, self.perspective)
 
     def may_have_shown(self, account_id: int, remains: Remains) -> bool:
         if self.id in (account_id, *remains.mentioned_ids):

@@ -15,22 +15,17 @@ from ...storage.deletions import Remains
 from ...storage.stream_log import LoggedChange
 from ...storage.timeline_entries import TimelineEntry
 from ..context import ActorContext
-from ..effects.registry import KINDS, shown_kinds
-from ..events import StatusAmended, StatusAppeared, StatusGone, StreamedEvent
+from ..events import Keyed, StatusAmended, StatusAppeared, StatusGone, StreamedEvent
+from ..facts.fact import STORED, STREAMED, StoredFact
 from ..facts.statuses import EditedStatus, PublishedStatus
 from ..kernel import Event, Feed, Message, first_id_at
 from ..kernel.feed import key_of, key_of_gone
-from ..promises import Effect
 from ..statuses import ShownStatus, entry_of
 from ..tellings import LOG_KEPT
 
 # The most that is read from the log, and made of it, for one stream.
 MOST_CHANGES = 20_000
 MOST_STATUSES = 2_000
-
-
-# An event with its key in the feed.
-Keyed = tuple[str, StreamedEvent]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +78,7 @@ class Replayable(Protocol):
 
     def may_have_shown(self, account_id: int, remains: Remains) -> bool: ...
 
-    async def own_events(self, effect: Effect) -> list[Keyed]: ...
+    async def own_events(self, fact: StoredFact) -> list[Keyed]: ...
 
 
 class TooMuch(Exception):
@@ -103,9 +98,7 @@ async def missed_by(timeline: Replayable, message: MissedEvents) -> Missed:
         return missed
     if message.since < first_id_at(context.clock.now() - LOG_KEPT):
         return replace(missed, complete=False)
-    changes = await context.database.read(
-        stream_log.after, message.since, shown_kinds(), context.clock.now(), MOST_CHANGES
-    )
+    changes = await context.database.read(stream_log.after, message.since, STREAMED, context.clock.now(), MOST_CHANGES)
     positions = (change.position for change in changes if change.position is not None)
     missed = replace(missed, position=max(missed.position, *positions, 0))
     try:
@@ -126,11 +119,9 @@ class ReplayedChanges:
             raise TooMuch
         self._timeline = timeline
         self._context = timeline.context
-        self._changes = [
-            (one.position, KINDS[one.kind].payload.of_row(one.payload)) for one in changes if one.kind in KINDS
-        ]
-        told = (effect for _, effect in self._changes if isinstance(effect, PublishedStatus))
-        self._published = {effect.id for effect in told if not effect.gone}
+        self._changes = [(one.position, STORED[one.kind].of_row(one.payload)) for one in changes if one.kind in STORED]
+        told = (fact for _, fact in self._changes if isinstance(fact, PublishedStatus))
+        self._published = {fact.id for fact in told if not fact.gone}
         self._known = frozenset(known)  # the keys of what the client was shown before
         self._keys = set(known)  # and of what it is shown now
 
@@ -139,21 +130,21 @@ class ReplayedChanges:
         self._shown = await self._statuses()
         self._edits = await self._context.database.read(edits.latest, list(self._shown), 0)
         self._notified = await self._context.database.read(notifications.mentioned, list(self._edits))
-        for position, effect in self._changes:
-            for key, event in await self._events_of(position, effect):
+        for position, fact in self._changes:
+            for key, event in await self._events_of(position, fact):
                 if not key or key not in self._keys:
                     self._keys.add(key)
                     yield MissedEvent(key, position, event)
 
     async def _statuses(self) -> dict[int, ShownStatus]:
         """Return the statuses that changed and are still there."""
-        ids = {effect.id for _, effect in self._changes if isinstance(effect, PublishedStatus | EditedStatus)}
+        ids = {fact.id for _, fact in self._changes if isinstance(fact, PublishedStatus | EditedStatus)}
         if len(ids) > MOST_STATUSES:
             raise TooMuch
         return await self._context.statuses.show_many(sorted(ids))
 
-    async def _events_of(self, position: int | None, effect: Effect) -> list[Keyed]:
-        match effect:
+    async def _events_of(self, position: int | None, fact: StoredFact) -> list[Keyed]:
+        match fact:
             case PublishedStatus(id, account_id, gone=True):
                 return await self._gone(id, account_id)
             case PublishedStatus(id, news=True):
@@ -163,7 +154,7 @@ class ReplayedChanges:
             case EditedStatus(id):
                 return self._amended(id)
             case _:
-                return await self._timeline.own_events(effect)
+                return await self._timeline.own_events(fact)
 
     def _appeared(self, position: int | None, id: int) -> list[Keyed]:
         shown = self._shown.get(id)

@@ -19,13 +19,13 @@ from ...storage.paging import Page
 from ...storage.timeline_entries import TimelineEntry
 from ..context import ActorContext
 from ..entity import EntityActor
-from ..events import StatusAmended, StatusAppeared, StatusGone
+from ..events import Keyed, StatusAmended, StatusAppeared, StatusGone
+from ..facts.fact import StoredFact
 from ..facts.statuses import StatusDeleted, StatusEdited, StatusPublished
 from ..kernel import Cell, Runtime, Subscriber, first_id_at, turn
 from ..kernel.clock import BELOW_MILLISECONDS
-from ..promises import Effect
 from ..statuses import LATE, entry_of
-from .missed import Keyed, Missed, MissedEvents, missed_by
+from .missed import Missed, MissedEvents, missed_by
 from .paging import FetchRows, read_page
 from .window import SIZE, Window
 
@@ -89,8 +89,8 @@ class Timeline(EntityActor, ABC):
             return True
         return any(one.reblog_of_id == entry.id for one in self.window)
 
-    async def own_events(self, effect: Effect) -> list[Keyed]:
-        """Return the events of the account's own streams, which only homes have, that an effect gives rise to."""
+    async def own_events(self, fact: StoredFact) -> list[Keyed]:
+        """Return the events of the account's own streams, which only homes have, that a fact gives rise to."""
         return []
 
     @abstractmethod
