@@ -1,7 +1,7 @@
-"""Sends each committed change to the awake actors that have to know it.
+"""The ways in which facts reach the actors that are awake (`facts/` says who is told of which fact).
 
-The turn that committed calls it before it answers, so that a client that has the answer finds the effect everywhere.
-The outbox calls it again for changes whose process crashed in between. So every message may arrive twice: feeds
+The turn that committed announces its facts before it answers, so that a client that has the answer finds the effect
+everywhere. The outbox announces those again whose process crashed in between. So every message may arrive twice: feeds
 remember which events they have shown.
 """
 
@@ -102,7 +102,7 @@ class Broadcast:
             return True
         return crowds["tag"].among(awake(map(tag_address, names)))
 
-    # What facts send ------------------------------------------------------------------------------------------------
+    # Messages -------------------------------------------------------------------------------------------------------
 
     def to_account(self, id: int, message: Message[None], origin: Origin) -> None:
         self.runtime.tell_awake(account_address(id), message, origin=origin)
@@ -142,7 +142,7 @@ class Broadcast:
         for place in places:
             self.runtime.tell_awake(place, message, origin=origin)
 
-    # Rows that timelines read again ---------------------------------------------------------------------------------
+    # Rows that actors read again ------------------------------------------------------------------------------------
 
     def reread(self, address: Address) -> None:
         """Have an actor read its rows again."""

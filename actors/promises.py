@@ -1,7 +1,7 @@
 """Promises: what a transaction writes into the outbox, to be carried out after the commit.
 
-A payload names what changed, never how. It is carried out from the rows as they are then, so that it may be carried out
-late, twice, or out of order.
+The payload of a promise names what changed, never how. It is carried out from the rows as they are then, so that it may
+be carried out late, twice, or out of order. It is a fact to publish (`facts/`) or another effect (`effects/`).
 """
 
 from __future__ import annotations
