@@ -40,9 +40,10 @@ async def show_notifications(
     """Return notifications with what they need, without those whose sender, status, strike or report is gone."""
     people = await accounts.find_many(one.from_account_id for one in found)
     shown = await statuses.show_many(one.status_id for one in found if one.status_id is not None)
-    ids = [one.strike_id for one in found if one.strike_id is not None]
-    struck = await database.read(strikes.find_many, ids) if ids else {}
-    reported = await find_reports(database, accounts, [one.report_id for one in found if one.report_id is not None])
+    strike_ids = [one.strike_id for one in found if one.strike_id is not None]
+    struck = await database.read(strikes.find_many, strike_ids) if strike_ids else {}
+    report_ids = [one.report_id for one in found if one.report_id is not None]
+    reported = await find_reports(database, accounts, report_ids) if report_ids else {}
     complete: list[ShownNotification] = []
     for one in found:
         account = people.get(one.from_account_id)
