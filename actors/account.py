@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import partial, wraps
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
 
 from ..storage import follow_requests, status_flags, users
 from ..storage.engine.database import Connection
@@ -29,6 +29,7 @@ from .rules.visibility import ANONYMOUS, Perspective
 from .viewers import Related, ViewerRules
 
 P = ParamSpec("P")
+Audience = Literal["here", "elsewhere", "notified"]
 T = TypeVar("T")
 
 DISABLED = Refused(403, "Your login is currently disabled")
@@ -99,8 +100,8 @@ class AccountActor(EntityActor):
         # How many accounts ask to follow this one, and after how many acts of staff they were counted.
         self.requests: tuple[int, int] | None = None
         self.flags: dict[int, Flags] = {}  # those that were read last at the end
-        # False if the last post was for followers who asked for every post, or who are on other servers.
-        self.posts_alone = True
+        # The followers that the last post was for, beside those here. A hint by which the next one is stored.
+        self.audience: Audience = "here"
 
     async def load(self) -> None:
         database = self.context.database

@@ -11,6 +11,21 @@ INSERT = """
     INSERT INTO activities (id, account_id, body, deliveries, subject, created_at) VALUES ($1, $2, $3, $4, $5, $6)
 """
 
+# A part of the statement that stores a status: the activity about it, if there is one.
+INSERT_WITH_STATUS = """
+    INSERT INTO activities (id, account_id, body, deliveries, subject, created_at)
+    SELECT :activity_id, :account_id, :activity, :deliveries, :uri, :now
+    FROM made WHERE :activity_id::bigint IS NOT NULL
+"""
+
+# A text that changes with the set of an account's followers on other servers.
+FOLLOWERS_VERSION = """
+    (
+        SELECT count(*) || ' ' || coalesce(sum(f.id), 0) FROM follows f
+        WHERE f.target_account_id = {account} AND f.from_domain IS NOT NULL
+    )
+"""
+
 # The first activity of a subject brings it to other servers: a Create or an Announce.
 OF_SUBJECT = """
     SELECT id, body::jsonb->>'type' IN ('Create', 'Announce') AS begins FROM activities
@@ -88,6 +103,21 @@ OF_ACCOUNTS = WITH_PARTITION.format(
         ) AS found
     """
 )
+
+INBOXES_OF_FOLLOWERS = WITH_PARTITION.format(
+    reached="""
+        SELECT found.inbox, found.domain, false AS direct FROM follows f
+        CROSS JOIN LATERAL (
+            SELECT coalesce(a.shared_inbox_url, a.inbox_url) AS inbox, a.domain FROM accounts a
+            WHERE a.id = f.account_id AND a.domain IS NOT NULL AND a.deleted_at IS NULL LIMIT 1
+        ) AS found
+        WHERE f.target_account_id = $1 AND f.from_domain IS NOT NULL
+    """
+)
+OF_FOLLOWERS = f"""
+    SELECT {FOLLOWERS_VERSION.format(account="$1::bigint")} AS version, inboxes.*
+    FROM ({INBOXES_OF_FOLLOWERS}) AS inboxes
+"""
 
 # Who keeps a copy of an account's profile and key, as far as its latest posts and favourites tell.
 LATEST = 200
@@ -177,6 +207,17 @@ class FoundInbox:
     waiting: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class RemoteFollowers:
+    """The inboxes of an account's followers on other servers. `version` changes with the set of these followers."""
+
+    inboxes: tuple[FoundInbox, ...] = ()
+    version: str = "0 0"
+
+
+NO_REMOTE_FOLLOWERS = RemoteFollowers()
+
+
 async def insert(db: Connection, new: NewActivity, now: datetime) -> None:
     """Store an activity. Its deliveries are stored in the same transaction."""
     await db.execute(INSERT, new.id, new.account_id, new.body, new.deliveries, new.subject, now)
@@ -261,6 +302,16 @@ async def inboxes(
     """
     rows = await db.fetch(OF_ACCOUNTS, sender_id, list(account_ids), followers_of, mentioned_in, interested_in)
     return [FoundInbox(**replaced(row, domains=tuple(row["domains"]))) for row in rows]
+
+
+async def find_remote_followers(db: Connection, account_id: int) -> RemoteFollowers:
+    """Return the inboxes of an account's followers on other servers, each once."""
+    rows = await db.fetch(OF_FOLLOWERS, account_id)
+    found = [
+        FoundInbox(row["inbox"], tuple(row["domains"]), row["direct"], row["partition"], row["waiting"])
+        for row in rows
+    ]  # fmt: skip
+    return RemoteFollowers(tuple(found), rows[0]["version"]) if rows else NO_REMOTE_FOLLOWERS
 
 
 async def inboxes_of_acquaintances(db: Connection, account_id: int) -> list[FoundInbox]:

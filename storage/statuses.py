@@ -7,6 +7,7 @@ from typing import Any
 
 from . import (
     accounts,
+    activities,
     custom_emojis,
     idempotency,
     media,
@@ -151,21 +152,22 @@ INSERT = _inserting(
     )""",
 )  # fmt: skip
 
-# The same with the idempotency key and the promises: a transaction of one statement, which takes one round trip instead
-# of four. It stores nothing if there is more to do, for followers who asked for every post or who are on other servers,
-# or if the key is known.
+# The same with the idempotency key, the activity for other servers, and all promises: a transaction of one statement,
+# which takes one round trip instead of up to eight. It stores nothing if followers asked for every post, if the
+# followers on other servers are not those that the activity is for, or if the key is known.
 INSERT_ALONE = _inserting(
     f""", ready AS MATERIALIZED (
         SELECT true AS is_ready WHERE NOT EXISTS (
             SELECT FROM follows f WHERE f.target_account_id = :account_id AND f.notify
-        ) AND NOT {IS_ABROAD_FOLLOWED.format(account=":account_id")}
+        ) AND {activities.FOLLOWERS_VERSION.format(account=":account_id")} = :followers_version
     ), expired AS ({idempotency.EXPIRED}), gone AS ({idempotency.DELETE_EXPIRED}), keyed AS (
         INSERT INTO idempotency (account_id, key, status_id, created_at)
         SELECT :account_id, :key::text, :id, :now FROM ready WHERE :key IS NOT NULL
         {idempotency.REPLACE}
     )""",
     "FROM ready WHERE :key IS NULL OR EXISTS (SELECT FROM keyed)",
-    f", promised AS ({outbox.INSERT_EFFECTS} WHERE EXISTS (SELECT FROM made))",
+    f""", promised AS ({outbox.INSERT_EFFECTS} WHERE EXISTS (SELECT FROM made)),
+    sent AS ({activities.INSERT_WITH_STATUS})""",
     waiting="'{}'::bigint[]", leaves="false",
 )  # fmt: skip
 
@@ -325,6 +327,7 @@ class InsertedStatus:
 
 
 WIDTH = len(fields(Status))
+PLAIN_FIELDS = {field.name for field in fields(Status)} & {field.name for field in fields(NewStatus)} - {"created_at"}
 
 
 async def insert(db: Connection, new: NewStatus, now: datetime) -> InsertedStatus:
@@ -344,16 +347,35 @@ async def insert(db: Connection, new: NewStatus, now: datetime) -> InsertedStatu
 
 async def insert_alone(
     db: Connection, new: NewStatus, now: datetime, key: str | None, expired_before: datetime,
-    effects: Sequence[outbox.NewEffect],
+    effects: Sequence[outbox.NewEffect], followers: activities.RemoteFollowers,
+    activity: activities.NewActivity | None,
 ) -> InsertedStatus | None:  # fmt: skip
     """Store a status without mentions and media, with its idempotency key and its promises, in one statement.
 
-    None, and nothing is stored, if the key is known, or if followers asked for every post or are on other servers.
+    The promises include the deliveries of the `activity`, which goes to the followers on other servers. None, and
+    nothing is stored, if the key is known, if followers asked for every post, or if these are not all `followers`.
     """
-    values = _values_of(new, now) | outbox.values_of(effects)
-    bound = INSERT_ALONE.bind(new, **values, now=now, key=key, expired_before=expired_before)
+    bound = INSERT_ALONE.bind(
+        new, **_values_of(new, now), **outbox.values_of(effects), now=now, key=key, expired_before=expired_before,
+        followers_version=followers.version, activity_id=activity and activity.id,
+        activity=activity and activity.body, deliveries=activity and activity.deliveries,
+    )  # fmt: skip
     row = await db.fetchrow(*bound)
     return None if row is None else _inserted(row)
+
+
+def plain_status(new: NewStatus, created_at: datetime, parent: Status | None) -> Status:
+    """Return a status of this server without mentions, media, poll and quote as it will be stored.
+
+    Its app and the spelling of its hashtags are known when it is stored.
+    """
+    return Status(
+        **{name: getattr(new, name) for name in PLAIN_FIELDS},
+        created_at=created_at, conversation_id=new.id if parent is None else parent.conversation_id,
+        reblog_account_id=None, quote_manual_policy="nobody", quote_approval_uri=None,
+        application_name=None, application_website=None, edited_at=None, replies_count=0, reblogs_count=0,
+        favourites_count=0, quotes_count=0, mentions=(), media=(), poll=None, card=None,
+    )  # fmt: skip
 
 
 def _values_of(new: NewStatus, now: datetime) -> dict[str, object]:

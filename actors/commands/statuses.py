@@ -20,11 +20,12 @@ from ...storage import (
     scheduled_statuses,
     statuses,
 )
+from ...storage.activities import NO_REMOTE_FOLLOWERS, RemoteFollowers, find_remote_followers
 from ...storage.engine.database import Connection
 from ...storage.notifications import NewNotification
 from ...storage.polls import NewPoll
 from ...storage.scheduled_statuses import ScheduledStatus
-from ...storage.statuses import NewStatus, Status, StatusTag
+from ...storage.statuses import NewStatus, Status, StatusTag, plain_status
 from ..account import AccountActor, AccountChange
 from ..effects.files import files_unused
 from ..effects.polls import poll_ends
@@ -37,9 +38,9 @@ from ..refusals import NOT_FOUND
 from ..rules import text
 from ..rules.attachments import complaint
 from ..rules.languages import language_code
-from ..rules.links import link_of
 from ..rules.polls import PollTerms
-from ..sending.statuses import send_deletion, send_status
+from ..sending.deliver import PreparedActivity
+from ..sending.statuses import prepare_status, send_deletion, send_status
 from ..statuses import ShownStatus, may_see
 from .quoting import NO_QUOTED, admit_quote
 
@@ -125,7 +126,7 @@ async def publish_status(
         return await made_by(account, message.idempotency_key) or UnexpectedMentions(unexpected)
     poll = poll_of(account, message.poll, new.poll_id)
     key = message.idempotency_key
-    published = await account.change_alone(_store_alone, new, key) if _stands_alone(account, new) else None
+    published = await _publish_alone(account, new, parent, key) if _stands_alone(account, new) else None
     return published or await account.change(store, new, quoted, poll, key)
 
 
@@ -287,17 +288,44 @@ def target_of(account: accounts.Account) -> text.MentionTarget:
 
 
 def _stands_alone(account: AccountActor, new: NewStatus) -> bool:
-    """True if a status concerns no other account by itself, and has nothing attached: one statement may store it."""
+    """True if a status concerns followers alone, none of whom asked for every post, and has nothing attached.
+
+    Other servers are told how a hashtag is spelled, which is known when the status is stored.
+    """
+    if account.audience == "notified" or (account.audience == "elsewhere" and new.tags):
+        return False
     apart = new.poll_id is None and new.quote_of_id is None and not (new.media_ids or new.mentioned_ids)
-    own = apart and new.visibility != "direct" and new.in_reply_to_account_id in (None, account.id)
-    return own and account.posts_alone and link_of(new, account.context.base_url) is None
+    return apart and new.visibility != "direct" and new.in_reply_to_account_id in (None, account.id)
 
 
-async def _store_alone(change: AccountChange, new: NewStatus, key: str | None) -> Status | None:
-    """Store a status and everything it promises by one statement. None if that is not enough, and nothing is stored."""
-    change.count_again(new.in_reply_to_id)
+async def _publish_alone(
+    account: AccountActor, new: NewStatus, parent: Status | None, key: str | None
+) -> Status | None:  # fmt: skip
+    """Store a status and everything it promises by one statement, after a read of the followers on other servers.
+
+    None, and nothing is stored, if that is not enough. A transaction of several statements would cost a post 17% more
+    CPU, or 29% with an Idempotency-Key; with one follower on another server 11%, its delivery included.
+    """
+    context, now = account.context, account.now
+    new, status = replace(new, created_at=now), plain_status(new, now, parent)
+    followers, prepared = NO_REMOTE_FOLLOWERS, None
+    if account.audience == "elsewhere" and (author := await context.accounts.find(account.id)) is not None:
+        followers = await context.database.read(find_remote_followers, account.id)
+        prepared = prepare_status(context, ShownStatus(status, author), parent, followers)
+        account.audience = "elsewhere" if followers.inboxes else "here"
+    return await account.change_alone(_store_alone, new, status, followers, prepared, key)
+
+
+async def _store_alone(
+    change: AccountChange, new: NewStatus, status: Status, followers: RemoteFollowers,
+    prepared: PreparedActivity | None, key: str | None,
+) -> Status | None:  # fmt: skip
+    promise_created(change, status)
+    change.promise(*([] if prepared is None else prepared.promises))
     rows = change.rows_of_promises([PublishedStatus(new.id, change.account.id), *change.facts])
-    made = await statuses.insert_alone(change.db, new, change.now, key, change.now - KEY_LIFETIME, rows)
+    made = await statuses.insert_alone(
+        change.db, new, change.now, key, change.now - KEY_LIFETIME, rows, followers, prepared and prepared.activity
+    )
     if made is None:
         change.discard()
         return None
@@ -330,7 +358,7 @@ async def store(
     added = await change.notify(*news_of(account, new, made, quoted))
     concerned = [account.id, *(one.account_id for one in added if one.type == "mention")]
     await add_to_conversations(change, made.status, concerned)
-    account.posts_alone = not made.waiting and not made.leaves  # a hint: true or not, the next status is stored
+    account.audience = "notified" if made.waiting else "elsewhere" if made.leaves else "here"
     return made.status
 
 

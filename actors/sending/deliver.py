@@ -33,6 +33,14 @@ class Recipients:
     interested_in: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class PreparedActivity:
+    """An activity to store, and the promises to deliver it."""
+
+    activity: NewActivity
+    promises: list[Promise]
+
+
 async def find_inboxes(
     db: Connection, context: ActorContext, account_id: int | None, recipients: Recipients
 ) -> list[FoundInbox]:
@@ -72,14 +80,30 @@ async def deliver(
     Followers get it after what other people wait for, unless it is `urgent`. It is withdrawn with `subject`, the URI of
     a thing.
     """
+    prepared = prepare(context, account_id, activity, found, urgent=urgent, subject=subject)
+    if prepared is None:
+        return []
+    await activities.insert(db, prepared.activity, context.clock.now())
+    return prepared.promises
+
+
+def prepare(
+    context: ActorContext,
+    account_id: int | None,
+    activity: JsonObject,
+    found: Iterable[FoundInbox],
+    *,
+    urgent: bool = False,
+    subject: str | None = None,
+) -> PreparedActivity | None:
+    """Return an activity to store, and the promises of its deliveries. None if it may be sent nowhere."""
     id = context.ids.next()
     promised = (_promise_of(context, account_id, id, one, urgent=urgent) for one in found)
     promises = [promise for promise in promised if promise is not None]
     body = orjson.dumps(activity)
     if not promises or len(body) > LARGEST_DOCUMENT:
-        return []
-    await activities.insert(db, NewActivity(id, account_id, body.decode(), len(promises), subject), context.clock.now())
-    return promises
+        return None
+    return PreparedActivity(NewActivity(id, account_id, body.decode(), len(promises), subject), promises)
 
 
 async def withdraw(db: Connection, account_id: int, subject: str, found: Sequence[FoundInbox]) -> list[FoundInbox]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...storage import accounts, statuses
+from ...storage.activities import RemoteFollowers
 from ...storage.engine.database import Connection
 from ...storage.engine.json_values import JsonObject
 from ...storage.statuses import InsertedStatus, Status
@@ -19,9 +20,10 @@ from ..activitypub.documents.activities import (
 )
 from ..activitypub.documents.notes import References, audience_of, note_of
 from ..context import ActorContext
+from ..effects.deliveries import DELIVERIES
 from ..promises import Promise
 from ..statuses import ShownStatus
-from .deliver import Recipients, deliver, deliver_to, find_inboxes, withdraw
+from .deliver import PreparedActivity, Recipients, deliver, deliver_to, find_inboxes, prepare, withdraw
 
 OPEN = ("public", "unlisted")
 
@@ -39,6 +41,18 @@ async def send_status(db: Connection, account: AccountActor, made: InsertedStatu
         *await deliver(db, context, account.id, create_of(note), found, subject=status.uri),
         *await _send_quote_request(db, account, status, note),
     ]
+
+
+def prepare_status(
+    context: ActorContext, shown: ShownStatus, parent: Status | None, followers: RemoteFollowers
+) -> PreparedActivity | None:
+    """Return what followers on other servers are sent of a plain status, which is not stored yet."""
+    if not followers.inboxes or not context.outbox.carries_out(DELIVERIES):
+        return None
+    references = References(parent=None if parent is None else parent.uri)
+    status, emojis = shown.status, context.custom_emojis.current
+    note = note_of(shown, context.names, references, emojis, status.created_at)
+    return prepare(context, status.account_id, create_of(note), followers.inboxes, subject=status.uri)
 
 
 async def _send_quote_request(

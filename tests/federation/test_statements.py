@@ -88,6 +88,19 @@ async def test_a_received_post(stage: Stage, ada: Person, peer: ForeignServer, a
     ]
 
 
+async def test_a_post_for_followers_elsewhere(
+    stage: Stage, ada: Person, peer: ForeignServer, asked: list[str]
+) -> None:  # fmt: skip
+    """Their inboxes are read, then one statement stores the post with its key and all promises."""
+    eve = peer.person("eve")
+    await take(stage, act(eve, "Follow", "https://home.test/users/ada"))
+    await ada.publish("hello")
+    asked.clear()
+    await ada.publish("hello again", headers={"Idempotency-Key": "again"})
+    assert asked[:2] == [activities.OF_FOLLOWERS, statuses.INSERT_ALONE.text]
+    assert not {"BEGIN", outbox.INSERT_MANY.text} & {*asked}
+
+
 async def test_deliveries(stage: Stage, asked: list[str]) -> None:
     """Of one activity to many servers that are known."""
     context, sent, made = stage.http_context, list[str](), list[RSAPrivateKey]()

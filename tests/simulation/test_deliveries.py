@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from email.utils import parsedate_to_datetime
 from functools import partial
+from json import dumps
 from typing import Any
 from unittest.mock import patch
 
@@ -12,6 +14,7 @@ import pytest
 import trio
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generate_private_key
 
+from troupe.actors.activitypub.documents.tags import instant
 from troupe.actors.activitypub.follower_lists import HEADER, FollowerList, digest_of, read_header
 from troupe.actors.activitypub.requests import ReceivedRequest
 from troupe.actors.activitypub.signatures import claim_of, holds
@@ -36,9 +39,10 @@ from troupe.actors.kernel import Refused
 from troupe.actors.rules.polls import PollTerms
 from troupe.actors.sending import accounts as sending_accounts
 from troupe.actors.sending.deliver import Recipients
-from troupe.storage import follower_lists
-from troupe.storage.activities import FoundInbox
+from troupe.storage import follower_lists, follows
+from troupe.storage.activities import FoundInbox, RemoteFollowers, find_remote_followers
 from troupe.storage.engine.database import Connection
+from troupe.storage.follows import FollowTerms
 from troupe.storage.profiles import Profile
 from troupe.storage.statuses import Status
 from troupe.supervision.testing import simulation
@@ -91,6 +95,48 @@ async def test_a_post_reaches_the_servers_of_its_authors_followers_once_each(sim
     assert len({one.body for one in sim.delivered}) == 1, "the body is the same at each try"
     assert all("signature" in {name.lower() for name in one.headers} for one in sim.delivered)
     sim.sometimes(len(sim.delivered) > 2, "one came twice")
+
+
+@simulation(seeds=4, faults=0, world=with_servers)
+async def test_a_post_is_the_same_whether_one_statement_stores_it_or_a_transaction(sim: Simulation) -> None:
+    ada = await sim.account("ada")
+    bob = Foreigner(sim, "bob", "b.example")
+    bob.follows(sim, ada)
+    await ada.publish("the next ones are stored by one statement")
+    plain = PublishStatus("hello https://page.example/", sensitive=True, spoiler_text="tea", language="de")
+    posts = [await post_of(ada, plain)]
+    posts += [await post_of(ada, replace(plain, in_reply_to_id=posts[0].id, visibility="private"))]
+    with patch("troupe.actors.commands.statuses._stands_alone", return_value=False):
+        posts += [await post_of(ada, plain)]
+        posts += [await post_of(ada, replace(plain, in_reply_to_id=posts[0].id, visibility="private"))]
+    await all_delivered(sim)
+    notes = objects(sim, "Create", bob.inbox)[1:]
+    texts = [
+        dumps(note).replace(f"/{post.id}", "/1").replace(instant(post.created_at), "then")
+        for note, post in zip(notes, posts, strict=True)
+    ]
+    assert texts[:2] == texts[2:]
+    assert [note["inReplyTo"] for note in notes] == [None, posts[0].uri] * 2
+
+
+@simulation(seeds=4, faults=0, world=with_servers)
+async def test_a_follower_who_comes_after_the_others_were_read_gets_the_post(sim: Simulation) -> None:
+    ada = await sim.account("ada")
+    bob, cat = Foreigner(sim, "bob", "b.example"), Foreigner(sim, "cat", "c.example")
+    bob.follows(sim, ada)
+    await ada.publish("hello bob")
+
+    async def read(db: Connection, account_id: int) -> RemoteFollowers:
+        found = await find_remote_followers(db, account_id)
+        await follows.insert_follow(db, FollowTerms(sim.new_id(), cat.id, ada.id), sim.run.clock.now())
+        return found
+
+    with patch("troupe.actors.commands.statuses.find_remote_followers", read):
+        await ada.publish("hello both")
+    await ada.publish("hello again")
+    await all_delivered(sim)
+    assert kinds(sim, bob.inbox) == ["Create"] * 3
+    assert kinds(sim, cat.inbox) == ["Create"] * 2
 
 
 @simulation(seeds=10, faults=0, world=with_servers)
@@ -515,7 +561,14 @@ async def test_a_local_post_asks_for_no_inboxes_and_one_for_others_does(sim: Sim
         asked.append(recipients)
         return []
 
-    with patch("troupe.actors.sending.statuses.find_inboxes", find):
+    async def read(db: Connection, account_id: int) -> RemoteFollowers:
+        asked.append(Recipients(followers=True))
+        return await find_remote_followers(db, account_id)
+
+    with (
+        patch("troupe.actors.sending.statuses.find_inboxes", find),
+        patch("troupe.actors.commands.statuses.find_remote_followers", read),
+    ):
         status = await ada.publish("hello @eve")
         await eve.insist(PublishStatus("@ada hello", in_reply_to_id=status))
         await eve.insist(Reblog(status))

@@ -6,6 +6,7 @@ from typing import Any
 
 from troupe.storage import (
     accounts,
+    activities,
     bookmarks,
     conversation_mutes,
     deletions,
@@ -22,13 +23,14 @@ from troupe.storage import (
     timelines,
 )
 from troupe.storage.accounts import Account
+from troupe.storage.activities import NO_REMOTE_FOLLOWERS, NewActivity, RemoteFollowers
 from troupe.storage.idempotency import KeyedStatus
 from troupe.storage.notifications import NewNotification
 from troupe.storage.outbox import NewEffect
 from troupe.storage.paging import Page
 from troupe.storage.polls import NewPoll
 from troupe.storage.status_flags import Flags
-from troupe.storage.statuses import Mention, NewStatus, Status, StatusTag
+from troupe.storage.statuses import Mention, NewStatus, Status, StatusTag, plain_status
 from troupe.storage.timeline_entries import ENTRY_COLUMNS, ENTRY_JOINS, ENTRY_TAGS, TAGS, TimelineEntry
 
 from .conftest import NOW, Stage, counted, new_id
@@ -49,12 +51,17 @@ def test_a_status_is_read_back_with_its_mentions_and_tags(stage: Stage) -> None:
 STORED = "SELECT (SELECT count(*) FROM statuses) + (SELECT count(*) FROM outbox) + (SELECT count(*) FROM idempotency)"
 
 
-def alone(stage: Stage, author: Account, key: str | None = None, **more: Any) -> tuple[NewStatus, Status | None]:
+def alone(
+    stage: Stage, author: Account, key: str | None = None, followers: RemoteFollowers = NO_REMOTE_FOLLOWERS,
+    activity: NewActivity | None = None, **more: Any,
+) -> tuple[NewStatus, Status | None]:  # fmt: skip
     """Store a status by one statement, with a promise of its own."""
     id, uri = new_id(), f"{author.uri}/statuses/"
     new = NewStatus(id, author.id, f"{uri}{id}", None, "public", text="hello", content="<p>hello</p>", **more)
     effect = NewEffect(new_id(), "announcements", "status", f"account/{author.id}", {"id": id}, causes=("a", "b"))
-    made = stage(statuses.insert_alone, new, stage.now, key, stage.now - timedelta(hours=1), [effect])
+    made = stage(
+        statuses.insert_alone, new, stage.now, key, stage.now - timedelta(hours=1), [effect], followers, activity
+    )
     return new, None if made is None else made.status
 
 
@@ -80,6 +87,37 @@ def test_a_status_for_others_is_not_stored_alone(stage: Stage) -> None:
     stage.follow(far, ada)
     assert alone(stage, ada, "key")[1] is None
     assert stage.value(STORED) == before, "not even the key"
+
+
+def test_the_activity_for_followers_elsewhere_is_stored_with_the_status(stage: Stage) -> None:
+    ada = stage.account("ada")
+    first, second = stage.account("far", domain="far.test"), stage.account("further", domain="far.test")
+    stage.follow(first, ada)
+    followers = stage(activities.find_remote_followers, ada.id)
+    assert [one.domains for one in followers.inboxes] == [("far.test",)]
+    activity = NewActivity(new_id(), ada.id, "{}", 1, "subject")
+    new, made = alone(stage, ada, "key", followers, activity)
+    assert made is not None
+    (stored,) = stage.sql("SELECT id, account_id, body, deliveries, subject FROM activities")
+    assert [*stored.values()] == [activity.id, ada.id, "{}", 1, new.uri]
+    before = stage.value(STORED)
+    for change in (lambda: stage.follow(second, ada), lambda: stage.sql("DELETE FROM follows")):
+        change()
+        another = NewActivity(new_id(), ada.id, "{}", 1)
+        assert alone(stage, ada, "another", followers, another)[1] is None, "other followers than were read"
+    assert stage.value(STORED) == before
+    assert stage.value("SELECT count(*) FROM activities") == 1
+    assert stage(activities.find_remote_followers, ada.id) == NO_REMOTE_FOLLOWERS
+
+
+def test_a_plain_status_is_known_before_it_is_stored(stage: Stage) -> None:
+    ada = stage.account("ada")
+    texts: dict[str, Any] = {"spoiler_text": "tea", "language": "de", "sensitive": True, "quote_policy": "followers"}
+    for more in (dict[str, Any](), texts):
+        root, made = alone(stage, ada, **more)
+        assert made == plain_status(root, stage.now, None)
+        reply, answer = alone(stage, ada, in_reply_to_id=root.id, in_reply_to_account_id=ada.id, **more)
+        assert answer == plain_status(reply, stage.now, made)
 
 
 def test_a_known_key_stores_nothing_more_until_it_has_expired(stage: Stage) -> None:
