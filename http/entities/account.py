@@ -27,8 +27,8 @@ HIDDEN_AVATAR = "/avatars/original/missing.png"
 MISSING_HEADER = "/headers/original/missing.png"
 # Why an account is suggested. The API has no word for past interactions among the `sources`: they are empty then,
 # unless the account is popular too.
-PAST_INTERACTIONS = b"past_interactions"
-GLOBAL = b"global"
+PAST_INTERACTIONS = "past_interactions"
+GLOBAL = "global"
 
 
 def avatar_url(account: Account, base_url: str) -> str:
@@ -238,8 +238,8 @@ def role_fields(role: str) -> dict[str, object]:
 def suggestion_json(suggestion: Suggestion, account: bytes) -> bytes:
     """Return the suggestion of an account that is already rendered."""
     source = PAST_INTERACTIONS if suggestion.interacted else GLOBAL
-    sources = b'"most_followed"' if suggestion.popular else b""
-    return b'{"source":"%b","sources":[%b],"account":%b}' % (source, sources, account)
+    sources = ["most_followed"] if suggestion.popular else []
+    return orjson.dumps({"source": source, "sources": sources, "account": orjson.Fragment(account)})
 
 
 def preferences_fields(user: User) -> dict[str, object]:

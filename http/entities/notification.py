@@ -86,15 +86,16 @@ def partial_account_fields(account: Account, base_url: str) -> dict[str, object]
 
 def notification_request_json(request: NotificationRequest, account: bytes, last_status: bytes | None) -> bytes:
     """Return a request with the JSON of its sender, and of its last status if the recipient may see it."""
-    head = orjson.dumps(
+    return orjson.dumps(
         {
             "id": str(request.id),
             "created_at": instant(request.created_at),
             "updated_at": instant(request.updated_at),
             "notifications_count": str(request.count),
+            "account": orjson.Fragment(account),
+            "last_status": None if last_status is None else orjson.Fragment(last_status),
         }
-    )[:-1]
-    return b'%b,"account":%b,"last_status":%b}' % (head, account, last_status or b"null")
+    )
 
 
 def notification_policy_fields(policy: NotificationPolicy, pending: Pending) -> dict[str, object]:

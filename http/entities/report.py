@@ -73,8 +73,9 @@ def warning_json(strike: Strike, target: Account, renderings: Renderings, base_u
         "status_ids": None if strike.status_ids is None else [str(id) for id in strike.status_ids],
         "appeal": None if strike.appeal_id is None else {"text": strike.appeal_text, "state": state_of(strike)},
         "created_at": instant(strike.created_at),
+        "target_account": orjson.Fragment(account_json(target, renderings, base_url)),
     }
-    return b'%b,"target_account":%b}' % (orjson.dumps(fields)[:-1], account_json(target, renderings, base_url))
+    return orjson.dumps(fields)
 
 
 def appeal_json(strike: Strike, target: Account, renderings: Renderings, base_url: str) -> bytes:
@@ -84,8 +85,9 @@ def appeal_json(strike: Strike, target: Account, renderings: Renderings, base_ur
         "text": strike.appeal_text,
         "state": state_of(strike),
         "created_at": None if strike.appealed_at is None else instant(strike.appealed_at),
+        "strike": orjson.Fragment(warning_json(strike, target, renderings, base_url)),
     }
-    return b'%b,"strike":%b}' % (orjson.dumps(fields)[:-1], warning_json(strike, target, renderings, base_url))
+    return orjson.dumps(fields)
 
 
 def state_of(strike: Strike) -> str:

@@ -1,6 +1,7 @@
 """Status, Poll, Quote, ShallowQuote and QuoteApproval.
 
-A status is rendered once for all viewers, and kept as bytes. What differs is put at the end of each.
+A status is rendered once for all viewers, and kept as bytes. What differs is put at the end of each. Dicts with
+fragments, as other entities are, would cost a home page of 20 statuses 11% more CPU.
 
 {…the status, its counts, "account": {…}, "reblog": {…      ,"poll": {…} ,"quote": {…} ,"favourited": …}   , … }
  the front: made once for the same records                   for each viewer: the boosted status, then the boost

@@ -30,8 +30,10 @@ def edit_json(
     }
     if edit.poll_options is not None:
         fields["poll"] = {"options": [{"title": title.strip()} for title in edit.poll_options]}
-    quoted = b"" if status.quote_state is None else b',"quote":' + quote
-    return b'%b,"account":%b%b}' % (orjson.dumps(fields)[:-1], author, quoted)
+    fields["account"] = orjson.Fragment(author)
+    if status.quote_state is not None:
+        fields["quote"] = orjson.Fragment(quote)
+    return orjson.dumps(fields)
 
 
 def only_edit(shown: ShownStatus) -> Edit:

@@ -35,7 +35,8 @@ def marker_fields(marker: Marker) -> dict[str, object]:
 def conversation_json(shown: ShownConversation, renderings: Renderings, base_url: str, viewer: ViewerPart) -> bytes:
     """Return a conversation for the account that it belongs to."""
     conversation = shown.conversation
-    head = orjson.dumps({"id": str(conversation.id), "unread": conversation.unread})[:-1]
-    people = b",".join(account_json(one, renderings, base_url) for one in shown.participants)
-    last = b"null" if shown.last is None else status_json(shown.last, renderings, base_url, viewer)
-    return b'%b,"accounts":[%b],"last_status":%b}' % (head, people, last)
+    last = None if shown.last is None else orjson.Fragment(status_json(shown.last, renderings, base_url, viewer))
+    people = [orjson.Fragment(account_json(one, renderings, base_url)) for one in shown.participants]
+    return orjson.dumps(
+        {"id": str(conversation.id), "unread": conversation.unread, "accounts": people, "last_status": last}
+    )
