@@ -92,17 +92,9 @@ NEW_COLUMNS = {
     "followers_url": "text",
     "following_url": "text",
     "featured_url": "text",
-    "public_key": "text",
-    "private_key": "text",
     "display_name": "text",
-    "note_source": "text",
-    "note": "text",
     "locked": "boolean",
-    "bot": "boolean",
-    "group": "boolean",
     "discoverable": "boolean",
-    "indexable": "boolean",
-    "protocol": "text",
 }
 
 INSERT_MANY = Statement(f"""
@@ -186,7 +178,7 @@ class Account:
 
 @dataclass(frozen=True, slots=True)
 class NewAccount:
-    """The values of an account when it is first stored."""
+    """The values of an account when it is first stored, beside those that all new ones have."""
 
     id: int
     username: str
@@ -199,17 +191,9 @@ class NewAccount:
     followers_url: str | None = None
     following_url: str | None = None
     featured_url: str | None = None
-    public_key: str | None = None
-    private_key: str | None = None
     display_name: str = ""
-    note_source: str = ""
-    note: str = ""
     locked: bool = False
-    bot: bool = False
-    group: bool = False
     discoverable: bool = False
-    indexable: bool = False
-    protocol: str = "activitypub"
 
 
 async def create_local_many(db: Connection, new: Sequence[NewAccount], now: datetime) -> None:

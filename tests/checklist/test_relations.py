@@ -82,7 +82,9 @@ async def test_blocks_mutes_and_domain_blocks_are_listed(ada: Person, bob: Perso
 
 @rows("S024")
 async def test_the_removed_protocol_cannot_be_followed(stage: Stage, ada: Person) -> None:
-    rob = await far(stage, protocol="ostatus")
+    rob = await far(stage)
+    await stage.sql("UPDATE accounts SET protocol = 'ostatus' WHERE id = $1", rob.id)
+    stage.http_context.accounts.drop(rob.id)
     answer = await ada.post(f"{ACCOUNTS}/{rob.id}/follow")
     assert (answer.status, answer.json) == (403, {"error": "This action is not allowed"})
     assert (await relation(ada, rob))["requested"] is False
