@@ -7,7 +7,7 @@ from datetime import datetime
 from . import featured_tags, media
 from .engine.database import Connection, Row
 from .engine.sql import Statement, assigned
-from .statuses import StatusTag
+from .statuses import StatusBody
 
 SNAPSHOT = f"""
     INSERT INTO status_edits (
@@ -109,25 +109,10 @@ class Edit:
 
 
 @dataclass(frozen=True, slots=True)
-class Revision:
-    """The parts of a status that an edit may change.
-
-    `mentioned_ids` are mentioned now, `silent` were mentioned before.
-    """
+class Revision(StatusBody):
+    """A status as an edit leaves it. `mentioned_ids` are mentioned now, `silent_mention_ids` were mentioned before."""
 
     status_id: int
-    text: str
-    content: str
-    content_type: str
-    spoiler_text: str
-    sensitive: bool
-    language: str | None
-    mentioned_ids: tuple[int, ...]
-    silent_mention_ids: tuple[int, ...]
-    tags: tuple[StatusTag, ...]
-    media_ids: tuple[int, ...]
-    poll_id: int | None
-    emoji_ids: tuple[int, ...] = ()  # of another server
 
 
 async def keep_first(db: Connection, id: int, status_id: int) -> None:

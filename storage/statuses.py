@@ -280,36 +280,42 @@ class Status:
     emojis: tuple[custom_emojis.RemoteEmoji, ...] = ()  # of another server's status
 
 
-@dataclass(frozen=True, slots=True)
-class NewStatus:
-    """A status when it is first stored. `tags` come with an id each, which is used if the tag is new."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatusBody:
+    """The parts of a status that its author may edit. `tags` come with an id each, which is used if the tag is new."""
 
-    id: int
-    account_id: int
-    uri: str
-    url: str | None
-    visibility: str
     text: str = ""
     content: str = ""
     content_type: str = "text/plain"
     spoiler_text: str = ""
     sensitive: bool = False
     language: str | None = None
+    mentioned_ids: tuple[int, ...] = ()
+    silent_mention_ids: tuple[int, ...] = ()
+    tags: tuple[StatusTag, ...] = ()
+    media_ids: tuple[int, ...] = ()
+    poll_id: int | None = None
+    emoji_ids: tuple[int, ...] = ()  # of another server
+
+
+@dataclass(frozen=True, slots=True)
+class NewStatus(StatusBody):
+    """A status when it is first stored. The silently mentioned accounts are among those mentioned."""
+
+    id: int
+    account_id: int
+    uri: str
+    url: str | None
+    visibility: str
     in_reply_to_id: int | None = None
     in_reply_to_account_id: int | None = None
     reblog_of_id: int | None = None
     quote_of_id: int | None = None
     quote_state: str | None = None
-    application_id: int | None = None
-    media_ids: tuple[int, ...] = ()
-    mentioned_ids: tuple[int, ...] = ()
-    silent_mention_ids: tuple[int, ...] = ()
-    tags: tuple[StatusTag, ...] = ()
     quote_policy: str = "nobody"
-    poll_id: int | None = None
+    application_id: int | None = None
     local: bool = True
     created_at: datetime | None = None
-    emoji_ids: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

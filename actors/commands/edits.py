@@ -13,7 +13,7 @@ from ...storage.edits import Revision
 from ...storage.media import Media
 from ...storage.notifications import NewNotification
 from ...storage.polls import NewPoll, Option, Poll
-from ...storage.statuses import Status
+from ...storage.statuses import Status, StatusBody
 from ..account import AccountActor, AccountChange
 from ..effects.polls import forget_poll, poll_ends
 from ..effects.previews import PREVIEWS, preview_of
@@ -28,7 +28,7 @@ from ..rules.links import link_of
 from ..rules.polls import PollTerms
 from ..sending.statuses import send_edit
 from .interacting import invalid
-from .statuses import BLANK, Written, add_to_conversations, quote_policy, says_nothing, write
+from .statuses import BLANK, add_to_conversations, quote_policy, says_nothing, write
 
 NO_DEADLINE = invalid("Deadline can't be blank")
 SHORTEST = timedelta(milliseconds=1)  # between two states of a status: other servers are told its times so exactly
@@ -143,7 +143,7 @@ async def _publish_edit(change: AccountChange, status: Status, edit_id: int, reb
     change.publish(EditedStatus(status.id, edit_id, rebloggers, notified.get(status.id, ())))
 
 
-async def _edit(change: AccountChange, message: EditStatus, written: Written) -> Refused | None:
+async def _edit(change: AccountChange, message: EditStatus, written: StatusBody) -> Refused | None:
     db, account, now = change.db, change.account, change.now
     status = await statuses.lock_own(db, message.status_id, account.id)
     if status is None:
@@ -173,7 +173,7 @@ def _refuse(account: AccountActor, message: EditStatus, status: Status, attached
     return None
 
 
-def _revise(status: Status, message: EditStatus, written: Written, poll: Poll | None) -> Revision:
+def _revise(status: Status, message: EditStatus, written: StatusBody, poll: Poll | None) -> Revision:
     named = written.mentioned_ids
     return Revision(
         status_id=status.id,

@@ -25,7 +25,7 @@ from ...storage.engine.database import Connection
 from ...storage.notifications import NewNotification
 from ...storage.polls import NewPoll
 from ...storage.scheduled_statuses import ScheduledStatus
-from ...storage.statuses import NewStatus, Status, StatusTag, plain_status
+from ...storage.statuses import NewStatus, Status, StatusBody, StatusTag, plain_status
 from ..account import AccountActor, AccountChange
 from ..effects.files import files_unused
 from ..effects.polls import poll_ends
@@ -91,18 +91,6 @@ class DeleteStatus(Message[Status]):
     status_id: int
     delete_media: bool = False
     by_staff: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Written:
-    """A prepared text: its source, HTML, mentions and hashtags."""
-
-    text: str
-    content: str
-    content_type: text.ContentType
-    spoiler_text: str
-    mentioned_ids: tuple[int, ...]
-    tags: tuple[StatusTag, ...]
 
 
 @turn(AccountActor, PublishStatus)
@@ -190,8 +178,8 @@ async def compose(
 
 async def write(
     account: AccountActor, source: str, spoiler: str, content_type: text.ContentType, *, quotes: bool
-) -> Written:
-    """Turn typed text into what is stored and shown.
+) -> StatusBody:
+    """Turn typed text into its source, HTML, mentions and hashtags, as they are stored.
 
     Without a text, the content warning becomes the text. If the status quotes another one, it may stay without a text.
     """
@@ -210,7 +198,10 @@ async def write(
     )
     mentioned_ids = tuple(dict.fromkeys(one.id for one in mentioned.values()))
     tags = tuple(StatusTag(context.ids.next(), tag.name, tag.text) for tag in unique_tags(scan))
-    return Written(source, content, content_type, spoiler, mentioned_ids, tags)
+    return StatusBody(
+        text=source, content=content, content_type=content_type, spoiler_text=spoiler, mentioned_ids=mentioned_ids,
+        tags=tags,
+    )  # fmt: skip
 
 
 def unexpected_mentions(

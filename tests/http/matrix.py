@@ -278,7 +278,7 @@ class World:
         id = await self._store(db, author, VISIBILITIES[letter], text=before, content=before)
         await edits.keep_first(db, self.next(), id)
         named = tuple(viewer.id for viewer in self.named(author))
-        revision = Revision(id, after, after, "text/plain", "", False, None, named, (), (), (), None)
+        revision = Revision(id, text=after, content=after, mentioned_ids=named)
         await edits.revise(db, self.next(), revision, now)
         self.ids[author.id, "revised", letter] = id
 

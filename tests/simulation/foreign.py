@@ -38,7 +38,7 @@ class Foreigner(Person):
         """Store a public status before the scenario begins. Return its id."""
         id = sim.new_id()
         uri = f"{self.uri}/statuses/{id}"
-        new = NewStatus(id, self.id, uri, uri, "public", text, text, local=False, **more)
+        new = NewStatus(id, self.id, uri, uri, "public", text=text, content=text, local=False, **more)
         sim.run.database.arrange(statuses.insert, new, sim.run.clock.now())
         return id
 
