@@ -72,36 +72,36 @@ def wanting(notification: str) -> str:
     """
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PushDevice:
+    """A device that gets notifications of the types in `alerts`.
+
+    `p256dh` is an uncompressed point on P-256; `service` is the endpoint's host.
+    """
+
+    account_id: int
+    access_token: str
+    endpoint: str
+    service: str
+    p256dh: bytes
+    auth: bytes
+    standard: bool
+    alerts: tuple[str, ...]
+    policy: Policy
+
+
 @dataclass(frozen=True, slots=True)
-class NewPushSubscription:
-    """The subscription of a device. `p256dh` is an uncompressed point on P-256; `service` is the endpoint's host."""
+class NewPushSubscription(PushDevice):
+    """A subscription when it is first stored."""
 
     token_id: int
-    account_id: int
-    access_token: str
-    endpoint: str
-    service: str
-    p256dh: bytes
-    auth: bytes
-    standard: bool
-    alerts: tuple[str, ...]
-    policy: Policy
 
 
 @dataclass(frozen=True, slots=True)
-class PushSubscription:
-    """A device that gets notifications of these types."""
+class PushSubscription(PushDevice):
+    """A stored subscription."""
 
     id: int
-    account_id: int
-    access_token: str
-    endpoint: str
-    service: str
-    p256dh: bytes
-    auth: bytes
-    standard: bool
-    alerts: tuple[str, ...]
-    policy: Policy
 
 
 @dataclass(frozen=True, slots=True)

@@ -124,11 +124,17 @@ async def subscribe(context: HttpContext, request: Request, viewer: Viewer, want
     except ForbiddenTarget:
         raise invalid("Endpoint is invalid") from None
     new = NewPushSubscription(
-        # The endpoint stays as it was given: clients compare it with their own to know if it is theirs.
-        viewer.token.id, viewer.account_id, await secret_of(request, LARGEST_BODY) or "", device.endpoint, target.host,
-        decoded(device.keys.p256dh), decoded(device.keys.auth), device.standard,
-        wanted.chosen_alerts, wanted.chosen_policy,
-    )  # fmt: skip
+        viewer.token.id,
+        account_id=viewer.account_id,
+        access_token=await secret_of(request, LARGEST_BODY) or "",
+        endpoint=device.endpoint,  # as it was given: clients compare it with their own to know if it is theirs
+        service=target.host,
+        p256dh=decoded(device.keys.p256dh),
+        auth=decoded(device.keys.auth),
+        standard=device.standard,
+        alerts=wanted.chosen_alerts,
+        policy=wanted.chosen_policy,
+    )
     made = await context.database.transact(push_subscriptions.replace, new, context.clock.now())
     if made is None:
         raise Unauthorized(REVOKED)

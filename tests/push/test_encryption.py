@@ -37,8 +37,9 @@ def loaded() -> PushKey:
 
 def subscribed(device: Device) -> PushSubscription:
     return PushSubscription(
-        1, 1, "token", f"{ORIGIN}/1", "push.example", device.p256dh, device.auth, device.standard, (), "all"
-    )
+        1, account_id=1, access_token="token", endpoint=f"{ORIGIN}/1", service="push.example", p256dh=device.p256dh,
+        auth=device.auth, standard=device.standard, alerts=(), policy="all",
+    )  # fmt: skip
 
 
 async def sent(device: Device, encryption: PushEncryption, message: Any) -> tuple[dict[str, str], bytes]:

@@ -190,8 +190,9 @@ def device(stage: Stage, owner: Account, *alerts: str, policy: Any = "all") -> P
     stage(oauth.insert_application, app)
     stage(oauth.insert_token, NewToken(id, hash_of(str(id)), id, owner.id, ("push",)), stage.now)
     new = NewPushSubscription(
-        id, owner.id, str(id), f"https://push.test/{id}", "push.test", b"p" * 65, b"a" * 16, True, alerts, policy
-    )
+        id, account_id=owner.id, access_token=str(id), endpoint=f"https://push.test/{id}", service="push.test",
+        p256dh=b"p" * 65, auth=b"a" * 16, standard=True, alerts=alerts, policy=policy,
+    )  # fmt: skip
     made = stage(push_subscriptions.replace, new, stage.now)
     assert made is not None
     return PushAddress(made.id, made.service)
