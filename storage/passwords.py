@@ -1,10 +1,10 @@
 """Passwords: changing one, and the links by which people set a new one who forgot theirs."""
 
-from dataclasses import dataclass
 from datetime import datetime
 
 from .engine.database import Connection
 from .engine.sql import Statement, insert_into
+from .users import MailedLink
 
 # Only if the password is still the one that was checked: of two changes at the same time one is refused. A new address
 # that waits for its link may be of a thief of the old password, so it is forgotten.
@@ -36,17 +36,6 @@ USE_RESET = """
 DELETE_RESETS = "DELETE FROM password_resets WHERE account_id = $1"
 
 
-@dataclass(frozen=True, slots=True)
-class PasswordReset:
-    """The content of a link in a mail."""
-
-    token_hash: bytes
-    account_id: int
-    email: str
-    created_at: datetime
-    expires_at: datetime
-
-
 async def change(db: Connection, account_id: int, old_hash: str, new_hash: str) -> bool:
     """Store a new password. False if the old one was changed meanwhile.
 
@@ -69,7 +58,7 @@ async def replace(db: Connection, account_id: int, new_hash: str) -> None:
     await db.execute(DELETE_RESETS, account_id)
 
 
-async def insert_reset(db: Connection, new: PasswordReset) -> None:
+async def insert_reset(db: Connection, new: MailedLink) -> None:
     """Store a link."""
     await db.execute(*INSERT_RESET.bind(new))
 

@@ -1,7 +1,6 @@
 """Signing up: an account with its user and its first token, and the links by which users confirm their addresses."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
@@ -12,7 +11,7 @@ from .accounts import NewAccount
 from .engine.database import Connection
 from .engine.sql import Statement, insert_into
 from .oauth import NewToken
-from .users import NewUser
+from .users import MailedLink, NewUser
 
 INSERT_CONFIRMATION = Statement(insert_into("confirmations", "token_hash, account_id, email, created_at, expires_at"))
 
@@ -52,17 +51,6 @@ class Taken(Exception):
         self.attribute: Attribute = attribute
 
 
-@dataclass(frozen=True, slots=True)
-class Confirmation:
-    """The content of a link in a mail."""
-
-    token_hash: bytes
-    account_id: int
-    email: str
-    created_at: datetime
-    expires_at: datetime
-
-
 async def create(db: Connection, account: NewAccount, user: NewUser, token: NewToken | None, now: datetime) -> None:
     """Store an account with its user and, for an app, its token.
 
@@ -87,7 +75,7 @@ async def taken(db: Connection, username: str, email: str) -> list[Attribute]:
     return found
 
 
-async def insert_confirmation(db: Connection, new: Confirmation) -> None:
+async def insert_confirmation(db: Connection, new: MailedLink) -> None:
     """Store a link."""
     await db.execute(*INSERT_CONFIRMATION.bind(new))
 

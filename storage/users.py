@@ -93,6 +93,17 @@ class User:
 
 
 @dataclass(frozen=True, slots=True)
+class MailedLink:
+    """A link that is sent to a user's address, and is valid for a time: to confirm the address, or for a password."""
+
+    token_hash: bytes
+    account_id: int
+    email: str
+    created_at: datetime
+    expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class NewUser:
     """A user when it is first stored."""
 

@@ -16,11 +16,9 @@ from typing import Literal, Protocol
 
 from ...storage import accounts, passwords, registration, reports, strikes, users
 from ...storage.engine.database import Connection, Database
-from ...storage.passwords import PasswordReset
-from ...storage.registration import Confirmation
 from ...storage.secrets import hash_of
 from ...storage.strikes import Strike
-from ...storage.users import User
+from ...storage.users import MailedLink, User
 from ..kernel import Clock
 from ..rules.mailboxes import is_mailbox
 from ..rules.markup import one_line, plain
@@ -220,11 +218,11 @@ class Link:
 
 
 async def _store_confirmation(db: Connection, token_hash: bytes, account_id: int, to: str, now: datetime) -> None:
-    await registration.insert_confirmation(db, Confirmation(token_hash, account_id, to, now, now + LINK_LASTS))
+    await registration.insert_confirmation(db, MailedLink(token_hash, account_id, to, now, now + LINK_LASTS))
 
 
 async def _store_reset(db: Connection, token_hash: bytes, account_id: int, to: str, now: datetime) -> None:
-    await passwords.insert_reset(db, PasswordReset(token_hash, account_id, to, now, now + RESET_LASTS))
+    await passwords.insert_reset(db, MailedLink(token_hash, account_id, to, now, now + RESET_LASTS))
 
 
 LINKS: dict[str, Link] = {

@@ -9,8 +9,8 @@ from troupe.storage import email_changes, oauth, registration, users
 from troupe.storage.accounts import NewAccount
 from troupe.storage.engine.database import Connection
 from troupe.storage.oauth import Application, NewToken
-from troupe.storage.registration import Confirmation, Taken
-from troupe.storage.users import NewUser
+from troupe.storage.registration import Taken
+from troupe.storage.users import MailedLink, NewUser
 
 from .conftest import NOW, Stage, new_id
 from .racing import Work, race
@@ -71,7 +71,7 @@ def test_a_change_of_address_does_not_take_that_of_a_sign_up_at_the_same_time(st
 
     if change == "confirmed":
         stage(email_changes.begin, account.id, new)
-        stage(registration.insert_confirmation, Confirmation(b"a" * 32, account.id, new, NOW, LATER))
+        stage(registration.insert_confirmation, MailedLink(b"a" * 32, account.id, new, NOW, LATER))
     assert race(stage, signing_up("bob", "Bob@example.org"), changing) == [None, "email"]
 
 
@@ -103,7 +103,7 @@ def test_a_first_token_is_stored_along(stage: Stage) -> None:
 def test_a_link_is_good_for_its_time_and_its_address(stage: Stage) -> None:
     account = _signed_up(stage)
     for hash in (b"a" * 32, b"b" * 32):
-        stage(registration.insert_confirmation, Confirmation(hash, account.id, "eve@example.org", NOW, LATER))
+        stage(registration.insert_confirmation, MailedLink(hash, account.id, "eve@example.org", NOW, LATER))
     assert stage(registration.find_confirmation, b"a" * 32, NOW) == account.id
     assert stage(registration.find_confirmation, b"a" * 32, LATER) is None
     assert stage(registration.find_confirmation, b"c" * 32, NOW) is None
@@ -122,7 +122,7 @@ def test_a_user_is_confirmed_and_approved_once(stage: Stage) -> None:
 
 def test_who_is_rejected_leaves_nothing(stage: Stage) -> None:
     account = _signed_up(stage)
-    stage(registration.insert_confirmation, Confirmation(b"a" * 32, account.id, "eve@example.org", NOW, LATER))
+    stage(registration.insert_confirmation, MailedLink(b"a" * 32, account.id, "eve@example.org", NOW, LATER))
     assert stage(registration.reject, account.id)
     assert stage(users.find_user, account.id) is None
     for table in ("accounts", "users", "account_counts", "confirmations"):

@@ -6,7 +6,7 @@ from troupe.storage import oauth, passwords, sessions
 from troupe.storage.accounts import Account
 from troupe.storage.engine.database import Connection
 from troupe.storage.oauth import Application, Grant, NewToken
-from troupe.storage.passwords import PasswordReset
+from troupe.storage.users import MailedLink
 
 from .conftest import NOW, Stage, new_id
 from .racing import Work, race
@@ -44,7 +44,7 @@ def resetting(account: Account, new_hash: str) -> Work:
 
 
 def link(stage: Stage, account: Account, email: str = "ada@troupe.test") -> None:
-    stage(passwords.insert_reset, PasswordReset(HERE, account.id, email, NOW, LATER))
+    stage(passwords.insert_reset, MailedLink(HERE, account.id, email, NOW, LATER))
 
 
 def test_a_session_ends_by_time_and_by_word(stage: Stage) -> None:
