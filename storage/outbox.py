@@ -170,8 +170,8 @@ class NewEffect:
 
 
 @dataclass(frozen=True, slots=True)
-class DueEffect:
-    """An effect that is due, possibly after failed tries."""
+class StoredEffect:
+    """An effect as its row has it."""
 
     id: int
     kind: str
@@ -182,6 +182,12 @@ class DueEffect:
     attempts: int
     created_at: datetime
     group: str
+
+
+@dataclass(frozen=True, slots=True)
+class DueEffect(StoredEffect):
+    """An effect that is due, possibly after failed tries."""
+
     trace: str | None = None
     tried: bool = False  # before: a relay has begun with it, and it may have been carried out
 

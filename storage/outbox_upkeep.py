@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from .engine.database import Connection, Row, replaced
-from .engine.json_values import JsonObject
+from .outbox import StoredEffect
 
 COLUMNS = """
     id, queue, kind, partition_key AS key, coalesce(group_key, partition_key) AS "group", payload, request_id, causes,
@@ -50,21 +50,12 @@ class ChosenEffects:
 
 
 @dataclass(frozen=True, slots=True)
-class WaitingEffect:
+class WaitingEffect(StoredEffect):
     """An effect of the outbox. `error` is that of its last try; one that is `claimed_until` a time is carried out."""
 
-    id: int
     queue: str
-    kind: str
-    key: str
-    group: str
-    payload: JsonObject
-    request_id: str | None
-    causes: tuple[str, ...]
-    attempts: int
     error: str | None
     due_at: datetime
-    created_at: datetime
     claimed_until: datetime | None
 
 
