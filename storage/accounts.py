@@ -6,7 +6,7 @@ from datetime import datetime
 
 from . import account_names
 from .custom_emojis import OF_ROW
-from .engine.database import Connection, Row
+from .engine.database import Connection
 from .engine.json_values import JsonObject
 from .engine.sql import Statement, quoted, rows_of
 
@@ -215,7 +215,8 @@ async def find_many(db: Connection, ids: Sequence[int]) -> dict[int, Account]:
 
 
 async def find_by_acct(db: Connection, username: str, domain: str | None) -> Account | None:
-    return _account(await db.fetchrow(FIND_BY_ACCT, username, domain or ""))
+    row = await db.fetchrow(FIND_BY_ACCT, username, domain or "")
+    return Account(*row.values()) if row is not None else None
 
 
 async def find_local_many(db: Connection, usernames: Sequence[str]) -> dict[str, Account]:
@@ -240,7 +241,3 @@ async def find_names(db: Connection, begin: str, limit: int) -> list[str]:
 async def lock_counts(db: Connection, ids: Sequence[int]) -> None:
     """Lock count rows in the order of ids, before changing more than one, so that two transactions do not deadlock."""
     await db.execute(LOCK_COUNTS, ids)
-
-
-def _account(row: Row | None) -> Account | None:
-    return Account(*row.values()) if row is not None else None

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from .engine.database import Connection, Row
+from .engine.database import Connection
 from .statuses import StatusTag
 
 # In the order of FeaturedTag's fields.
@@ -67,7 +67,7 @@ class FeaturedTag:
 
 async def of_account(db: Connection, account_id: int) -> list[FeaturedTag]:
     """Return an account's featured hashtags, the most used first."""
-    return [_featured_tag(row) for row in await db.fetch(OF_ACCOUNT, account_id)]
+    return [FeaturedTag(*row.values()) for row in await db.fetch(OF_ACCOUNT, account_id)]
 
 
 async def insert(
@@ -90,7 +90,3 @@ async def delete(db: Connection, account_id: int, id: int) -> bool:
 async def suggestions(db: Connection, account_id: int, limit: int) -> list[StatusTag]:
     """Return the hashtags that the account used most lately and does not feature."""
     return [StatusTag(*row.values()) for row in await db.fetch(SUGGESTIONS, account_id, LATEST, limit)]
-
-
-def _featured_tag(row: Row) -> FeaturedTag:
-    return FeaturedTag(*row.values())

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, TypeAlias
 
-from .engine.database import Connection, Row
+from .engine.database import Connection
 
 SignatureScheme: TypeAlias = Literal["cavage", "rfc9421"]
 
@@ -102,7 +102,8 @@ class HostOverview(Host):
 
 
 async def find(db: Connection, host: str) -> Host | None:
-    return _host(await db.fetchrow(FIND, host))
+    row = await db.fetchrow(FIND, host)
+    return Host(**row) if row is not None else None
 
 
 async def store(db: Connection, host: Host, now: datetime) -> None:
@@ -131,7 +132,3 @@ async def close_breaker(db: Connection, host: str) -> None:
 async def drop(db: Connection, groups: Sequence[str], queue: str) -> dict[int, int]:
     """Delete all deliveries of some groups. Return how many there were of each activity."""
     return {row["id"]: row["deliveries"] for row in await db.fetch(DROP, list(groups), queue)}
-
-
-def _host(row: Row | None) -> Host | None:
-    return Host(**row) if row is not None else None

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from . import notification_policy
-from .engine.database import Connection, Row
+from .engine.database import Connection
 from .engine.sql import Statement, quoted, rows_of
 from .paging import Page, both_ways
 from .push_subscriptions import PushAddress, wanting
@@ -244,7 +244,8 @@ async def page(
     rows = await db.fetch(
         PAGE[page.oldest_first], account_id, *page.bounds, types, exclude_types, from_account_id, include_filtered
     )
-    return sorted(_notifications(rows), key=lambda notification: notification.id, reverse=True)
+    found = [Notification(*row.values()) for row in rows]  # in the order of COLUMNS
+    return sorted(found, key=lambda notification: notification.id, reverse=True)
 
 
 async def unread(
@@ -289,7 +290,3 @@ async def clear(db: Connection, account_id: int) -> None:
 def _made(push_ids: list[int] | None, push_services: list[str] | None, **fields: Any) -> Notification:
     push_to = tuple(map(PushAddress, push_ids or (), push_services or ()))
     return Notification(**fields, push_to=push_to)
-
-
-def _notifications(rows: Sequence[Row]) -> list[Notification]:
-    return [Notification(*row.values()) for row in rows]  # in the order of COLUMNS

@@ -56,15 +56,12 @@ async def note_of(context: ActorContext, document: JsonObject, author: Account) 
     if read_vote(document) is not None and says_nothing(document):  # a vote is no post, wherever it comes from
         return None
     given = document, author.followers_url, context.clock.now()
-    note = await trio.to_thread.run_sync(read_note, *given) if _is_large(document) else read_note(*given)
+    large = sum(map(_weight, document.values())) > LARGE_NOTE
+    note = await trio.to_thread.run_sync(read_note, *given) if large else read_note(*given)
     if note is None or author.local or note.author != author.uri or not same_host(note.uri, author.uri):
         return None
     rejects_media = context.blocks.domains.standing_of(author.domain or "").rejects_media
     return replace(note, attachments=(), emojis=()) if rejects_media else note
-
-
-def _is_large(document: JsonObject) -> bool:
-    return sum(map(_weight, document.values())) > LARGE_NOTE
 
 
 def _weight(value: object) -> int:

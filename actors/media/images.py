@@ -24,13 +24,13 @@ NOTHING = 0  # of metadata is kept
 
 
 def make_image(job: Job) -> ProcessedMedia:
-    """Make the image to show, without metadata, and a small one."""
+    """Make the image to show, without metadata, and a small one. All frames of an animation are made anew."""
     image = open_image(job.kind, job.source)
     frames = open_frames(job.kind, job.source, image)
     if frames is not None:
-        return _make_animation(job, frames)
-    kept = _fitting(image, LARGEST_ORIGINAL)
-    file, file_type = save(kept, Path(job.folder), job.name, job.kind)
+        file, file_type = _save_frames(frames, job)
+    else:
+        file, file_type = save(_fitting(image, LARGEST_ORIGINAL), Path(job.folder), job.name, job.kind)
     return finished(job, "image", file, file_type)
 
 
@@ -73,7 +73,10 @@ def _size(job: Job, file: str) -> int:
 
 
 def _save_frames(image: pyvips.Image, job: Job) -> tuple[str, str]:
-    """Write all frames of an image: of a GIF as a GIF, else as a WebP. Return its name and type."""
+    """Write all frames of an image: of a GIF as a GIF, else as a WebP. Return its name and type.
+
+    Data between the frames is left out.
+    """
     if job.kind == "gif":
         image.gifsave(str(Path(job.folder) / f"{job.name}.gif"), keep=NOTHING)
         return f"{job.name}.gif", "image/gif"
@@ -90,12 +93,6 @@ def finished(job: Job, type: str, file: str, file_type: str) -> ProcessedMedia:
     return ProcessedMedia(
         type, file, file_type, path.stat().st_size, small, blur, {"original": original, "small": size}
     )
-
-
-def _make_animation(job: Job, frames: pyvips.Image) -> ProcessedMedia:
-    """Make all frames anew, as a GIF or as a WebP. Data between the frames is left out."""
-    file, file_type = _save_frames(frames, job)
-    return finished(job, "image", file, file_type)
 
 
 def make_small(image: pyvips.Image, job: Job) -> tuple[str, str, JsonObject]:

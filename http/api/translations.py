@@ -40,7 +40,10 @@ async def translate(context: HttpContext, viewer: Viewer, id: int, wish: Transla
         raise NotFound
     if status.visibility not in TRANSLATED:
         raise Forbidden
-    language = wish.lang.strip() or await _locale(context, viewer)
+    language = wish.lang.strip()
+    if not language:
+        user = await context.database.read(users.find_user, viewer.account_id)
+        language = (user and user.locale) or DEFAULT
     with _explained():
         return json(translation_fields(status, await context.translations.translate(status, language)))
 
@@ -51,11 +54,6 @@ async def show_languages(context: HttpContext) -> Answer:
     with _explained():
         offered = with_own_codes(await context.translations.languages())
     return json({**offered, UNKNOWN: all_targets(offered)} if offered else {})
-
-
-async def _locale(context: HttpContext, viewer: Viewer) -> str:
-    user = await context.database.read(users.find_user, viewer.account_id)
-    return (user and user.locale) or DEFAULT
 
 
 @contextmanager

@@ -49,8 +49,10 @@ async def _watch(dsn: str, process: int) -> None:
         await asyncio.sleep(seconds)
         # A PostgreSQL that can't be asked is reported by the command itself.
         with suppress(OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
-            if blocker := await _blocker(dsn, process):
-                return say(_described(blocker))
+            async with _looking(dsn) as connection:
+                by = await connection.fetchrow(BLOCKER, process)
+            if by is not None:
+                return say(f"Waiting for {_name(by)}, which holds a lock of the database ({_process(by)}).")
         seconds = LOOK_EVERY
 
 
@@ -66,12 +68,6 @@ async def holders(dsn: str, processes: Collection[int]) -> Mapping[int, str]:
     return {}
 
 
-async def _blocker(dsn: str, process: int) -> Mapping[str, Any] | None:
-    """Return the connection that a process of PostgreSQL waits for."""
-    async with _looking(dsn) as connection:
-        return await connection.fetchrow(BLOCKER, process)
-
-
 @asynccontextmanager
 async def _looking(dsn: str) -> AsyncGenerator[Any]:
     looking = await asyncpg.connect(
@@ -81,10 +77,6 @@ async def _looking(dsn: str) -> AsyncGenerator[Any]:
         yield looking
     finally:
         looking.terminate()
-
-
-def _described(blocker: Mapping[str, Any]) -> str:
-    return f"Waiting for {_name(blocker)}, which holds a lock of the database ({_process(blocker)})."
 
 
 def _name(blocker: Mapping[str, Any]) -> str:

@@ -222,7 +222,7 @@ class _Lease:
             raise
 
     async def _begin(self, takeover: bool) -> Term:
-        other = await self._holder()
+        other: str | None = await self.connection.fetchval(HOLDER, LOCK)
         locked = await self._lock()
         if not locked and not takeover:
             raise AnotherNode(_described(other))
@@ -244,9 +244,6 @@ class _Lease:
 
     async def _raise_term(self) -> int:
         return await self.connection.fetchval(RAISE_TERM)
-
-    async def _holder(self) -> str | None:
-        return await self.connection.fetchval(HOLDER, LOCK)
 
     async def _migrate(self) -> None:
         """Apply missing migrations, on a connection with a longer timeout."""
