@@ -50,7 +50,8 @@ class Delivery:
 
         A message that can wait is only put into the mailboxes of actors at rest that have no subscribers. They take it
         when they are told or asked anything else, or when there are enough for many turns in a row. What such a
-        turn needs of an actor's memory is then in the processor's caches, which is most of its cost.
+        turn needs of an actor's memory is then in the processor's caches, which is most of its cost: turns at once
+        would cost a post 9% more CPU with 400 homes awake, and 50% more with 2,000.
         """
         queue = self._queue
         take_in_turn = queue.cells.append

@@ -2,7 +2,7 @@
 
 The address holds a seed of 16 bits that is made from the account's id, and nothing else. So a picture needs no row and
 no file: asking for every address there is costs some CPU and fills neither disk nor memory. A quarter of the picture
-is drawn from four tiles and mirrored to the other three. It takes half a millisecond and no imaging library.
+is drawn from four tiles and mirrored to the other three. It takes less than a millisecond and no imaging library.
 """
 
 from __future__ import annotations
