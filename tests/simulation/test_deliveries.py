@@ -119,6 +119,19 @@ async def test_a_post_is_the_same_whether_one_statement_stores_it_or_a_transacti
     assert [note["inReplyTo"] for note in notes] == [None, posts[0].uri] * 2
 
 
+@simulation(seeds=2, faults=0, world=with_servers)
+async def test_a_hashtag_is_sent_as_it_was_first_written(sim: Simulation) -> None:
+    ada = await sim.account("ada")
+    bob = Foreigner(sim, "bob", "b.example")
+    bob.follows(sim, ada)
+    for text in ("#Tea", "no hashtag", "#TEA"):
+        await ada.publish(text)
+    await all_delivered(sim)
+    assert [[tag["name"] for tag in note["tag"]] for note in objects(sim, "Create", bob.inbox)] == [
+        ["#Tea"], [], ["#Tea"]
+    ]  # fmt: skip
+
+
 @simulation(seeds=4, faults=0, world=with_servers)
 async def test_a_follower_who_comes_after_the_others_were_read_gets_the_post(sim: Simulation) -> None:
     ada = await sim.account("ada")
