@@ -11,15 +11,11 @@ from ...storage.accounts import Account
 from ...storage.admin_accounts import AdminUser
 from ..access.context import HttpContext
 from ..admin.accounts import STATUSES, AdminAccountsQuery
-from ..answers.answer import Answer
 from ..entities.account import avatar_url
-from ..intake.request import Request
-from ..router import api
 from ..views.titles import name_of
-from .listing import ON_A_PAGE, Done, page_links, words_of
-from .member import staff_member
+from .member import StaffMember
+from .staff_page import Done, Facts, StaffPage, listed
 
-PERMISSION = Permission.MANAGE_USERS
 HERE = ""  # pictures are named without the server
 STATUS_WORDS = {
     "active": "Active",
@@ -29,7 +25,11 @@ STATUS_WORDS = {
     "suspended": "Suspended",
     "sensitized": "All media sensitive",
 }
-DONE = {"rejected": "The sign-up was rejected, and its account deleted.", "deleted": "The account was deleted."}
+ACCOUNTS = StaffPage(
+    "/admin/accounts",
+    Permission.MANAGE_USERS,
+    {"rejected": "The sign-up was rejected, and its account deleted.", "deleted": "The account was deleted."},
+)
 
 
 class AccountQuery(AdminAccountsQuery, Done):
@@ -49,21 +49,18 @@ class AccountLine:
     states: list[str]
 
 
-@api.get("/admin/accounts", page=True)
-async def show(context: HttpContext, request: Request, sought: AccountQuery) -> Answer:
+@ACCOUNTS.get("accounts.html")
+async def show(me: StaffMember, sought: AccountQuery) -> Facts:
     """Show accounts by filters, the newest first."""
-    me = await staff_member(context, request, PERMISSION)
-    page = sought.page(ON_A_PAGE)
-    ids = await context.database.read(admin_accounts.page, sought.wanted(context.settings.local_domain), page)
-    return me.page(
-        "accounts.html",
-        done=words_of(sought, DONE),
-        sought=sought,
-        statuses=[("", "Any"), *((one, STATUS_WORDS[one]) for one in STATUSES)],
-        roles=[("", "Any"), *((str(rank(role)), role.capitalize()) for role in ROLES)],
-        lines=await lines_of(context, ids),
-        page_links=page_links(request, page, ids),
-    )
+    filters = sought.wanted(me.context.settings.local_domain)
+    ids, links = await listed(me, sought, admin_accounts.page, filters, id_of=int)
+    return {
+        "sought": sought,
+        "statuses": [("", "Any"), *((one, STATUS_WORDS[one]) for one in STATUSES)],
+        "roles": [("", "Any"), *((str(rank(role)), role.capitalize()) for role in ROLES)],
+        "lines": await lines_of(me.context, ids),
+        "page_links": links,
+    }
 
 
 async def lines_of(context: HttpContext, ids: Sequence[int]) -> list[AccountLine]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 from urllib.parse import urlencode
 
 from ...actors.kernel import Address
@@ -13,33 +12,37 @@ from ...actors.staff import StaffAct, Target
 from ..access.context import HttpContext
 from ..answers.answer import Answer, redirect
 from ..answers.errors import NotFound
-from ..intake.parameters import Input, Text
+from ..intake.parameters import Text
 from ..intake.request import Request
 from ..pages.templates import rendered
 from ..router import api
 from .live import live
-from .member import DangerousForm, Question, StaffMember, staff_member, staff_sender
+from .member import DangerousForm, Question, StaffMember, staff_member
+from .staff_page import Done, Facts, StaffPage
 
 PERMISSION = Permission.VIEW_DEVOPS
-DONE = {"restart": "The actor reads its rows again.", "release": "The actor takes messages again."}
+ACTOR = StaffPage(
+    "/admin/actor",
+    PERMISSION,
+    {"restart": "The actor reads its rows again.", "release": "The actor takes messages again."},
+)
 
 
-class ActorAddress(Input):
+class ActorAddress(Done):
     """Keys of tags may be in any script, so the address is no part of the path."""
 
     address: Text = ""
-    done: Text = ""
 
 
 class ActorForm(DangerousForm):
     address: Text = ""
 
 
-@api.get("/admin/actor", page=True)
-async def show(context: HttpContext, request: Request, wanted: ActorAddress) -> Answer:
+@ACTOR.get("actor.html")
+async def show(me: StaffMember, wanted: ActorAddress) -> Facts:
     """Show one actor."""
-    me = await staff_member(context, request, PERMISSION)
-    return _page(me, _address(context, wanted.address), done=DONE.get(wanted.done))
+    address = _address(me.context, wanted.address)
+    return {"query": urlencode({"address": str(address)}), **_facts(me, address)}
 
 
 @api.get("/admin/actor/live", page=True)
@@ -53,32 +56,29 @@ async def keep_current(context: HttpContext, request: Request, wanted: ActorAddr
     return live(me, PERMISSION, render)
 
 
-@api.post("/admin/actor/restart", page=True)
-async def restart(context: HttpContext, request: Request, posted: ActorForm) -> Answer:
+@ACTOR.post("/restart")
+async def restart(me: StaffMember, posted: ActorForm) -> Answer:
     """Have an actor read its rows again. A turn that it is in is broken off."""
-    me = await staff_sender(context, request, posted, PERMISSION)
-    address = _address(context, posted.address)
+    address = _address(me.context, posted.address)
     warning = "The turn that it is in, if any, is broken off, and its memory is read from the rows again."
     question = Question(f"Restart {address}", warning, "Restart", _path(address))
-    if (asking := await me.confirmed(posted, question, [("address", str(address))])) is not None:
-        return asking
-    return await _intervene(me, address, "restart", context.runtime.interventions.restart)
+    await me.confirm(posted, question, [("address", str(address))])
+    return await _intervene(me, address, "restart", me.context.runtime.interventions.restart)
 
 
-@api.post("/admin/actor/release", page=True)
-async def release(context: HttpContext, request: Request, posted: ActorForm) -> Answer:
+@ACTOR.post("/release")
+async def release(me: StaffMember, posted: ActorForm) -> Answer:
     """End the quarantine of an actor."""
-    me = await staff_sender(context, request, posted, PERMISSION)
-    return await _intervene(
-        me, _address(context, posted.address), "release", context.runtime.interventions.release
-    )  # fmt: skip
+    address = _address(me.context, posted.address)
+    return await _intervene(me, address, "release", me.context.runtime.interventions.release)
 
 
 async def _intervene(me: StaffMember, address: Address, name: str, act: Callable[[Address], str]) -> Answer:
     try:
         act(address)
     except NothingToDo as error:
-        return _page(me, address, problem=f"{error}.".replace("..", "."))
+        problem = f"{error}.".replace("..", ".")
+        return me.page("actor.html", problem=problem, **await show(me, ActorAddress(address=str(address))))
     await me.act(StaffAct.log, f"{name}_actor", Target("actor", None, str(address)))
     return redirect(f"{_path(address)}&done={name}")
 
@@ -95,13 +95,7 @@ def _path(address: Address) -> str:
     return f"/admin/actor?{urlencode({'address': str(address)})}"
 
 
-# `Any`: facts of a template.
-def _page(me: StaffMember, address: Address, **facts: Any) -> Answer:
-    return me.page("actor.html", query=urlencode({"address": str(address)}), **_facts(me, address), **facts)
-
-
-# `Any`: facts of a template.
-def _facts(me: StaffMember, address: Address) -> dict[str, Any]:
+def _facts(me: StaffMember, address: Address) -> Facts:
     snapshot = me.context.runtime.inspection.actor(address)
     holds = "" if snapshot is None else me.context.operations.without_texts(snapshot.holds)
     return {"address": str(address), "snapshot": snapshot, "holds": holds}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ...actors.commands.announcements import (
     AddAnnouncement,
     InvalidAnnouncement,
@@ -12,26 +10,25 @@ from ...actors.commands.announcements import (
     ShowAnnouncement,
     state_of,
 )
-from ...actors.kernel import Message
+from ...actors.kernel import Refused
 from ...actors.rules.limits import ANNOUNCEMENT_CHARACTERS
 from ...actors.rules.roles import Permission
 from ...storage import announcements
-from ..access.context import HttpContext
-from ..answers.answer import Answer, redirect
 from ..intake.parameters import Flag, Text
-from ..intake.request import Request
-from ..router import api
-from .listing import Done, with_done, words_of
-from .member import DangerousForm, Question, StaffForm, StaffMember, staff_member, staff_sender
+from .member import DangerousForm, Question, StaffForm, StaffMember
+from .staff_page import Done, Facts, StaffPage
 
-PERMISSION = Permission.MANAGE_ANNOUNCEMENTS
 PATH = "/admin/announcements"
-DONE = {
-    "added": "The announcement is stored.",
-    "shown": "The announcement is shown.",
-    "withdrawn": "The announcement is a draft again.",
-    "removed": "The announcement was deleted.",
-}
+ANNOUNCEMENTS = StaffPage(
+    PATH,
+    Permission.MANAGE_ANNOUNCEMENTS,
+    {
+        "added": "The announcement is stored.",
+        "shown": "The announcement is shown.",
+        "withdrawn": "The announcement is a draft again.",
+        "removed": "The announcement was deleted.",
+    },
+)
 
 
 class AnnouncementForm(StaffForm):
@@ -49,55 +46,42 @@ class ShownForm(StaffForm):
     shown: Flag = False
 
 
-@api.get(PATH, page=True)
-async def show(context: HttpContext, request: Request, after: Done) -> Answer:
+@ANNOUNCEMENTS.get("announcements.html")
+async def show(me: StaffMember, after: Done) -> Facts:
     """Show all announcements, the newest first, and the form that makes one."""
-    return await _page(await staff_member(context, request, PERMISSION), done=words_of(after, DONE))
+    found, now = await me.context.database.read(announcements.find_all), me.context.clock.now()
+    return {
+        "typed": AnnouncementForm(),
+        "announcements": [(one, state_of(one, now)) for one in reversed(found)],
+        "most": ANNOUNCEMENT_CHARACTERS,
+    }
 
 
-@api.post(PATH, page=True)
-async def add(context: HttpContext, request: Request, posted: AnnouncementForm) -> Answer:
+@ANNOUNCEMENTS.post(typed="typed")
+async def add(me: StaffMember, posted: AnnouncementForm) -> str:
     """Make an announcement."""
-    me = await staff_sender(context, request, posted, PERMISSION)
     try:
         wanted = NewAnnouncement.of(
             posted.text, posted.starts, posted.ends, posted.at, all_day=posted.all_day, draft=posted.draft
         )
     except InvalidAnnouncement as invalid:
         text = str(invalid)
-        return await _page(me, problem=f"{text[:1].upper()}{text[1:]}.", typed=posted)
-    return await _done(me, AddAnnouncement(me.staff, wanted), "added")
+        raise Refused(422, f"{text[:1].upper()}{text[1:]}.") from None
+    await me.ask(AddAnnouncement(me.staff, wanted))
+    return "added"
 
 
-@api.post(f"{PATH}/<id>/show", page=True)
-async def publish(context: HttpContext, request: Request, id: int, posted: ShownForm) -> Answer:
+@ANNOUNCEMENTS.post("/<id>/show")
+async def publish(me: StaffMember, id: int, posted: ShownForm) -> str:
     """Show an announcement, or take it back."""
-    me = await staff_sender(context, request, posted, PERMISSION)
-    return await _done(me, ShowAnnouncement(me.staff, id, posted.shown), "shown" if posted.shown else "withdrawn")
+    await me.ask(ShowAnnouncement(me.staff, id, posted.shown))
+    return "shown" if posted.shown else "withdrawn"
 
 
-@api.post(f"{PATH}/<id>/remove", page=True)
-async def remove(context: HttpContext, request: Request, id: int, posted: DangerousForm) -> Answer:
+@ANNOUNCEMENTS.post("/<id>/remove")
+async def remove(me: StaffMember, id: int, posted: DangerousForm) -> str:
     """Delete an announcement with its reactions."""
-    me = await staff_sender(context, request, posted, PERMISSION)
     question = Question("Delete this announcement", "Its reactions are deleted with it.", "Delete", PATH)
-    if (asking := await me.confirmed(posted, question)) is not None:
-        return asking
-    return await _done(me, RemoveAnnouncement(me.staff, id), "removed")
-
-
-async def _done(me: StaffMember, message: Message[object], done: str) -> Answer:
-    problem = await me.attempt(message)
-    return redirect(with_done(PATH, done)) if problem is None else await _page(me, problem=problem)
-
-
-# `Any`: facts of a template.
-async def _page(me: StaffMember, *, typed: AnnouncementForm | None = None, **facts: Any) -> Answer:
-    found, now = await me.context.database.read(announcements.find_all), me.context.clock.now()
-    return me.page(
-        "announcements.html",
-        typed=typed or AnnouncementForm(),
-        announcements=[(one, state_of(one, now)) for one in reversed(found)],
-        most=ANNOUNCEMENT_CHARACTERS,
-        **facts,
-    )
+    await me.confirm(posted, question)
+    await me.ask(RemoveAnnouncement(me.staff, id))
+    return "removed"

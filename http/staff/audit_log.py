@@ -6,16 +6,12 @@ from dataclasses import replace
 
 from ...actors.rules.roles import Permission
 from ...storage import audit_log
-from ..access.context import HttpContext
 from ..admin.audit_log import AuditLogQuery
-from ..answers.answer import Answer
 from ..intake.parameters import MaybeText
-from ..intake.request import Request
-from ..router import api
-from .listing import ON_A_PAGE, page_links
-from .member import staff_member
+from .member import StaffMember
+from .staff_page import Facts, StaffPage, listed
 
-PERMISSION = Permission.VIEW_AUDIT_LOG
+ACTS = StaffPage("/admin/acts", Permission.VIEW_AUDIT_LOG)
 TARGETS = (
     "account", "report", "appeal", "setting", "announcement", "invite", "custom_emoji", "domain_block", "domain_allow",
     "ip_block", "email_domain_block", "canonical_email_block", "tag", "rule", "terms", "text", "domain", "media",
@@ -28,21 +24,18 @@ class ActQuery(AuditLogQuery):
     account: MaybeText = None
 
 
-@api.get("/admin/acts", page=True)
-async def show(context: HttpContext, request: Request, sought: ActQuery) -> Answer:
+@ACTS.get("acts.html")
+async def show(me: StaffMember, sought: ActQuery) -> Facts:
     """Show acts of staff, the latest first."""
-    me = await staff_member(context, request, PERMISSION)
-    page = sought.page(ON_A_PAGE)
     account = (sought.account or "").strip().removeprefix("@") or None
     wanted = replace(sought.wanted(), account=account, action=_stored(sought.action))
-    found = await context.database.read(audit_log.page, wanted, page)
-    return me.page(
-        "acts.html",
-        sought=sought,
-        targets=[("", "Everything"), *((one, one.replace("_", " ").capitalize()) for one in TARGETS)],
-        entries=found,
-        page_links=page_links(request, page, [one.id for one in found]),
-    )
+    found, links = await listed(me, sought, audit_log.page, wanted)
+    return {
+        "sought": sought,
+        "targets": [("", "Everything"), *((one, one.replace("_", " ").capitalize()) for one in TARGETS)],
+        "entries": found,
+        "page_links": links,
+    }
 
 
 def _stored(action: str | None) -> str | None:

@@ -1,14 +1,17 @@
-"""The page of blocked domains: blocked, changed, unblocked, and lists of them as CSV, in and out."""
+"""The pages of blocked domains, with lists of them as CSV, in and out, and of allowed domains.
+
+With limited federation the server deals with allowed domains alone.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import trio
 
 from ...actors.blocklists import UnreadableList, as_csv, decode, own_lines, read_list
+from ...actors.commands.allowed_domains import AllowDomain, DisallowDomain
 from ...actors.commands.blocked_domains import (
     ChangeDomainBlock,
     DomainTerms,
@@ -23,21 +26,19 @@ from ...actors.rules.identity import pasted_domain
 from ...actors.rules.limits import BLOCK_COMMENT_CHARACTERS
 from ...actors.rules.roles import Permission
 from ...actors.rules.wording import number_of
-from ...storage import blocked_domains
+from ...storage import allowed_domains, blocked_domains
 from ..access.context import HttpContext, find_row
 from ..admin.blocked_domains import DomainBlockParameters
-from ..answers.answer import Answer, redirect
-from ..answers.errors import HttpError
+from ..answers.answer import Answer
 from ..intake.decoding import Upload
-from ..intake.paging import Paged
-from ..intake.parameters import MaybeUpload, Text
+from ..intake.parameters import Domain, MaybeUpload, Text
 from ..intake.request import Request
 from ..router import api
-from .listing import ON_A_PAGE, Done, page_links, with_done, words_of
-from .member import DangerousForm, Question, StaffMember, sentence_of, staff_member, staff_sender
+from .member import DangerousForm, Question, StaffForm, StaffMember, staff_member
+from .staff_page import Facts, ListQuery, StaffPage, listed
 
-PERMISSION = Permission.MANAGE_FEDERATION
 PATH = "/admin/domains"
+ALLOWED_PATH = "/admin/allowed_domains"
 LARGEST_FILE = 512 * 1024
 LARGEST_FORM = 2 * LARGEST_FILE  # a file of an answer to the first form is sent again as a field
 # All are blocked in one transaction, each with an entry in the audit log, while the browser waits.
@@ -49,16 +50,21 @@ SEVERITIES = [
     ("noop", "Neither: only what is ticked below"),
 ]
 SUSPENDS = "Follows between this server and that one end, and its accounts are hidden until the block ends."
+NOT_ALLOWED = "Its accounts are hidden and nothing is exchanged with it until it is allowed again."
+NOT_LIMITED = "Federation is not limited: the server deals with every domain that is not blocked."
 DONE = {
     "blocked": "The domain is blocked.",
     "changed": "The block was changed.",
     "unblocked": "The block is ended.",
     "imported": "The domains of the list are blocked.",
 }
-
-
-class DomainQuery(Paged, Done):
-    """A page of blocks."""
+BLOCKED = StaffPage(PATH, Permission.MANAGE_FEDERATION, DONE)
+BLOCK = StaffPage(f"{PATH}/<id>", Permission.MANAGE_FEDERATION)
+ALLOWED = StaffPage(
+    ALLOWED_PATH,
+    Permission.MANAGE_FEDERATION,
+    {"allowed": "The domain is allowed.", "disallowed": "The domain is allowed no more."},
+)
 
 
 class BlockForm(DangerousForm, DomainBlockParameters):
@@ -82,91 +88,109 @@ class ListForm(DangerousForm):
     csv: Text = ""
 
 
-@api.get(PATH, page=True)
-async def show(context: HttpContext, request: Request, wanted: DomainQuery) -> Answer:
+class AllowForm(StaffForm, Domain):
+    """A domain to allow."""
+
+
+@BLOCKED.get("domains.html")
+async def show(me: StaffMember, wanted: ListQuery) -> Facts:
     """Show the blocks, the newest first, and the forms that make some."""
-    me = await staff_member(context, request, PERMISSION)
-    return await _page(me, wanted, done=words_of(wanted, DONE))
+    found, links = await listed(me, wanted, blocked_domains.page)
+    return {
+        "typed": BlockForm(), "severities": SEVERITIES, "most": BLOCK_COMMENT_CHARACTERS, "blocks": found,
+        "page_links": links,
+    }  # fmt: skip
 
 
 @api.get("/admin/domains.csv", page=True)
 async def export(context: HttpContext, request: Request) -> Answer:
     """Send all blocks as a CSV file."""
-    await staff_member(context, request, PERMISSION)
+    await staff_member(context, request, Permission.MANAGE_FEDERATION)
     text = as_csv(await context.database.read(blocked_domains.find_all))
     headers = (("Content-Disposition", 'attachment; filename="blocked_domains.csv"'),)
     return Answer(text.encode(), 200, headers, "text/csv; charset=utf-8")
 
 
-@api.post(PATH, page=True)
-async def block(context: HttpContext, request: Request, posted: BlockForm) -> Answer:
+@BLOCKED.post(typed="typed")
+async def block(me: StaffMember, posted: BlockForm) -> str:
     """Block a domain."""
-    me = await staff_sender(context, request, posted, PERMISSION)
     domain = pasted_domain(posted.domain)
     if domain is None:
-        return await _page(me, problem="Name the domain of another server.", typed=posted)
-    if (asking := await _asked(me, posted, f"Suspend {domain}")) is not None:
-        return asking
-    try:
-        imposed = await me.ask(ImposeDomainBlock(me.staff, domain, posted.terms()))
-    except (HttpError, Refused) as error:
-        return await _page(me, problem=sentence_of(error), typed=posted)
+        raise Refused(422, "Name the domain of another server.")
+    await _confirm(me, posted, f"Suspend {domain}")
+    imposed = await me.ask(ImposeDomainBlock(me.staff, domain, posted.terms()))
     if not imposed.is_new:
-        return await _page(me, problem=f"{imposed.block.domain} is blocked as strictly already.", typed=posted)
-    return redirect(with_done(PATH, "blocked"))
+        raise Refused(422, f"{imposed.block.domain} is blocked as strictly already.")
+    return "blocked"
 
 
-@api.get(f"{PATH}/<id>", page=True)
-async def show_one(context: HttpContext, request: Request, id: int) -> Answer:
-    """Show a block with the forms that change and end it."""
-    return await _page_of(await staff_member(context, request, PERMISSION), id)
-
-
-@api.post(f"{PATH}/<id>", page=True)
-async def change(context: HttpContext, request: Request, id: int, posted: BlockForm) -> Answer:
-    """Change a block."""
-    me = await staff_sender(context, request, posted, PERMISSION)
-    if (asking := await _asked(me, posted, "Suspend this domain")) is not None:
-        return asking
-    try:
-        await me.ask(ChangeDomainBlock(me.staff, id, _whole(posted.terms())))
-    except (HttpError, Refused) as error:
-        return await _page_of(me, id, sentence_of(error))
-    return redirect(with_done(PATH, "changed"))
-
-
-@api.post(f"{PATH}/<id>/unblock", page=True)
-async def unblock(context: HttpContext, request: Request, id: int, posted: DangerousForm) -> Answer:
+@BLOCKED.post("/<id>/unblock")
+async def unblock(me: StaffMember, id: int, posted: DangerousForm) -> str:
     """End a block."""
-    me = await staff_sender(context, request, posted, PERMISSION)
-    problem = await me.attempt(LiftDomainBlock(me.staff, id))
-    return redirect(with_done(PATH, "unblocked")) if problem is None else await _page(me, problem=problem)
+    await me.ask(LiftDomainBlock(me.staff, id))
+    return "unblocked"
 
 
-@api.post(f"{PATH}/import", page=True, body_limit=LARGEST_FORM)
-async def import_list(context: HttpContext, request: Request, posted: ListForm) -> Answer:
+@BLOCKED.post("/import", body_limit=LARGEST_FORM)
+async def import_list(me: StaffMember, posted: ListForm) -> str:
     """Block the domains of a CSV file. The first form leads to what it would block."""
-    me = await staff_sender(context, request, posted, PERMISSION)
+    own = me.context.settings.local_domain
     try:
         text = posted.csv or _text(posted.file)
         lines = await trio.to_thread.run_sync(read_list, text)  # a second for the longest list
         new = await _new(me, lines)
     except UnreadableList as error:
-        return await _page(me, problem=str(error))
+        raise Refused(422, str(error)) from None
     if not new:
-        return await _page(me, problem="The list has no domain that is not blocked already.")
+        raise Refused(422, "The list has no domain that is not blocked already.")
     names = [f"{one.domain} ({one.terms.severity})" for one in new[:SHOWN_LINES]]
     more = f" and {len(new) - SHOWN_LINES} more" if len(new) > SHOWN_LINES else ""
-    left_out = [
-        f" {name} is left out: it is the domain of this server."
-        for name in own_lines(lines, context.settings.local_domain)
-    ]
+    left_out = [f" {name} is left out: it is the domain of this server." for name in own_lines(lines, own)]
     warning = f"{', '.join(names)}{more}.{''.join(left_out)}"
     question = Question(f"Block {number_of(len(new), 'domains')}", warning, "Block them", PATH)
-    if (asking := await me.confirmed(posted, question, [("csv", text)])) is not None:
-        return asking
-    problem = await me.attempt(ImposeListedBlocks(me.staff, tuple(new)))
-    return redirect(with_done(PATH, "imported")) if problem is None else await _page(me, problem=problem)
+    await me.confirm(posted, question, [("csv", text)])
+    await me.ask(ImposeListedBlocks(me.staff, tuple(new)))
+    return "imported"
+
+
+@BLOCK.get("domain.html")
+async def show_one(me: StaffMember, id: int) -> Facts:
+    """Show a block with the forms that change and end it."""
+    found = await find_row(me.context, blocked_domains.find, id)
+    return {"block": found, "severities": SEVERITIES, "most": BLOCK_COMMENT_CHARACTERS}
+
+
+@BLOCK.post()
+async def change(me: StaffMember, id: int, posted: BlockForm) -> Answer:
+    """Change a block."""
+    await _confirm(me, posted, "Suspend this domain")
+    await me.ask(ChangeDomainBlock(me.staff, id, _whole(posted.terms())))
+    return BLOCKED.after("changed")
+
+
+@ALLOWED.get("allowed_domains.html")
+async def show_allowed(me: StaffMember, wanted: ListQuery) -> Facts:
+    """Show the allowed domains, the newest first, and the form that allows one."""
+    found, links = await listed(me, wanted, allowed_domains.page)
+    note = None if me.context.settings.limited_federation else NOT_LIMITED
+    return {"typed": AllowForm(), "domains": found, "note": note, "page_links": links}
+
+
+@ALLOWED.post(typed="typed")
+async def allow(me: StaffMember, posted: AllowForm) -> str:
+    """Allow a domain."""
+    await me.ask(AllowDomain(me.staff, posted.name()))
+    return "allowed"
+
+
+@ALLOWED.post("/<id>/disallow")
+async def disallow(me: StaffMember, id: int, posted: DangerousForm) -> str:
+    """Allow a domain no more."""
+    found = await find_row(me.context, allowed_domains.find, id)
+    warning = NOT_ALLOWED if me.context.settings.limited_federation else NOT_LIMITED
+    await me.confirm(posted, Question(f"Allow {found.domain} no more", warning, "Allow no more", ALLOWED_PATH))
+    await me.ask(DisallowDomain(me.staff, id))
+    return "disallowed"
 
 
 async def _new(me: StaffMember, lines: Sequence[ListedBlock]) -> list[ListedBlock]:
@@ -179,11 +203,10 @@ async def _new(me: StaffMember, lines: Sequence[ListedBlock]) -> list[ListedBloc
     return list(new.values())
 
 
-async def _asked(me: StaffMember, posted: BlockForm, title: str) -> Answer | None:
-    """Return the page that asks for the password, if the block suspends and the form has none."""
-    if posted.severity != "suspend":
-        return None
-    return await me.confirmed(posted, Question(title, SUSPENDS, "Suspend", PATH), posted.repeated())
+async def _confirm(me: StaffMember, posted: BlockForm, title: str) -> None:
+    """Ask for the password if the block suspends."""
+    if posted.severity == "suspend":
+        await me.confirm(posted, Question(title, SUSPENDS, "Suspend", PATH), posted.repeated())
 
 
 def _whole(terms: DomainTerms) -> DomainTerms:
@@ -205,25 +228,3 @@ def _text(file: Upload | None) -> str:
     if len(content) > LARGEST_FILE:
         raise UnreadableList(f"The file is larger than {LARGEST_FILE // 1024} KB. `troupe domains import` takes it.")
     return decode(content)
-
-
-async def _page_of(me: StaffMember, id: int, problem: str | None = None) -> Answer:
-    found = await find_row(me.context, blocked_domains.find, id)
-    return me.page("domain.html", problem=problem, block=found, severities=SEVERITIES, most=BLOCK_COMMENT_CHARACTERS)
-
-
-async def _page(
-    me: StaffMember, wanted: DomainQuery | None = None, *, typed: BlockForm | None = None,
-    **facts: Any,  # of a template
-) -> Answer:  # fmt: skip
-    page = (wanted or DomainQuery()).page(ON_A_PAGE)
-    found = await me.context.database.read(blocked_domains.page, page)
-    return me.page(
-        "domains.html",
-        typed=typed or BlockForm(),
-        severities=SEVERITIES,
-        most=BLOCK_COMMENT_CHARACTERS,
-        blocks=found,
-        page_links=page_links(me.request, page, [one.id for one in found]),
-        **facts,
-    )

@@ -1,33 +1,35 @@
-"""The page of the e-mail addresses that may not sign up. They are kept as hashes of their canonical form."""
+"""The pages of the e-mail addresses that may not sign up, and of the domains whose addresses may not.
+
+Addresses are stored as hashes of their canonical form.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from datetime import UTC, timedelta
 
-from ...actors.commands.blocked_emails import TAKEN, BlockEmail, UnblockEmail
-from ...actors.kernel import Refused
+from ...actors.commands.blocked_email_domains import BlockEmailDomain, UnblockEmailDomain
+from ...actors.commands.blocked_emails import BlockEmail, UnblockEmail
 from ...actors.rules.limits import EMAIL_CHARACTERS
 from ...actors.rules.roles import Permission
-from ...storage import blocked_emails
-from ...storage.blocked_emails import BlockedEmail
-from ..access.context import HttpContext
+from ...storage import blocked_email_domains, blocked_emails
+from ..admin.blocked_email_domains import EmailDomain
 from ..admin.blocked_emails import HASH, hash_of
-from ..answers.answer import Answer, redirect
-from ..answers.errors import HttpError
-from ..intake.paging import Paged
+from ..answers.answer import Answer
+from ..entities.server_block import DAYS
 from ..intake.parameters import Text
-from ..intake.request import Request
-from ..router import api
-from .listing import ON_A_PAGE, Done, page_links, with_done, words_of
-from .member import StaffForm, StaffMember, sentence_of, staff_member, staff_sender
+from .member import StaffForm, StaffMember
+from .staff_page import Facts, ListQuery, StaffPage, listed
 
-PERMISSION = Permission.MANAGE_BLOCKS
-PATH = "/admin/emails"
-DONE = {"blocked": "The address is blocked, in all its spellings.", "unblocked": "The block is ended."}
-
-
-class EmailQuery(Paged, Done):
-    """A page of blocks."""
+EMAILS = StaffPage(
+    "/admin/emails",
+    Permission.MANAGE_BLOCKS,
+    {"blocked": "The address is blocked, in all its spellings.", "unblocked": "The block is ended."},
+)
+DOMAINS = StaffPage(
+    "/admin/email_domains",
+    Permission.MANAGE_BLOCKS,
+    {"blocked": "The domain is blocked.", "unblocked": "The block is ended."},
+)
 
 
 class EmailForm(StaffForm):
@@ -40,63 +42,64 @@ class EmailForm(StaffForm):
         return bytes.fromhex(written) if HASH.fullmatch(written) else hash_of(written)
 
 
-@api.get(PATH, page=True)
-async def show(context: HttpContext, request: Request, wanted: EmailQuery) -> Answer:
+class EmailDomainForm(StaffForm, EmailDomain):
+    """A new block of a domain."""
+
+
+@EMAILS.get("emails.html")
+async def show(me: StaffMember, wanted: ListQuery) -> Facts:
     """Show the blocks, the newest first, and the forms that make one and look for one."""
-    me = await staff_member(context, request, PERMISSION)
-    return await _page(me, wanted, done=words_of(wanted, DONE))
+    found, links = await listed(me, wanted, blocked_emails.page)
+    return {
+        "typed": EmailForm(), "tested": EmailForm(), "marked": None, "blocks": found, "most": EMAIL_CHARACTERS,
+        "page_links": links,
+    }  # fmt: skip
 
 
-@api.post(PATH, page=True)
-async def block(context: HttpContext, request: Request, posted: EmailForm) -> Answer:
+@EMAILS.post(typed="typed")
+async def block(me: StaffMember, posted: EmailForm) -> str:
     """Block an address."""
-    me = await staff_sender(context, request, posted, PERMISSION)
-    try:
-        await me.ask(BlockEmail(me.staff, posted.hash()))
-    except (HttpError, Refused) as error:
-        problem = "This address is blocked already." if error == TAKEN else sentence_of(error)
-        return await _page(me, problem=problem, typed=posted.email)
-    return redirect(with_done(PATH, "blocked"))
+    await me.ask(BlockEmail(me.staff, posted.hash()))
+    return "blocked"
 
 
-@api.post(f"{PATH}/test", page=True)
-async def test(context: HttpContext, request: Request, posted: EmailForm) -> Answer:
+@EMAILS.post("/test", typed="tested")
+async def test(me: StaffMember, posted: EmailForm) -> Answer:
     """Say if an address is blocked. It is sent as a form, so that no log of addresses has it."""
-    me = await staff_sender(context, request, posted, PERMISSION)
-    try:
-        found = await context.database.read(blocked_emails.find_by_hash, posted.hash())
-    except HttpError as error:
-        return await _page(me, problem=sentence_of(error), tested=posted.email)
+    found = await me.context.database.read(blocked_emails.find_by_hash, posted.hash())
     words = "This address is not blocked." if found is None else "This address is blocked."
-    return await _page(me, tested=posted.email, done=words, marked=found)
+    facts: Facts = {"done": words, "tested": posted, "marked": found}
+    return me.page("emails.html", **(await show(me, ListQuery()) | facts))
 
 
-@api.post(f"{PATH}/<id>/unblock", page=True)
-async def unblock(context: HttpContext, request: Request, id: int, posted: StaffForm) -> Answer:
+@EMAILS.post("/<id>/unblock")
+async def unblock(me: StaffMember, id: int, posted: StaffForm) -> str:
     """End a block."""
-    me = await staff_sender(context, request, posted, PERMISSION)
-    problem = await me.attempt(UnblockEmail(me.staff, id))
-    return redirect(with_done(PATH, "unblocked")) if problem is None else await _page(me, problem=problem)
+    await me.ask(UnblockEmail(me.staff, id))
+    return "unblocked"
 
 
-async def _page(
-    me: StaffMember,
-    wanted: EmailQuery | None = None,
-    *,
-    typed: str = "",
-    tested: str = "",
-    marked: BlockedEmail | None = None,
-    **facts: Any,  # of a template
-) -> Answer:
-    page = (wanted or EmailQuery()).page(ON_A_PAGE)
-    found = await me.context.database.read(blocked_emails.page, page)
-    return me.page(
-        "emails.html",
-        typed=typed,
-        tested=tested,
-        marked=marked,
-        blocks=found,
-        most=EMAIL_CHARACTERS,
-        page_links=page_links(me.request, page, [one.id for one in found]),
-        **facts,
-    )
+@DOMAINS.get("email_domains.html")
+async def show_domains(me: StaffMember, wanted: ListQuery) -> Facts:
+    """Show the blocks of domains, the newest first, with the number of tries, and the form that makes one."""
+    found, links = await listed(me, wanted, blocked_email_domains.page)
+    ids = [one.id for one in found]
+    since = me.context.clock.now().astimezone(UTC).date() - timedelta(days=DAYS - 1)
+    history = await me.context.database.read(blocked_email_domains.history, ids, since)
+    attempts = {id: sum(uses for (block, _), (_, uses) in history.items() if block == id) for id in ids}
+    blocks = [(one, attempts[one.id]) for one in found]
+    return {"typed": EmailDomainForm(), "blocks": blocks, "days": DAYS, "page_links": links}
+
+
+@DOMAINS.post(typed="typed")
+async def block_domain(me: StaffMember, posted: EmailDomainForm) -> str:
+    """Block a domain."""
+    await me.ask(BlockEmailDomain(me.staff, posted.name(), posted.allow_with_approval))
+    return "blocked"
+
+
+@DOMAINS.post("/<id>/unblock")
+async def unblock_domain(me: StaffMember, id: int, posted: StaffForm) -> str:
+    """End a block of a domain."""
+    await me.ask(UnblockEmailDomain(me.staff, id))
+    return "unblocked"

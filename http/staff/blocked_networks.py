@@ -1,27 +1,22 @@
-"""The page of blocked networks and addresses: blocked, changed, unblocked."""
+"""The pages of blocked networks and addresses: blocked, changed, unblocked."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from ...actors.commands.blocked_networks import BlockNetwork, ChangeNetworkBlock, NetworkTerms, UnblockNetwork
 from ...actors.kernel import Refused
 from ...actors.rules.limits import BLOCK_COMMENT_CHARACTERS
 from ...actors.rules.roles import Permission
 from ...storage import blocked_networks
-from ..access.context import HttpContext, find_row
+from ..access.context import find_row
 from ..admin.blocked_networks import NetworkBlockParameters, kept_addresses
-from ..answers.answer import Answer, redirect
-from ..answers.errors import HttpError
-from ..intake.paging import Paged
+from ..answers.answer import Answer
 from ..intake.parameters import Choice
-from ..intake.request import Request
-from ..router import api
-from .listing import ON_A_PAGE, Done, page_links, with_done, words_of
-from .member import StaffForm, StaffMember, sentence_of, staff_member, staff_sender
+from .member import StaffForm, StaffMember
+from .staff_page import Facts, ListQuery, StaffPage, listed
 
-PERMISSION = Permission.MANAGE_BLOCKS
 PATH = "/admin/networks"
 DAY = 86_400  # seconds
 SEVERITIES = [
@@ -43,10 +38,8 @@ DONE = {
     "changed": "The block was changed.",
     "unblocked": "The block is ended.",
 }
-
-
-class NetworkQuery(Paged, Done):
-    """A page of blocks."""
+NETWORKS = StaffPage(PATH, Permission.MANAGE_BLOCKS, DONE)
+NETWORK = StaffPage(f"{PATH}/<id>", Permission.MANAGE_BLOCKS)
 
 
 class NetworkForm(StaffForm, NetworkBlockParameters):
@@ -59,78 +52,52 @@ class NetworkForm(StaffForm, NetworkBlockParameters):
         return replace(self.terms(), expires_in=ENDS[self.ends])
 
 
-@api.get(PATH, page=True)
-async def show(context: HttpContext, request: Request, wanted: NetworkQuery) -> Answer:
+@NETWORKS.get("networks.html")
+async def show(me: StaffMember, wanted: ListQuery) -> Facts:
     """Show the blocks, the newest first, and the form that makes one."""
-    me = await staff_member(context, request, PERMISSION)
-    return await _page(me, wanted, done=words_of(wanted, DONE))
-
-
-@api.post(PATH, page=True)
-async def block(context: HttpContext, request: Request, posted: NetworkForm) -> Answer:
-    """Block a network, or one address."""
-    me = await staff_sender(context, request, posted, PERMISSION)
-    try:
-        terms = posted.wanted()
-        if terms.network is None:
-            return await _page(me, problem="Name an address or a network.", typed=posted)
-        await me.ask(BlockNetwork(me.staff, terms.network, terms, kept_addresses(context, request)))
-    except (HttpError, Refused) as error:
-        return await _page(me, problem=_sentence(error), typed=posted)
-    return redirect(with_done(PATH, "blocked"))
-
-
-@api.get(f"{PATH}/<id>", page=True)
-async def show_one(context: HttpContext, request: Request, id: int) -> Answer:
-    """Show a block with the forms that change and end it."""
-    return await _page_of(await staff_member(context, request, PERMISSION), id)
-
-
-@api.post(f"{PATH}/<id>", page=True)
-async def change(context: HttpContext, request: Request, id: int, posted: NetworkForm) -> Answer:
-    """Change a block."""
-    me = await staff_sender(context, request, posted, PERMISSION)
-    try:
-        await me.ask(ChangeNetworkBlock(me.staff, id, posted.wanted(), kept_addresses(context, request)))
-    except (HttpError, Refused) as error:
-        return await _page_of(me, id, _sentence(error))
-    return redirect(with_done(PATH, "changed"))
-
-
-@api.post(f"{PATH}/<id>/unblock", page=True)
-async def unblock(context: HttpContext, request: Request, id: int, posted: StaffForm) -> Answer:
-    """End a block."""
-    me = await staff_sender(context, request, posted, PERMISSION)
-    problem = await me.attempt(UnblockNetwork(me.staff, id))
-    return redirect(with_done(PATH, "unblocked")) if problem is None else await _page(me, problem=problem)
-
-
-def _sentence(error: HttpError | Refused) -> str:
-    return sentence_of(error).replace("Ip ", "The network ", 1)
-
-
-async def _page_of(me: StaffMember, id: int, problem: str | None = None) -> Answer:
-    return me.page(
-        "network.html", problem=problem, block=await find_row(me.context, blocked_networks.find, id),
-        severities=SEVERITIES, ends=[("kept", "As it is"), *END_WORDS], most=BLOCK_COMMENT_CHARACTERS,
-    )  # fmt: skip
-
-
-async def _page(
-    me: StaffMember, wanted: NetworkQuery | None = None, *, typed: NetworkForm | None = None,
-    **facts: Any,  # of a template
-) -> Answer:  # fmt: skip
-    page = (wanted or NetworkQuery()).page(ON_A_PAGE)
-    found = await me.context.database.read(blocked_networks.page, page)
+    found, links = await listed(me, wanted, blocked_networks.page)
     now = me.context.clock.now()
-    return me.page(
-        "networks.html",
-        typed=typed or NetworkForm(),
-        severities=SEVERITIES,
-        severity_words=dict(SEVERITIES),
-        ends=END_WORDS,
-        most=BLOCK_COMMENT_CHARACTERS,
-        blocks=[(one, one.expires_at is not None and one.expires_at <= now) for one in found],
-        page_links=page_links(me.request, page, [one.id for one in found]),
-        **facts,
-    )
+    return {
+        "typed": NetworkForm(),
+        "severities": SEVERITIES,
+        "severity_words": dict(SEVERITIES),
+        "ends": END_WORDS,
+        "most": BLOCK_COMMENT_CHARACTERS,
+        "blocks": [(one, one.expires_at is not None and one.expires_at <= now) for one in found],
+        "page_links": links,
+    }
+
+
+@NETWORKS.post(typed="typed")
+async def block(me: StaffMember, posted: NetworkForm) -> str:
+    """Block a network, or one address."""
+    terms = posted.wanted()
+    if terms.network is None:
+        raise Refused(422, "Name an address or a network.")
+    await me.ask(BlockNetwork(me.staff, terms.network, terms, kept_addresses(me.context, me.request)))
+    return "blocked"
+
+
+@NETWORKS.post("/<id>/unblock")
+async def unblock(me: StaffMember, id: int, posted: StaffForm) -> str:
+    """End a block."""
+    await me.ask(UnblockNetwork(me.staff, id))
+    return "unblocked"
+
+
+@NETWORK.get("network.html")
+async def show_one(me: StaffMember, id: int) -> Facts:
+    """Show a block with the forms that change and end it."""
+    return {
+        "block": await find_row(me.context, blocked_networks.find, id),
+        "severities": SEVERITIES,
+        "ends": [("kept", "As it is"), *END_WORDS],
+        "most": BLOCK_COMMENT_CHARACTERS,
+    }
+
+
+@NETWORK.post()
+async def change(me: StaffMember, id: int, posted: NetworkForm) -> Answer:
+    """Change a block."""
+    await me.ask(ChangeNetworkBlock(me.staff, id, posted.wanted(), kept_addresses(me.context, me.request)))
+    return NETWORKS.after("changed")

@@ -3,30 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from ...actors.commands.changed_settings import ChangeSetting, affected
 from ...actors.rules.live_settings import LIVE_SETTINGS, InvalidSetting, LiveSetting
 from ...actors.rules.roles import Permission
 from ...storage import audit_log, changed_settings
 from ...storage.audit_log import AuditFilter
-from ..access.context import HttpContext
-from ..answers.answer import Answer, redirect
+from ..answers.answer import Answer
 from ..answers.errors import NotFound
-from ..intake.paging import Paged
 from ..intake.parameters import Flag, Text
-from ..intake.request import Request
-from ..router import api
-from .listing import Done, page_links, with_done, words_of
-from .member import StaffForm, StaffMember, staff_member, staff_sender
+from .member import StaffForm, StaffMember
+from .staff_page import Facts, ListQuery, StaffPage, page_links
 
-PERMISSION = Permission.MANAGE_SETTINGS
 SHOWN_CHANGES = 20
-DONE = {"changed": "The setting was changed. It holds from now on.", "same": "It was so already."}
-
-
-class SettingsQuery(Paged, Done):
-    """A page of the changes below the settings."""
+SETTINGS = StaffPage(
+    "/admin/settings",
+    Permission.MANAGE_SETTINGS,
+    {"changed": "The setting was changed. It holds from now on.", "same": "It was so already."},
+)
 
 
 class SettingForm(StaffForm):
@@ -47,17 +41,24 @@ class ShownSetting:
     changed: bool
 
 
-@api.get("/admin/settings", page=True)
-async def show(context: HttpContext, request: Request, wanted: SettingsQuery) -> Answer:
-    """Show the settings."""
-    me = await staff_member(context, request, PERMISSION)
-    return await _page(me, wanted, done=words_of(wanted, DONE))
+@SETTINGS.get("settings.html")
+async def show(me: StaffMember, wanted: ListQuery) -> Facts:
+    """Show the settings, and below them a page of their changes."""
+    context, page = me.context, wanted.page(SHOWN_CHANGES)
+    stored = await context.database.read(changed_settings.find_all)
+    entries = await context.database.read(audit_log.page, AuditFilter(target_type="setting"), page)
+    return {
+        "typed": {},
+        "groups": _by_group([_made(me, one, stored.get(one.name)) for one in LIVE_SETTINGS.values()]),
+        "without_mail": context.sign_ups.closed_without_mail,
+        "entries": entries,
+        "page_links": page_links(me.request, page, [one.id for one in entries]),
+    }
 
 
-@api.post("/admin/settings/<name>", page=True)
-async def change(context: HttpContext, request: Request, name: str, posted: SettingForm) -> Answer:
+@SETTINGS.post("/<name>")
+async def change(me: StaffMember, name: str, posted: SettingForm) -> str | Answer:
     """Show what a change will affect, or make it."""
-    me = await staff_sender(context, request, posted, PERMISSION)
     setting = LIVE_SETTINGS.get(name)
     if setting is None:
         raise NotFound
@@ -65,17 +66,16 @@ async def change(context: HttpContext, request: Request, name: str, posted: Sett
     try:
         after = shown.configured if posted.reset else setting.written(setting.parsed(posted.value))
     except InvalidSetting as invalid:
-        return await _page(me, SettingsQuery(), problem=f"{invalid}.", typed={name: posted.value})
+        facts = await show(me, ListQuery())
+        facts["typed"] = {name: posted.value}
+        return me.page("settings.html", problem=f"{invalid}.", **facts)
     if not posted.sure:
         return await _dry_run(me, shown, after, reset=posted.reset)
-    value = None if posted.reset else after
-    problem = await me.attempt(ChangeSetting(me.staff, name, value, shown.configured))
-    if problem is not None:
-        return await _page(me, SettingsQuery(), problem=problem)
+    await me.ask(ChangeSetting(me.staff, name, None if posted.reset else after, shown.configured))
     # The notice of the commit comes to every server soon. This one has the change before the answer.
-    await context.live_settings.reload()
-    await context.sign_ups.reload()
-    return redirect(with_done("/admin/settings", "changed" if after != shown.value else "same"))
+    await me.context.live_settings.reload()
+    await me.context.sign_ups.reload()
+    return "changed" if after != shown.value else "same"
 
 
 async def _dry_run(me: StaffMember, shown: ShownSetting, after: str, *, reset: bool) -> Answer:
@@ -92,22 +92,6 @@ async def _shown(me: StaffMember, setting: LiveSetting) -> ShownSetting:
 def _made(me: StaffMember, setting: LiveSetting, stored: str | None) -> ShownSetting:
     configured = setting.written(getattr(me.context.configured, setting.name))
     return ShownSetting(setting, configured if stored is None else stored, configured, stored is not None)
-
-
-# `Any`: facts of a template.
-async def _page(me: StaffMember, wanted: SettingsQuery, **facts: Any) -> Answer:
-    context, page = me.context, wanted.page(SHOWN_CHANGES)
-    stored = await context.database.read(changed_settings.find_all)
-    entries = await context.database.read(audit_log.page, AuditFilter(target_type="setting"), page)
-    return me.page(
-        "settings.html",
-        typed=facts.pop("typed", {}),
-        groups=_by_group([_made(me, one, stored.get(one.name)) for one in LIVE_SETTINGS.values()]),
-        without_mail=context.sign_ups.closed_without_mail,
-        entries=entries,
-        page_links=page_links(me.request, page, [one.id for one in entries]),
-        **facts,
-    )
 
 
 def _by_group(shown: list[ShownSetting]) -> dict[str, list[ShownSetting]]:

@@ -2,47 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ...actors.commands.custom_emojis import AddEmoji, ChangeEmoji, EmojiChanges, NewEmoji, RemoveEmoji
-from ...actors.kernel import Refused
 from ...actors.rules.roles import Permission
 from ...storage import custom_emojis
-from ..access.context import HttpContext, find_row
+from ..access.context import find_row
 from ..admin.custom_emojis import ChangedEmoji, UploadedEmoji, files_of
-from ..answers.answer import Answer, redirect
-from ..answers.errors import HttpError
 from ..entities.custom_emoji import emoji_fields
-from ..intake.paging import Paged
 from ..intake.parameters import Flag
-from ..intake.request import Request
-from ..router import api
 from ..views import uploads
-from .listing import ON_A_PAGE, Done, page_links, with_done, words_of
-from .member import (
-    DangerousForm,
-    Question,
-    StaffForm,
-    StaffMember,
-    sentence_of,
-    staff_member,
-    staff_sender,
-)
+from .member import DangerousForm, Question, StaffForm, StaffMember
+from .staff_page import Facts, ListQuery, StaffPage, listed
 
-PERMISSION = Permission.MANAGE_CUSTOM_EMOJIS
 PATH = "/admin/emoji"
 HERE = ""  # pictures are named without the server
-DONE = {
-    "added": "The emoji was added.",
-    "changed": "The emoji was changed.",
-    "disabled": "The emoji can't be used any more.",
-    "enabled": "The emoji can be used again.",
-    "removed": "The emoji was removed.",
-}
-
-
-class EmojiQuery(Paged, Done):
-    """A page of emoji."""
+EMOJIS = StaffPage(
+    PATH,
+    Permission.MANAGE_CUSTOM_EMOJIS,
+    {
+        "added": "The emoji was added.",
+        "changed": "The emoji was changed.",
+        "disabled": "The emoji can't be used any more.",
+        "enabled": "The emoji can be used again.",
+        "removed": "The emoji was removed.",
+    },
+)
 
 
 class EmojiForm(StaffForm, UploadedEmoji):
@@ -57,72 +40,46 @@ class AbleForm(StaffForm):
     disabled: Flag = False
 
 
-@api.get(PATH, page=True)
-async def show(context: HttpContext, request: Request, wanted: EmojiQuery) -> Answer:
+@EMOJIS.get("emoji.html")
+async def show(me: StaffMember, wanted: ListQuery) -> Facts:
     """Show the emoji, the newest first, and the form that adds one."""
-    me = await staff_member(context, request, PERMISSION)
-    return await _page(me, wanted, done=words_of(wanted, DONE))
+    found, links = await listed(me, wanted, custom_emojis.page)
+    return {"emojis": [(one, emoji_fields(one, HERE)["static_url"]) for one in found], "page_links": links}
 
 
-@api.post(PATH, page=True, body_limit=uploads.EMOJI_BODY)
-async def add(context: HttpContext, request: Request, posted: EmojiForm) -> Answer:
+@EMOJIS.post(body_limit=uploads.EMOJI_BODY)
+async def add(me: StaffMember, posted: EmojiForm) -> str:
     """Add an emoji. Its picture is made anew, in a process of its own."""
-    me = await staff_sender(context, request, posted, PERMISSION)
-    try:
-        shortcode, changes = posted.name(), posted.changes()
-        async with uploads.emoji(context, me.user.account_id, posted.image) as made:
-            await me.ask(AddEmoji(me.staff, NewEmoji(shortcode, files_of(made), changes)))
-    except (HttpError, Refused) as error:
-        return await _page(me, EmojiQuery(), problem=sentence_of(error))
-    return redirect(with_done(PATH, "added"))
+    shortcode, changes = posted.name(), posted.changes()
+    async with uploads.emoji(me.context, me.user.account_id, posted.image) as made:
+        await me.ask(AddEmoji(me.staff, NewEmoji(shortcode, files_of(made), changes)))
+    return "added"
 
 
-@api.post(f"{PATH}/<id>/change", page=True, body_limit=uploads.EMOJI_BODY)
-async def change(context: HttpContext, request: Request, id: int, posted: ChangedEmojiForm) -> Answer:
+@EMOJIS.post("/<id>/change", body_limit=uploads.EMOJI_BODY)
+async def change(me: StaffMember, id: int, posted: ChangedEmojiForm) -> str:
     """Change the category of an emoji, whether pickers show it, or its picture. Its name stays: texts have it."""
-    me = await staff_sender(context, request, posted, PERMISSION)
-    try:
-        changes = EmojiChanges(posted.changes().category, bool(posted.visible_in_picker))
-        if posted.image is None or posted.image.size == 0:
-            await me.ask(ChangeEmoji(me.staff, id, changes))
-        else:
-            async with uploads.emoji(context, me.user.account_id, posted.image) as made:
-                await me.ask(ChangeEmoji(me.staff, id, changes, files_of(made)))
-    except (HttpError, Refused) as error:
-        return await _page(me, EmojiQuery(), problem=sentence_of(error))
-    return redirect(with_done(PATH, "changed"))
+    changes = EmojiChanges(posted.changes().category, bool(posted.visible_in_picker))
+    if posted.image is None or posted.image.size == 0:
+        await me.ask(ChangeEmoji(me.staff, id, changes))
+    else:
+        async with uploads.emoji(me.context, me.user.account_id, posted.image) as made:
+            await me.ask(ChangeEmoji(me.staff, id, changes, files_of(made)))
+    return "changed"
 
 
-@api.post(f"{PATH}/<id>/able", page=True)
-async def able(context: HttpContext, request: Request, id: int, posted: AbleForm) -> Answer:
+@EMOJIS.post("/<id>/able")
+async def able(me: StaffMember, id: int, posted: AbleForm) -> str:
     """Disable an emoji, or enable it."""
-    me = await staff_sender(context, request, posted, PERMISSION)
-    problem = await me.attempt(ChangeEmoji(me.staff, id, EmojiChanges(disabled=posted.disabled)))
-    if problem is not None:
-        return await _page(me, EmojiQuery(), problem=problem)
-    return redirect(with_done(PATH, "disabled" if posted.disabled else "enabled"))
+    await me.ask(ChangeEmoji(me.staff, id, EmojiChanges(disabled=posted.disabled)))
+    return "disabled" if posted.disabled else "enabled"
 
 
-@api.post(f"{PATH}/<id>/remove", page=True)
-async def remove(context: HttpContext, request: Request, id: int, posted: DangerousForm) -> Answer:
+@EMOJIS.post("/<id>/remove")
+async def remove(me: StaffMember, id: int, posted: DangerousForm) -> str:
     """Remove an emoji with its files."""
-    me = await staff_sender(context, request, posted, PERMISSION)
-    found = await find_row(context, custom_emojis.find, id)
+    found = await find_row(me.context, custom_emojis.find, id)
     warning = "Its files are deleted. Texts that have its name in colons show the name alone."
-    question = Question(f"Remove the emoji {found.shortcode}", warning, "Remove", PATH)
-    if (asking := await me.confirmed(posted, question)) is not None:
-        return asking
-    problem = await me.attempt(RemoveEmoji(me.staff, id))
-    return redirect(with_done(PATH, "removed")) if problem is None else await _page(me, EmojiQuery(), problem=problem)
-
-
-# `Any`: facts of a template.
-async def _page(me: StaffMember, wanted: EmojiQuery, **facts: Any) -> Answer:
-    page = wanted.page(ON_A_PAGE)
-    found = await me.context.database.read(custom_emojis.page, page)
-    return me.page(
-        "emoji.html",
-        emojis=[(one, emoji_fields(one, HERE)["static_url"]) for one in found],
-        page_links=page_links(me.request, page, [one.id for one in found]),
-        **facts,
-    )
+    await me.confirm(posted, Question(f"Remove the emoji {found.shortcode}", warning, "Remove", PATH))
+    await me.ask(RemoveEmoji(me.staff, id))
+    return "removed"

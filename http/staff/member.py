@@ -30,6 +30,19 @@ P = ParamSpec("P")
 R = TypeVar("R")
 # Pages pass each refusal of a command on. Its text begins with this where a client sent something wrong.
 PREFIX = "Validation failed: "
+# Texts of the API in the words of a page, by their beginnings.
+WORDS = {
+    "Ip ": "The network ",
+    "Canonical email hash has already been taken": "This address is blocked already",
+}
+
+
+class Unconfirmed(Exception):
+    """Raised to show the page that asks for the password."""
+
+    def __init__(self, page: Answer) -> None:
+        super().__init__()
+        self.page = page
 
 
 class StaffForm(SettingsForm):
@@ -97,14 +110,6 @@ class StaffMember:
             return await self.signed_in.ask(message)
         return await self.context.runtime.ask(account_address(account_id), message, origin=self.request.origin)
 
-    async def attempt(self, message: Message[R], account_id: int | None = None) -> str | None:
-        """Send a command. Return the sentence of its refusal, or None when it was done. Raises NotFound."""
-        try:
-            await self.ask(message, account_id)
-        except Refused as refused:
-            return sentence_of(refused)
-        return None
-
     # `Any`: each template has its own facts.
     def page(self, template: str, *, problem: str | None = None, trouble: str | None = None, **facts: Any) -> Answer:
         """Return a page for staff. It says what was wrong with a form (`problem`), or with the server (`trouble`)."""
@@ -120,19 +125,20 @@ class StaffMember:
             **facts,
         )
 
-    async def confirmed(
+    async def confirm(
         self, posted: DangerousForm, question: Question, repeated: Sequence[tuple[str, str]] = ()
-    ) -> Answer | None:
-        """Return None if the form has the member's password, and a code where two-factor authentication is on.
+    ) -> None:
+        """Check that the form has the member's password, and a code where two-factor authentication is on.
 
-        Otherwise return the page that asks for them. Its form goes to the same address with the fields `repeated`.
+        Otherwise raise Unconfirmed, with the page that asks for them. Its form goes to the same address with the
+        fields `repeated`.
         """
         problems: dict[str, str] = {}
         if posted.password:
             problems = await problems_of(self.signed_in, posted)
             if not problems:
-                return None
-        return self.page(
+                return
+        asking = self.page(
             "confirm.html",
             question=question,
             repeated=repeated,
@@ -140,6 +146,7 @@ class StaffMember:
             problems=problems,
             needs_code=await self.context.database.read(two_factor.is_enabled, self.user.account_id),
         )
+        raise Unconfirmed(asking)
 
 
 async def staff_member(context: HttpContext, request: Request, permission: Permission) -> StaffMember:
@@ -167,4 +174,7 @@ def sentence_of(refused: Refused | HttpError) -> str:
     if refused.status == 404:
         raise NotFound
     text = refused.text.removeprefix(PREFIX)
+    for beginning, words in WORDS.items():
+        if text.startswith(beginning):
+            text = words + text.removeprefix(beginning)
     return text if text.endswith((".", "!")) else f"{text}."

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
 from datetime import datetime
-from typing import Any
 
 from ...actors import repairs
 from ...actors.kernel import Refused
@@ -13,19 +11,15 @@ from ...actors.rules.roles import Permission
 from ...actors.rules.wording import number_of
 from ...storage import outbox_upkeep
 from ...storage.outbox_upkeep import ChosenEffects, WaitingEffect
-from ..access.context import HttpContext
-from ..answers.answer import Answer, redirect
 from ..intake.parameters import Flag, Ids, Input, Text
-from ..intake.request import Request
-from ..router import api
-from .listing import Done, with_done, words_of
-from .member import DangerousForm, Question, StaffForm, StaffMember, sentence_of, staff_member, staff_sender
+from .member import DangerousForm, Question, StaffForm, StaffMember
+from .staff_page import Done, Facts, StaffPage
 
-PERMISSION = Permission.VIEW_DEVOPS
 PATH = "/admin/outbox"
 SHOWN = 100
 AT_ONCE = 500  # effects that one form drops
-DONE = {"retried": "They are tried now.", "dropped": "They were dropped."}
+NOTHING_DONE = "None of them waits for another try now."
+OUTBOX = StaffPage(PATH, Permission.VIEW_DEVOPS, {"retried": "They are tried now.", "dropped": "They were dropped."})
 
 
 class EffectQuery(Done):
@@ -56,53 +50,36 @@ class DropForm(DangerousForm, ChosenForm):
     """Effects to drop."""
 
 
-@api.get(PATH, page=True)
-async def show(context: HttpContext, request: Request, wanted: EffectQuery) -> Answer:
+@OUTBOX.get("outbox.html")
+async def show(me: StaffMember, wanted: EffectQuery) -> Facts:
     """Show effects, the oldest first."""
-    me = await staff_member(context, request, PERMISSION)
-    return await _page(me, wanted, done=words_of(wanted, DONE))
+    found = await me.context.database.read(outbox_upkeep.waiting, wanted.chosen(), SHOWN)
+    now = me.context.clock.now()
+    return {
+        "wanted": wanted,
+        "effects": [(one, _state(one, now), _error(me, one), masked(one.payload)) for one in found],
+        "most": SHOWN,
+    }
 
 
-@api.post(f"{PATH}/retry", page=True)
-async def retry(context: HttpContext, request: Request, posted: RetryForm) -> Answer:
+@OUTBOX.post("/retry")
+async def retry(me: StaffMember, posted: RetryForm) -> str:
     """Have effects tried now that failed."""
-    me = await staff_sender(context, request, posted, PERMISSION)
-    return await _after(me, me.act(repairs.retry_effects, posted.chosen()), "retried")
+    if not await me.act(repairs.retry_effects, posted.chosen()):
+        raise Refused(422, NOTHING_DONE)
+    return "retried"
 
 
-@api.post(f"{PATH}/drop", page=True)
-async def drop(context: HttpContext, request: Request, posted: DropForm) -> Answer:
+@OUTBOX.post("/drop")
+async def drop(me: StaffMember, posted: DropForm) -> str:
     """Give effects up."""
-    me = await staff_sender(context, request, posted, PERMISSION)
     count = number_of(len(posted.ids), "effects") if posted.ids else "all effects that failed"
     warning = "What they promise is not done: mails are not sent, other servers are not told, files are not removed."
     repeated = [("ids[]", str(id)) for id in posted.ids]
-    if (asking := await me.confirmed(posted, Question(f"Drop {count}", warning, "Drop", PATH), repeated)) is not None:
-        return asking
-    return await _after(me, me.act(repairs.drop_effects, posted.chosen(), AT_ONCE), "dropped")
-
-
-async def _after(me: StaffMember, act: Awaitable[int], words: str) -> Answer:
-    try:
-        done = await act
-    except Refused as refused:
-        return await _page(me, EffectQuery(), problem=sentence_of(refused))
-    if not done:
-        return await _page(me, EffectQuery(), problem="None of them waits for another try now.")
-    return redirect(with_done(PATH, words))
-
-
-# `Any`: facts of a template.
-async def _page(me: StaffMember, wanted: EffectQuery, **facts: Any) -> Answer:
-    context, now = me.context, me.context.clock.now()
-    found = await context.database.read(outbox_upkeep.waiting, wanted.chosen(), SHOWN)
-    return me.page(
-        "outbox.html",
-        wanted=wanted,
-        effects=[(one, _state(one, now), _error(me, one), masked(one.payload)) for one in found],
-        most=SHOWN,
-        **facts,
-    )
+    await me.confirm(posted, Question(f"Drop {count}", warning, "Drop", PATH), repeated)
+    if not await me.act(repairs.drop_effects, posted.chosen(), AT_ONCE):
+        raise Refused(422, NOTHING_DONE)
+    return "dropped"
 
 
 def _error(me: StaffMember, one: WaitingEffect) -> str:

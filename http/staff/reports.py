@@ -10,29 +10,19 @@ from ...storage.accounts import Account
 from ...storage.reports import Report, ReportFilter
 from ..access.context import HttpContext
 from ..admin.reports import ReportQuery
-from ..answers.answer import Answer
-from ..intake.request import Request
-from ..router import api
-from .listing import ON_A_PAGE, page_links
-from .member import staff_member
+from .member import StaffMember
+from .staff_page import Facts, StaffPage, listed
 
-PERMISSION = Permission.MANAGE_REPORTS
+REPORTS = StaffPage("/admin/reports", Permission.MANAGE_REPORTS)
 
 
-@api.get("/admin/reports", page=True)
-async def show(context: HttpContext, request: Request, wanted: ReportQuery) -> Answer:
+@REPORTS.get("reports.html")
+async def show(me: StaffMember, wanted: ReportQuery) -> Facts:
     """Show reports, the latest first."""
-    me = await staff_member(context, request, PERMISSION)
-    page = wanted.page(ON_A_PAGE)
     chosen = ReportFilter(wanted.resolved, wanted.account_id, wanted.target_account_id)
-    found = await context.database.read(reports.page, chosen, page)
-    return me.page(
-        "reports.html",
-        resolved=wanted.resolved,
-        reports=found,
-        names=await names_in(context, found),
-        page_links=page_links(request, page, [one.id for one in found]),
-    )
+    found, links = await listed(me, wanted, reports.page, chosen)
+    names = await names_in(me.context, found)
+    return {"resolved": wanted.resolved, "reports": found, "names": names, "page_links": links}
 
 
 async def names_in(

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
+from ...actors.kernel import Refused
 from ...actors.policy_changes import add_rule, change_rule, remove_rule, version_of
 from ...actors.rules.roles import Permission
 from ...storage.policies import HINT_CHARACTERS, RULE_CHARACTERS, RuleText
-from ..access.context import HttpContext
-from ..answers.answer import Answer, redirect
+from ..answers.answer import Answer
 from ..answers.errors import NotFound
 from ..intake.parameters import Prose, Text
-from ..intake.request import Request
-from ..router import api
-from .listing import Done, with_done, words_of
-from .member import DangerousForm, Question, StaffMember, staff_member, staff_sender
-from .texts import TextChangeForm, attempt_change, files_of
+from .member import DangerousForm, Question, StaffMember
+from .staff_page import Done, Facts, StaffPage
+from .texts import TextChangeForm, change_files, files_of
 
-PERMISSION = Permission.MANAGE_RULES
 PATH = "/admin/rules"
 LANGUAGE = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")
 DONE = {"added": "The rule was added.", "changed": "The rule was changed.", "removed": "The rule was removed."}
+MOST = {"most_text": RULE_CHARACTERS, "most_hint": HINT_CHARACTERS}
+RULES = StaffPage(PATH, Permission.MANAGE_RULES, DONE)
+RULE = StaffPage(f"{PATH}/<id>", Permission.MANAGE_RULES, DONE)
 
 
 class RuleForm(TextChangeForm):
@@ -30,69 +29,44 @@ class RuleForm(TextChangeForm):
     language: Text = ""  # of the translation; empty for the original
 
 
-@api.get(PATH, page=True)
-async def show(context: HttpContext, request: Request, after: Done) -> Answer:
+@RULES.get("rules.html")
+async def show(me: StaffMember, after: Done) -> Facts:
     """Show the rules in their order, and the form that adds one."""
-    return await _page(await staff_member(context, request, PERMISSION), done=words_of(after, DONE))
+    files, trouble = await files_of(me.context)
+    return {"trouble": trouble, "rules": files.rules, "typed": RuleForm(), **MOST}
 
 
-@api.post(PATH, page=True)
-async def add(context: HttpContext, request: Request, posted: RuleForm) -> Answer:
+@RULES.post(typed="typed")
+async def add(me: StaffMember, posted: RuleForm) -> str:
     """Add a rule behind the others."""
-    me = await staff_sender(context, request, posted, PERMISSION)
-    problem = await attempt_change(me, add_rule, RuleText(posted.text, posted.hint))
-    if problem is not None:
-        return await _page(me, problem=problem, typed=posted)
-    return redirect(with_done(PATH, "added"))
+    await change_files(me, add_rule, RuleText(posted.text, posted.hint))
+    return "added"
 
 
-@api.get(f"{PATH}/<id>", page=True)
-async def show_one(context: HttpContext, request: Request, id: int, after: Done) -> Answer:
+@RULE.get("rule.html")
+async def show_one(me: StaffMember, id: int, after: Done) -> Facts:
     """Show a rule with its translations, and the forms that change them."""
-    return await _page_of(await staff_member(context, request, PERMISSION), id, done=words_of(after, DONE))
-
-
-@api.post(f"{PATH}/<id>", page=True)
-async def change(context: HttpContext, request: Request, id: int, posted: RuleForm) -> Answer:
-    """Change a rule, or a translation of it. An empty translation is removed."""
-    me = await staff_sender(context, request, posted, PERMISSION)
-    language = posted.language.strip() or None
-    if language is not None and not LANGUAGE.fullmatch(language):
-        return await _page_of(me, id, problem="Name a language by its code, such as de or pt-BR.", typed=posted)
-    problem = await attempt_change(me, change_rule, id, posted.text, posted.hint, language, read=posted.opened or None)
-    if problem is not None:
-        return await _page_of(me, id, problem=problem, typed=posted)
-    return redirect(with_done(f"{PATH}/{id}", "changed"))
-
-
-@api.post(f"{PATH}/<id>/remove", page=True)
-async def remove(context: HttpContext, request: Request, id: int, posted: DangerousForm) -> Answer:
-    """Remove a rule."""
-    me = await staff_sender(context, request, posted, PERMISSION)
-    warning = "Reports that name the rule show it no more. Its number is not used again."
-    question = Question(f"Remove rule {id}", warning, "Remove", f"{PATH}/{id}")
-    if (asking := await me.confirmed(posted, question)) is not None:
-        return asking
-    problem = await attempt_change(me, remove_rule, id)
-    return redirect(with_done(PATH, "removed")) if problem is None else await _page_of(me, id, problem=problem)
-
-
-# `Any`: facts of a template.
-async def _page_of(me: StaffMember, id: int, *, typed: RuleForm | None = None, **facts: Any) -> Answer:
     files, trouble = await files_of(me.context)
     rule = next((one for one in files.rules if one.id == id), None)
     if rule is None:
         raise NotFound
-    return me.page(
-        "rule.html", trouble=trouble, rule=rule, typed=typed or RuleForm(), version_of=version_of,
-        most_text=RULE_CHARACTERS, most_hint=HINT_CHARACTERS, **facts,
-    )  # fmt: skip
+    return {"trouble": trouble, "rule": rule, "typed": RuleForm(), "version_of": version_of, **MOST}
 
 
-# `Any`: facts of a template.
-async def _page(me: StaffMember, *, typed: RuleForm | None = None, **facts: Any) -> Answer:
-    files, trouble = await files_of(me.context)
-    return me.page(
-        "rules.html", trouble=trouble, rules=files.rules,
-        typed=typed or RuleForm(), most_text=RULE_CHARACTERS, most_hint=HINT_CHARACTERS, **facts,
-    )  # fmt: skip
+@RULE.post(typed="typed")
+async def change(me: StaffMember, id: int, posted: RuleForm) -> str:
+    """Change a rule, or a translation of it. An empty translation is removed."""
+    language = posted.language.strip() or None
+    if language is not None and not LANGUAGE.fullmatch(language):
+        raise Refused(422, "Name a language by its code, such as de or pt-BR.")
+    await change_files(me, change_rule, id, posted.text, posted.hint, language, read=posted.opened or None)
+    return "changed"
+
+
+@RULE.post("/remove")
+async def remove(me: StaffMember, id: int, posted: DangerousForm) -> Answer:
+    """Remove a rule."""
+    warning = "Reports that name the rule show it no more. Its number is not used again."
+    await me.confirm(posted, Question(f"Remove rule {id}", warning, "Remove", f"{PATH}/{id}"))
+    await change_files(me, remove_rule, id)
+    return RULES.after("removed")

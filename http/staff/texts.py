@@ -4,26 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import trio
 
-from ...actors.kernel import Refused
 from ...actors.policy_changes import version_of, write_text
 from ...actors.rules.roles import Permission
 from ...storage.policies import LARGEST_FILE, PolicyFiles, UnusablePolicies, read_policies
 from ..access.context import HttpContext
-from ..answers.answer import Answer, redirect
 from ..intake.parameters import Choice, Text
-from ..intake.request import Request
-from ..router import api
-from .listing import Done, with_done, words_of
-from .member import StaffForm, StaffMember, sentence_of, staff_member, staff_sender
+from .member import StaffForm, StaffMember
+from .staff_page import Done, Facts, StaffPage
 
-PERMISSION = Permission.MANAGE_SETTINGS
-PATH = "/admin/texts"
 LARGEST_FORM = 4 * LARGEST_FILE  # a character of two bytes takes six in a form
-DONE = {"changed": "The text is changed. Visitors see it from now on."}
+TEXTS = StaffPage(
+    "/admin/texts",
+    Permission.MANAGE_SETTINGS,
+    {"changed": "The text is changed. Visitors see it from now on."},
+)
 
 
 class TextChangeForm(StaffForm):
@@ -39,20 +37,28 @@ class TextForm(TextChangeForm):
     text: Text = ""
 
 
-@api.get(PATH, page=True)
-async def show(context: HttpContext, request: Request, after: Done) -> Answer:
+@TEXTS.get("texts.html")
+async def show(me: StaffMember, after: Done) -> Facts:
     """Show both texts with their forms."""
-    return await _page(await staff_member(context, request, PERMISSION), done=words_of(after, DONE))
+    files, trouble = await files_of(me.context)
+    stored = {
+        name: "" if source is None else source.markdown
+        for name, source in (("description", files.description), ("privacy", files.privacy))
+    }
+    return {
+        "trouble": trouble,
+        "texts": stored,
+        "typed": None,
+        "versions": {name: version_of(text) for name, text in stored.items()},
+        "most": LARGEST_FILE,
+    }
 
 
-@api.post(PATH, page=True, body_limit=LARGEST_FORM)
-async def change(context: HttpContext, request: Request, posted: TextForm) -> Answer:
+@TEXTS.post(typed="typed", body_limit=LARGEST_FORM)
+async def change(me: StaffMember, posted: TextForm) -> str:
     """Change one of the texts."""
-    me = await staff_sender(context, request, posted, PERMISSION)
-    problem = await attempt_change(me, write_text, posted.name, as_file(posted.text), read=posted.opened or None)
-    if problem is not None:
-        return await _page(me, problem=problem, typed={posted.name: posted.text})
-    return redirect(with_done(PATH, "changed"))
+    await change_files(me, write_text, posted.name, as_file(posted.text), read=posted.opened or None)
+    return "changed"
 
 
 def folder_of(context: HttpContext) -> Path:
@@ -64,17 +70,11 @@ def as_file(text: str) -> bytes:
     return text.replace("\r\n", "\n").encode()
 
 
-async def attempt_change(
-    me: StaffMember, act: Callable[..., Awaitable[object]], *args: object, **more: object
-) -> str | None:
-    """Do an act on the texts. Return the sentence of its refusal, or None when it was done. Raises NotFound."""
-    try:
-        await me.act(act, folder_of(me.context), *args, **more)
-    except Refused as refused:
-        return sentence_of(refused)
+async def change_files(me: StaffMember, act: Callable[..., Awaitable[object]], *args: object, **more: object) -> None:
+    """Do an act on the texts. Raises Refused."""
+    await me.act(act, folder_of(me.context), *args, **more)
     # The notice of the commit comes to every server soon. This one has the change before the answer.
     me.context.policies.forget()
-    return None
 
 
 async def files_of(context: HttpContext) -> tuple[PolicyFiles, str | None]:
@@ -83,20 +83,3 @@ async def files_of(context: HttpContext) -> tuple[PolicyFiles, str | None]:
         return await trio.to_thread.run_sync(read_policies, folder_of(context)), None
     except UnusablePolicies as error:
         return PolicyFiles(), f"The texts can't be read, and visitors see those before: {error}."
-
-
-# `Any`: facts of a template.
-async def _page(me: StaffMember, *, typed: dict[str, str] | None = None, **facts: Any) -> Answer:
-    files, trouble = await files_of(me.context)
-    stored = {
-        name: "" if source is None else source.markdown
-        for name, source in (("description", files.description), ("privacy", files.privacy))
-    }
-    return me.page(
-        "texts.html",
-        trouble=trouble,
-        texts=stored | (typed or {}),
-        versions={name: version_of(text) for name, text in stored.items()},
-        most=LARGEST_FILE,
-        **facts,
-    )

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from ...actors.commands.trend_reviews import Kind, ReviewTrend
+from ...actors.kernel import Refused
 from ...actors.rules.identity import domain_of
 from ...actors.rules.roles import Permission
 from ...actors.rules.trends import publishers_of
@@ -17,19 +18,20 @@ from ..admin.trend_reviews import find_public
 from ..answers.answer import Answer, redirect
 from ..answers.errors import NotFound
 from ..intake.parameters import UNKNOWN_ID, Choice, Flag, Text, as_id
-from ..intake.request import Request
-from ..router import api
 from ..web.posts import PostView, posts_in
-from .listing import Done, words_of
-from .member import StaffForm, StaffMember, staff_member, staff_sender
+from .member import StaffForm, StaffMember, sentence_of
+from .staff_page import Done, Facts, StaffPage
 
-PERMISSION = Permission.MANAGE_TAXONOMIES
 PATH = "/admin/trends"
 SHOWN = 50  # of a list: what trends less is hardly seen
 Listed = Literal["tags", "links", "posts"]
 LISTS: dict[Kind, Listed] = {"tag": "tags", "link": "links", "publisher": "links", "status": "posts", "author": "posts"}
 TABS: Sequence[tuple[Listed, str]] = (("tags", "Hashtags"), ("links", "Links"), ("posts", "Posts"))
-DONE = {"allowed": "It may trend.", "forbidden": "It is kept out of the trends."}
+TRENDS = StaffPage(
+    PATH,
+    Permission.MANAGE_TAXONOMIES,
+    {"allowed": "It may trend.", "forbidden": "It is kept out of the trends."},
+)
 
 
 class TrendQuery(Done):
@@ -73,37 +75,29 @@ class Candidate:
     author_id: int = 0
 
 
-@api.get(PATH, page=True)
-async def show(context: HttpContext, request: Request, wanted: TrendQuery) -> Answer:
+@TRENDS.get("trends.html")
+async def show(me: StaffMember, wanted: TrendQuery) -> Facts:
     """Show what trends or would, the first one most."""
-    me = await staff_member(context, request, PERMISSION)
-    return await _page(me, wanted.list, done=words_of(wanted, DONE))
+    find = {"tags": _tags, "links": _links, "posts": _posts}[wanted.list]
+    return {
+        "tabs": TABS,
+        "shown": wanted.list,
+        "candidates": await find(me.context),
+        "review": me.context.settings.trends_review,
+    }
 
 
-@api.post(PATH, page=True)
-async def review(context: HttpContext, request: Request, posted: ReviewForm) -> Answer:
+@TRENDS.post()
+async def review(me: StaffMember, posted: ReviewForm) -> Answer:
     """Let something trend, or keep it out of the trends."""
-    me = await staff_sender(context, request, posted, PERMISSION)
     key, shown = posted.named(), LISTS[posted.kind]
     if posted.kind == "status" and isinstance(key, int):
-        await find_public(context, key)
-    problem = await me.attempt(ReviewTrend(me.staff, posted.kind, key, posted.trendable))
-    if problem is not None:
-        return await _page(me, shown, problem=problem)
+        await find_public(me.context, key)
+    try:
+        await me.ask(ReviewTrend(me.staff, posted.kind, key, posted.trendable))
+    except Refused as refused:
+        return me.page("trends.html", problem=sentence_of(refused), **await show(me, TrendQuery(list=shown)))
     return redirect(f"{PATH}?list={shown}&done={'allowed' if posted.trendable else 'forbidden'}")
-
-
-# `Any`: facts of a template.
-async def _page(me: StaffMember, shown: Listed, **facts: Any) -> Answer:
-    find = {"tags": _tags, "links": _links, "posts": _posts}[shown]
-    return me.page(
-        "trends.html",
-        tabs=TABS,
-        shown=shown,
-        candidates=await find(me.context),
-        review=me.context.settings.trends_review,
-        **facts,
-    )
 
 
 async def _tags(context: HttpContext) -> list[Candidate]:

@@ -57,7 +57,7 @@ STAFF_PAGES = {
 RUNNING = {"actor", "actors", "log", "overview", "tree"}
 
 #: What pages for staff share.
-SHARED_PAGES = {"listing", "live", "member", "navigation"}
+SHARED_PAGES = {"live", "member", "navigation", "staff_page"}
 
 
 def modules(folder: str) -> list[str]:

@@ -1,0 +1,196 @@
+"""The frame of a page for staff: who may see it, the forms that are sent from it, and the links of its list.
+
+    BLOCKED = StaffPage("/admin/emails", Permission.MANAGE_BLOCKS, {"unblocked": "The block is ended."})
+
+    @BLOCKED.get("emails.html")
+    async def show(me: StaffMember, wanted: ListQuery) -> Facts: ...
+
+    @BLOCKED.post("/<id>/unblock")
+    async def unblock(me: StaffMember, id: int, posted: StaffForm) -> str: ...
+
+The first function returns the facts of the template. The second one does what a form asks for and returns `unblocked`,
+with which the browser is led back to the page. If it raises a refusal, the page is shown with its text.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass
+from functools import wraps
+from operator import attrgetter
+from typing import Any, TypeVar
+from urllib.parse import urlencode
+
+from ...actors.kernel import Refused
+from ...actors.rules.roles import Permission
+from ...storage.paging import Page
+from ..access.context import HttpContext
+from ..answers.answer import Answer, redirect
+from ..answers.errors import HttpError
+from ..intake.paging import CURSORS, Paged
+from ..intake.parameters import Input, Text
+from ..intake.request import LARGEST_BODY, Request
+from ..router import Function, api
+from ..settings.signed_in import SettingsForm
+from .member import StaffMember, Unconfirmed, sentence_of, staff_member, staff_sender
+
+R = TypeVar("R")
+
+ON_A_PAGE = 40
+
+Facts = dict[str, Any]  # `Any`: each template has its own
+
+# The first parameter of both is the member of staff. The others are those of an endpoint.
+Show = TypeVar("Show", bound=Callable[..., Coroutine[object, object, "Facts | Answer"]])
+Act = TypeVar("Act", bound=Callable[..., Coroutine[object, object, "str | Answer"]])
+
+
+class Done(Input):
+    """The name of what was done on the page before."""
+
+    done: Text = ""
+
+
+class ListQuery(Paged, Done):
+    """A page of a list."""
+
+
+class StaffPage:
+    """A page under `/admin`. `done` has the words for the names that its acts return."""
+
+    def __init__(self, path: str, permission: Permission, done: Mapping[str, str] | None = None) -> None:
+        self._path = path
+        self._permission = permission
+        self._done = done or {}
+        self._template = ""
+        self._show: Callable[..., Coroutine[object, object, Facts | Answer]]
+        self._shown: dict[str, inspect.Parameter] = {}  # what the function takes
+
+    def get(self, template: str) -> Callable[[Show], Show]:
+        """Declare the function that returns the facts of a template, or another answer."""
+
+        def declare(show: Show) -> Show:
+            self._template, self._show, self._shown = template, show, _own_parameters(show)
+
+            # `Any`: each page has its own query and its own segments.
+            async def answer(context: HttpContext, request: Request, **taken: Any) -> Answer:
+                me = await staff_member(context, request, self._permission)
+                after = next((value for value in taken.values() if isinstance(value, Done)), None)
+                words = {} if after is None else {"done": self._done.get(after.done)}
+                return await self._page(me, taken, words)
+
+            api.get(self._path, page=True)(_taking(show, answer))
+            return show
+
+        return declare
+
+    def post(
+        self,
+        below: str = "",
+        *,
+        permission: Permission | None = None,
+        typed: str | None = None,
+        body_limit: int = LARGEST_BODY,
+    ) -> Callable[[Act], Act]:
+        """Declare a function that does what a form asks for. `below` comes after the path of the page.
+
+        It returns the name of what was done, or another answer. After a refusal the template has the form as `typed`.
+        `permission` is that of the page, unless given.
+        """
+
+        def declare(do: Act) -> Act:
+            # `Any`: each form has its own class, and its path its own segments.
+            async def answer(context: HttpContext, request: Request, **taken: Any) -> Answer:
+                posted = next(value for value in taken.values() if isinstance(value, SettingsForm))
+                me = await staff_sender(context, request, posted, permission or self._permission)
+                try:
+                    done = await do(me, **taken)
+                except Unconfirmed as asking:
+                    return asking.page
+                except (HttpError, Refused) as error:
+                    if isinstance(error, HttpError) and error.headers:
+                        raise  # it says when to try again, as after many wrong passwords
+                    facts = {"problem": sentence_of(error)} | ({} if typed is None else {typed: posted})
+                    return await self._page(me, taken, facts)
+                return done if isinstance(done, Answer) else self.after(done, **taken)
+
+            api.post(self._path + below, page=True, body_limit=body_limit)(_taking(do, answer))
+            return do
+
+        return declare
+
+    def after(self, done: str, **segments: object) -> Answer:
+        """Return the answer that leads to the page, which says that something was done."""
+        path = self._path
+        for name, value in segments.items():
+            path = path.replace(f"<{name}>", str(value))
+        return led_back(path, done)
+
+    async def _page(self, me: StaffMember, taken: Mapping[str, object], facts: Facts) -> Answer:
+        """Return the page. After a form its query is that of a request without one."""
+        wanted = {
+            name: taken[name] if name in taken else parameter.annotation() for name, parameter in self._shown.items()
+        }
+        shown = await self._show(me, **wanted)
+        return shown if isinstance(shown, Answer) else me.page(self._template, **(shown | facts))
+
+
+def led_back(path: str, done: str) -> Answer:
+    """Return the answer that leads to a page, which says that something was done."""
+    return redirect(f"{path}?{urlencode({'done': done})}")
+
+
+def _own_parameters(function: Callable[..., object]) -> dict[str, inspect.Parameter]:
+    """Return the parameters of a page's function after the first one, which is the member of staff."""
+    _, *own = inspect.signature(function, eval_str=True).parameters.items()
+    return dict(own)
+
+
+def _taking(function: Callable[..., object], answer: Function) -> Function:
+    """Return an endpoint that passes on what a page's function takes, and has its name and its module."""
+    asked = list(inspect.signature(answer, eval_str=True).parameters.values())[:2]
+    endpoint = wraps(function)(answer)
+    signature = inspect.Signature([*asked, *_own_parameters(function).values()])
+    setattr(endpoint, "__signature__", signature)  # noqa: B010  # no attribute of functions, as types have it
+    return endpoint
+
+
+# Lists ----------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class PageLinks:
+    """The addresses of the entries next to those of a page, None where there are none."""
+
+    newer: str | None
+    older: str | None
+
+
+async def listed(
+    me: StaffMember,
+    wanted: Paged,
+    find: Callable[..., Awaitable[Sequence[R]]],
+    *filters: object,
+    id_of: Callable[[R], int] = attrgetter("id"),
+) -> tuple[Sequence[R], PageLinks]:
+    """Return the rows of a page, newest first, and its links. `find` takes the connection, the filters, the page."""
+    page = wanted.page(ON_A_PAGE)
+    rows = await me.context.database.read(find, *filters, page)
+    return rows, page_links(me.request, page, [id_of(row) for row in rows])
+
+
+def page_links(request: Request, page: Page, ids: Sequence[int]) -> PageLinks:
+    """Return the links of a page with these ids, newest first. The filters of the request are repeated."""
+    full = len(ids) == page.limit
+    older = bool(ids) and (full or page.min_id is not None)
+    newer = bool(ids) and (page.max_id is not None or (page.min_id is not None and full))
+    return PageLinks(
+        _address(request, "min_id", max(ids)) if newer else None,
+        _address(request, "max_id", min(ids)) if older else None,
+    )
+
+
+def _address(request: Request, cursor: str, id: int) -> str:
+    kept = [(name, value) for name, value in request.query_texts if name not in CURSORS and name != "done"]
+    return f"{request.path}?{urlencode([*kept, (cursor, str(id))])}"
