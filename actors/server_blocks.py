@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..storage import allowed_domains, blocked_domains, blocked_networks
+from ..storage import server_blocks
+from ..storage.blocked_domains import AllowedDomain, BlockedDomain
+from ..storage.blocked_networks import BlockedNetwork
 from ..storage.engine import notices
 from ..storage.engine.database import Connection, Database
 from .row_loader import RowLoader
@@ -45,7 +47,12 @@ async def announce_change(db: Connection) -> None:
     await notices.announce(db, NOTICE)
 
 
+async def domain_rules(db: Connection, *, limited: bool) -> DomainRules:
+    """Return the rules of all blocks of domains. With `limited`, domains are suspended that are not allowed."""
+    allowed = [one.domain for one in await server_blocks.find_all(db, AllowedDomain)] if limited else None
+    return DomainRules(await server_blocks.find_all(db, BlockedDomain), allowed)
+
+
 async def _rules(db: Connection, limited: bool) -> tuple[DomainRules, NetworkRules]:
-    allowed = [one.domain for one in await allowed_domains.find_all(db)] if limited else None
-    domains = DomainRules(await blocked_domains.find_all(db), allowed)
-    return domains, NetworkRules(await blocked_networks.find_all(db))
+    networks = NetworkRules(await server_blocks.find_all(db, BlockedNetwork))
+    return await domain_rules(db, limited=limited), networks

@@ -1,4 +1,4 @@
-"""Server-wide blocks of domains, and the states that they put the accounts of these domains in.
+"""Server-wide blocks of domains, the states that they put the accounts of these domains in, and allowed domains.
 
 The states are written into the rows of the accounts, with the time of the block as their stamp. So every query and
 cache that knows the states of accounts knows those of domains too, and reading costs nothing more. The stamp tells
@@ -10,29 +10,19 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
+from . import server_blocks
 from .engine.database import Connection
-from .engine.sql import Statement, assigned, insert_into
-from .paging import Page, both_ways, rows_of
+from .engine.sql import Statement, assigned
+from .server_blocks import in_table
 
 Severity = Literal["noop", "silence", "suspend"]
 
-COLUMNS = "id, domain, severity, reject_media, reject_reports, private_comment, public_comment, obfuscate, created_at"
 CHANGEABLE = "severity, reject_media, reject_reports, private_comment, public_comment, obfuscate"
 
 # Against other acts on blocks: the states of accounts are computed from all blocks.
 LOCK = "LOCK TABLE blocked_domains IN SHARE ROW EXCLUSIVE MODE"
 
-FIND_ALL = f"SELECT {COLUMNS} FROM blocked_domains ORDER BY domain"
-
-FIND = f"SELECT {COLUMNS} FROM blocked_domains WHERE id = $1"
-
-PAGE = both_ways(f"SELECT {COLUMNS} FROM blocked_domains WHERE id < $1 AND id > $2 ORDER BY id {{order}} LIMIT $3")
-
-INSERT = Statement(insert_into("blocked_domains", COLUMNS))
-
 UPDATE = Statement(f"UPDATE blocked_domains SET {assigned(CHANGEABLE)} WHERE id = :id")
-
-DELETE = "DELETE FROM blocked_domains WHERE id = $1"
 
 # $2: the stamps of blocks of these domains, before and after the change.
 SILENCED = "CASE WHEN silenced_at IS NULL OR silenced_at = ANY($2) THEN $3::timestamptz ELSE silenced_at END"
@@ -46,6 +36,7 @@ MARK = f"""
 """
 
 
+@in_table("blocked_domains", key="domain")
 @dataclass(frozen=True, slots=True)
 class BlockedDomain:
     """A domain that staff restrict, and its subdomains with it."""
@@ -61,37 +52,24 @@ class BlockedDomain:
     created_at: datetime
 
 
+@in_table("allowed_domains", key="domain")
+@dataclass(frozen=True, slots=True)
+class AllowedDomain:
+    """A domain that a server with limited federation deals with, and its subdomains with it."""
+
+    id: int
+    domain: str
+    created_at: datetime
+
+
 async def lock(db: Connection) -> list[BlockedDomain]:
     """Return all blocks. They stay so until the end of the transaction."""
     await db.execute(LOCK)
-    return await find_all(db)
-
-
-async def find_all(db: Connection) -> list[BlockedDomain]:
-    """Return all blocks, in the order of their domains."""
-    return [BlockedDomain(**row) for row in await db.fetch(FIND_ALL)]
-
-
-async def find(db: Connection, id: int) -> BlockedDomain | None:
-    row = await db.fetchrow(FIND, id)
-    return None if row is None else BlockedDomain(**row)
-
-
-async def page(db: Connection, page: Page) -> list[BlockedDomain]:
-    """Return blocks, newest first."""
-    return [BlockedDomain(**row) for row in await rows_of(db, PAGE, page)]
-
-
-async def insert(db: Connection, block: BlockedDomain) -> None:
-    await db.execute(*INSERT.bind(block))
+    return await server_blocks.find_all(db, BlockedDomain)
 
 
 async def update(db: Connection, block: BlockedDomain) -> None:
     await db.execute(*UPDATE.bind(block))
-
-
-async def delete(db: Connection, id: int) -> None:
-    await db.execute(DELETE, id)
 
 
 async def mark(

@@ -1,57 +1,65 @@
-"""E-mail addresses that may not sign up, as SHA-256 of their canonical form: the addresses can't be read from here."""
+"""E-mail addresses that may not sign up, domains whose addresses may not, and the number of tries."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 
 from .engine.database import Connection
-from .paging import Page, both_ways, rows_of
+from .server_blocks import in_table
 
-FIND_BY_HASH = "SELECT id, email_hash, created_at FROM blocked_emails WHERE email_hash = $1"
-
-FIND = "SELECT id, email_hash, created_at FROM blocked_emails WHERE id = $1"
-
-PAGE = both_ways("""
-    SELECT id, email_hash, created_at FROM blocked_emails WHERE id < $1 AND id > $2 ORDER BY id {order} LIMIT $3
-""")
-
-INSERT = """
-    INSERT INTO blocked_emails (id, email_hash, created_at) VALUES ($1, $2, $3)
-    ON CONFLICT (email_hash) DO NOTHING RETURNING id
+FIND_AMONG = """
+    SELECT id, domain, allow_with_approval, created_at FROM blocked_email_domains WHERE domain = ANY($1::text[])
 """
 
-DELETE = "DELETE FROM blocked_emails WHERE id = $1 RETURNING id, email_hash, created_at"
+# A block may have ended meanwhile.
+COUNT = """
+    INSERT INTO email_domain_attempts (block_id, day, network)
+    SELECT id, $2, $3 FROM blocked_email_domains WHERE id = ANY($1::bigint[])
+    ON CONFLICT (block_id, day, network) DO UPDATE SET uses = email_domain_attempts.uses + 1
+"""
+
+HISTORY = """
+    SELECT block_id, day, count(*) AS accounts, sum(uses) AS uses FROM email_domain_attempts
+    WHERE block_id = ANY($1::bigint[]) AND day >= $2 GROUP BY block_id, day
+"""
 
 
+@in_table("blocked_emails", key="email_hash")
 @dataclass(frozen=True, slots=True)
 class BlockedEmail:
-    """The hash of an address."""
+    """An address, as SHA-256 of its canonical form: the address can't be read from here."""
 
     id: int
     email_hash: bytes
     created_at: datetime
 
 
-async def find(db: Connection, id: int) -> BlockedEmail | None:
-    row = await db.fetchrow(FIND, id)
-    return None if row is None else BlockedEmail(**row)
+@in_table("blocked_email_domains", key="domain")
+@dataclass(frozen=True, slots=True)
+class BlockedEmailDomain:
+    """A domain of e-mail addresses, or of mail servers. With approval its users may sign up."""
+
+    id: int
+    domain: str
+    allow_with_approval: bool
+    created_at: datetime
 
 
-async def find_by_hash(db: Connection, email_hash: bytes) -> BlockedEmail | None:
-    row = await db.fetchrow(FIND_BY_HASH, email_hash)
-    return None if row is None else BlockedEmail(**row)
+# By block and day: the number of networks that attempts came from, and of attempts.
+History = Mapping[tuple[int, date], tuple[int, int]]
 
 
-async def page(db: Connection, page: Page) -> list[BlockedEmail]:
-    """Return blocks, newest first."""
-    return [BlockedEmail(**row) for row in await rows_of(db, PAGE, page)]
+async def find_among(db: Connection, domains: Sequence[str]) -> list[BlockedEmailDomain]:
+    """Return the blocks of any of these domains."""
+    return [BlockedEmailDomain(**row) for row in await db.fetch(FIND_AMONG, list(domains))]
 
 
-async def insert(db: Connection, block: BlockedEmail) -> bool:
-    """Store a block. False if there is one of this address."""
-    return await db.fetchval(INSERT, block.id, block.email_hash, block.created_at) is not None
+async def count(db: Connection, ids: Sequence[int], day: date, network: str) -> None:
+    """Count an attempt to sign up that blocks of domains have met."""
+    await db.execute(COUNT, list(ids), day, network)
 
 
-async def delete(db: Connection, id: int) -> BlockedEmail | None:
-    """Delete a block and return it. None if there is none."""
-    row = await db.fetchrow(DELETE, id)
-    return None if row is None else BlockedEmail(**row)
+async def history(db: Connection, ids: Sequence[int], since: date) -> History:
+    """Return the attempts that blocks of domains have met since a day."""
+    rows = await db.fetch(HISTORY, list(ids), since)
+    return {(row["block_id"], row["day"]): (row["accounts"], row["uses"]) for row in rows}

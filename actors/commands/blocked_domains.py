@@ -1,20 +1,30 @@
-"""Acts of staff on the domains that the whole server blocks."""
+"""Acts of staff on the domains that the whole server blocks, and on those that it allows.
+
+A server with limited federation deals with allowed domains alone. Accounts of all others are suspended, as those of
+blocked domains are.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import TypeGuard
 
-from ...storage import blocked_domains, instance
-from ...storage.blocked_domains import BlockedDomain, Severity
+from ...storage import blocked_domains, instance, server_blocks
+from ...storage.blocked_domains import AllowedDomain, BlockedDomain, Severity
 from ..facts.moderation import ModeratedDomain
 from ..kernel import Message, Refused
 from ..refusals import NOT_FOUND, OWN_DOMAIN
 from ..rules.domains import RANKS, DomainRules, is_stricter, is_within, with_parents
 from ..rules.roles import Permission
-from ..server_blocks import announce_change
+from ..server_blocks import announce_change, domain_rules
 from ..staff import Staff, StaffAct, Target, act, blocks_in
+
+# What holds for domains that are not allowed. Its time is the stamp of the accounts that it has suspended.
+NOT_ALLOWED_DOMAIN = BlockedDomain(
+    0, "", "suspend", True, True, None, None, False, datetime(1970, 1, 1, tzinfo=UTC)
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +101,22 @@ class LiftDomainBlock(Message[None]):
     id: int
 
 
+@dataclass(frozen=True, slots=True)
+class AllowDomain(Message[AllowedDomain]):
+    """Command of staff: allow a domain. One that is allowed stays as it is."""
+
+    staff: Staff
+    domain: str
+
+
+@dataclass(frozen=True, slots=True)
+class DisallowDomain(Message[AllowedDomain]):
+    """Command of staff: allow a domain no more. The answer is what it was."""
+
+    staff: Staff
+    id: int
+
+
 @act(ImposeDomainBlock, Permission.MANAGE_FEDERATION, blocks_in)
 async def impose(act: StaffAct, message: ImposeDomainBlock) -> ImposedBlock | Refused:
     """Block a domain. A block that is there and forbids more stays as it is.
@@ -104,7 +130,7 @@ async def impose(act: StaffAct, message: ImposeDomainBlock) -> ImposedBlock | Re
     existing = DomainRules(before).block_of(message.domain)
     if _keeps(existing, block):
         return ImposedBlock(existing, is_new=False)
-    await blocked_domains.insert(act.db, block)
+    await server_blocks.insert(act.db, block)
     await _mark(act, [block], before)
     await _record(act, "block_domain", block)
     return ImposedBlock(block, is_new=True)
@@ -127,7 +153,7 @@ async def impose_listed(act: StaffAct, message: ImposeListedBlocks) -> tuple[str
             known[block.domain] = block
             made.append(block)
     for block in made:
-        await blocked_domains.insert(act.db, block)
+        await server_blocks.insert(act.db, block)
     await _mark(act, made, before)
     for block in made:
         await _record(act, "block_domain", block)
@@ -156,10 +182,39 @@ async def lift(act: StaffAct, message: LiftDomainBlock) -> Refused | None:
     block = next((one for one in before if one.id == message.id), None)
     if block is None:
         return NOT_FOUND
-    await blocked_domains.delete(act.db, message.id)
+    await server_blocks.delete(act.db, BlockedDomain, message.id)
     await _mark(act, [block], before)
     await _record(act, "unblock_domain", block)
     return None
+
+
+@act(AllowDomain, Permission.MANAGE_FEDERATION, blocks_in)
+async def allow(act: StaffAct, message: AllowDomain) -> AllowedDomain | Refused:
+    """Allow a domain.
+
+    The domain of this server is refused: it needs no permission. A domain that it is a part of can be allowed.
+    """
+    domain = message.domain
+    if domain == act.server.domain:
+        return OWN_DOMAIN
+    allowed = AllowedDomain(act.ids.next(), domain, act.now)
+    if not await server_blocks.insert(act.db, allowed):
+        return await server_blocks.find_by_key(act.db, AllowedDomain, domain) or NOT_FOUND
+    await _mark_all(act, domain)
+    await announce_change(act.db)
+    await act.log("allow_domain", Target("domain_allow", allowed.id, domain))
+    return allowed
+
+
+@act(DisallowDomain, Permission.MANAGE_FEDERATION, blocks_in)
+async def disallow(act: StaffAct, message: DisallowDomain) -> AllowedDomain | Refused:
+    gone = await server_blocks.delete(act.db, AllowedDomain, message.id)
+    if gone is None:
+        return NOT_FOUND
+    await _mark_all(act, gone.domain)
+    await announce_change(act.db)
+    await act.log("disallow_domain", Target("domain_allow", gone.id, gone.domain))
+    return gone
 
 
 def strictest(lines: Sequence[ListedBlock]) -> list[ListedBlock]:
@@ -187,7 +242,7 @@ def _keeps(existing: BlockedDomain | None, block: BlockedDomain) -> TypeGuard[Bl
 
 async def _mark(act: StaffAct, changed: Sequence[BlockedDomain], before: list[BlockedDomain]) -> None:
     """Put the accounts of some domains and their subdomains in the states that the blocks give them now."""
-    rules, former = DomainRules(await blocked_domains.find_all(act.db)), DomainRules(before)
+    rules, former = DomainRules(await server_blocks.find_all(act.db, BlockedDomain)), DomainRules(before)
     names, stamps = {one.domain for one in changed}, {one.created_at for one in changed}
     groups: dict[BlockedDomain | None, list[str]] = {}
     for domain in await instance.peers(act.db):
@@ -198,6 +253,21 @@ async def _mark(act: StaffAct, changed: Sequence[BlockedDomain], before: list[Bl
         await blocked_domains.mark(act.db, found, [*stamps], block, act.now)
     if changed:  # one tells of all: timelines read the states of every account again
         act.publish(ModeratedDomain(changed[0].domain))
+
+
+async def _mark_all(act: StaffAct, changed: str) -> None:
+    """Suspend the known accounts of all domains that are not allowed, and take that back for the others.
+
+    All domains are looked at, because the server may have known them before its federation was limited.
+    """
+    await blocked_domains.lock(act.db)
+    rules = await domain_rules(act.db, limited=act.server.limited)
+    groups: dict[BlockedDomain | None, list[str]] = {}
+    for domain in await instance.peers(act.db):
+        groups.setdefault(rules.block_of(domain) if rules.allows(domain) else NOT_ALLOWED_DOMAIN, []).append(domain)
+    for block, names in groups.items():
+        await blocked_domains.mark(act.db, names, [NOT_ALLOWED_DOMAIN.created_at], block, act.now)
+    act.publish(ModeratedDomain(changed))
 
 
 async def _record(act: StaffAct, action: str, block: BlockedDomain) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from ...storage import blocked_networks
-from ...storage.blocked_networks import BlockedNetwork, NetworkSeverity, NetworkTaken
+from ...storage import blocked_networks, server_blocks
+from ...storage.blocked_networks import BlockedNetwork, NetworkSeverity
 from ..kernel import Message, Refused
 from ..refusals import NOT_FOUND
 from ..rules.networks import covers, is_of_this_machine
@@ -88,9 +88,7 @@ async def block(act: StaffAct, message: BlockNetwork) -> BlockedNetwork | Refuse
     made = terms.of(BlockedNetwork(act.ids.next(), message.network, terms.severity, "", act.now, None), act.now)
     if (refused := _refusal(made, message.kept)) is not None:
         return refused
-    try:
-        await blocked_networks.insert(act.db, made)
-    except NetworkTaken:
+    if not await server_blocks.insert(act.db, made):
         return TAKEN
     await _record(act, "block_network", made)
     return made
@@ -104,9 +102,7 @@ async def change(act: StaffAct, message: ChangeNetworkBlock) -> BlockedNetwork |
     changed = message.terms.of(found, act.now)
     if (refused := _refusal(changed, message.kept)) is not None:
         return refused
-    try:
-        await blocked_networks.update(act.db, changed)
-    except NetworkTaken:
+    if not await blocked_networks.update(act.db, changed):
         return TAKEN
     await _record(act, "change_network_block", changed)
     return changed
@@ -114,11 +110,10 @@ async def change(act: StaffAct, message: ChangeNetworkBlock) -> BlockedNetwork |
 
 @act(UnblockNetwork, Permission.MANAGE_BLOCKS, blocks_in)
 async def unblock(act: StaffAct, message: UnblockNetwork) -> Refused | None:
-    found = await blocked_networks.lock(act.db, message.id)
-    if found is None:
+    gone = await server_blocks.delete(act.db, BlockedNetwork, message.id)
+    if gone is None:
         return NOT_FOUND
-    await blocked_networks.delete(act.db, message.id)
-    await _record(act, "unblock_network", found)
+    await _record(act, "unblock_network", gone)
     return None
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from ...storage import accounts, actor_keys, blocked_domains, remote_accounts, tombstones
+from ...storage import accounts, actor_keys, remote_accounts, server_blocks, tombstones
 from ...storage.accounts import Account
 from ...storage.actor_keys import ActorKey
+from ...storage.blocked_domains import BlockedDomain
 from ...storage.engine.database import Connection
 from ...storage.remote_accounts import KnownRow, RemoteProfile
 from ..context import ActorContext
@@ -99,7 +100,7 @@ async def _name(db: Connection, id: int, row: KnownRow | None, profile: RemotePr
     """
     silenced_at = suspended_at = None
     if row is None or row.domain != profile.domain:
-        block = DomainRules(await blocked_domains.find_all(db)).block_of(profile.domain)
+        block = DomainRules(await server_blocks.find_all(db, BlockedDomain)).block_of(profile.domain)
         silenced_at = block.created_at if block is not None and block.severity == "silence" else None
         suspended_at = block.created_at if block is not None and block.severity == "suspend" else None
     await remote_accounts.name(db, id, profile, silenced_at, suspended_at)

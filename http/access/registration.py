@@ -18,7 +18,8 @@ from ...actors.rules.domains import with_parents
 from ...actors.rules.languages import language_code
 from ...actors.rules.mailboxes import canonical_hash, is_inside, mailbox_of
 from ...actors.rules.registration import SignUpData, blocked, complaints, taken, unreachable
-from ...storage import blocked_email_domains, blocked_emails, invites, registration
+from ...storage import blocked_emails, invites, registration, server_blocks
+from ...storage.blocked_emails import BlockedEmail
 from ...storage.oauth import NewToken
 from ...storage.users import User
 from ..addresses import network_subject_of, subject_of
@@ -144,7 +145,7 @@ async def verdict_on(context: HttpContext, mailbox: str, client: str) -> EmailVe
         return EmailVerdict(blocked())
     if context.settings.disposable_emails == "refused" and is_disposable(domain):
         return EmailVerdict(blocked())
-    if await context.database.read(blocked_emails.find_by_hash, canonical_hash(mailbox)) is not None:
+    if await context.database.read(server_blocks.find_by_key, BlockedEmail, canonical_hash(mailbox)) is not None:
         return EmailVerdict(taken("email"))  # not more: the owner of a blocked address learns nothing of the block
     servers = await _servers_of(context, domain, client)
     if servers == ():
@@ -162,12 +163,12 @@ async def _servers_of(context: HttpContext, domain: str, client: str) -> tuple[s
 async def _blocked_by_domain(context: HttpContext, names: tuple[str, ...], client: str) -> EmailVerdict:
     """Judge the domain of an address and its mail servers by the blocks of e-mail domains. Attempts are counted."""
     wanted = list(dict.fromkeys(one for name in names for one in with_parents(name)))
-    found = await context.database.read(blocked_email_domains.find_among, wanted)
+    found = await context.database.read(blocked_emails.find_among, wanted)
     if not found:
         return EmailVerdict()
     today, network = context.clock.now().astimezone(UTC).date(), subject_of(client)[:64]
     ids = [block.id for block in found]
-    await context.database.transact(blocked_email_domains.count, ids, today, network)
+    await context.database.transact(blocked_emails.count, ids, today, network)
     if all(block.allow_with_approval for block in found):
         return EmailVerdict(needs_approval=True)
     return EmailVerdict(blocked())

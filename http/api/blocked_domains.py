@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...storage import blocked_domains
+from ...storage import server_blocks
 from ...storage.blocked_domains import BlockedDomain
 from ..access.authentication import USER_REQUIRED, Viewer
 from ..access.context import HttpContext
@@ -24,7 +24,9 @@ async def show_public(context: HttpContext, viewer: Viewer | None) -> Answer:
             pass
     commented = context.settings.domain_blocks_comments
     with_comment = commented == "public" or (commented == "users" and viewer is not None)
-    shown = [one for one in await context.database.read(blocked_domains.find_all) if one.severity != "noop"]
+    shown = [
+        one for one in await context.database.read(server_blocks.find_all, BlockedDomain) if one.severity != "noop"
+    ]
     return json([public_domain_fields(one, with_comment=with_comment) for one in sorted(shown, key=_mildest_first)])
 
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 from datetime import UTC, date, datetime, timedelta
 
 from ...actors.rules.domains import digest_of, obfuscated
-from ...storage.allowed_domains import AllowedDomain
-from ...storage.blocked_domains import BlockedDomain
-from ...storage.blocked_email_domains import BlockedEmailDomain, History
-from ...storage.blocked_emails import BlockedEmail
+from ...storage.blocked_domains import AllowedDomain, BlockedDomain
+from ...storage.blocked_emails import BlockedEmail, BlockedEmailDomain, History
 from ...storage.blocked_networks import BlockedNetwork
 from .times import instant, maybe_instant
 

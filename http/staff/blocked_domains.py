@@ -11,9 +11,10 @@ from dataclasses import replace
 import trio
 
 from ...actors.blocklists import UnreadableList, as_csv, decode, own_lines, read_list
-from ...actors.commands.allowed_domains import AllowDomain, DisallowDomain
 from ...actors.commands.blocked_domains import (
+    AllowDomain,
     ChangeDomainBlock,
+    DisallowDomain,
     DomainTerms,
     ImposeDomainBlock,
     ImposeListedBlocks,
@@ -26,9 +27,10 @@ from ...actors.rules.identity import pasted_domain
 from ...actors.rules.limits import BLOCK_COMMENT_CHARACTERS
 from ...actors.rules.roles import Permission
 from ...actors.rules.wording import number_of
-from ...storage import allowed_domains, blocked_domains
+from ...storage import server_blocks
+from ...storage.blocked_domains import AllowedDomain, BlockedDomain
 from ..access.context import HttpContext, find_row
-from ..admin.blocked_domains import DomainBlockParameters
+from ..admin.server_blocks import DomainBlockParameters
 from ..answers.answer import Answer
 from ..intake.decoding import Upload
 from ..intake.parameters import Domain, MaybeUpload, Text
@@ -95,7 +97,7 @@ class AllowForm(StaffForm, Domain):
 @BLOCKED.get("domains.html")
 async def show(me: StaffMember, wanted: ListQuery) -> Facts:
     """Show the blocks, the newest first, and the forms that make some."""
-    found, links = await listed(me, wanted, blocked_domains.page)
+    found, links = await listed(me, wanted, server_blocks.page, BlockedDomain)
     return {
         "typed": BlockForm(), "severities": SEVERITIES, "most": BLOCK_COMMENT_CHARACTERS, "blocks": found,
         "page_links": links,
@@ -106,7 +108,7 @@ async def show(me: StaffMember, wanted: ListQuery) -> Facts:
 async def export(context: HttpContext, request: Request) -> Answer:
     """Send all blocks as a CSV file."""
     await staff_member(context, request, Permission.MANAGE_FEDERATION)
-    text = as_csv(await context.database.read(blocked_domains.find_all))
+    text = as_csv(await context.database.read(server_blocks.find_all, BlockedDomain))
     headers = (("Content-Disposition", 'attachment; filename="blocked_domains.csv"'),)
     return Answer(text.encode(), 200, headers, "text/csv; charset=utf-8")
 
@@ -156,7 +158,7 @@ async def import_list(me: StaffMember, posted: ListForm) -> str:
 @BLOCK.get("domain.html")
 async def show_one(me: StaffMember, id: int) -> Facts:
     """Show a block with the forms that change and end it."""
-    found = await find_row(me.context, blocked_domains.find, id)
+    found = await find_row(me.context, server_blocks.find, BlockedDomain, id)
     return {"block": found, "severities": SEVERITIES, "most": BLOCK_COMMENT_CHARACTERS}
 
 
@@ -171,7 +173,7 @@ async def change(me: StaffMember, id: int, posted: BlockForm) -> Answer:
 @ALLOWED.get("allowed_domains.html")
 async def show_allowed(me: StaffMember, wanted: ListQuery) -> Facts:
     """Show the allowed domains, the newest first, and the form that allows one."""
-    found, links = await listed(me, wanted, allowed_domains.page)
+    found, links = await listed(me, wanted, server_blocks.page, AllowedDomain)
     note = None if me.context.settings.limited_federation else NOT_LIMITED
     return {"typed": AllowForm(), "domains": found, "note": note, "page_links": links}
 
@@ -186,7 +188,7 @@ async def allow(me: StaffMember, posted: AllowForm) -> str:
 @ALLOWED.post("/<id>/disallow")
 async def disallow(me: StaffMember, id: int, posted: DangerousForm) -> str:
     """Allow a domain no more."""
-    found = await find_row(me.context, allowed_domains.find, id)
+    found = await find_row(me.context, server_blocks.find, AllowedDomain, id)
     warning = NOT_ALLOWED if me.context.settings.limited_federation else NOT_LIMITED
     await me.confirm(posted, Question(f"Allow {found.domain} no more", warning, "Allow no more", ALLOWED_PATH))
     await me.ask(DisallowDomain(me.staff, id))
@@ -195,7 +197,7 @@ async def disallow(me: StaffMember, id: int, posted: DangerousForm) -> str:
 
 async def _new(me: StaffMember, lines: Sequence[ListedBlock]) -> list[ListedBlock]:
     """Return the lines whose domains are not blocked, each once. Raises UnreadableList for too many."""
-    known = {one.domain for one in await me.context.database.read(blocked_domains.find_all)}
+    known = {one.domain for one in await me.context.database.read(server_blocks.find_all, BlockedDomain)}
     known.update(own_lines(lines, me.context.settings.local_domain))
     new = {line.domain: line for line in strictest(lines) if line.domain not in known}
     if len(new) > MOST_AT_ONCE:

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from datetime import UTC, timedelta
 
-from ...actors.commands.blocked_email_domains import BlockEmailDomain, UnblockEmailDomain
-from ...actors.commands.blocked_emails import BlockEmail, UnblockEmail
+from ...actors.commands.blocked_emails import BlockEmail, BlockEmailDomain, UnblockEmail, UnblockEmailDomain
 from ...actors.rules.limits import EMAIL_CHARACTERS
 from ...actors.rules.roles import Permission
-from ...storage import blocked_email_domains, blocked_emails
-from ..admin.blocked_email_domains import EmailDomain
-from ..admin.blocked_emails import HASH, hash_of
+from ...storage import blocked_emails, server_blocks
+from ...storage.blocked_emails import BlockedEmail, BlockedEmailDomain
+from ..admin.server_blocks import HASH, EmailDomain, hash_of
 from ..answers.answer import Answer
 from ..entities.server_block import DAYS
 from ..intake.parameters import Text
@@ -49,7 +48,7 @@ class EmailDomainForm(StaffForm, EmailDomain):
 @EMAILS.get("emails.html")
 async def show(me: StaffMember, wanted: ListQuery) -> Facts:
     """Show the blocks, the newest first, and the forms that make one and look for one."""
-    found, links = await listed(me, wanted, blocked_emails.page)
+    found, links = await listed(me, wanted, server_blocks.page, BlockedEmail)
     return {
         "typed": EmailForm(), "tested": EmailForm(), "marked": None, "blocks": found, "most": EMAIL_CHARACTERS,
         "page_links": links,
@@ -66,7 +65,7 @@ async def block(me: StaffMember, posted: EmailForm) -> str:
 @EMAILS.post("/test", typed="tested")
 async def test(me: StaffMember, posted: EmailForm) -> Answer:
     """Say if an address is blocked. It is sent as a form, so that no log of addresses has it."""
-    found = await me.context.database.read(blocked_emails.find_by_hash, posted.hash())
+    found = await me.context.database.read(server_blocks.find_by_key, BlockedEmail, posted.hash())
     words = "This address is not blocked." if found is None else "This address is blocked."
     facts: Facts = {"done": words, "tested": posted, "marked": found}
     return me.page("emails.html", **(await show(me, ListQuery()) | facts))
@@ -82,10 +81,10 @@ async def unblock(me: StaffMember, id: int, posted: StaffForm) -> str:
 @DOMAINS.get("email_domains.html")
 async def show_domains(me: StaffMember, wanted: ListQuery) -> Facts:
     """Show the blocks of domains, the newest first, with the number of tries, and the form that makes one."""
-    found, links = await listed(me, wanted, blocked_email_domains.page)
+    found, links = await listed(me, wanted, server_blocks.page, BlockedEmailDomain)
     ids = [one.id for one in found]
     since = me.context.clock.now().astimezone(UTC).date() - timedelta(days=DAYS - 1)
-    history = await me.context.database.read(blocked_email_domains.history, ids, since)
+    history = await me.context.database.read(blocked_emails.history, ids, since)
     attempts = {id: sum(uses for (block, _), (_, uses) in history.items() if block == id) for id in ids}
     blocks = [(one, attempts[one.id]) for one in found]
     return {"typed": EmailDomainForm(), "blocks": blocks, "days": DAYS, "page_links": links}

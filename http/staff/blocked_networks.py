@@ -9,9 +9,10 @@ from ...actors.commands.blocked_networks import BlockNetwork, ChangeNetworkBlock
 from ...actors.kernel import Refused
 from ...actors.rules.limits import BLOCK_COMMENT_CHARACTERS
 from ...actors.rules.roles import Permission
-from ...storage import blocked_networks
+from ...storage import server_blocks
+from ...storage.blocked_networks import BlockedNetwork
 from ..access.context import find_row
-from ..admin.blocked_networks import NetworkBlockParameters, kept_addresses
+from ..admin.server_blocks import NetworkBlockParameters, kept_addresses
 from ..answers.answer import Answer
 from ..intake.parameters import Choice
 from .member import StaffForm, StaffMember
@@ -55,7 +56,7 @@ class NetworkForm(StaffForm, NetworkBlockParameters):
 @NETWORKS.get("networks.html")
 async def show(me: StaffMember, wanted: ListQuery) -> Facts:
     """Show the blocks, the newest first, and the form that makes one."""
-    found, links = await listed(me, wanted, blocked_networks.page)
+    found, links = await listed(me, wanted, server_blocks.page, BlockedNetwork)
     now = me.context.clock.now()
     return {
         "typed": NetworkForm(),
@@ -89,7 +90,7 @@ async def unblock(me: StaffMember, id: int, posted: StaffForm) -> str:
 async def show_one(me: StaffMember, id: int) -> Facts:
     """Show a block with the forms that change and end it."""
     return {
-        "block": await find_row(me.context, blocked_networks.find, id),
+        "block": await find_row(me.context, server_blocks.find, BlockedNetwork, id),
         "severities": SEVERITIES,
         "ends": [("kept", "As it is"), *END_WORDS],
         "most": BLOCK_COMMENT_CHARACTERS,

@@ -41,9 +41,10 @@ def list_(server: ChosenServer, as_json: bool) -> None:
 async def _blocks(db: Connection, here: Here) -> list[JsonObject]:
     """Return all blocks, in the order of their domains."""
     from ...http.entities.server_block import blocked_domain_fields
-    from ...storage import blocked_domains
+    from ...storage import server_blocks
+    from ...storage.blocked_domains import BlockedDomain
 
-    return [blocked_domain_fields(one) for one in await blocked_domains.find_all(db)]
+    return [blocked_domain_fields(one) for one in await server_blocks.find_all(db, BlockedDomain)]
 
 
 def _line(one: JsonObject) -> str:
@@ -133,7 +134,7 @@ def allow(server: ChosenServer, domain: str) -> None:
 
 async def _allow(db: Connection, here: Here, written: str) -> str:
     """Allow a domain. Return its name."""
-    from ...actors.commands.allowed_domains import AllowDomain, allow
+    from ...actors.commands.blocked_domains import AllowDomain, allow
 
     made = require(await allow(here.act, AllowDomain(here.staff, checked_domain(written))))
     return made.domain
@@ -149,11 +150,12 @@ def disallow(server: ChosenServer, domain: str) -> None:
 
 async def _disallow(db: Connection, here: Here, written: str) -> str:
     """Remove a domain from the allowed ones. Return its name."""
-    from ...actors.commands.allowed_domains import DisallowDomain, disallow
-    from ...storage import allowed_domains
+    from ...actors.commands.blocked_domains import DisallowDomain, disallow
+    from ...storage import server_blocks
+    from ...storage.blocked_domains import AllowedDomain
 
     domain = checked_domain(written)
-    existing = await allowed_domains.find_by_domain(db, domain)
+    existing = await server_blocks.find_by_key(db, AllowedDomain, domain)
     if existing is None:
         raise CommandRefused(f"{domain} is not allowed.")
     require(await disallow(here.act, DisallowDomain(here.staff, existing.id)))
@@ -170,11 +172,12 @@ def allowed(server: ChosenServer, as_json: bool) -> None:
 
 async def _allowed(db: Connection, here: Here) -> list[JsonObject]:
     """Return all allowed domains, in their order."""
-    from ...storage import allowed_domains
+    from ...storage import server_blocks
+    from ...storage.blocked_domains import AllowedDomain
 
     return [
         {"id": str(one.id), "domain": one.domain, "created_at": one.created_at.isoformat()}
-        for one in await allowed_domains.find_all(db)
+        for one in await server_blocks.find_all(db, AllowedDomain)
     ]
 
 
@@ -188,9 +191,10 @@ def export(server: ChosenServer) -> None:
 async def _exported(db: Connection, here: Here) -> str:
     """Return all blocks as CSV."""
     from ...actors.blocklists import as_csv
-    from ...storage import blocked_domains
+    from ...storage import server_blocks
+    from ...storage.blocked_domains import BlockedDomain
 
-    return as_csv(await blocked_domains.find_all(db))
+    return as_csv(await server_blocks.find_all(db, BlockedDomain))
 
 
 @domains.command("import")
@@ -230,9 +234,10 @@ async def _import(db: Connection, here: Here, lines: Sequence[ListedBlock]) -> t
     from ...actors.blocklists import own_lines
     from ...actors.commands.blocked_domains import ImposeListedBlocks, impose_listed
     from ...actors.rules.domains import RANKS
-    from ...storage import blocked_domains
+    from ...storage import server_blocks
+    from ...storage.blocked_domains import BlockedDomain
 
-    before = {one.domain: one for one in await blocked_domains.find_all(db)}
+    before = {one.domain: one for one in await server_blocks.find_all(db, BlockedDomain)}
     done = require(await impose_listed(here.act, ImposeListedBlocks(here.staff, tuple(lines))))
     notes = [f"{domain} is left out: it is the domain of this server." for domain in own_lines(lines, here.domain)]
     for line in lines:

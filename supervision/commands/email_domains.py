@@ -31,11 +31,12 @@ def list_(server: ChosenServer, as_json: bool) -> None:
 
 async def _blocked(db: Connection, here: Here) -> list[JsonObject]:
     """Return all blocked domains, in their order."""
-    from ...storage import blocked_email_domains
+    from ...storage import server_blocks
+    from ...storage.blocked_emails import BlockedEmailDomain
 
     return [
         {"id": str(one.id), "domain": one.domain, "allow_with_approval": one.allow_with_approval}
-        for one in await blocked_email_domains.find_all(db)
+        for one in await server_blocks.find_all(db, BlockedEmailDomain)
     ]
 
 
@@ -54,13 +55,13 @@ def block(server: ChosenServer, domain: str, with_approval: bool) -> None:
 
 async def _block(db: Connection, here: Here, written: str, with_approval: bool) -> str:
     """Block a domain. Return its name."""
-    from ...actors.commands.blocked_email_domains import BlockEmailDomain, block
-    from ...storage import blocked_email_domains
+    from ...actors.commands.blocked_emails import BlockEmailDomain, block_domain
+    from ...storage import blocked_emails
 
     domain = _checked(written)
-    if await blocked_email_domains.find_among(db, [domain]):
+    if await blocked_emails.find_among(db, [domain]):
         raise CommandRefused(f"{domain} is blocked already.")
-    require(await block(here.act, BlockEmailDomain(here.staff, domain, with_approval)))
+    require(await block_domain(here.act, BlockEmailDomain(here.staff, domain, with_approval)))
     return domain
 
 
@@ -74,14 +75,14 @@ def unblock(server: ChosenServer, domain: str) -> None:
 
 async def _unblock(db: Connection, here: Here, written: str) -> str:
     """End the block of a domain. Return its name."""
-    from ...actors.commands.blocked_email_domains import UnblockEmailDomain, unblock
-    from ...storage import blocked_email_domains
+    from ...actors.commands.blocked_emails import UnblockEmailDomain, unblock_domain
+    from ...storage import blocked_emails
 
     domain = _checked(written)
-    found = await blocked_email_domains.find_among(db, [domain])
+    found = await blocked_emails.find_among(db, [domain])
     if not found:
         raise CommandRefused(f"{domain} is not blocked.")
-    require(await unblock(here.act, UnblockEmailDomain(here.staff, found[0].id)))
+    require(await unblock_domain(here.act, UnblockEmailDomain(here.staff, found[0].id)))
     return domain
 
 

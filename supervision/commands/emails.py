@@ -49,9 +49,10 @@ def unblock(server: ChosenServer, address: str) -> None:
 
 async def _unblock(db: Connection, here: Here, address: str) -> None:
     from ...actors.commands.blocked_emails import UnblockEmail, unblock
-    from ...storage import blocked_emails
+    from ...storage import server_blocks
+    from ...storage.blocked_emails import BlockedEmail
 
-    found = await blocked_emails.find_by_hash(db, _hash(address))
+    found = await server_blocks.find_by_key(db, BlockedEmail, _hash(address))
     if found is None:
         raise CommandRefused(f"{address} is not blocked.")
     require(await unblock(here.act, UnblockEmail(here.staff, found.id)))
@@ -66,9 +67,10 @@ def test(server: ChosenServer, address: str) -> None:
 
 
 async def _is_blocked(db: Connection, here: Here, address: str) -> bool:
-    from ...storage import blocked_emails
+    from ...storage import server_blocks
+    from ...storage.blocked_emails import BlockedEmail
 
-    return await blocked_emails.find_by_hash(db, _hash(address)) is not None
+    return await server_blocks.find_by_key(db, BlockedEmail, _hash(address)) is not None
 
 
 def _hash(address: str) -> bytes:

@@ -38,9 +38,10 @@ def list_(server: ChosenServer, as_json: bool) -> None:
 async def _blocked(db: Connection, here: Here) -> list[JsonObject]:
     """Return all blocks, in the order of their networks."""
     from ...http.entities.server_block import blocked_network_fields
-    from ...storage import blocked_networks
+    from ...storage import server_blocks
+    from ...storage.blocked_networks import BlockedNetwork
 
-    return [blocked_network_fields(one) for one in await blocked_networks.find_all(db)]
+    return [blocked_network_fields(one) for one in await server_blocks.find_all(db, BlockedNetwork)]
 
 
 def _line(one: JsonObject) -> str:
@@ -119,6 +120,7 @@ def _checked(written: str) -> str:
 
 
 async def _find(db: Connection, network: str) -> BlockedNetwork | None:
-    from ...storage import blocked_networks
+    from ...storage import server_blocks
+    from ...storage.blocked_networks import BlockedNetwork
 
-    return next((one for one in await blocked_networks.find_all(db) if one.network == network), None)
+    return await server_blocks.find_by_key(db, BlockedNetwork, network)

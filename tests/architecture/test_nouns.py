@@ -30,7 +30,6 @@ SHARED_ENTITIES = {"rendered", "times"}
 ENTITIES = {
     "admin": "admin_accounts",  # the namespace of the API; with the audit log and the numbers of the dashboard
     "application": "apps",  # the path of the API
-    "server_block": "blocked_domains",  # with the blocks of e-mail addresses and of networks; users have blocks too
     "status_version": "edits",  # with scheduled statuses and translations
 }
 

@@ -11,7 +11,7 @@ from quart.datastructures import FileStorage
 
 from troupe.actors.effects.imports import LOOKUPS
 from troupe.actors.federation import discoveries, import_finder
-from troupe.storage import blocked_domains
+from troupe.storage import server_blocks
 from troupe.storage.blocked_domains import BlockedDomain
 
 from ..clients import Person, Stage
@@ -55,7 +55,7 @@ async def followed(stage: Stage, person: Person) -> list[str]:
 async def block(stage: Stage, domain: str) -> None:
     context = stage.http_context
     made = BlockedDomain(context.ids.next(), domain, "suspend", False, False, None, None, False, context.clock.now())
-    await context.database.transact(blocked_domains.insert, made)
+    await context.database.transact(server_blocks.insert, made)
     await context.blocks.reload()
 
 

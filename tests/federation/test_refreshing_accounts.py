@@ -11,7 +11,7 @@ import trio
 
 from troupe.actors.activitypub.keys import public_pem
 from troupe.actors.federation.flights import Flights
-from troupe.storage import blocked_domains
+from troupe.storage import server_blocks
 from troupe.storage.accounts import Account
 from troupe.storage.blocked_domains import BlockedDomain, Severity
 
@@ -51,7 +51,7 @@ def key_of(uri: str) -> dict[str, str]:
 async def block(stage: Stage, domain: str, severity: Severity) -> BlockedDomain:
     context = stage.http_context
     made = BlockedDomain(context.ids.next(), domain, severity, False, False, None, None, False, context.clock.now())
-    await context.database.transact(blocked_domains.insert, made)
+    await context.database.transact(server_blocks.insert, made)
     await context.blocks.reload()
     return made
 

@@ -16,7 +16,7 @@ from troupe.actors.activitypub.signatures import SigningKey, sign
 from troupe.actors.effects.deliveries import DELIVERIES
 from troupe.actors.effects.registry import QueueWithContext
 from troupe.actors.federation.remote_files import digest_of
-from troupe.storage import activities, blocked_domains
+from troupe.storage import activities, server_blocks
 from troupe.storage.accounts import Account, NewAccount
 from troupe.storage.blocked_domains import BlockedDomain
 
@@ -89,7 +89,7 @@ async def world(shunned: str | None, stage: Stage, ada: Person, peer: ForeignSer
     else:
         now = context.clock.now()
         block = BlockedDomain(context.ids.next(), shunned, "suspend", False, False, None, None, False, now)
-        await context.database.transact(blocked_domains.insert, block)
+        await context.database.transact(server_blocks.insert, block)
     await context.blocks.reload()
     mallory, eve = peer.person("mallory", BAD), peer.person("eve", GOOD)
     return World(stage, ada, peer, mallory, eve, peer.note(mallory, "/notes/1"))

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from troupe.actors.commands.allowed_domains import NOT_ALLOWED_DOMAIN
+from troupe.actors.commands.blocked_domains import NOT_ALLOWED_DOMAIN
 from troupe.http.endpoints import all_endpoints
 
 from ..checklist.rows import rows

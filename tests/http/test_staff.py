@@ -9,15 +9,15 @@ import pytest
 
 from troupe.actors.broadcast import account_address
 from troupe.actors.commands.accounts import DeleteSuspendedNow
-from troupe.actors.commands.allowed_domains import AllowDomain, DisallowDomain
 from troupe.actors.commands.blocked_domains import (
+    AllowDomain,
     ChangeDomainBlock,
+    DisallowDomain,
     DomainTerms,
     ImposeDomainBlock,
     LiftDomainBlock,
 )
-from troupe.actors.commands.blocked_email_domains import BlockEmailDomain, UnblockEmailDomain
-from troupe.actors.commands.blocked_emails import BlockEmail, UnblockEmail
+from troupe.actors.commands.blocked_emails import BlockEmail, BlockEmailDomain, UnblockEmail, UnblockEmailDomain
 from troupe.actors.commands.blocked_networks import BlockNetwork, ChangeNetworkBlock, NetworkTerms, UnblockNetwork
 from troupe.actors.commands.changed_settings import ChangeSetting, change_setting
 from troupe.actors.commands.custom_emojis import (

@@ -1,6 +1,6 @@
 """Server-wide blocks of domains: two acts at the same time."""
 
-from troupe.storage import blocked_domains
+from troupe.storage import blocked_domains, server_blocks
 from troupe.storage.blocked_domains import BlockedDomain
 from troupe.storage.engine.database import Connection
 
@@ -14,7 +14,7 @@ def test_an_act_on_blocks_sees_what_the_one_before_has_done(stage: Stage) -> Non
 
     async def add(db: Connection, made: BlockedDomain) -> list[str]:
         before = await blocked_domains.lock(db)
-        await blocked_domains.insert(db, made)
+        await server_blocks.insert(db, made)
         return [one.domain for one in before]
 
     first, second = block("bad.example"), block("sub.bad.example")

@@ -5,7 +5,6 @@ from typing import Any, cast
 
 import pytest
 
-from troupe.actors.commands import allowed_domains as allowances
 from troupe.actors.commands import blocked_domains as domains
 from troupe.actors.commands import blocked_networks as networks
 from troupe.actors.commands import custom_emojis as emojis
@@ -38,8 +37,8 @@ async def _block_network(act: StaffAct) -> int:
 
 
 async def _allow_domain(act: StaffAct) -> int:
-    made = await allowances.allow(act, allowances.AllowDomain(COMMAND_LINE, "good.example"))
-    assert isinstance(made, allowances.AllowedDomain)
+    made = await domains.allow(act, domains.AllowDomain(COMMAND_LINE, "good.example"))
+    assert isinstance(made, domains.AllowedDomain)
     return made.id
 
 
@@ -71,7 +70,7 @@ async def _unblock_network(act: StaffAct, id: int) -> None:
 
 
 async def _disallow_domain(act: StaffAct, id: int) -> None:
-    await allowances.disallow(act, allowances.DisallowDomain(COMMAND_LINE, id))
+    await domains.disallow(act, domains.DisallowDomain(COMMAND_LINE, id))
 
 
 async def _disable_emoji(act: StaffAct, id: int) -> None:

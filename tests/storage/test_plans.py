@@ -13,12 +13,9 @@ from troupe.storage import (
     activities,
     actor_keys,
     admin_accounts,
-    allowed_domains,
     announcements,
     blocked_domains,
-    blocked_email_domains,
     blocked_emails,
-    blocked_networks,
     blocks,
     bookmarks,
     conversation_mutes,
@@ -83,8 +80,12 @@ from troupe.storage import (
     visits,
 )
 from troupe.storage.admin_accounts import AccountFilter
+from troupe.storage.blocked_domains import AllowedDomain, BlockedDomain
+from troupe.storage.blocked_emails import BlockedEmail, BlockedEmailDomain
+from troupe.storage.blocked_networks import BlockedNetwork
 from troupe.storage.engine.connect import connect
 from troupe.storage.reports import ReportFilter
+from troupe.storage.server_blocks import table_of
 
 from ..databases import Databases
 from .conftest import NOW
@@ -548,17 +549,18 @@ QUERIES = [
     ("old dead letters", expiry.DEAD_LETTERS.statement, (10**18, 500)),
     ("tokens revoked long ago", expiry.REVOKED_TOKENS.statement, (NOW, 500)),
     ("unconfirmed sign-ups", expiry.SIGN_UPS.statement, (NOW, NOW, NOW, 500)),
-    *both("server-wide blocks of domains", blocked_domains.PAGE, *PAGE),
+    *both("server-wide blocks of domains", table_of(BlockedDomain).page, *PAGE),
     ("accounts of blocked domains", blocked_domains.MARK, (["d1.test"], [NOW], None, NOW, NOW)),
-    *both("allowed domains", allowed_domains.PAGE, *PAGE),
-    ("allowed domain", allowed_domains.FIND_BY_DOMAIN, ("a7.test",)),
-    *both("blocks of networks", blocked_networks.PAGE, *PAGE),
-    *both("blocks of addresses", blocked_emails.PAGE, *PAGE),
-    ("block of an address", blocked_emails.FIND_BY_HASH, (b"x" * 32,)),
-    *both("blocks of e-mail domains", blocked_email_domains.PAGE, *PAGE),
-    ("blocks among e-mail domains", blocked_email_domains.FIND_AMONG, (["d1.test", "d2.test"],)),
-    ("attempts to sign up", blocked_email_domains.HISTORY, ([1, 2], NOW.date())),
-    ("attempt to sign up", blocked_email_domains.COUNT, ([1, 2], NOW.date(), "192.0.2.7")),
+    *both("allowed domains", table_of(AllowedDomain).page, *PAGE),
+    ("allowed domain", table_of(AllowedDomain).find_by_key, ("a7.test",)),
+    *both("blocks of networks", table_of(BlockedNetwork).page, *PAGE),
+    *both("blocks of addresses", table_of(BlockedEmail).page, *PAGE),
+    ("block of a network", table_of(BlockedNetwork).find_by_key, ("10.1.7.0/24",)),
+    ("block of an address", table_of(BlockedEmail).find_by_key, (b"x" * 32,)),
+    *both("blocks of e-mail domains", table_of(BlockedEmailDomain).page, *PAGE),
+    ("blocks among e-mail domains", blocked_emails.FIND_AMONG, (["d1.test", "d2.test"],)),
+    ("attempts to sign up", blocked_emails.HISTORY, ([1, 2], NOW.date())),
+    ("attempt to sign up", blocked_emails.COUNT, ([1, 2], NOW.date(), "192.0.2.7")),
     ("addresses that users have", users.TAKEN_EMAILS, (["u7@x.test"],)),
     ("blocks of networks that are over", expiry.NETWORK_BLOCKS.statement, (NOW, 500)),
     ("old attempts to sign up", expiry.EMAIL_ATTEMPTS.statement, (NOW.date(), 500)),

@@ -10,18 +10,9 @@ import trio
 
 from troupe.http.endpoints import all_endpoints
 from troupe.http.router import Endpoint
-from troupe.storage import (
-    allowed_domains,
-    blocked_domains,
-    blocked_email_domains,
-    blocked_emails,
-    blocked_networks,
-    dead_letters,
-)
-from troupe.storage.allowed_domains import AllowedDomain
-from troupe.storage.blocked_domains import BlockedDomain
-from troupe.storage.blocked_email_domains import BlockedEmailDomain
-from troupe.storage.blocked_emails import BlockedEmail
+from troupe.storage import dead_letters, server_blocks
+from troupe.storage.blocked_domains import AllowedDomain, BlockedDomain
+from troupe.storage.blocked_emails import BlockedEmail, BlockedEmailDomain
 from troupe.storage.blocked_networks import BlockedNetwork
 from troupe.storage.dead_letters import DeadLetter
 from troupe.storage.policies import Rule, RuleText, write_rules
@@ -86,11 +77,8 @@ async def blocks(stage: Stage) -> dict[str, str]:
     email_domain = BlockedEmailDomain(next_id(), "throwaway.example", False, NOW)
     email = BlockedEmail(next_id(), b"x" * 32, NOW)
     allowed = AllowedDomain(next_id(), "good.example", NOW)
-    await transact(blocked_domains.insert, domain)
-    await transact(blocked_networks.insert, network)
-    await transact(blocked_email_domains.insert, email_domain)
-    await transact(blocked_emails.insert, email)
-    await transact(allowed_domains.insert, allowed)
+    for block in (domain, network, email_domain, email, allowed):
+        await transact(server_blocks.insert, block)
     return {
         "/admin/domains": str(domain.id), "/admin/networks": str(network.id),
         "/admin/email_domains": str(email_domain.id), "/admin/emails": str(email.id),

@@ -12,7 +12,7 @@ from quart.datastructures import FileStorage
 from troupe.actors.blocklists import read_list
 from troupe.actors.commands.blocked_domains import ListedBlock
 from troupe.http.staff import blocked_domains as page
-from troupe.storage import blocked_domains
+from troupe.storage import server_blocks
 from troupe.storage.blocked_domains import BlockedDomain
 from troupe.storage.engine.database import Connection, Unavailable
 
@@ -70,16 +70,16 @@ async def confirm(browser: Browser, asked: str) -> Reply:
 
 
 async def test_a_list_that_fails_at_one_domain_blocks_none(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    admin, store = await member(stage, "admin"), blocked_domains.insert
+    admin, store = await member(stage, "admin"), server_blocks.insert
 
-    async def insert(db: Connection, block: BlockedDomain) -> None:
+    async def insert(db: Connection, block: BlockedDomain) -> bool:
         if block.domain == "loud.example":
             raise Unavailable("PostgreSQL stops")
-        await store(db, block)
+        return await store(db, block)
 
     asked = await send_list(admin, LIST)
     with monkeypatch.context() as patch:
-        patch.setattr(blocked_domains, "insert", insert)
+        patch.setattr(server_blocks, "insert", insert)
         assert (await confirm(admin, asked)).status == 503
     assert (await domains(stage), await log(stage)) == ([], [])
     assert (await confirm(admin, asked)).status == 302
