@@ -19,19 +19,17 @@ from ...actors.rules.roles import ROLES, Permission, rank
 from ...storage import admin_accounts
 from ...storage.admin_accounts import AccountFilter, Status
 from ...storage.moderation import State
-from ...storage.paging import Page
 from ..access.authentication import Viewer
 from ..access.context import HttpContext
 from ..answers.answer import Answer, json
-from ..intake.paging import Paged, links
+from ..intake.paging import Paged
 from ..intake.parameters import AccountId, Choice, Flag, MaybeText, MaybeTexts
 from ..intake.request import Request
 from ..router import api
 from ..views.admin_accounts import READ_ACCOUNTS, render_admin_account, render_admin_accounts
-from ..views.staff import staff_of
+from ..views.staff import listed, staff_of
 
 WRITE_ACCOUNTS = ("admin:write:accounts",)
-ACCOUNTS = 100  # on a page, unless the request says how many
 UNKNOWN_DOMAIN = "."  # of no account
 STATUSES: tuple[Status, ...] = ("active", "pending", "disabled", "silenced", "suspended", "sensitized")
 
@@ -123,13 +121,13 @@ class AdminAccountsQuery(AccountsFilter):
 @api.get("/api/v1/admin/accounts", auth="user", scopes=READ_ACCOUNTS, permission=Permission.MANAGE_USERS)
 async def show_flagged(context: HttpContext, request: Request, viewer: Viewer, sought: FlaggedAccounts) -> Answer:
     """Accounts by filters, the newest first."""
-    return await _answer(context, request, viewer, sought.wanted(context.settings.local_domain), sought.page(ACCOUNTS))
+    return await _answer(context, request, viewer, sought, sought.wanted(context.settings.local_domain))
 
 
 @api.get("/api/v2/admin/accounts", auth="user", scopes=READ_ACCOUNTS, permission=Permission.MANAGE_USERS)
 async def show_sought(context: HttpContext, request: Request, viewer: Viewer, sought: AdminAccountsQuery) -> Answer:
     """Accounts by filters, the newest first."""
-    return await _answer(context, request, viewer, sought.wanted(context.settings.local_domain), sought.page(ACCOUNTS))
+    return await _answer(context, request, viewer, sought, sought.wanted(context.settings.local_domain))
 
 
 @api.get("/api/v1/admin/accounts/<id>", auth="user", scopes=READ_ACCOUNTS, permission=Permission.MANAGE_USERS)
@@ -183,11 +181,12 @@ async def delete(context: HttpContext, viewer: Viewer, id: int) -> Answer:
     return json(shown)
 
 
-async def _answer(context: HttpContext, request: Request, viewer: Viewer, wanted: AccountFilter, page: Page) -> Answer:
-    ids = await context.database.read(admin_accounts.page, wanted, page)
+async def _answer(
+    context: HttpContext, request: Request, viewer: Viewer, sought: AccountsFilter, wanted: AccountFilter
+) -> Answer:
+    ids, links = await listed(context, request, sought, admin_accounts.page, wanted, id_of=int)
     rendered = await render_admin_accounts(context, viewer, ids)
-    url = context.settings.base_url + request.path
-    return json(list(rendered.values()), headers=links(url, request.query_texts, ids, full=len(ids) == page.limit))
+    return json(list(rendered.values()), headers=links)
 
 
 def _roles(ids: Iterable[str]) -> frozenset[str]:

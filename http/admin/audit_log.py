@@ -9,12 +9,11 @@ from ..access.authentication import Viewer
 from ..access.context import HttpContext
 from ..answers.answer import Answer, json
 from ..entities.admin import audit_entry_fields
-from ..intake.paging import Paged, links
+from ..intake.paging import Paged
 from ..intake.parameters import AccountId, MaybeText
 from ..intake.request import Request
 from ..router import api
-
-ENTRIES = 100  # on a page, unless the request says how many
+from ..views.staff import listed
 
 
 class AuditLogQuery(Paged):
@@ -32,9 +31,5 @@ class AuditLogQuery(Paged):
 @api.get("/api/v1/admin/audit_log", auth="user", scopes=("admin:read",), permission=Permission.VIEW_AUDIT_LOG)
 async def show(context: HttpContext, request: Request, viewer: Viewer, sought: AuditLogQuery) -> Answer:
     """Acts of staff, the latest first."""
-    page = sought.page(ENTRIES)
-    found = await context.database.read(audit_log.page, sought.wanted(), page)
-    ids = [entry.id for entry in found]
-    url = context.settings.base_url + request.path
-    headers = links(url, request.query_texts, ids, full=len(ids) == page.limit)
-    return json([audit_entry_fields(entry) for entry in found], headers=headers)
+    found, links = await listed(context, request, sought, audit_log.page, sought.wanted())
+    return json([audit_entry_fields(entry) for entry in found], headers=links)

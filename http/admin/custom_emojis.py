@@ -25,7 +25,7 @@ from ..intake.parameters import Input, MaybeFlag, MaybeLine, MaybeText, MaybeUpl
 from ..intake.request import Request
 from ..router import api
 from ..views import uploads
-from ..views.staff import page_of_rows, staff_of
+from ..views.staff import listed, staff_of
 
 READ = ("admin:read",)
 WRITE = ("admin:write",)
@@ -62,11 +62,8 @@ class UploadedEmoji(ChangedEmoji):
 @api.get("/api/v1/admin/custom_emojis", auth="user", scopes=READ, permission=PERMISSION)
 async def show_all(context: HttpContext, request: Request, paged: Paged) -> Answer:
     """The emoji, the disabled ones too, the newest first."""
-
-    def fields(emoji: CustomEmoji) -> dict[str, object]:
-        return managed_emoji_fields(emoji, context.settings.base_url)
-
-    return await page_of_rows(context, request, paged, custom_emojis.page, fields)
+    rows, links = await listed(context, request, paged, custom_emojis.page)
+    return json([managed_emoji_fields(emoji, context.settings.base_url) for emoji in rows], headers=links)
 
 
 @api.get("/api/v1/admin/custom_emojis/<id>", auth="user", scopes=READ, permission=PERMISSION)

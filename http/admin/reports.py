@@ -11,12 +11,12 @@ from ...storage.reports import Report, ReportFilter
 from ..access.authentication import Viewer
 from ..access.context import HttpContext, find_row
 from ..answers.answer import Answer, array
-from ..intake.paging import Paged, links
+from ..intake.paging import Paged
 from ..intake.parameters import AccountId, Choice, Flag, Input, MaybeIds
 from ..intake.request import Request
 from ..router import Declaration, api
 from ..views.reports import check_rules, render_reports
-from ..views.staff import staff_of
+from ..views.staff import listed, staff_of
 
 READING: Declaration = {
     "auth": "user", "scopes": ("admin:read:reports",), "permission": Permission.MANAGE_REPORTS,
@@ -24,7 +24,6 @@ READING: Declaration = {
 WRITING: Declaration = {
     "auth": "user", "scopes": ("admin:write:reports",), "permission": Permission.MANAGE_REPORTS,
 }  # fmt: skip
-ON_A_PAGE = 100
 
 
 class ReportQuery(Paged):
@@ -33,6 +32,9 @@ class ReportQuery(Paged):
     resolved: Flag = False
     account_id: AccountId = None
     target_account_id: AccountId = None
+
+    def chosen(self) -> ReportFilter:
+        return ReportFilter(self.resolved, self.account_id, self.target_account_id)
 
 
 class ReportChange(Input):
@@ -45,12 +47,8 @@ class ReportChange(Input):
 @api.get("/api/v1/admin/reports", **READING)
 async def show_all(context: HttpContext, request: Request, viewer: Viewer, wanted: ReportQuery) -> Answer:
     """A page of reports, the latest first."""
-    page = wanted.page(ON_A_PAGE)
-    chosen = ReportFilter(wanted.resolved, wanted.account_id, wanted.target_account_id)
-    found = await context.database.read(reports.page, chosen, page)
-    url, ids = context.settings.base_url + request.path, [one.id for one in found]
-    headers = links(url, request.query_texts, ids, full=len(found) == page.limit)
-    return array(await render_reports(context, viewer, found), headers)
+    found, links = await listed(context, request, wanted, reports.page, wanted.chosen())
+    return array(await render_reports(context, viewer, found), links)
 
 
 @api.get("/api/v1/admin/reports/<id>", **READING)

@@ -62,7 +62,7 @@ from ..intake.parameters import (
 )
 from ..intake.request import Request
 from ..router import Declaration, api
-from ..views.staff import ON_A_PAGE, links_of, staff_of
+from ..views.staff import listed, staff_of
 
 R = TypeVar("R", bound=ServerBlock)
 
@@ -93,9 +93,8 @@ def _declare(
 
     @api.get(path, **reading)
     async def show_all(context: HttpContext, request: Request, paged: Paged) -> Answer:
-        page = paged.page(ON_A_PAGE)
-        rows = await context.database.read(server_blocks.page, kind, page)
-        return json(await render(context, rows), 200, links_of(context, request, rows, page.limit))
+        rows, links = await listed(context, request, paged, server_blocks.page, kind)
+        return json(await render(context, rows), headers=links)
 
     @api.get(f"{path}/<id>", **reading)
     async def show(context: HttpContext, id: int) -> Answer:

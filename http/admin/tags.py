@@ -20,15 +20,14 @@ from ..access.context import HttpContext
 from ..answers.answer import Answer, json
 from ..answers.errors import NotFound, invalid
 from ..entities.tag import reviewed_tag_fields
-from ..intake.paging import Paged, links
+from ..intake.paging import Paged
 from ..intake.parameters import Input, MaybeFlag, MaybeText
 from ..intake.request import Request
 from ..router import api
-from ..views.staff import staff_of
+from ..views.staff import listed, staff_of
 
 READ = ("admin:read",)
 WRITE = ("admin:write",)
-ON_A_PAGE = 100
 LONGEST_NAME = 255
 
 
@@ -51,11 +50,8 @@ class TagForm(Input):
 @api.get("/api/v1/admin/tags", auth="user", scopes=READ, permission=Permission.MANAGE_TAXONOMIES)
 async def show_all(context: HttpContext, request: Request, paged: Paged) -> Answer:
     """All hashtags, the newest first."""
-    page = paged.page(ON_A_PAGE)
-    found = await context.database.read(tags.all_reviewed, page)
-    url, ids = context.settings.base_url + request.path, [one.tag.id for one in found]
-    headers = links(url, request.query_texts, ids, full=len(ids) == page.limit)
-    return json(await rendered(context, found), headers=headers)
+    found, links = await listed(context, request, paged, tags.all_reviewed, id_of=lambda one: one.tag.id)
+    return json(await rendered(context, found), headers=links)
 
 
 @api.get("/api/v1/admin/tags/<id>", auth="user", scopes=READ, permission=Permission.MANAGE_TAXONOMIES)

@@ -1,4 +1,4 @@
-"""The description of this server."""
+"""The description of this server, and the domains that it blocks, for those who may read them."""
 
 from __future__ import annotations
 
@@ -10,11 +10,14 @@ import orjson
 
 from ...actors.kernel.clock import first_id_at
 from ...actors.rules.languages import LANGUAGES
-from ...storage import instance
+from ...storage import instance, server_blocks
+from ...storage.blocked_domains import BlockedDomain
+from ..access.authentication import USER_REQUIRED, Viewer
 from ..access.context import HttpContext
-from ..answers.answer import Answer
-from ..answers.errors import NotFound
+from ..answers.answer import Answer, json
+from ..answers.errors import NotFound, Unauthorized
 from ..entities.instance import About, activity_fields, instance_v1, instance_v2
+from ..entities.server_block import public_domain_fields
 from ..pictures import avatars
 from ..pictures.png import plain_png
 from ..router import api
@@ -118,3 +121,25 @@ def show_drawn_avatar(name: str) -> Answer:
 @api.get("/headers/original/missing.png")
 def show_missing_header() -> Answer:
     return Answer(plain_png(700, 335, (190, 189, 214)), 200, KEPT_BY_BROWSERS, PNG)
+
+
+@api.get("/api/v1/instance/domain_blocks")
+async def show_blocked_domains(context: HttpContext, viewer: Viewer | None) -> Answer:
+    """The blocks that limit what users see, the strictest first. As in Mastodon, the operator chooses to show them."""
+    match context.settings.domain_blocks_shown:
+        case "nobody":
+            raise NotFound
+        case "users" if viewer is None:
+            raise Unauthorized(USER_REQUIRED)
+        case _:
+            pass
+    commented = context.settings.domain_blocks_comments
+    with_comment = commented == "public" or (commented == "users" and viewer is not None)
+    shown = [
+        one for one in await context.database.read(server_blocks.find_all, BlockedDomain) if one.severity != "noop"
+    ]
+    return json([public_domain_fields(one, with_comment=with_comment) for one in sorted(shown, key=_mildest_first)])
+
+
+def _mildest_first(block: BlockedDomain) -> tuple[bool, str]:
+    return block.severity != "suspend", block.domain

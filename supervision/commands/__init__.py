@@ -40,7 +40,7 @@ PLACES = {
     "terms": "terms",
     "domains": "domains",
     "federation": "federation",
-    "email-domains": "email_domains",
+    "email-domains": "emails",
     "emails": "emails",
     "ips": "ips",
     "invites": "invites",

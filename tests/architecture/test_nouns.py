@@ -43,10 +43,8 @@ BORROWED = {
     ("tags", "featured_tags"),  # /tags/:name/feature, beside the paths below /featured_tags
 }
 
-#: Pages for staff that show one of what another page lists, or a part of a noun.
+#: Pages for staff that show a part of a noun.
 STAFF_PAGES = {
-    "account": "accounts",
-    "report": "reports",
     "rules": "policies",
     "terms": "policies",
     "texts": "policies",
