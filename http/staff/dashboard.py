@@ -14,19 +14,16 @@ from ...actors.rules.roles import Permission
 from ...storage import dashboard
 from ...storage.engine.database import Connection
 from ..access.context import HttpContext
-from ..answers.answer import Answer
 from ..answers.errors import HttpError
 from ..intake.parameters import Choice, Input
-from ..intake.request import Request
-from ..router import api
 from ..views import figures
-from .member import staff_member
+from .member import StaffMember
+from .staff_page import Facts, StaffPage
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
-PERMISSION = Permission.VIEW_DASHBOARD
-PATH = "/admin/figures"
+FIGURES = StaffPage("/admin/figures", Permission.VIEW_DASHBOARD)
 PATIENCE = 10.0  # seconds for all figures of a page; those that come later are left out
 SHOWN = 10  # of a dimension
 MONTHS = 6  # of which sign-ups are followed
@@ -95,23 +92,21 @@ class Counting:
             return None
 
 
-@api.get(PATH, page=True)
-async def show(context: HttpContext, request: Request, wanted: ShownDays) -> Answer:
+@FIGURES.get("figures.html")
+async def show(me: StaffMember, wanted: ShownDays) -> Facts:
     """Show the figures of the last days."""
-    me = await staff_member(context, request, PERMISSION)
-    now, number = context.clock.now(), int(wanted.days)
-    counting = Counting(context, trio.current_time() + PATIENCE)
+    now, number = me.context.clock.now(), int(wanted.days)
+    counting = Counting(me.context, trio.current_time() + PATIENCE)
     days = figures.days(now - timedelta(days=number - 1), now)
-    return me.page(
-        "figures.html",
-        number=number,
-        days=days,
-        measures=[await _measure(counting, key, words, days) for key, words in MEASURES.items()],
-        dimensions=[(words, await _dimension(counting, key, days)) for key, words in DIMENSIONS.items()],
-        space=await _dimension(counting, "space_usage", days),
-        versions=await figures.versions(context),
-        cohorts=await _cohorts(counting, now),
-    )
+    return {
+        "number": number,
+        "days": days,
+        "measures": [await _measure(counting, key, words, days) for key, words in MEASURES.items()],
+        "dimensions": [(words, await _dimension(counting, key, days)) for key, words in DIMENSIONS.items()],
+        "space": await _dimension(counting, "space_usage", days),
+        "versions": await figures.versions(me.context),
+        "cohorts": await _cohorts(counting, now),
+    }
 
 
 async def _measure(counting: Counting, key: str, words: str, days: list[datetime]) -> Measure:

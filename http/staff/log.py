@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from ...actors.kernel.inspection import in_slices
 from ...actors.rules.roles import Permission
-from ..access.context import HttpContext
 from ..access.operations import LogRecord
-from ..answers.answer import Answer
 from ..intake.parameters import Choice, Input, Text
-from ..intake.request import Request
-from ..pages.templates import rendered
-from ..router import api
-from .live import live
-from .member import StaffMember, staff_member
+from .member import StaffMember
+from .staff_page import Facts, StaffPage
 
-PERMISSION = Permission.VIEW_DEVOPS
+LOG = StaffPage("/admin/log", Permission.VIEW_DEVOPS)
 SHOWN = 100
 LEVELS: dict[str, tuple[str, ...]] = {
     "info": ("info", "warning", "error"), "warning": ("warning", "error"), "error": ("error",),
@@ -44,30 +39,15 @@ class LogQuery(Input):
         )
 
 
-@api.get("/admin/log", page=True)
-async def show(context: HttpContext, request: Request, wanted: LogQuery) -> Answer:
+@LOG.get("log.html", part="log_part.html")
+async def show(me: StaffMember, wanted: LogQuery) -> Facts:
     """Show the newest records, and what a request led to."""
-    me = await staff_member(context, request, PERMISSION)
-    query = request.query_string.decode("ascii", "replace")
-    return me.page("log.html", wanted=wanted, levels=list(LEVELS), query=query, **await _facts(me, wanted))
-
-
-@api.get("/admin/log/live", page=True)
-async def keep_current(context: HttpContext, request: Request, wanted: LogQuery) -> Answer:
-    """Send the records again when there are new ones."""
-    me = await staff_member(context, request, PERMISSION)
-
-    async def render() -> bytes:
-        return rendered("staff/log_part.html", **await _facts(me, wanted))
-
-    return live(me, PERMISSION, render)
-
-
-# `Any`: facts of a template.
-async def _facts(me: StaffMember, wanted: LogQuery) -> dict[str, Any]:
     context, followed = me.context, wanted.request.strip()
     steps = await in_slices(context.runtime.trail.of_request(followed)) if followed else []
     return {
+        "wanted": wanted,
+        "levels": list(LEVELS),
+        "query": me.request.query_string.decode("ascii", "replace"),
         "records": newest(context.operations.records(), wanted, SHOWN),
         "apart": APART,
         "followed": followed,

@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
 from ...actors.rules.roles import Permission
 from ...actors.rules.wording import things_of
 from ...storage import attention
-from ..access.context import HttpContext
 from ..access.operations import TreePart
-from ..answers.answer import Answer
-from ..intake.request import Request
-from ..pages.templates import rendered
-from ..router import api
 from ..server.readiness import MEANINGS
-from .live import live
-from .member import StaffMember, staff_member
+from .member import StaffMember
+from .staff_page import Facts, StaffPage
 
-PERMISSION = Permission.VIEW_DASHBOARD
+OVERVIEW = StaffPage("/admin", Permission.VIEW_DASHBOARD)
 SHOWN_HOSTS = 8
 
 
@@ -32,26 +27,9 @@ class OpenTask:
     path: str
 
 
-@api.get("/admin", page=True)
-async def show(context: HttpContext, request: Request) -> Answer:
+@OVERVIEW.get("overview.html", part="overview_part.html")
+async def show(me: StaffMember) -> Facts:
     """Show the overview."""
-    me = await staff_member(context, request, PERMISSION)
-    return me.page("overview.html", **await _facts(me))
-
-
-@api.get("/admin/live", page=True)
-async def keep_current(context: HttpContext, request: Request) -> Answer:
-    """Send the overview again when it changes."""
-    me = await staff_member(context, request, PERMISSION)
-
-    async def render() -> bytes:
-        return rendered("staff/overview_part.html", **await _facts(me))
-
-    return live(me, PERMISSION, render)
-
-
-# `Any`: facts of a template.
-async def _facts(me: StaffMember) -> dict[str, Any]:
     context, tree = me.context, me.context.operations.tree()
     children = {str(child["name"]): child for child in children_of(tree)}
     obstacles = await context.readiness.obstacles()

@@ -19,7 +19,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from operator import attrgetter
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 from urllib.parse import urlencode
 
 from ...actors.kernel import Refused
@@ -31,8 +31,10 @@ from ..answers.errors import HttpError
 from ..intake.paging import CURSORS, Paged
 from ..intake.parameters import Input, Text
 from ..intake.request import LARGEST_BODY, Request
+from ..pages.templates import rendered
 from ..router import Function, api
 from ..settings.signed_in import SettingsForm
+from .live import live
 from .member import StaffMember, Unconfirmed, sentence_of, staff_member, staff_sender
 
 R = TypeVar("R")
@@ -67,8 +69,11 @@ class StaffPage:
         self._show: Callable[..., Coroutine[object, object, Facts | Answer]]
         self._shown: dict[str, inspect.Parameter] = {}  # what the function takes
 
-    def get(self, template: str) -> Callable[[Show], Show]:
-        """Declare the function that returns the facts of a template, or another answer."""
+    def get(self, template: str, part: str | None = None) -> Callable[[Show], Show]:
+        """Declare the function that returns the facts of a template, or another answer.
+
+        `part` is the template of a part of the page that `{path}/live` sends again whenever it changes.
+        """
 
         def declare(show: Show) -> Show:
             self._template, self._show, self._shown = template, show, _own_parameters(show)
@@ -80,7 +85,19 @@ class StaffPage:
                 words = {} if after is None else {"done": self._done.get(after.done)}
                 return await self._page(me, taken, words)
 
+            # `Any`: as above.
+            async def keep_current(context: HttpContext, request: Request, **taken: Any) -> Answer:
+                me = await staff_member(context, request, self._permission)
+
+                async def render() -> bytes:
+                    # A page with such a part has no other answers.
+                    return rendered(f"staff/{part}", **cast("Facts", await show(me, **taken)))
+
+                return live(me, self._permission, render)
+
             api.get(self._path, page=True)(_taking(show, answer))
+            if part is not None:
+                api.get(f"{self._path}/live", page=True)(_taking(show, keep_current))
             return show
 
         return declare

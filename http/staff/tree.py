@@ -5,17 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...actors.rules.roles import Permission
-from ..access.context import HttpContext
 from ..access.operations import TreePart
-from ..answers.answer import Answer
-from ..intake.request import Request
-from ..pages.templates import rendered
-from ..router import api
-from .live import live
-from .member import StaffMember, staff_member
+from .member import StaffMember
 from .overview import children_of
+from .staff_page import Facts, StaffPage
 
-PERMISSION = Permission.VIEW_DEVOPS
+TREE = StaffPage("/admin/tree", Permission.VIEW_DEVOPS)
 TOLD = ("name", "state", "starts", "children")
 
 
@@ -30,26 +25,10 @@ class ShownPart:
     parts: list[ShownPart]
 
 
-@api.get("/admin/tree", page=True)
-async def show(context: HttpContext, request: Request) -> Answer:
+@TREE.get("tree.html", part="tree_part.html")
+async def show(me: StaffMember) -> Facts:
     """Show the tree."""
-    me = await staff_member(context, request, PERMISSION)
-    return me.page("tree.html", part=_root(me))
-
-
-@api.get("/admin/tree/live", page=True)
-async def keep_current(context: HttpContext, request: Request) -> Answer:
-    """Send the tree again when it changes."""
-    me = await staff_member(context, request, PERMISSION)
-
-    async def render() -> bytes:
-        return rendered("staff/tree_part.html", part=_root(me))
-
-    return live(me, PERMISSION, render)
-
-
-def _root(me: StaffMember) -> ShownPart:
-    return _shown(me.context.operations.tree())
+    return {"part": _shown(me.context.operations.tree())}
 
 
 def _shown(part: TreePart) -> ShownPart:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, BinaryIO, Literal
 import click
 
 from ...actors.rules.limits import BLOCK_COMMENT_CHARACTERS
+from ...storage import blocked_domains, server_blocks
+from ...storage.blocked_domains import AllowedDomain, BlockedDomain
 from ...storage.engine.json_values import JsonObject
 from .chosen_server import ChosenServer
 from .domain_purges import purge
@@ -17,7 +19,6 @@ from .refusals import CommandRefused, WrongValue, require
 
 if TYPE_CHECKING:
     from ...actors.commands.blocked_domains import DomainTerms, ListedBlock
-    from ...storage.blocked_domains import BlockedDomain
     from ...storage.engine.database import Connection
     from .rows import Here
 
@@ -41,8 +42,6 @@ def list_(server: ChosenServer, as_json: bool) -> None:
 async def _blocks(db: Connection, here: Here) -> list[JsonObject]:
     """Return all blocks, in the order of their domains."""
     from ...http.entities.server_block import blocked_domain_fields
-    from ...storage import server_blocks
-    from ...storage.blocked_domains import BlockedDomain
 
     return [blocked_domain_fields(one) for one in await server_blocks.find_all(db, BlockedDomain)]
 
@@ -119,7 +118,6 @@ async def _unblock(db: Connection, here: Here, written: str) -> str:
 
 
 async def _find(db: Connection, domain: str) -> BlockedDomain | None:
-    from ...storage import blocked_domains
 
     return next((one for one in await blocked_domains.lock(db) if one.domain == domain), None)
 
@@ -151,8 +149,6 @@ def disallow(server: ChosenServer, domain: str) -> None:
 async def _disallow(db: Connection, here: Here, written: str) -> str:
     """Remove a domain from the allowed ones. Return its name."""
     from ...actors.commands.blocked_domains import DisallowDomain, disallow
-    from ...storage import server_blocks
-    from ...storage.blocked_domains import AllowedDomain
 
     domain = checked_domain(written)
     existing = await server_blocks.find_by_key(db, AllowedDomain, domain)
@@ -172,9 +168,6 @@ def allowed(server: ChosenServer, as_json: bool) -> None:
 
 async def _allowed(db: Connection, here: Here) -> list[JsonObject]:
     """Return all allowed domains, in their order."""
-    from ...storage import server_blocks
-    from ...storage.blocked_domains import AllowedDomain
-
     return [
         {"id": str(one.id), "domain": one.domain, "created_at": one.created_at.isoformat()}
         for one in await server_blocks.find_all(db, AllowedDomain)
@@ -191,8 +184,6 @@ def export(server: ChosenServer) -> None:
 async def _exported(db: Connection, here: Here) -> str:
     """Return all blocks as CSV."""
     from ...actors.blocklists import as_csv
-    from ...storage import server_blocks
-    from ...storage.blocked_domains import BlockedDomain
 
     return as_csv(await server_blocks.find_all(db, BlockedDomain))
 
@@ -234,8 +225,6 @@ async def _import(db: Connection, here: Here, lines: Sequence[ListedBlock]) -> t
     from ...actors.blocklists import own_lines
     from ...actors.commands.blocked_domains import ImposeListedBlocks, impose_listed
     from ...actors.rules.domains import RANKS
-    from ...storage import server_blocks
-    from ...storage.blocked_domains import BlockedDomain
 
     before = {one.domain: one for one in await server_blocks.find_all(db, BlockedDomain)}
     done = require(await impose_listed(here.act, ImposeListedBlocks(here.staff, tuple(lines))))

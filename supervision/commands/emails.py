@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from ...actors.rules.mailboxes import canonical_hash, is_mailbox, spelled
+from ...storage import blocked_emails, server_blocks
+from ...storage.blocked_emails import BlockedEmail, BlockedEmailDomain
 from ...storage.engine.json_values import JsonObject
 from .chosen_server import ChosenServer
 from .options import json_option, print_list, setting_options
@@ -50,8 +52,6 @@ def unblock(server: ChosenServer, address: str) -> None:
 
 async def _unblock(db: Connection, here: Here, address: str) -> None:
     from ...actors.commands.blocked_emails import UnblockEmail, unblock
-    from ...storage import server_blocks
-    from ...storage.blocked_emails import BlockedEmail
 
     found = await server_blocks.find_by_key(db, BlockedEmail, _hash(address))
     if found is None:
@@ -68,8 +68,6 @@ def test(server: ChosenServer, address: str) -> None:
 
 
 async def _is_blocked(db: Connection, here: Here, address: str) -> bool:
-    from ...storage import server_blocks
-    from ...storage.blocked_emails import BlockedEmail
 
     return await server_blocks.find_by_key(db, BlockedEmail, _hash(address)) is not None
 
@@ -96,8 +94,6 @@ def list_(server: ChosenServer, as_json: bool) -> None:
 
 async def _blocked(db: Connection, here: Here) -> list[JsonObject]:
     """Return all blocked domains, in their order."""
-    from ...storage import server_blocks
-    from ...storage.blocked_emails import BlockedEmailDomain
 
     return [
         {"id": str(one.id), "domain": one.domain, "allow_with_approval": one.allow_with_approval}
@@ -121,7 +117,6 @@ def block_domain(server: ChosenServer, domain: str, with_approval: bool) -> None
 async def _block_domain(db: Connection, here: Here, written: str, with_approval: bool) -> str:
     """Block a domain. Return its name."""
     from ...actors.commands.blocked_emails import BlockEmailDomain, block_domain
-    from ...storage import blocked_emails
 
     domain = _checked_domain(written)
     if await blocked_emails.find_among(db, [domain]):
@@ -141,7 +136,6 @@ def unblock_domain(server: ChosenServer, domain: str) -> None:
 async def _unblock_domain(db: Connection, here: Here, written: str) -> str:
     """End the block of a domain. Return its name."""
     from ...actors.commands.blocked_emails import UnblockEmailDomain, unblock_domain
-    from ...storage import blocked_emails
 
     domain = _checked_domain(written)
     found = await blocked_emails.find_among(db, [domain])
