@@ -145,6 +145,9 @@ def _run(
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
         os.close(stream)
-    sys.stdin = open(0, closefd=False)  # noqa: SIM115 - multiprocessing has put another one there
+    # Those that were inherited remember what the descriptors were, for example that one could seek in them.
+    sys.stdin = open(0, closefd=False)  # noqa: SIM115
+    sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115
+    sys.stderr = open(2, "w", buffering=1, errors="backslashreplace", closefd=False)  # noqa: SIM115
     sys.argv = ["troupe", *words]
     main()
