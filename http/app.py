@@ -1,36 +1,94 @@
-"""The ASGI application: the layers that a request passes, from the outermost to the innermost.
+"""The ways of a request to its endpoint. All find it in one table (`endpoints.py`), and `dispatch` makes all answers.
+
+The connection reads plain requests itself (`server/plain.py`), because hypercorn and ASGI cost several times what most
+answers cost. `FastPath` answers those for the API and for inboxes. All other requests come through hypercorn to an ASGI
+application. Its layers, from the outermost to the innermost:
 
     NormalizedPaths   gives each path the one spelling that limits, headers and endpoints go by
     RequestBodies     lets a body through as fast as an endpoint reads it
     NetworkGate       refuses clients of networks that staff keep out
-    StreamingRoutes   answers WebSockets and server-sent events
-    FastRoutes        answers requests for the API's endpoints
-    WebFramework      answers everything else by Quart: pages, bodies without a type, unknown paths
+    Routes            answers WebSockets, server-sent events, and what `FastPath` would answer
+    WebFramework      answers everything else by Quart: pages, bodies without a type, unknown paths, other methods
 
-Except for streams, every answer is made by `dispatch`. `framework.py` and `server/listener.py` are the only modules
-that know which framework serves.
+`framework.py` and `server/listener.py` are the only modules that know which framework serves.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import AsyncIterator, Awaitable
+from time import perf_counter
 
 import trio
 
 from .access.context import HttpContext
-from .asgi import HOSTS, Application, Receive, Scope, Send
-from .fast_path import FastPath, FastRoutes
-from .network_gate import NetworkGate
-from .server.bodies import RequestBodies
-from .streaming.routes import StreamingRoutes
+from .access.rates import NO_ROUTE
+from .addresses import client_address, forwarded_for
+from .answers.errors import Forbidden
+from .answers.headers import request_id
+from .asgi import HOSTS, Application, Message, Receive, Scope, Send, send_answer
+from .dispatch import answer_to_error, respond, with_headers
+from .endpoints import all_paths
+from .intake.request import Request, request_of
+from .router import Endpoint
+from .server.bodies import KEY, Body, may_have_body
+from .server.plain import PlainRequest
+from .streaming.frames import SseFrames, WebSocketFrames
+from .streaming.sse import serve_sse
+from .streaming.websocket import refuse_websocket, serve_websocket
 
 SLASHES = re.compile("//+")
+# Below this path, what no endpoint answers is a stream.
+STREAMS = "/api/v1/streaming"
+READING = ("GET", "HEAD")
+
+
+class FastPath:
+    """Answers plain requests."""
+
+    def __init__(self, context: HttpContext) -> None:
+        self._context = context
+        self._paths = all_paths()
+
+    def answer(self, plain: PlainRequest, client: str) -> Awaitable[bytes] | None:
+        """Return the answer to a plain request, as HTTP/1.1 sends it; None if it is not for this path."""
+        found = self._paths.find(plain.method, plain.path)
+        if found is None or found[0].framework:
+            return None
+        context = self._context
+        body = _ArrivedBody(plain.body)
+        request = Request(plain.method, plain.path, plain.query, plain.headers, client, body)
+        if context.blocks.networks.bar_some and _is_barred(context, request.address(context.settings.trusted_proxies)):
+            return None  # `NetworkGate` refuses it.
+        request.request_id = request_id(request.header(b"x-request-id"), context.new_request_id)
+        return self._answer(*found, request)
+
+    async def _answer(self, endpoint: Endpoint, path: dict[str, str], request: Request) -> bytes:
+        answer = await respond(self._context, endpoint, request, path)
+        return answer.http_1(head_only=request.method == "HEAD")
+
+
+class _ArrivedBody:
+    """A body that has arrived as a whole."""
+
+    __slots__ = ("_left",)
+
+    def __init__(self, body: bytes) -> None:
+        self._left = body
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self
+
+    async def __anext__(self) -> bytes:
+        if not self._left:
+            raise StopAsyncIteration
+        body, self._left = self._left, b""
+        return body
 
 
 def make_app(context: HttpContext, framework: Application) -> NormalizedPaths:
     """Return the layers in front of the web framework."""
-    fast = FastRoutes(FastPath(context), without_host(framework))
-    return NormalizedPaths(RequestBodies(NetworkGate(context, StreamingRoutes(context, fast))))
+    return NormalizedPaths(RequestBodies(NetworkGate(context, Routes(context, without_host(framework)))))
 
 
 class NormalizedPaths:
@@ -57,6 +115,128 @@ def normalized(path: str) -> str:
     if colon and not path.startswith("/"):
         path = rest.partition("/")[2]
     return SLASHES.sub("/", f"/{path}")
+
+
+class RequestBodies:
+    """An ASGI application around another one, which gets each body in the scope.
+
+    No answer begins before the body has ended or its limits are reached, so that the answer does not depend on how much
+    of the body has arrived: to a body that is not valid it is always 400. A body that no endpoint reads is dropped
+    first.
+    """
+
+    def __init__(self, inner: Application) -> None:
+        self._inner = inner
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        is_read = scope["type"] == "http" and may_have_body(scope["method"], dict(scope["headers"]))
+        if scope["type"] != "http" or not (is_read or _is_announced(scope)):
+            await self._inner(scope, receive, send)
+            return
+        body = Body(receive)
+
+        async def send_after_body(event: Message) -> None:
+            if event["type"] == "http.response.start" and not await body.leave() and scope["http_version"] < "2":
+                event = event | {"headers": [*event.get("headers", ()), (b"connection", b"close")]}
+            await send(event)
+
+        if not is_read:
+            await body.leave()
+        await self._inner({**scope, KEY: body}, body.receive, send_after_body)
+
+
+def _is_announced(scope: Scope) -> bool:
+    """True if the headers say that there is a body. In HTTP/2 they need not."""
+    return any(
+        name == b"transfer-encoding" or (name == b"content-length" and int(value) > 0)
+        for name, value in scope["headers"]
+    )
+
+
+class NetworkGate:
+    """An ASGI application around another one, which gets the requests of clients whose network has access.
+
+    All others get a 403 on every path and stream.
+    """
+
+    def __init__(self, context: HttpContext, inner: Application) -> None:
+        self._context = context
+        self._inner = inner
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        # Servers without such blocks pay for one attribute.
+        if self._context.blocks.networks.bar_some and scope["type"] != "lifespan" and self._is_barred(scope):
+            await self._refuse(scope, receive, send)
+        else:
+            await self._inner(scope, receive, send)
+
+    def _is_barred(self, scope: Scope) -> bool:
+        peer = (scope.get("client") or ("127.0.0.1", 0))[0]
+        trusted = self._context.settings.trusted_proxies
+        return _is_barred(self._context, client_address(peer, forwarded_for(scope["headers"]), trusted))
+
+    async def _refuse(self, scope: Scope, receive: Receive, send: Send) -> None:
+        websocket = scope["type"] == "websocket"
+        if websocket:
+            await receive()  # `websocket.connect`
+        began = perf_counter()
+        request = request_of(scope, self._context.new_request_id)
+        answer = answer_to_error(self._context, request, Forbidden("This action is not allowed"))
+        self._context.counts.of(request.method, NO_ROUTE).add(answer.status, perf_counter() - began)
+        await send_answer(send, with_headers(answer, request), "websocket.http" if websocket else "http")
+
+
+def _is_barred(context: HttpContext, address: str) -> bool:
+    """True if the clients of an address may not use the server."""
+    return context.blocks.networks.severity_for(address, context.clock.now()) == "no_access"
+
+
+class Routes:
+    """An ASGI application around the framework, which gets the requests that have to be its own."""
+
+    def __init__(self, context: HttpContext, framework: Application) -> None:
+        self._context = context
+        self._framework = framework
+        self._paths = all_paths()
+        streams, base_url = context.streams, context.settings.base_url
+        self._sse = SseFrames(context.rendered, base_url, streams.server_sent)
+        self._websocket = WebSocketFrames(context.rendered, base_url, streams.websockets)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        match scope["type"]:
+            case "http":
+                await self._answer(scope, receive, send)
+            case "websocket" if _below_streams(scope["path"]) is None:
+                await refuse_websocket(self._context, scope, receive, send)
+            case "websocket":
+                # The stream is named by the query or by frames, wherever below the root the socket is opened.
+                await serve_websocket(self._context, self._websocket, scope, receive, send)
+            case _:
+                await self._framework(scope, receive, send)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        context, method, path = self._context, scope["method"], scope["path"]
+        found = self._paths.find(method, path)
+        if found is None and method in READING and (stream := _below_streams(path)):
+            await serve_sse(context, self._sse, scope, stream, receive, send)
+        elif found is None or found[0].framework or not _is_read(scope):
+            await self._framework(scope, receive, send)
+        else:
+            endpoint, values = found
+            request = request_of(scope, context.new_request_id, scope.get(KEY))
+            await send_answer(send, await respond(context, endpoint, request, values))
+
+
+def _below_streams(path: str) -> str | None:
+    """Return the part of a path below the streaming API, without slashes around it; None for other paths."""
+    if path != STREAMS and not path.startswith(f"{STREAMS}/"):
+        return None
+    return path[len(STREAMS) :].strip("/")
+
+
+def _is_read(scope: Scope) -> bool:
+    """True if the whole body will be read. HTTP/2 need not announce one, and an unread body holds up the connection."""
+    return KEY in scope or scope["http_version"] < "2"
 
 
 def without_host(inner: Application) -> Application:

@@ -5,6 +5,7 @@ The fast path, Quart and the simulation call the same functions, so the answer d
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from time import perf_counter
 
 from ..actors.kernel.request_trail import DONE
@@ -68,26 +69,26 @@ def _finished(endpoint: Endpoint, call: EndpointCall, answer: Answer) -> Finishe
     return with_headers(answer, call.request, call.rate_status)
 
 
-async def refuse_route(context: HttpContext, request: Request, allowed: str | None) -> FinishedAnswer:
+async def refuse_route(context: HttpContext, request: Request, methods: Sequence[str] = ()) -> FinishedAnswer:
     """Return the answer where no endpoint is: preflights, unknown paths, and known paths with another method.
 
-    `allowed` are the methods of a known path.
+    `methods` are those of a known path.
     """
     began = perf_counter()
-    answering = _without_route(context, request, allowed)
+    answering = _without_route(context, request, methods)
     answer = await (answering if context.trace is None else context.trace(NO_ROUTE, request, answering))
     context.counts.of(request.method, NO_ROUTE).add(answer.status, perf_counter() - began)
     return answer
 
 
-async def _without_route(context: HttpContext, request: Request, allowed: str | None) -> FinishedAnswer:
-    methods = headers.cors_methods(request.path)
-    if request.method == "OPTIONS" and methods is not None:
-        return _preflight(context, request, methods)
+async def _without_route(context: HttpContext, request: Request, methods: Sequence[str]) -> FinishedAnswer:
+    of_other_origins = headers.cors_methods(request.path)
+    if request.method == "OPTIONS" and of_other_origins is not None:
+        return _preflight(context, request, of_other_origins)
     call = EndpointCall(context, request, {})
     browser = "text/html" in (request.header(b"accept") or "")
     page = browser and not limits.is_api(request.path)
-    answer = answer_to_error(context, request, await _no_endpoint(call, allowed))
+    answer = answer_to_error(context, request, await _no_endpoint(call, methods))
     if page:
         answer = await error_page(context, request, answer)
     return with_headers(answer, request, call.rate_status)
@@ -103,14 +104,14 @@ def _preflight(context: HttpContext, request: Request, methods: str) -> Finished
     return with_headers(Answer(b"", 200, headers.preflight(methods, wanted)), request)
 
 
-async def _no_endpoint(call: EndpointCall, allowed: str | None) -> Exception:
+async def _no_endpoint(call: EndpointCall, methods: Sequence[str]) -> Exception:
     """The error of a request without an endpoint. It counts like all others."""
     try:
         await _identify(call, secret_in_head(call.request))
         _count(call)
     except Exception as error:
         return error
-    return NotFound("Not Found") if allowed is None else MethodNotAllowed(allowed)
+    return MethodNotAllowed(", ".join(methods)) if methods else NotFound("Not Found")
 
 
 def answer_to_error(context: HttpContext, request: Request, error: Exception) -> Answer:

@@ -5,7 +5,7 @@ A module in one of `FOLDERS` registers its endpoints by being there: nothing lis
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
@@ -29,76 +29,120 @@ def all_endpoints() -> tuple[Endpoint, ...]:
     return tuple(sorted(api.endpoints, key=lambda endpoint: endpoint.function.__module__))
 
 
+# An endpoint, and the values of its path's parameters.
+Match = tuple[Endpoint, dict[str, str]]
+# The endpoints of one path by their methods, and the values of its parameters, in order.
+End = tuple[dict[str, Endpoint], tuple[str, ...]]
+
+
 @dataclass(slots=True, eq=False)
 class _PathNode:
-    """A node of the prefix tree: the segments that may follow, and the endpoint that ends here."""
+    """A node of the prefix tree: the segments that may follow, and the endpoints whose paths end here."""
 
     words: dict[str, _PathNode] = field(default_factory=dict[str, "_PathNode"])
-    parameter: _PathNode | None = None
-    end: Endpoint | None = None
+    # Parameters, each with the texts before and behind it, as in `@<name>.rss`. The one with the most text comes first.
+    affixed: list[tuple[str, str, _PathNode]] = field(default_factory=list[tuple[str, str, "_PathNode"]])
+    parameter: _PathNode | None = None  # one that is a whole segment
+    ends: dict[str, Endpoint] = field(default_factory=dict[str, Endpoint])
 
 
 class PathTable:
-    """Endpoints by method and path. Where a word and a parameter both fit, the word wins."""
+    """Endpoints by method and path, for all ways on which requests come.
+
+    Where a word and a parameter both fit, the word wins. A slash at the end is ignored, as in the reference server:
+    some clients (Mastodon.py) ask for `/api/v1/instance/`. HEAD is for the endpoint of GET.
+    """
 
     def __init__(self, endpoints: Iterable[Endpoint]) -> None:
-        self._methods: dict[str, _PathNode] = {}
+        self._root = _PathNode()
         self._fixed: dict[tuple[str, str], Endpoint] = {}  # those whose paths have no parameters
         self._names: dict[str, list[str]] = {}
         for endpoint in endpoints:
             self._add(endpoint)
             self._names[endpoint.path] = SEGMENT.findall(endpoint.path)
 
-    def find(self, method: str, path: str) -> tuple[Endpoint, dict[str, str]] | None:
+    def find(self, method: str, path: str) -> Match | None:
         """Return the endpoint and the values of its path's parameters."""
+        if method == "HEAD":
+            method = "GET"
         if (fixed := self._fixed.get((method, path))) is not None:
             return fixed, {}
-        root = self._methods.get(method)
-        if root is None:
-            return None
         parts = path.split("/")
-        found = _walk_straight(root, parts) or _walk(root, parts, 0, ())
-        if found is None:
+        straight = _walk_straight(self._root, parts)
+        if straight is None or method not in straight[0]:
+            straight = next((end for end in _walk(self._root, parts, 0, ()) if method in end[0]), None)
+        if straight is None:
             return None
-        endpoint, values = found
+        ends, values = straight
+        endpoint = ends[method]
         return endpoint, dict(zip(self._names[endpoint.path], values, strict=True))
+
+    def methods_of(self, path: str) -> list[str]:
+        """Return the methods of all endpoints with a path, in the order of their names; none for an unknown path."""
+        found = {method for ends, _ in _walk(self._root, path.split("/"), 0, ()) for method in ends}
+        return sorted(found | {"HEAD"}) if "GET" in found else sorted(found)
 
     def _add(self, endpoint: Endpoint) -> None:
         if not SEGMENT.search(endpoint.path):
             self._fixed[endpoint.method, endpoint.path] = endpoint
-        node = self._methods.setdefault(endpoint.method, _PathNode())
+        node = self._root
         for part in endpoint.path.split("/"):
-            if SEGMENT.fullmatch(part) is None:
-                node = node.words.setdefault(part, _PathNode())
-            else:
-                node.parameter = node.parameter or _PathNode()
-                node = node.parameter
-        if node.end is not None:
+            node = _following(node, part)
+        if endpoint.method in node.ends:
             raise ValueError(f"{endpoint.method} {endpoint.path} is declared twice")
-        node.end = endpoint
+        node.ends[endpoint.method] = endpoint
 
 
-def _walk_straight(root: _PathNode, parts: Sequence[str]) -> tuple[Endpoint, tuple[str, ...]] | None:
-    """Return what `_walk` finds if it never has to go back, which is so for nearly all paths: at half the cost."""
+def _following(node: _PathNode, part: str) -> _PathNode:
+    """Return the node behind a segment of a declared path, which is made if it is not there."""
+    if (parameter := SEGMENT.search(part)) is None:
+        return node.words.setdefault(part, _PathNode())
+    before, behind = part[: parameter.start()], part[parameter.end() :]
+    if not before and not behind:
+        node.parameter = node.parameter or _PathNode()
+        return node.parameter
+    for *texts, there in node.affixed:
+        if texts == [before, behind]:
+            return there
+    new = _PathNode()
+    node.affixed.append((before, behind, new))
+    node.affixed.sort(key=lambda entry: len(entry[0]) + len(entry[1]), reverse=True)
+    return new
+
+
+def _walk_straight(root: _PathNode, parts: Sequence[str]) -> End | None:
+    """Return the first end that `_walk` finds if it never has to choose, as for nearly all paths: at half the cost."""
     node, values = root, list[str]()
     for part in parts:
-        word = node.words.get(part)
-        if word is None:
-            if node.parameter is None or not part:
+        following = node.words.get(part)
+        if following is None:
+            following = node.parameter
+            if following is None or node.affixed or not part:
                 return None
             values.append(part)
-            word = node.parameter
-        node = word
-    return None if node.end is None else (node.end, tuple(values))
+        node = following
+    return node.ends, tuple(values)
 
 
-def _walk(
-    node: _PathNode, parts: Sequence[str], at: int, values: tuple[str, ...]
-) -> tuple[Endpoint, tuple[str, ...]] | None:
+def _walk(node: _PathNode, parts: Sequence[str], at: int, values: tuple[str, ...]) -> Iterator[End]:
+    """Yield what a path may end at: words before parameters, and parameters with much text before those with little."""
     if at == len(parts):
-        return None if node.end is None else (node.end, values)
-    word = node.words.get(parts[at])
-    found = None if word is None else _walk(word, parts, at + 1, values)
-    if found is None and node.parameter is not None and parts[at]:
-        found = _walk(node.parameter, parts, at + 1, (*values, parts[at]))
-    return found
+        yield node.ends, values
+        return
+    part = parts[at]
+    if (word := node.words.get(part)) is not None:
+        yield from _walk(word, parts, at + 1, values)
+    for before, behind, following in node.affixed:
+        if len(part) > len(before) + len(behind) and part.startswith(before) and part.endswith(behind):
+            value = part[len(before) : len(part) - len(behind)]
+            yield from _walk(following, parts, at + 1, (*values, value))
+    if part and node.parameter is not None:
+        yield from _walk(node.parameter, parts, at + 1, (*values, part))
+    if not part and at == len(parts) - 1:
+        yield node.ends, values
+
+
+@cache
+def all_paths() -> PathTable:
+    """Return the table of all endpoints, which all servers of a process share."""
+    return PathTable(all_endpoints())

@@ -34,6 +34,10 @@ Documents = Literal["none", "too", "only"]
 Function = Callable[..., Answer | Awaitable[Answer]]
 
 SEGMENT = re.compile(r"<(\w+)>")
+# The paths of endpoints that answer without the web framework. For each request Quart makes a context, a request, a
+# response and a nursery, which costs several times what most answers of the API cost, or all that an inbox does.
+API = "/api/"
+INBOX = "/inbox"
 LONGEST_REMEMBERED = 100  # bytes of a query string whose input is kept for the next request with the same
 UNSTORABLE = re.compile("[\\0\ud800-\udfff]")
 
@@ -72,6 +76,7 @@ class Endpoint:
     waiting: bool
     documents: Documents
     closable: bool
+    framework: bool  # True if Quart calls it
     input: type[Input] | None
     wants_token: bool
     wants_viewer: bool
@@ -152,10 +157,11 @@ class Router:
             signature = _signature_of(function, path)
             for method in methods:
                 closable = auth == "none" and is_closable(method, path)
+                framework = not path.startswith(API) and not path.endswith(INBOX)
                 self.endpoints.append(
                     Endpoint(
                         method, path, function, auth, scopes, permission, rates, file_rates, body_limit, page, waiting,
-                        documents, closable, signature.input, signature.token, signature.viewer,
+                        documents, closable, framework, signature.input, signature.token, signature.viewer,
                         tuple(signature.arguments),
                     )
                 )  # fmt: skip

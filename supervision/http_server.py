@@ -10,8 +10,7 @@ import trio
 
 from ..actors.configuration import Settings
 from ..http.access.context import HttpContext
-from ..http.app import WebFramework, make_app
-from ..http.fast_path import FastPath
+from ..http.app import FastPath, WebFramework, make_app
 from ..http.server.addresses import AddressRules
 from ..http.server.listener import Encryption
 from ..http.server.listener import serve as serve_http

@@ -16,8 +16,7 @@ from troupe.actors.outbox import Outbox
 from troupe.actors.rules import passwords
 from troupe.http.access.context import HttpContext
 from troupe.http.access.tokens import hash_of
-from troupe.http.app import make_app
-from troupe.http.fast_path import FastPath
+from troupe.http.app import FastPath, make_app
 from troupe.http.framework import make_quart
 from troupe.http.router import Endpoint
 from troupe.http.server.plain import FastRequests

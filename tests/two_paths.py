@@ -20,7 +20,7 @@ import h11
 import pytest
 import trio
 
-from troupe.http import dispatch, fast_path, framework
+from troupe.http import app, dispatch, framework
 from troupe.http.access.context import HttpContext
 from troupe.http.answers.finished import FinishedAnswer
 from troupe.http.asgi import Application, Message, Scope
@@ -71,7 +71,7 @@ _comparison = ContextVar[Comparison | None]("_comparison", default=None)
 async def watched_paths() -> AsyncGenerator[None]:
     """Let comparisons see the requests of both paths, also in tests that undo all their patches."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in (fast_path, framework):
+        for module in (app, framework):
             patch.setattr(module, "respond", _respond)
         yield
 

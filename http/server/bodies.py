@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Mapping
 import trio
 
 from ..answers.errors import Malformed
-from ..asgi import Application, Message, Receive, Scope, Send
+from ..asgi import Message, Receive
 
 # The methods whose body is read although it has no type.
 WRITING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
@@ -66,45 +66,9 @@ class Body:
         return self._ended.is_set()
 
 
-class RequestBodies:
-    """An ASGI application around another one, which gets each body in the scope.
-
-    No answer begins before the body has ended or its limits are reached, so that the answer does not depend on how much
-    of the body has arrived: to a body that is not valid it is always 400. A body that no endpoint reads is dropped
-    first.
-    """
-
-    def __init__(self, inner: Application) -> None:
-        self._inner = inner
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        is_read = scope["type"] == "http" and may_have_body(scope["method"], dict(scope["headers"]))
-        if scope["type"] != "http" or not (is_read or _is_announced(scope)):
-            await self._inner(scope, receive, send)
-            return
-        body = Body(receive)
-
-        async def send_after_body(event: Message) -> None:
-            if event["type"] == "http.response.start" and not await body.leave() and scope["http_version"] < "2":
-                event = event | {"headers": [*event.get("headers", ()), (b"connection", b"close")]}
-            await send(event)
-
-        if not is_read:
-            await body.leave()
-        await self._inner({**scope, KEY: body}, body.receive, send_after_body)
-
-
 def may_have_body(method: str, headers: Mapping[bytes, bytes]) -> bool:
     """True if a request may have a body that an endpoint reads: one with a type, or one of a method that writes.
 
     Some clients name no type. A length need not be announced by HTTP/2.
     """
     return b"content-type" in headers or (method in WRITING and headers.get(b"content-length") != b"0")
-
-
-def _is_announced(scope: Scope) -> bool:
-    """True if the headers say that there is a body. In HTTP/2 they need not."""
-    return any(
-        name == b"transfer-encoding" or (name == b"content-length" and int(value) > 0)
-        for name, value in scope["headers"]
-    )

@@ -170,7 +170,7 @@ class WebSocketStream(DirectStream):
 async def refuse_websocket(context: HttpContext, scope: Scope, receive: Receive, send: Send) -> None:
     """Refuse a handshake on a path without streams."""
     await receive()
-    answer = await refuse_route(context, request_of(scope, context.new_request_id), None)
+    answer = await refuse_route(context, request_of(scope, context.new_request_id))
     await send_answer(send, answer, "websocket.http")
 
 

@@ -2,9 +2,10 @@
 
 import gc
 
-from troupe.http.framework import url_map
+import troupe.http.framework  # noqa: F401  # imported when the first request needs it
+from troupe.http.endpoints import all_paths
 
-url_map()
+all_paths()
 # What is there by now stays. Without this, the collector looks at all of it in each process that is forked.
 gc.collect()
 gc.freeze()

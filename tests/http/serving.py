@@ -16,7 +16,7 @@ import h2.connection
 import h2.settings
 import trio
 
-from troupe.http.fast_path import FastPath
+from troupe.http.app import FastPath
 from troupe.http.server.listener import Encryption, serve
 from troupe.http.server.listening_sockets import bind
 from troupe.http.server.plain import FastRequests

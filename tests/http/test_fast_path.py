@@ -12,7 +12,8 @@ import trio
 from troupe.http.answers.answer import Answer
 from troupe.http.answers.cached import CachedAnswers
 from troupe.http.answers.finished import FinishedAnswer, SharedHeaders
-from troupe.http.fast_path import FastPath
+from troupe.http.app import FastPath
+from troupe.http.endpoints import all_paths
 from troupe.http.router import Endpoint
 from troupe.http.server import deadlines
 from troupe.http.server.listener import serve
@@ -148,10 +149,8 @@ async def test_connections_that_wait_at_a_stop_are_left_to_the_process_that_shar
 @pytest.mark.parametrize(
     "path", ["", "/", "/user", "/user/notification", "/public", "/public/local", "/hashtag", "/list"]
 )
-def test_streams_are_not_for_the_fast_path(path: str) -> None:
-    """The application asks for streams first, so no endpoint may take their place here."""
-    nothing: Any = None
-    assert FastPath(nothing).find("GET", f"/api/v1/streaming{path}") is None
+def test_no_endpoint_takes_the_place_of_a_stream(path: str) -> None:
+    assert all_paths().find("GET", f"/api/v1/streaming{path}") is None
 
 
 async def test_the_fast_path_answers_head_without_the_framework(stage: Stage) -> None:

@@ -35,13 +35,9 @@ def shape(path: str) -> str:
 
 
 def served(stage: Stage) -> set[tuple[str, str]]:
-    """Method and path of every route that the application has, and of what is served in front of it."""
-    found = {
-        (method, shape(rule.rule))
-        for rule in stage.app.url_map.iter_rules()
-        for method in rule.methods or ()
-        if method != "HEAD"
-    }
+    """Method and path of every endpoint, and of what is served in front of them. Quart has no route of its own."""
+    assert [rule.rule for rule in stage.app.url_map.iter_rules()] == ["/<everything:path>"]
+    found = {(endpoint.method, shape(endpoint.path)) for endpoint in all_endpoints()}
     return found | {("GET", "/api/v1/streaming/<>"), ("WEBSOCKET", "/api/v1/streaming"), ("OPTIONS", "/api/<>")}
 
 

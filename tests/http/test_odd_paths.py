@@ -163,7 +163,7 @@ def seen(answer: bytes) -> tuple[int, str, str]:
 
 
 async def test_paths_are_read_in_one_way(port: int, ada: Person) -> None:
-    answers = []
+    answers: list[tuple[str, str, int, str, str]] = []
     for method, target, *_ in ODD:
         length = (b"Content-Length: 0",) if method in ("POST", "PUT", "PATCH", "DELETE") else ()
         answers.append((method, target, *seen(await say(port, request(f"{method} {target}".encode(), *length)))))

@@ -1,13 +1,18 @@
 """Endpoints receive what they name; the rest is data."""
 
+import re
 from importlib import import_module
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
+from werkzeug.exceptions import HTTPException
+from werkzeug.routing import Map, Rule
 
 from troupe.http.answers.answer import EMPTY, Answer
 from troupe.http.answers.errors import NotFound
+from troupe.http.app import SLASHES
 from troupe.http.endpoints import PathTable, all_endpoints
 from troupe.http.intake.parameters import Input
 from troupe.http.router import Router, path_id, path_text
@@ -90,3 +95,58 @@ def test_two_endpoints_of_one_method_and_path_are_refused() -> None:
     router.get("/thing/<name>")(by_name)
     with pytest.raises(ValueError, match="GET /thing/<name> is declared twice"):
         PathTable(router.endpoints)
+
+
+def shown(table: PathTable, method: str, path: str) -> tuple[str, dict[str, str]] | list[str]:
+    """The endpoint and the values of a path, or the methods that it has instead."""
+    found = table.find(method, path)
+    return table.methods_of(path) if found is None else (found[0].path, found[1])
+
+
+@pytest.mark.parametrize(
+    ("path", "pattern", "values"),
+    [
+        ("/a", "/<name>", {"name": "a"}),
+        ("/a/", "/<name>", {"name": "a"}),
+        ("/@a", "/@<name>", {"name": "a"}),
+        ("/@", "/<name>", {"name": "@"}),
+        ("/a.rss", "/<name>.rss", {"name": "a"}),
+        ("/.rss", "/<name>", {"name": ".rss"}),
+        ("/@a.rss", "/@<name>.rss", {"name": "a"}),
+        ("/@a.rss.rss", "/@<name>.rss", {"name": "a.rss"}),
+        ("/@.rss", "/<name>.rss", {"name": "@"}),
+        ("/@ada.rss", "/@ada.rss", {}),
+        ("/@ada.rss/", "/@ada.rss", {}),
+        ("/@ada.rss/inbox", "/<name>/inbox", {"name": "@ada.rss"}),
+    ],
+)
+def test_the_pattern_with_the_most_text_is_found(path: str, pattern: str, values: dict[str, str]) -> None:
+    router = Router()
+
+    def of_name(name: str) -> Answer:
+        return EMPTY
+
+    for one in ("/<name>", "/@<name>", "/<name>.rss", "/@<name>.rss", "/<name>/inbox"):
+        router.get(one)(of_name)
+    router.get("/@ada.rss")(lambda: EMPTY)
+    assert shown(PathTable(router.endpoints), "GET", path) == (pattern, values)
+
+
+def test_the_table_finds_what_the_router_of_werkzeug_finds() -> None:
+    """Paths of words of the endpoints' own paths, in any order, and of what clients may write between the slashes."""
+    table = PathTable(all_endpoints())
+    rules = [Rule(one.path, endpoint=one.path, methods=[one.method]) for one in all_endpoints()]
+    theirs = Map(rules, merge_slashes=False, strict_slashes=False).bind("localhost")
+    chance, paths = Random(7), [endpoint.path for endpoint in all_endpoints()]
+    words = [*{word for path in paths for word in path.split("/")}, "1", "@ada", "ada.rss", "@ada.rss", ".rss", "a\nb"]
+    for _ in range(4000):
+        parts = re.sub(r"<\w+>", lambda _: chance.choice(words), chance.choice(paths)).split("/")[1:]
+        for _ in range(chance.choice((0, 0, 1, 2))):
+            parts[chance.randrange(len(parts))] = chance.choice(words)
+        path = SLASHES.sub("/", "/" + "/".join(parts) + chance.choice(("", "", "/")))
+        method = chance.choice(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
+        try:
+            expected: object = theirs.match(path, method)
+        except HTTPException as error:
+            expected = sorted(getattr(error, "valid_methods", ()))
+        assert shown(table, method, path) == expected, (method, path)

@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
-from troupe.http import asgi, fast_path
+from troupe.http import app, asgi
 from troupe.http.answers.answer import Headers
 from troupe.http.answers.finished import FinishedAnswer
 from troupe.http.intake.request import request_of
-from troupe.http.network_gate import NetworkGate
 from troupe.http.server.bodies import Body
 from troupe.http.server.plain import Recogniser
 
@@ -50,7 +49,7 @@ def lost_token(patch: Patch) -> None:
     def read(scope: Any, *more: Any) -> Any:
         return request_of({**scope, "headers": [one for one in scope["headers"] if one[0] != b"authorization"]}, *more)
 
-    patch.setattr(fast_path, "request_of", read)
+    patch.setattr(app, "request_of", read)
 
 
 def head_of_another(patch: Patch) -> None:
@@ -78,7 +77,7 @@ def closed_gate(patch: Patch) -> None:
     def refuse(gate: Any, *given: Any) -> Any:
         return gate._refuse(*given)
 
-    patch.setattr(NetworkGate, "__call__", refuse)
+    patch.setattr(app.NetworkGate, "__call__", refuse)
 
 
 @pytest.mark.parametrize(

@@ -262,10 +262,10 @@ MAKE_A_SERVER = """
 import sys
 import troupe.supervision.commands.serve
 import troupe.supervision.process
-from troupe.http.fast_path import _paths
+from troupe.http.endpoints import all_paths
 from troupe.supervision.tree import declared
 declared()
-_paths()
+all_paths()
 print([name for name in sys.argv[1:] if name in sys.modules])
 """
 LATE = (

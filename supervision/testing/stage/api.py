@@ -30,7 +30,7 @@ from ....actors.outgoing.mail_servers import UNKNOWN, MailServers
 from ....actors.push_key import PushKey
 from ....http.access.context import HttpContext
 from ....http.dispatch import respond
-from ....http.endpoints import PathTable, all_endpoints
+from ....http.endpoints import all_paths
 from ....http.intake.request import Request
 from ....http.streaming.channels import StreamQuery, by_name
 from ....http.streaming.frames import WebSocketFrames
@@ -127,7 +127,7 @@ class SimulatedApi:
         )
 
     async def _answered(self, request: Request) -> SimulatedReply:
-        found = endpoints().find(request.method, request.path)
+        found = all_paths().find(request.method, request.path)
         if found is None:
             raise NoEndpoint(f"{request.method} {request.path}")
         with trio.CancelScope() as life:
@@ -160,12 +160,6 @@ class SimulatedApi:
         """Answer no more requests, because the process is dead."""
         for life in list(self._requests):
             life.cancel()
-
-
-@cache
-def endpoints() -> PathTable:
-    """All endpoints of the server."""
-    return PathTable(all_endpoints())
 
 
 @cache
