@@ -63,18 +63,15 @@ class PathTable:
 
     def find(self, method: str, path: str) -> Match | None:
         """Return the endpoint and the values of its path's parameters."""
-        if method == "HEAD":
-            method = "GET"
         if (fixed := self._fixed.get((method, path))) is not None:
             return fixed, {}
-        parts = path.split("/")
-        straight = _walk_straight(self._root, parts)
-        if straight is None or method not in straight[0]:
-            straight = next((end for end in _walk(self._root, parts, 0, ()) if method in end[0]), None)
-        if straight is None:
+        parts, method = path.split("/"), "GET" if method == "HEAD" else method
+        end = _walk_straight(self._root, parts)
+        if end is None or method not in end[0]:
+            end = next((end for end in _walk(self._root, parts, 0, ()) if method in end[0]), None)
+        if end is None:
             return None
-        ends, values = straight
-        endpoint = ends[method]
+        endpoint, values = end[0][method], end[1]
         return endpoint, dict(zip(self._names[endpoint.path], values, strict=True))
 
     def methods_of(self, path: str) -> list[str]:
@@ -84,7 +81,8 @@ class PathTable:
 
     def _add(self, endpoint: Endpoint) -> None:
         if not SEGMENT.search(endpoint.path):
-            self._fixed[endpoint.method, endpoint.path] = endpoint
+            for method in ("GET", "HEAD") if endpoint.method == "GET" else (endpoint.method,):
+                self._fixed[method, endpoint.path] = endpoint
         node = self._root
         for part in endpoint.path.split("/"):
             node = _following(node, part)
@@ -117,7 +115,7 @@ def _walk_straight(root: _PathNode, parts: Sequence[str]) -> End | None:
         following = node.words.get(part)
         if following is None:
             following = node.parameter
-            if following is None or node.affixed or not part:
+            if following is None or not part or (node.affixed and any(_affixed(node, part))):
                 return None
             values.append(part)
         node = following
@@ -132,14 +130,19 @@ def _walk(node: _PathNode, parts: Sequence[str], at: int, values: tuple[str, ...
     part = parts[at]
     if (word := node.words.get(part)) is not None:
         yield from _walk(word, parts, at + 1, values)
-    for before, behind, following in node.affixed:
-        if len(part) > len(before) + len(behind) and part.startswith(before) and part.endswith(behind):
-            value = part[len(before) : len(part) - len(behind)]
-            yield from _walk(following, parts, at + 1, (*values, value))
+    for value, following in _affixed(node, part):
+        yield from _walk(following, parts, at + 1, (*values, value))
     if part and node.parameter is not None:
         yield from _walk(node.parameter, parts, at + 1, (*values, part))
     if not part and at == len(parts) - 1:
         yield node.ends, values
+
+
+def _affixed(node: _PathNode, part: str) -> Iterator[tuple[str, _PathNode]]:
+    """Yield the values that a segment has for parameters with text around them, and the nodes behind these."""
+    for before, behind, following in node.affixed:
+        if len(part) > len(before) + len(behind) and part.startswith(before) and part.endswith(behind):
+            yield part[len(before) : len(part) - len(behind)], following
 
 
 @cache
