@@ -1,4 +1,4 @@
-"""The ways of a request to its endpoint. All find it in one table (`endpoints.py`), and `dispatch` makes all answers.
+"""The ways of a request to its endpoint. All find it in one table (`router.py`), and `dispatch` makes all answers.
 
 The connection reads plain requests itself (`server/plain.py`), because hypercorn and ASGI cost several times what most
 answers cost. `FastPath` answers those for the API and for inboxes. All other requests come through hypercorn to an ASGI
@@ -28,9 +28,8 @@ from .answers.errors import Forbidden
 from .answers.headers import request_id
 from .asgi import HOSTS, Application, Message, Receive, Scope, Send, send_answer
 from .dispatch import answer_to_error, respond, with_headers
-from .endpoints import all_paths
 from .intake.request import Request, request_of
-from .router import Endpoint
+from .router import Endpoint, all_paths
 from .server.bodies import KEY, Body, may_have_body
 from .server.plain import PlainRequest
 from .streaming.frames import SseFrames, WebSocketFrames

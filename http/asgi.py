@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
-from .answers.answer import Headers
-from .answers.finished import FinishedAnswer
+from .answers.answer import FinishedAnswer, Headers
 
 # Dicts. Each server and framework has its own types for them, which are not compatible with each other.
 Scope = Any

@@ -16,7 +16,7 @@ from .access.authentication import INVALID, REVOKED, USER_REQUIRED, note_visit, 
 from .access.context import HttpContext
 from .access.rates import NO_ROUTE, RateRule, RateStatus
 from .answers import headers
-from .answers.answer import Answer
+from .answers.answer import Answer, FinishedAnswer
 from .answers.errors import (
     Forbidden,
     Malformed,
@@ -28,7 +28,6 @@ from .answers.errors import (
     error_answer,
     is_expected,
 )
-from .answers.finished import FinishedAnswer
 from .intake.request import Request
 from .oauth.page_frames import error_page
 from .router import Endpoint, EndpointCall

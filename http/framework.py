@@ -16,11 +16,11 @@ from werkzeug.datastructures import Headers
 from werkzeug.routing import BaseConverter
 
 from .access.context import HttpContext
-from .answers.finished import FinishedAnswer
+from .answers.answer import FinishedAnswer
 from .asgi import Scope
 from .dispatch import refuse_route, respond
-from .endpoints import all_paths
 from .intake.request import LARGEST_BODY, Request, request_of
+from .router import all_paths
 from .server.bodies import KEY
 
 EVERYTHING = "everything"  # the name of Quart's only route

@@ -83,7 +83,7 @@ def _make(settings: Settings, log: SupervisionLog, stack: ExitStack) -> Troupe:
 
 def _imported() -> type[Troupe]:
     """Import what the server is made of, which takes longer than PostgreSQL takes to start."""
-    from ..http.endpoints import all_endpoints
+    from ..http.router import all_endpoints
     from .tree import Troupe
 
     all_endpoints()

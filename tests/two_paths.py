@@ -22,7 +22,7 @@ import trio
 
 from troupe.http import app, dispatch, framework
 from troupe.http.access.context import HttpContext
-from troupe.http.answers.finished import FinishedAnswer
+from troupe.http.answers.answer import FinishedAnswer
 from troupe.http.asgi import Application, Message, Scope
 from troupe.http.intake.request import Request
 from troupe.http.router import Endpoint

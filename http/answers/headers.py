@@ -7,8 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from itertools import count
 
-from .answer import Answer, Headers
-from .finished import SharedHeaders
+from .answer import Answer, Headers, SharedHeaders
 
 BEGINNING = 22  # characters of a secret: 132 bits
 REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")

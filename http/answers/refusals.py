@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from http import HTTPStatus
 
+from .answer import FinishedAnswer
 from .errors import HttpError, Overloaded, error_answer
-from .finished import FinishedAnswer
 from .headers import OF_API
 
 RawHeaders = list[tuple[bytes, bytes]]

@@ -12,8 +12,8 @@ from ..access.context import HttpContext
 from ..access.limits import count_for_account, count_for_client
 from ..access.rates import RESUMPTIONS, STREAMS
 from ..access.streams import CLIENT_LEFT
+from ..answers.answer import FinishedAnswer
 from ..answers.errors import TooMany, Unauthorized
-from ..answers.finished import FinishedAnswer
 from ..dispatch import answer_to_error, with_headers
 from ..intake.decoding import nest
 from ..intake.request import Request

@@ -8,7 +8,7 @@ import trio
 
 from ..access.context import HttpContext
 from ..access.streams import StreamEnd
-from ..answers.finished import FinishedAnswer, head_of
+from ..answers.answer import FinishedAnswer, head_of
 from ..answers.headers import CORS, NOSNIFF
 from ..asgi import Message, Receive, Scope, Send, encoded, send_answer
 from ..intake.decoding import nest

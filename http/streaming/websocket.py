@@ -18,8 +18,8 @@ from ..access.context import HttpContext
 from ..access.limits import count_for_client
 from ..access.rates import SUBSCRIPTIONS
 from ..access.streams import StreamEnd
+from ..answers.answer import FinishedAnswer, head_of
 from ..answers.errors import TRY_AGAIN, HttpError
-from ..answers.finished import FinishedAnswer, head_of
 from ..asgi import Message, Receive, Scope, Send, encoded, send_answer
 from ..dispatch import refuse_route
 from ..intake.decoding import Value, nest

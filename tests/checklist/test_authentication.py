@@ -6,7 +6,7 @@ import re
 import pytest
 
 from troupe.http.access import scopes
-from troupe.http.endpoints import all_endpoints
+from troupe.http.router import all_endpoints
 from troupe.storage.oauth import Application
 
 from ..clients import Person, Stage, address

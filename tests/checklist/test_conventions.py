@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from troupe.actors.activitypub.vocabulary import is_list, is_object
-from troupe.http.endpoints import all_endpoints
-from troupe.http.router import Endpoint
+from troupe.http.router import Endpoint, all_endpoints
 
 from ..clients import SCOPES, Person, Reply, Stage
 from .rows import rows

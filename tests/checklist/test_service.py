@@ -9,7 +9,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from troupe.http.answers import cached
-from troupe.http.endpoints import all_endpoints
+from troupe.http.router import all_endpoints
 
 from ..clients import Client, Person, Stage, address, link
 from .rows import rows

@@ -3,7 +3,7 @@
 import gc
 
 import troupe.http.framework  # noqa: F401  # imported when the first request needs it
-from troupe.http.endpoints import all_paths
+from troupe.http.router import all_paths
 
 all_paths()
 # What is there by now stays. Without this, the collector looks at all of it in each process that is forked.

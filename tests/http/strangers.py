@@ -3,11 +3,10 @@
 import inspect
 from collections.abc import Iterator
 
-from troupe.http.answers.finished import FinishedAnswer
+from troupe.http.answers.answer import FinishedAnswer
 from troupe.http.dispatch import respond
-from troupe.http.endpoints import all_endpoints
 from troupe.http.intake.request import Request
-from troupe.http.router import SEGMENT, Endpoint
+from troupe.http.router import SEGMENT, Endpoint, all_endpoints
 
 from ..clients import Stage
 from .hostile import chunks

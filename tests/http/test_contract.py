@@ -7,8 +7,7 @@ import pytest
 
 from troupe.http.access import scopes
 from troupe.http.api import absent
-from troupe.http.endpoints import all_endpoints
-from troupe.http.router import Endpoint
+from troupe.http.router import Endpoint, all_endpoints
 
 from ..clients import Person, Stage
 

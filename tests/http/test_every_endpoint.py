@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 
 from troupe.http.answers.headers import cors_methods
-from troupe.http.endpoints import all_endpoints
-from troupe.http.router import Endpoint
+from troupe.http.router import Endpoint, all_endpoints
 
 from ..clients import SCOPES, Person, Stage, address
 

@@ -9,12 +9,10 @@ from typing import Any
 import pytest
 import trio
 
-from troupe.http.answers.answer import Answer
+from troupe.http.answers.answer import Answer, FinishedAnswer, SharedHeaders
 from troupe.http.answers.cached import CachedAnswers
-from troupe.http.answers.finished import FinishedAnswer, SharedHeaders
 from troupe.http.app import FastPath
-from troupe.http.endpoints import all_paths
-from troupe.http.router import Endpoint
+from troupe.http.router import Endpoint, all_paths
 from troupe.http.server import deadlines
 from troupe.http.server.listener import serve
 from troupe.http.server.listening_sockets import bind

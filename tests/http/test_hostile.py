@@ -7,12 +7,11 @@ from typing import Any, get_args
 import orjson
 import pytest
 
-from troupe.http.answers.finished import FinishedAnswer
+from troupe.http.answers.answer import FinishedAnswer
 from troupe.http.dispatch import respond
-from troupe.http.endpoints import all_endpoints
 from troupe.http.intake.parameters import Input
 from troupe.http.intake.request import Request
-from troupe.http.router import SEGMENT, Endpoint
+from troupe.http.router import SEGMENT, Endpoint, all_endpoints
 
 from ..clients import SCOPES, Person, Stage, address
 from .hostile import FORM, JSON, ODD, SEGMENTS, UNREADABLE, VALUES, Sent, chunks

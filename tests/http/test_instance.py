@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from troupe.http.endpoints import all_endpoints
+from troupe.http.router import all_endpoints
 
 from ..clients import Person, Stage
 

@@ -12,7 +12,7 @@ from trio_websocket import ConnectionRejected
 from troupe.actors.kernel import SystemClock
 from troupe.http.access import limits, rates
 from troupe.http.access.rates import RateRule
-from troupe.http.endpoints import all_endpoints
+from troupe.http.router import all_endpoints
 
 from ..clients import Client, Person, Stage
 from .serving import request, say, serving

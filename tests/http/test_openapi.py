@@ -13,9 +13,9 @@ from jsonschema_rs import Draft202012Validator
 from schemathesis.core.result import Ok
 
 from troupe.http.api import absent
-from troupe.http.endpoints import all_endpoints
 from troupe.http.openapi.document import document
 from troupe.http.openapi.schemas import answers, entities, schema_of, shape
+from troupe.http.router import all_endpoints
 
 from ..clients import BASE, Person, Reply, Stage
 

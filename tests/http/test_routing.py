@@ -13,9 +13,8 @@ from werkzeug.routing import Map, Rule
 from troupe.http.answers.answer import EMPTY, Answer
 from troupe.http.answers.errors import NotFound
 from troupe.http.app import SLASHES
-from troupe.http.endpoints import PathTable, all_endpoints
 from troupe.http.intake.parameters import Input
-from troupe.http.router import Router, path_id, path_text
+from troupe.http.router import PathTable, Router, all_endpoints, path_id, path_text
 
 
 class Wanted(Input):

@@ -33,7 +33,7 @@ from troupe.actors.commands.trend_reviews import ChangeTag, ReviewTrend
 from troupe.actors.kernel import Message, Origin, Refused
 from troupe.actors.rules.roles import ROLES, may
 from troupe.actors.staff import OwnServer, Staff, StaffAct, run_act
-from troupe.http.endpoints import all_endpoints
+from troupe.http.router import all_endpoints
 from troupe.storage.engine.database import Connection
 
 from ..clients import SCOPES, STAFF, Stage

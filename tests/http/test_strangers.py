@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from troupe.http.access import scopes
-from troupe.http.endpoints import all_endpoints
+from troupe.http.router import all_endpoints
 from troupe.storage import media
 from troupe.storage.media import ProcessedMedia
 

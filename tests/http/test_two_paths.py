@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from troupe.http import app, asgi
-from troupe.http.answers.answer import Headers
-from troupe.http.answers.finished import FinishedAnswer
+from troupe.http.answers.answer import FinishedAnswer, Headers
 from troupe.http.intake.request import request_of
 from troupe.http.server.bodies import Body
 from troupe.http.server.plain import Recogniser

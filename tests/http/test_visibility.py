@@ -15,9 +15,8 @@ from troupe.actors.broadcast import account_address
 from troupe.actors.commands.account_deletions import DeleteAccount
 from troupe.actors.effects.registry import KINDS
 from troupe.actors.kernel import Event, Origin
-from troupe.http.endpoints import all_endpoints
 from troupe.http.openapi.schemas import Schema, answers, entities, schema_of, shape
-from troupe.http.router import Endpoint
+from troupe.http.router import Endpoint, all_endpoints
 from troupe.http.streaming.channels import CHANNELS, StreamQuery, by_name
 from troupe.http.streaming.frames import NO_VIEWER, WebSocketFrames
 from troupe.http.streaming.session import StreamSession

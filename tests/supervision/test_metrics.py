@@ -262,7 +262,7 @@ MAKE_A_SERVER = """
 import sys
 import troupe.supervision.commands.serve
 import troupe.supervision.process
-from troupe.http.endpoints import all_paths
+from troupe.http.router import all_paths
 from troupe.supervision.tree import declared
 declared()
 all_paths()

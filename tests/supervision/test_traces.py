@@ -19,9 +19,8 @@ from opentelemetry.trace import SpanContext, StatusCode
 from troupe.actors.effects.registry import Attempt
 from troupe.actors.kernel import Crashed, Origin, Refused
 from troupe.http.access.rates import RequestCounts
-from troupe.http.answers.answer import Answer
+from troupe.http.answers.answer import Answer, FinishedAnswer, SharedHeaders
 from troupe.http.answers.errors import Unauthorized
-from troupe.http.answers.finished import FinishedAnswer, SharedHeaders
 from troupe.http.intake.request import Request
 from troupe.http.streaming.admission import ROUTE, shake_hands
 from troupe.storage.engine.database import Database

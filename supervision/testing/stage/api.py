@@ -30,8 +30,8 @@ from ....actors.outgoing.mail_servers import UNKNOWN, MailServers
 from ....actors.push_key import PushKey
 from ....http.access.context import HttpContext
 from ....http.dispatch import respond
-from ....http.endpoints import all_paths
 from ....http.intake.request import Request
+from ....http.router import all_paths
 from ....http.streaming.channels import StreamQuery, by_name
 from ....http.streaming.frames import WebSocketFrames
 from ....http.streaming.session import StreamSession

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from troupe.http.endpoints import all_endpoints
+from troupe.http.router import all_endpoints
 
 from ...clients import BASE, Person, Stage, address
 from ..serving import say

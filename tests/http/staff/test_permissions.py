@@ -5,8 +5,7 @@ import re
 import pytest
 
 from troupe.actors.rules.roles import ROLES, Permission, may
-from troupe.http.endpoints import all_endpoints
-from troupe.http.router import Endpoint
+from troupe.http.router import Endpoint, all_endpoints
 
 from ...clients import PASSWORD, Reply, Stage
 from ..settling import Browser, form_token, is_signed_out
