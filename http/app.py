@@ -16,21 +16,19 @@ application. Its layers, from the outermost to the innermost:
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import Awaitable
 from time import perf_counter
 
 import trio
 
 from .access.context import HttpContext
 from .access.rates import NO_ROUTE
-from .addresses import client_address, forwarded_for
 from .answers.errors import Forbidden
-from .answers.headers import request_id
 from .asgi import HOSTS, Application, Message, Receive, Scope, Send, send_answer
 from .dispatch import answer_to_error, respond, with_headers
-from .intake.request import Request, request_of
+from .intake.request import BODY_KEY, ArrivedBody, Body, Request, may_have_body, request_id, request_of
 from .router import Endpoint, all_paths
-from .server.bodies import KEY, Body, may_have_body
+from .server.addresses import client_address, forwarded_for
 from .server.plain import PlainRequest
 from .streaming.frames import SseFrames, WebSocketFrames
 from .streaming.sse import serve_sse
@@ -55,7 +53,7 @@ class FastPath:
         if found is None or found[0].framework:
             return None
         context = self._context
-        body = _ArrivedBody(plain.body)
+        body = ArrivedBody(plain.body)
         request = Request(plain.method, plain.path, plain.query, plain.headers, client, body)
         if context.blocks.networks.bar_some and _is_barred(context, request.address(context.settings.trusted_proxies)):
             return None  # `NetworkGate` refuses it.
@@ -65,24 +63,6 @@ class FastPath:
     async def _answer(self, endpoint: Endpoint, path: dict[str, str], request: Request) -> bytes:
         answer = await respond(self._context, endpoint, request, path)
         return answer.http_1(head_only=request.method == "HEAD")
-
-
-class _ArrivedBody:
-    """A body that has arrived as a whole."""
-
-    __slots__ = ("_left",)
-
-    def __init__(self, body: bytes) -> None:
-        self._left = body
-
-    def __aiter__(self) -> AsyncIterator[bytes]:
-        return self
-
-    async def __anext__(self) -> bytes:
-        if not self._left:
-            raise StopAsyncIteration
-        body, self._left = self._left, b""
-        return body
 
 
 def make_app(context: HttpContext, framework: Application) -> NormalizedPaths:
@@ -141,7 +121,7 @@ class RequestBodies:
 
         if not is_read:
             await body.leave()
-        await self._inner({**scope, KEY: body}, body.receive, send_after_body)
+        await self._inner({**scope, BODY_KEY: body}, body.receive, send_after_body)
 
 
 def _is_announced(scope: Scope) -> bool:
@@ -222,7 +202,7 @@ class Routes:
             await self._framework(scope, receive, send)
         else:
             endpoint, values = found
-            request = request_of(scope, context.new_request_id, scope.get(KEY))
+            request = request_of(scope, context.new_request_id, scope.get(BODY_KEY))
             await send_answer(send, await respond(context, endpoint, request, values))
 
 
@@ -235,7 +215,7 @@ def _below_streams(path: str) -> str | None:
 
 def _is_read(scope: Scope) -> bool:
     """True if the whole body will be read. HTTP/2 need not announce one, and an unread body holds up the connection."""
-    return KEY in scope or scope["http_version"] < "2"
+    return BODY_KEY in scope or scope["http_version"] < "2"
 
 
 def without_host(inner: Application) -> Application:

@@ -19,9 +19,8 @@ from .access.context import HttpContext
 from .answers.answer import FinishedAnswer
 from .asgi import Scope
 from .dispatch import refuse_route, respond
-from .intake.request import LARGEST_BODY, Request, request_of
+from .intake.request import BODY_KEY, LARGEST_BODY, Request, request_of
 from .router import all_paths
-from .server.bodies import KEY
 
 EVERYTHING = "everything"  # the name of Quart's only route
 
@@ -67,7 +66,7 @@ def _catch_all(context: HttpContext) -> Callable[[str], Awaitable[Response]]:
 
 def _request(context: HttpContext) -> Request:
     scope: Scope = quart_request.scope
-    return request_of(scope, context.new_request_id, scope.get(KEY))
+    return request_of(scope, context.new_request_id, scope.get(BODY_KEY))
 
 
 def _response(answer: FinishedAnswer) -> Response:

@@ -24,9 +24,8 @@ from troupe.http import app, dispatch, framework
 from troupe.http.access.context import HttpContext
 from troupe.http.answers.answer import FinishedAnswer
 from troupe.http.asgi import Application, Message, Scope
-from troupe.http.intake.request import Request
+from troupe.http.intake.request import Request, may_have_body
 from troupe.http.router import Endpoint
-from troupe.http.server.bodies import may_have_body
 
 from .replies import Reply, parsed
 

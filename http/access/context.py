@@ -37,9 +37,9 @@ from ...actors.withdrawals import Withdrawals
 from ...storage.engine.database import Connection, Database
 from ..answers.cached import CachedAnswers
 from ..answers.errors import NotFound
-from ..answers.headers import request_ids
 from ..entities.rendered import Renderings
-from ..intake.request import Request
+from ..intake.request import Request, request_ids
+from ..server.addresses import Network
 from ..server.readiness import Readiness
 from .live_settings import LiveSettings, SignUps
 from .operations import LivePages, ProxyProbe, ServerOperations, Unsupervised

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ...storage.oauth import Token
-from ..addresses import network_subject_of, subject_of
 from ..answers.errors import TooMany
 from ..intake.paging import CURSORS
 from ..intake.request import Request
+from ..server.addresses import network_subject_of, subject_of
 from . import rates
 from .context import HttpContext
 from .rates import RateRule, RateStatus

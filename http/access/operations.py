@@ -14,9 +14,9 @@ from typing import Protocol
 
 from ...actors.kernel.clock import Clock
 from ...storage.secrets import equal_secrets
-from ..addresses import Network
 from ..answers.errors import TooMany
 from ..intake.request import Request
+from ..server.addresses import Network
 
 # A part of the supervision tree: its name, its state, what else it says, and the parts under it.
 TreePart = Mapping[str, object]

@@ -22,9 +22,9 @@ from ...storage import blocked_emails, invites, registration, server_blocks
 from ...storage.blocked_emails import BlockedEmail
 from ...storage.oauth import NewToken
 from ...storage.users import User
-from ..addresses import network_subject_of, subject_of
 from ..answers.errors import Forbidden
 from ..intake.request import Request
+from ..server.addresses import network_subject_of, subject_of
 from . import limits
 from .context import HttpContext
 

@@ -1,16 +1,10 @@
-"""The headers that many answers share: caching, CORS, request ids, and the protection of web pages."""
+"""The headers that many answers share: caching, CORS, and the protection of web pages."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
 from dataclasses import replace
-from itertools import count
 
 from .answer import Answer, Headers, SharedHeaders
-
-BEGINNING = 22  # characters of a secret: 132 bits
-REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 EXPOSED = "Link, X-RateLimit-Reset, X-RateLimit-Limit, X-RateLimit-Remaining, X-Request-Id, Mastodon-Async-Refresh"
 # A browser caches a preflight for a day: the rules change with releases only.
@@ -52,20 +46,6 @@ OF_PUBLIC = SharedHeaders(PAGE + CORS)  # not personal: the same for each Author
 # Sources of frame-ancestors, the sites that may show a page in a frame.
 ANY_SITE, NO_SITE = "*", "'none'"
 FRAMED = f"frame-ancestors {ANY_SITE};"
-
-
-def request_ids(secret: str) -> Callable[[], str]:
-    """Return a function that makes ids: a beginning that no other process has, and a number.
-
-    A random id for each request would cost more than many answers.
-    """
-    start, numbers = secret[:BEGINNING], count(1)
-    return lambda: f"{start}-{next(numbers):x}"
-
-
-def request_id(given: str | None, make: Callable[[], str]) -> str:
-    """Return the client's id for the request if it is fit for a log, else a new one."""
-    return given if given is not None and REQUEST_ID.fullmatch(given) else make()
 
 
 def varied(answer: Answer, name: str) -> Answer:

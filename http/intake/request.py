@@ -1,17 +1,21 @@
-"""A request as endpoints see it, independent of the server and the framework."""
+"""A request as endpoints see it, independent of the server and the framework, and its body.
+
+Quart receives a body as fast as it arrives and keeps it in memory until it is read, so every request could take as much
+memory as the largest upload. Here more of a body is received only when the endpoint reads it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Sequence
+import re
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Mapping, Sequence
+from itertools import count
 
 import trio
 
 from ...actors.kernel.message import Origin
-from ..addresses import FORWARDED_FOR, Network, client_address, forwarded_for
 from ..answers.errors import HttpError, Malformed, TooLarge
-from ..answers.headers import request_id
-from ..asgi import HOSTS, Scope
-from ..server.bodies import may_have_body
+from ..asgi import HOSTS, Message, Receive, Scope
+from ..server.addresses import FORWARDED_FOR, Network, client_address, forwarded_for
 from .decoding import Pairs, Tree, nest, read_json, read_untyped, read_urlencoded
 from .multipart import read_multipart
 
@@ -28,6 +32,18 @@ JSON_TYPES = frozenset({"application/json", "application/jsonrequest", "text/jso
 # A form of more bytes is decoded in a thread: a megabyte of escapes takes a tenth of a second.
 LARGE_FORM = 64 * 1024
 
+# The methods whose body is read although it has no type.
+WRITING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+BODY_KEY = "troupe.body"  # the key of a body in its request's scope
+
+# If an answer is ready and the body was not read to its end, this much of it is read and dropped, so that the
+# connection can be used again.
+LEFT_BYTES = 1024 * 1024
+LEFT_SECONDS = 5  # and this is how long it may take
+
+# Of the ids of requests: the beginning, in characters of a secret (132 bits), and what a client may choose as one.
+BEGINNING = 22
+REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 RawHeaders = Iterable[tuple[bytes, bytes]]
 
 
@@ -191,12 +207,90 @@ def request_of(scope: Scope, new_id: Callable[[], str], body: AsyncIterable[byte
     peer = (scope.get("client") or ("127.0.0.1", 0))[0]
     headers = [*scope["headers"], *scope.get(HOSTS, ())]
     request = Request(
-        scope.get("method", "GET"), scope["path"], scope["query_string"], headers, peer, body or _nothing()
+        scope.get("method", "GET"), scope["path"], scope["query_string"], headers, peer, body or ArrivedBody(b"")
     )
     request.request_id = request_id(request.header(b"x-request-id"), new_id)
     return request
 
 
-async def _nothing() -> AsyncIterator[bytes]:
-    for chunk in ():
-        yield chunk
+def request_ids(secret: str) -> Callable[[], str]:
+    """Return a function that makes ids: a beginning that no other process has, and a number.
+
+    A random id for each request would cost more than many answers.
+    """
+    start, numbers = secret[:BEGINNING], count(1)
+    return lambda: f"{start}-{next(numbers):x}"
+
+
+def request_id(given: str | None, make: Callable[[], str]) -> str:
+    """Return the client's id for the request if it is fit for a log, else a new one."""
+    return given if given is not None and REQUEST_ID.fullmatch(given) else make()
+
+
+class Body:
+    """One request's body; read once."""
+
+    def __init__(self, receive: Receive) -> None:
+        self._receive = receive
+        self._ended = trio.Event()
+        self._empty_sent = False
+        self._gone = False
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        while not self._ended.is_set():
+            event = await self._receive()
+            if event["type"] == "http.disconnect":
+                self._gone = True
+                self._ended.set()
+                raise Malformed("The request body ended too early")
+            if not event.get("more_body", False):
+                self._ended.set()
+            if event.get("body"):
+                yield event["body"]
+
+    async def receive(self) -> Message:
+        """Return events for the framework: an empty body, and later that the client has disconnected."""
+        if not self._empty_sent:
+            self._empty_sent = True
+            return {"type": "http.request", "body": b"", "more_body": False}
+        await self._ended.wait()
+        return {"type": "http.disconnect"} if self._gone else await self._receive()
+
+    async def leave(self) -> bool:
+        """Drop the rest of the body. Return True if the end was reached within the limits.
+
+        Raises Malformed if the client is gone before.
+        """
+        left = LEFT_BYTES
+        with trio.move_on_after(LEFT_SECONDS):
+            async for chunk in self:
+                left -= len(chunk)
+                if left < 0:
+                    break
+        return self._ended.is_set()
+
+
+def may_have_body(method: str, headers: Mapping[bytes, bytes]) -> bool:
+    """True if a request may have a body that an endpoint reads: one with a type, or one of a method that writes.
+
+    Some clients name no type. A length need not be announced by HTTP/2.
+    """
+    return b"content-type" in headers or (method in WRITING and headers.get(b"content-length") != b"0")
+
+
+class ArrivedBody:
+    """A body that has arrived as a whole."""
+
+    __slots__ = ("_left",)
+
+    def __init__(self, body: bytes) -> None:
+        self._left = body
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self
+
+    async def __anext__(self) -> bytes:
+        if not self._left:
+            raise StopAsyncIteration
+        body, self._left = self._left, b""
+        return body

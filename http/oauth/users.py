@@ -17,9 +17,9 @@ from ...storage.users import User
 from ..access import rates
 from ..access.context import HttpContext
 from ..access.rates import RateRule, RateStatus
-from ..addresses import subject_of
 from ..answers.errors import TooMany
 from ..intake.request import Request
+from ..server.addresses import subject_of
 from . import passwords
 
 

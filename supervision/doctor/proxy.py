@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 import orjson
 
 from ...actors.configuration import RequestSettings, ServerSettings, Settings
-from ...http.addresses import is_inside
+from ...http.server.addresses import is_inside
 from ...storage.engine.connect import transact_once
 from ...storage.engine.database import StorageError
 from ...storage.engine.json_values import JsonObject

@@ -26,7 +26,6 @@ from troupe.actors.federation.errors import UntrustedDocument
 from troupe.actors.federation.fetching import HEAD_BYTES, alternate_of, is_document
 from troupe.actors.federation.webfinger import LARGEST_XRD, resource_of
 from troupe.actors.rules.identity import LONGEST_SOUGHT
-from troupe.http.addresses import client_address
 from troupe.http.answers.errors import HttpError
 from troupe.http.app import normalized
 from troupe.http.federation.webfinger import RESOURCE, local_name
@@ -35,6 +34,7 @@ from troupe.http.intake.multipart import read_multipart
 from troupe.http.intake.negotiation import asks_for_document
 from troupe.http.intake.parameters import LONGEST_QUERY, Input, MaybeUpload, as_time
 from troupe.http.intake.request import LARGE_FORM, LARGEST_BODY, Request
+from troupe.http.server.addresses import client_address
 from troupe.http.server.listener import LARGEST_HEAD
 from troupe.http.server.plain import Recogniser
 from troupe.http.server.stream_sockets import READ_AT_ONCE

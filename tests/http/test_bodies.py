@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import trio
 
-from troupe.http.server import bodies
+from troupe.http.intake import request as requests
 
 from ..clients import Person, Stage
 from .serving import request, say
@@ -63,7 +63,7 @@ async def test_a_refused_upload_is_answered_before_its_file_is_read(port: int) -
 
 
 async def test_an_anonymous_file_is_not_read_to_look_for_a_token(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bodies, "LEFT_SECONDS", 0.2)
+    monkeypatch.setattr(requests, "LEFT_SECONDS", 0.2)
     beginning, _, length = form(picture(), PIECES * MIB)
     stream = await trio.open_tcp_stream("127.0.0.1", port)
     async with stream:

@@ -12,7 +12,8 @@ from h2.events import ResponseReceived, StreamEnded
 from troupe.http.access.tokens import Tokens
 from troupe.http.answers.cached import CachedAnswers
 from troupe.http.intake import request as intake
-from troupe.http.server import bodies, deadlines
+from troupe.http.intake import request as requests
+from troupe.http.server import deadlines
 
 from ..clients import Stage
 from .serving import (
@@ -147,7 +148,7 @@ async def test_a_body_in_drips_is_refused(stage: Stage, path: bytes, monkeypatch
     await stage.person("ada")
     monkeypatch.setattr(intake, "BODY_SECONDS", 0.5)
     monkeypatch.setattr(intake, "BYTES_A_SECOND", 2**30)
-    monkeypatch.setattr(bodies, "LEFT_SECONDS", 0.2)
+    monkeypatch.setattr(requests, "LEFT_SECONDS", 0.2)
     head = b"POST %b HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9999\r\n\r\n{"
     async with serving(stage) as server, await server.connect() as stream:
         assert (await drips(stream, head % path)).startswith(b"HTTP/1.1 408")

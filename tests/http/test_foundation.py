@@ -8,7 +8,7 @@ from troupe.actors.facts.access import RevokedToken
 from troupe.actors.kernel.errors import Busy, Quarantined, Refused
 from troupe.http.access.tokens import hash_of
 from troupe.http.answers.errors import error_answer, invalid, missing
-from troupe.http.answers.headers import request_id
+from troupe.http.intake.request import request_id
 from troupe.storage import oauth
 from troupe.storage.engine.database import Doubtful, Unavailable
 

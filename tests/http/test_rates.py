@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from troupe.http.access.rates import PER_ACCOUNT, RateRule, Rates
-from troupe.http.addresses import subject_of
+from troupe.http.server.addresses import subject_of
 
 from ..clients import Person, Stage
 from .serving import request, say, serving

@@ -9,7 +9,7 @@ import trio
 import trio.testing
 
 from troupe.http.answers.cached import CachedAnswers
-from troupe.http.server import bodies
+from troupe.http.intake import request as requests
 from troupe.http.server.listener import LARGEST_HEAD, serve
 from troupe.http.server.listening_sockets import bind, bind_path
 
@@ -29,7 +29,7 @@ async def test_head_sends_no_body(port: int) -> None:
 @pytest.fixture
 def little_patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have the server wait for the rest of a body that it refused only for a moment."""
-    monkeypatch.setattr(bodies, "LEFT_SECONDS", 0.2)
+    monkeypatch.setattr(requests, "LEFT_SECONDS", 0.2)
 
 
 @pytest.mark.usefixtures("little_patience")

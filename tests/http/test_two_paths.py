@@ -9,8 +9,7 @@ import pytest
 
 from troupe.http import app, asgi
 from troupe.http.answers.answer import FinishedAnswer, Headers
-from troupe.http.intake.request import request_of
-from troupe.http.server.bodies import Body
+from troupe.http.intake.request import Body, request_of
 from troupe.http.server.plain import Recogniser
 
 from ..clients import Person, Stage
