@@ -11,8 +11,8 @@ from time import perf_counter
 from ..actors.kernel.request_trail import DONE
 from ..actors.rules.roles import may
 from ..storage.engine.faults import machine_fault
-from .access import limits, rates, scopes
-from .access.authentication import INVALID, REVOKED, USER_REQUIRED, note_visit, secret_in_head, secret_of, viewer_of
+from .access import rates, scopes
+from .access.authentication import INVALID, REVOKED, USER_REQUIRED, secret_in_head, secret_of, viewer_of
 from .access.context import HttpContext
 from .access.rates import NO_ROUTE, RateRule, RateStatus
 from .answers import headers
@@ -86,7 +86,7 @@ async def _without_route(context: HttpContext, request: Request, methods: Sequen
         return _preflight(context, request, of_other_origins)
     call = EndpointCall(context, request, {})
     browser = "text/html" in (request.header(b"accept") or "")
-    page = browser and not limits.is_api(request.path)
+    page = browser and not rates.is_api(request.path)
     answer = answer_to_error(context, request, await _no_endpoint(call, methods))
     if page:
         answer = await error_page(context, request, answer)
@@ -96,7 +96,7 @@ async def _without_route(context: HttpContext, request: Request, methods: Sequen
 def _preflight(context: HttpContext, request: Request, methods: str) -> FinishedAnswer:
     """The answer to a browser that asks which methods and headers it may use."""
     try:
-        limits.count_for_address(context, request, rates.PREFLIGHTS)
+        context.limits.count_for_address(request, rates.PREFLIGHTS)
     except TooMany as error:
         return with_headers(answer_to_error(context, request, error), request)
     wanted = request.header(b"access-control-request-headers")
@@ -179,7 +179,7 @@ def _recognize(call: EndpointCall) -> bool:
     if token is None or token.account_id is None:
         return False
     call.token = token
-    note_visit(call.context, call.request, token.account_id)
+    call.context.note_visit(call.request, token.account_id)
     return True
 
 
@@ -189,7 +189,7 @@ async def _identify(call: EndpointCall, secret: str | None) -> bool:
     revoked = token is not None and token.revoked_at is not None
     call.token = None if revoked else token
     if call.token is not None and call.token.account_id is not None:
-        note_visit(call.context, call.request, call.token.account_id)
+        call.context.note_visit(call.request, call.token.account_id)
         if (header := call.request.raw_header(b"authorization")) is not None and secret_in_head(call.request) == secret:
             call.context.tokens.remember(header, call.token)
     return revoked
@@ -199,7 +199,7 @@ def _require_user(call: EndpointCall) -> None:
     """Check that a user asks who may read, where a server with limited federation is closed to all others."""
     if call.token is None:
         raise Unauthorized(USER_REQUIRED)
-    viewer_of(call.context, call.token, call.request.origin, moved=True)
+    viewer_of(call.context.runtime, call.token, call.request.origin, moved=True)
 
 
 def _authorize(endpoint: Endpoint, call: EndpointCall) -> None:
@@ -211,7 +211,7 @@ def _authorize(endpoint: Endpoint, call: EndpointCall) -> None:
         return
     if endpoint.auth == "user" or (endpoint.wants_viewer and call.token.account_id is not None):
         waiting, moved = endpoint.waiting, endpoint.auth != "user"
-        call.viewer = viewer_of(call.context, call.token, call.request.origin, waiting=waiting, moved=moved)
+        call.viewer = viewer_of(call.context.runtime, call.token, call.request.origin, waiting=waiting, moved=moved)
     checks_scopes = endpoint.auth != "none" or endpoint.wants_viewer
     if checks_scopes and not scopes.granted(call.token.scopes, endpoint.scopes):
         raise Forbidden("This action is outside the authorized scopes")
@@ -221,8 +221,8 @@ def _authorize(endpoint: Endpoint, call: EndpointCall) -> None:
 
 def _count(call: EndpointCall, rules: tuple[RateRule, ...] = ()) -> None:
     """Count a request. The answers of the API show its rate status. Raises TooMany."""
-    status = limits.count_request(call.context, call.request, call.token, rules)
-    if limits.is_api(call.request.path):
+    status = call.context.limits.count_request(call.request, call.token, rules)
+    if rates.is_api(call.request.path):
         call.rate_status = status
     if status is not None and status.exceeded:
         raise TooMany(() if call.rate_status else status.headers)
@@ -233,7 +233,7 @@ def _count_files(call: EndpointCall, rules: tuple[RateRule, ...]) -> None:
     if call.input is None or call.viewer is None:
         return
     for _ in call.input.files():
-        status = limits.count_file(call.context, call.viewer.account_id, rules)
+        status = call.context.limits.count_file(call.viewer.account_id, rules)
         call.rate_status = rates.nearest(call.rate_status, status)
         if status is not None and status.exceeded:
             raise TooMany

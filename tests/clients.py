@@ -15,7 +15,6 @@ from troupe.actors.mail.templates import Letter
 from troupe.actors.outbox import Outbox
 from troupe.actors.rules import passwords
 from troupe.http.access.context import HttpContext
-from troupe.http.access.tokens import hash_of
 from troupe.http.app import FastPath, make_app
 from troupe.http.framework import make_quart
 from troupe.http.router import Endpoint
@@ -24,6 +23,7 @@ from troupe.storage import oauth
 from troupe.storage.accounts import Account, NewAccount
 from troupe.storage.engine.database import Connection
 from troupe.storage.oauth import Application, NewToken
+from troupe.storage.secrets import hash_of
 from troupe.storage.users import NewUser
 
 from .http.shapes import check

@@ -36,16 +36,16 @@ from ...actors.viewers import Viewers
 from ...actors.withdrawals import Withdrawals
 from ...storage.engine.database import Connection, Database
 from ..answers.cached import CachedAnswers
-from ..answers.errors import NotFound
+from ..answers.errors import NotFound, Unauthorized
 from ..entities.rendered import Renderings
 from ..intake.request import Request, request_ids
 from ..server.addresses import Network
 from ..server.readiness import Readiness
+from .authentication import USER_REQUIRED, Tokens, Viewer, Visits
 from .live_settings import LiveSettings, SignUps
 from .operations import LivePages, ProxyProbe, ServerOperations, Unsupervised
-from .rates import Rates, RequestCounts
+from .rates import RateLimits, Rates, RequestCounts
 from .streams import Pump, Streams
-from .tokens import Tokens, Visits
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -103,6 +103,7 @@ class HttpContext:
     visits: Visits = field(default_factory=Visits)
     rates: Rates = field(default_factory=Rates)
     counts: RequestCounts = field(default_factory=RequestCounts)
+    limits: RateLimits = field(init=False)
     configured: Settings = field(init=False)
     live_settings: LiveSettings = field(init=False)
     new_request_id: Callable[[], str] = field(init=False)
@@ -122,6 +123,7 @@ class HttpContext:
     passwords: trio.CapacityLimiter = field(default_factory=lambda: trio.CapacityLimiter(PASSWORDS_AT_ONCE))
 
     def __post_init__(self) -> None:
+        self.limits = RateLimits(self.rates, self.clock, lambda: self.settings)
         self.configured = self.settings
         self.live_settings = LiveSettings(self.database, self.use_settings)
         self.new_request_id = request_ids(self.secret())
@@ -145,6 +147,15 @@ class HttpContext:
         self.facts.observe(ModeratedAccount, self._moderated)
         self.facts.observe(ChangedTrends, lambda fact: self.trends.forget())
         self.facts.observe(ChangedCustomEmojis, self.rendered.use_emojis)
+
+    def note_visit(self, request: Request, account_id: int) -> None:
+        """Note that a user uses the account now, from the address of a request."""
+        self.visits.note(account_id, request.address(self.settings.trusted_proxies), self.clock.now())
+
+    def check_preview(self, viewer: Viewer | None) -> None:
+        """Raise 401 for anonymous people where there are no previews."""
+        if viewer is None and not self.settings.shows_previews:
+            raise Unauthorized(USER_REQUIRED)
 
     def _sign_ups(self) -> SignUps:
         settings = self.settings

@@ -6,14 +6,21 @@ at the same time for all subjects, so its counts are one dict that is dropped as
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import NamedTuple
 
+from ...actors.configuration import RequestSettings
+from ...actors.kernel.clock import Clock
 from ...storage.engine.histogram import Histogram
+from ...storage.oauth import Token
 from ..answers.answer import Headers
+from ..answers.errors import TooMany
+from ..intake.paging import CURSORS
+from ..intake.request import Request
+from ..server.addresses import network_subject_of, subject_of
 
 MINUTE = 60
 HOUR = 60 * MINUTE
@@ -87,6 +94,45 @@ FAILED_CODES = RateRule("failed codes of an account", 10, HOUR)
 CONFIRMATIONS_OF_USER = RateRule("confirmations of a user", 5, 30 * MINUTE)
 
 
+API = ("/api/", "/oauth/userinfo")
+
+BY_PATH: tuple[tuple[str, RateRule], ...] = (
+    ("/health", HEALTH),
+    ("/.well-known/", DISCOVERY),
+    ("/nodeinfo/", DISCOVERY),
+    ("/users/", DOCUMENTS),
+    ("/actor", DOCUMENTS),
+    ("/emojis/", DOCUMENTS),
+    ("/media/", FILES),
+    ("/media_proxy/", FILES),
+    ("/avatars/", FILES),
+    ("/headers/", FILES),
+    ("/thumbnail.png", FILES),
+    ("/style.css", FILES),
+    ("/staff.css", FILES),
+    ("/staff.js", FILES),
+    ("/favicon.ico", FILES),
+    ("/apple-touch-icon.png", FILES),
+    ("/manifest.json", FILES),
+    ("/robots.txt", FILES),
+    ("/oauth/token", TOKENS),
+    ("/oauth/revoke", TOKENS),
+    ("/", PAGES),
+)
+
+
+def is_api(path: str) -> bool:
+    """True if calls of the path count as the API's."""
+    return path.startswith(API)
+
+
+def rule_of(path: str) -> RateRule:
+    """Return the rule that counts the requests of an address outside of the API."""
+    if path.removesuffix("/").endswith("/inbox"):
+        return DELIVERIES
+    return next((rule for start, rule in BY_PATH if path.startswith(start)), PAGES)
+
+
 class RateStatus(NamedTuple):
     """The count of a subject in a rule's current window. Each request makes one or two, so it is a tuple."""
 
@@ -155,6 +201,87 @@ def nearest(one: RateStatus | None, other: RateStatus | None) -> RateStatus | No
 @lru_cache(maxsize=64)
 def _instant_of(seconds: int) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+class RateLimits:
+    """Counts requests, files and acts by their rules, unless the settings turn that off.
+
+    Every request is counted, also one that no endpoint answers. Calls of the API count for the account and the token
+    that make them, or for the address. Everything else counts for the address, by the first entry of `BY_PATH` that
+    the path begins with. An endpoint may have further rules of its own.
+    """
+
+    def __init__(self, rates: Rates, clock: Clock, settings: Callable[[], RequestSettings]) -> None:
+        self._rates = rates
+        self._clock = clock
+        self._settings = settings  # those that hold now
+
+    def count_request(self, request: Request, token: Token | None, rules: Iterable[RateRule]) -> RateStatus | None:
+        """Count a request by its path and by the given rules.
+
+        Return the status closest to exhaustion, which the caller checks; None while requests are not counted.
+        """
+        if not self._settings().rate_limits:
+            return None
+        return self._rates.count_all(self._charges(request, token, rules), self._clock.now())
+
+    def count_file(self, account_id: int, rules: Iterable[RateRule]) -> RateStatus | None:
+        """Count one file of a request that is counted already, in the same way."""
+        if not self._settings().rate_limits:
+            return None
+        return self._rates.count_all([(rule, str(account_id)) for rule in rules], self._clock.now())
+
+    def count_for_address(self, request: Request, rule: RateRule) -> None:
+        """Count an action for the address that asks for it. Raises TooMany."""
+        self._count(rule, self._address(request))
+
+    def count_for_host(self, host: str, rule: RateRule) -> None:
+        """Count an action for another server. Raises TooMany."""
+        self._count(rule, host)
+
+    def count_for_account(self, request: Request, token: Token | None, rule: RateRule) -> None:
+        """Count an action for the account of a token, or for the address without one. Raises TooMany."""
+        self.count_for_client(request.address(self._settings().trusted_proxies), token, rule)
+
+    def count_for_client(self, address: str, token: Token | None, rule: RateRule) -> None:
+        """The same for the client with this address, whose request is over."""
+        account = None if token is None else token.account_id
+        self._count(rule, subject_of(address) if account is None else str(account))
+
+    def count_sign_up(self, request: Request) -> None:
+        """Count a sign-up for the network that it comes from. Raises TooMany."""
+        network = network_subject_of(request.address(self._settings().trusted_proxies))
+        self._count(ACCOUNTS_OF_NETWORK, network)
+
+    def count_mail(self, email: str) -> None:
+        """Count a mail for its address, regardless of who asks for it. Raises TooMany."""
+        self._count(CONFIRMATIONS_OF_USER, email.casefold())
+
+    def _count(self, rule: RateRule, subject: str) -> None:
+        if not self._settings().rate_limits:
+            return
+        status = self._rates.count(rule, subject, self._clock.now())
+        if status.exceeded:
+            raise TooMany(status.headers)
+
+    def _charges(self, request: Request, token: Token | None, rules: Iterable[RateRule]) -> list[tuple[RateRule, str]]:
+        """Return the rules that count a request, each with its subject: an address, an account or a token."""
+        account = None if token is None else token.account_id
+        subject = self._address(request) if account is None else str(account)
+        if not is_api(request.path):
+            charges = [(rule_of(request.path), self._address(request))]
+        elif token is None or account is None:
+            charges = [(PER_ADDRESS, subject)]
+        else:
+            charges = [(PER_ACCOUNT, subject), (PER_TOKEN, str(token.id))]
+        if request.query_string and is_api(request.path) and any(name in CURSORS for name, _ in request.query):
+            charges.append((PAGING, subject))
+        for rule in rules:
+            charges.append((rule, self._address(request) if rule.per_address else subject))
+        return charges
+
+    def _address(self, request: Request) -> str:
+        return subject_of(request.address(self._settings().trusted_proxies))
 
 
 # The route of requests that no endpoint answers.

@@ -25,7 +25,6 @@ from ...storage.users import User
 from ..answers.errors import Forbidden
 from ..intake.request import Request
 from ..server.addresses import network_subject_of, subject_of
-from . import limits
 from .context import HttpContext
 
 INVITE_CHARACTERS = 64
@@ -102,7 +101,7 @@ async def sign_up(
     mailbox = mailbox_of(form.email, context.settings.local_domain)
     if mailbox is None:
         raise ValueError("the form was not looked at")
-    limits.count_sign_up(context, request)
+    context.limits.count_sign_up(request)
     password_hash = await trio.to_thread.run_sync(passwords.hashed, form.password, limiter=context.passwords)
     id = context.ids.next()
     command = SignUp(

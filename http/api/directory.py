@@ -6,7 +6,7 @@ from typing import Annotated
 
 from ...storage import directory
 from ...storage.directory import Order
-from ..access.authentication import Viewer, check_preview
+from ..access.authentication import Viewer
 from ..access.context import HttpContext
 from ..answers.answer import Answer, array
 from ..intake.paging import clamp
@@ -29,7 +29,7 @@ class DirectoryQuery(Input):
 @api.get("/api/v1/directory")
 async def show_directory(context: HttpContext, viewer: Viewer | None, query: DirectoryQuery) -> Answer:
     """Accounts that opted in, without those that the viewer shuns; nothing beyond an offset of 4,000."""
-    check_preview(context, viewer)
+    context.check_preview(viewer)
     offset = max(query.offset or 0, 0)
     if offset > DEEPEST:
         return array([])

@@ -10,7 +10,6 @@ from ...storage import users
 from ..access import rates
 from ..access.authentication import Viewer
 from ..access.context import HttpContext, find_row
-from ..access.limits import count_mail
 from ..access.registration import verdict_on
 from ..answers.answer import EMPTY, Answer, json
 from ..answers.errors import Forbidden
@@ -42,7 +41,7 @@ async def resend_confirmation(context: HttpContext, request: Request, viewer: Vi
     if given.email and (found := list(complaints_about_email(given.email, context.settings.local_domain))):
         raise refusal(found)
     email = mailbox_of(given.email, context.settings.local_domain)
-    count_mail(context, email or user.email)
+    context.limits.count_mail(email or user.email)
     if email is not None:
         await _check(context, request, email)
     await viewer.ask(ResendConfirmation(email))

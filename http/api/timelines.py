@@ -18,7 +18,7 @@ from ...actors.timelines.tag import TagPage
 from ...storage import timelines
 from ...storage.paging import Page
 from ...storage.timeline_entries import TimelineEntry
-from ..access.authentication import Viewer, check_preview
+from ..access.authentication import Viewer
 from ..access.context import HttpContext
 from ..answers.answer import Answer, array
 from ..answers.errors import NotFound
@@ -81,7 +81,7 @@ async def show_public(
     context: HttpContext, request: Request, viewer: Viewer | None, wanted: PublicTimelineQuery
 ) -> Answer:
     """The public timeline."""
-    check_preview(context, viewer)
+    context.check_preview(viewer)
     message = PublicPage(wanted.page(STATUSES), await perspective_of(viewer), wanted.only_media)
     ids = await context.runtime.ask(Address("public", wanted.place()), message, origin=request.origin)
     return await _timeline(context, request, viewer, ids)
@@ -92,7 +92,7 @@ async def show_tag(
     context: HttpContext, request: Request, viewer: Viewer | None, hashtag: str, wanted: TagTimelineQuery
 ) -> Answer:
     """The public statuses with a hashtag, answers too."""
-    check_preview(context, viewer)
+    context.check_preview(viewer)
     name = tag_name(hashtag)
     if not name or len(name) > LONGEST_TAG:
         return array([])
@@ -104,7 +104,7 @@ async def show_tag(
 @api.get("/api/v1/timelines/link", scopes=("read:statuses",))
 async def show_link(context: HttpContext, request: Request, viewer: Viewer | None, wanted: LinkTimelineQuery) -> Answer:
     """The public statuses with a link that trends now. Raises NotFound for other links."""
-    check_preview(context, viewer)
+    context.check_preview(viewer)
     link = (await context.trends.links.get()).find(wanted.address())
     if link is None:
         raise NotFound

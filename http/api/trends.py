@@ -5,7 +5,7 @@ from __future__ import annotations
 import orjson
 
 from ...actors.trends import shown_in_trends
-from ..access.authentication import Viewer, check_preview
+from ..access.authentication import Viewer
 from ..access.context import HttpContext
 from ..answers.answer import Answer, Headers, array
 from ..entities.preview_card import author_of, link_fields
@@ -34,7 +34,7 @@ async def show_tags(context: HttpContext, request: Request, viewer: Viewer | Non
 @api.get("/api/v1/trends/statuses")
 async def show_statuses(context: HttpContext, request: Request, viewer: Viewer | None, paged: PagedByOffset) -> Answer:
     """The public statuses that most accounts favourite and boost, without those that the viewer does not want."""
-    check_preview(context, viewer)
+    context.check_preview(viewer)
     limit, offset = paged.limit_and_offset(STATUSES)
     perspective = await perspective_of(viewer)
     found = await context.statuses.show_many(await context.trends.statuses.get())

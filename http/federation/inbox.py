@@ -7,7 +7,7 @@ from ...actors.activitypub.vocabulary import LARGEST_DOCUMENT, MalformedDocument
 from ...actors.federation.reception import SenderSuspended, TooManyUnverified
 from ...actors.rules.domains import registrable
 from ...storage import accounts
-from ..access import limits, rates
+from ..access import rates
 from ..access.context import HttpContext, find_row
 from ..answers.answer import Answer
 from ..answers.errors import Forbidden, HttpError, Malformed, TooMany
@@ -50,7 +50,7 @@ async def _receive(context: HttpContext, request: Request, recipient: str | None
     path = request.path if not request.query_string else f"{request.path}?{request.query_string.decode('latin-1')}"
 
     def count(signer: str) -> None:
-        limits.count_for_host(context, registrable(host_of(signer) or ""), rates.ACTIVITIES)
+        context.limits.count_for_host(registrable(host_of(signer) or ""), rates.ACTIVITIES)
 
     received = ReceivedRequest("POST", context.settings.base_url, path, request.headers, body)
     try:

@@ -17,7 +17,6 @@ from ...storage.secrets import hash_of
 from ...storage.users import User
 from ..access import rates
 from ..access.context import HttpContext
-from ..access.limits import count_mail
 from ..answers.answer import Answer, redirect
 from ..intake.parameters import Input, MaybeText, Text
 from ..intake.request import Request
@@ -73,7 +72,7 @@ async def resend(context: HttpContext, request: Request, wanted: ResendForm) -> 
         return await _form(context, request, sessions.refusal_of(request, OUTDATED), wanted.email)
     email = spelled(wanted.email)
     if is_mailbox(email):
-        count_mail(context, email)
+        context.limits.count_mail(email)
         user = await user_by_login(context, email)
         if user is not None and user.confirmed_at is None:
             await _resend(context, request, user)

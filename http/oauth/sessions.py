@@ -9,7 +9,6 @@ from datetime import timedelta
 from ...storage import sessions, users
 from ...storage.secrets import equal_secrets, hash_of
 from ...storage.users import User
-from ..access.authentication import note_visit
 from ..access.context import HttpContext
 from ..answers.answer import Answer, Headers
 from ..intake.request import Request
@@ -62,7 +61,7 @@ async def sign_in(context: HttpContext, request: Request, user: User, old: str |
         sessions.insert, hash_of(secret), user.account_id, _agent(request), user.password_hash or "", now, now + LASTS
     )
     if made:
-        note_visit(context, request, user.account_id)
+        context.note_visit(request, user.account_id)
     return secret if made else None
 
 

@@ -7,7 +7,7 @@ from ...actors.rules import registration as rules
 from ...actors.rules.languages import language_code
 from ...actors.rules.registration import SignUpData
 from ...actors.rules.usernames import USERNAME_CHARACTERS
-from ..access import limits, rates
+from ..access import rates
 from ..access.context import HttpContext
 from ..access.registration import check, is_open, sign_up, valid_invite
 from ..answers.answer import Answer, redirect
@@ -72,7 +72,7 @@ async def act(context: HttpContext, request: Request, posted: SignUpForm) -> Ans
     if checked.complaints:
         problems = {one.attribute: _sentence(one.attribute, one.text) for one in checked.complaints}
         return await _page(context, request, form, problems, invite)
-    limits.count_for_address(context, request, rates.ACCOUNTS)  # as for accounts that apps make
+    context.limits.count_for_address(request, rates.ACCOUNTS)  # as for accounts that apps make
     try:
         await sign_up(context, request, form, checked)
     except Refused as refusal:  # another sign-up has taken the name, or the last use of the invite

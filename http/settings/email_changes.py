@@ -15,7 +15,6 @@ from ...storage import email_changes
 from ...storage.secrets import hash_of
 from ..access import rates
 from ..access.context import HttpContext
-from ..access.limits import count_mail
 from ..access.registration import verdict_on
 from ..answers.answer import Answer, redirect
 from ..intake.parameters import Input, MaybeText, Text
@@ -53,7 +52,7 @@ async def change(context: HttpContext, request: Request, posted: NewEmailForm) -
         return _page(me, {"email": "The address is invalid."}, posted.email)
     if not await me.has_password(posted.password):
         return _page(me, {"password": WRONG_PASSWORD}, posted.email)
-    count_mail(context, mailbox)
+    context.limits.count_mail(mailbox)
     verdict = await verdict_on(context, mailbox, request.address(context.settings.trusted_proxies))
     if verdict.complaint is not None or verdict.needs_approval:
         text = (verdict.complaint or blocked()).text

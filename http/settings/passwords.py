@@ -14,7 +14,6 @@ from ...storage import passwords, users
 from ...storage.secrets import hash_of
 from ..access import rates
 from ..access.context import HttpContext
-from ..access.limits import count_mail
 from ..answers.answer import Answer, redirect
 from ..intake.parameters import Flag, Input, MaybeText, Text
 from ..intake.request import Request
@@ -108,7 +107,7 @@ async def send_link(context: HttpContext, request: Request, wanted: ForgottenFor
         return await _request_page(context, request, sessions.refusal_of(request, OUTDATED), wanted.email)
     email = spelled(wanted.email)
     if is_mailbox(email):
-        count_mail(context, email)
+        context.limits.count_mail(email)
         user = await user_by_login(context, email)
         if user is not None:
             address = Address("account", str(user.account_id))

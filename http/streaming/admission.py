@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from time import perf_counter
 
 from ...storage.oauth import Token
-from ..access.authentication import check_state, note_visit, secret_among, secret_in_head
+from ..access.authentication import check_state, secret_among, secret_in_head
 from ..access.context import HttpContext
-from ..access.limits import count_for_account, count_for_client
 from ..access.rates import RESUMPTIONS, STREAMS
 from ..access.streams import CLIENT_LEFT
 from ..answers.answer import FinishedAnswer
@@ -65,10 +64,10 @@ async def admit(
         secret = secret_of(request, protocol)
         token = await identify(context, secret)
         if token is not None and token.account_id is not None:
-            note_visit(context, request, token.account_id)
+            context.note_visit(request, token.account_id)
         wanted = want(token)
     finally:
-        count_for_account(context, request, token, STREAMS)
+        context.limits.count_for_account(request, token, STREAMS)
     session = StreamSession(
         context.runtime, context.viewers, context.withdrawals, token, request.origin, frames,
         context.settings.stream_queue, context.record, request.address(context.settings.trusted_proxies),
@@ -92,7 +91,7 @@ def counted_since(context: HttpContext, session: StreamSession, since: str) -> s
     if since in ("", NOW):
         return since
     try:
-        count_for_client(context, session.address, session.token, RESUMPTIONS)
+        context.limits.count_for_client(session.address, session.token, RESUMPTIONS)
     except TooMany:
         return UNKNOWN
     return since

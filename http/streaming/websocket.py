@@ -15,7 +15,6 @@ from ...actors.kernel import NotAnswered
 from ...actors.kernel.errors import describe
 from ...storage.oauth import Token
 from ..access.context import HttpContext
-from ..access.limits import count_for_client
 from ..access.rates import SUBSCRIPTIONS
 from ..access.streams import StreamEnd
 from ..answers.answer import FinishedAnswer, head_of
@@ -286,7 +285,7 @@ class Subscriptions:
         """Open a stream, or send the reason why not in a frame. Each attempt counts."""
         session = self._session
         try:
-            count_for_client(self._context, session.address, session.token, SUBSCRIPTIONS)
+            self._context.limits.count_for_client(session.address, session.token, SUBSCRIPTIONS)
             query = query or StreamQuery()
             wanted = by_name(query)
             await session.subscribe(wanted, counted_since(self._context, session, query.since))

@@ -13,7 +13,6 @@ from ...actors.statuses import ShownStatus
 from ...actors.timelines.tag import TagPage
 from ...storage.accounts import Account
 from ...storage.paging import Page
-from ..access.authentication import check_preview
 from ..access.context import HttpContext
 from ..answers.answer import Answer
 from ..entities.account import avatar_url
@@ -61,7 +60,7 @@ async def show_tagged(context: HttpContext, request: Request, name: str, tag: st
 @api.get("/tags/<name>.rss", page=True)
 async def show_tag(context: HttpContext, request: Request, name: str) -> Answer:
     """The newest public statuses with a hashtag."""
-    check_preview(context, None)
+    context.check_preview(None)
     tag = hashtag_named(name)
     ids = await context.runtime.ask(tag_address(tag), TagPage(NEWEST), origin=request.origin)
     url, title = tag_url(context.settings.base_url, tag), context.settings.title

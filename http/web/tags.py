@@ -9,7 +9,6 @@ from ...actors.rules.text import tag_url, whole_hashtag
 from ...actors.rules.visibility import ANONYMOUS
 from ...actors.statuses import ShownStatus
 from ...actors.timelines.tag import TagPage
-from ..access.authentication import check_preview
 from ..access.context import HttpContext
 from ..answers.answer import Answer
 from ..answers.errors import NotFound
@@ -25,7 +24,7 @@ from .posts import posts_in
 @api.get("/tags/<name>", page=True)
 async def show(context: HttpContext, request: Request, name: str, position: ListPosition) -> Answer:
     """The newest statuses with a hashtag, replies too."""
-    check_preview(context, None)
+    context.check_preview(None)
     tag = hashtag_named(name)
     ids = await context.runtime.ask(tag_address(tag), TagPage(position.page()), origin=request.origin)
     found = await visible_among(context, ids, ANONYMOUS)

@@ -9,7 +9,7 @@ import pytest
 import trio
 from h2.events import ResponseReceived, StreamEnded
 
-from troupe.http.access.tokens import Tokens
+from troupe.http.access.authentication import Tokens
 from troupe.http.answers.cached import CachedAnswers
 from troupe.http.intake import request as intake
 from troupe.http.intake import request as requests

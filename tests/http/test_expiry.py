@@ -11,7 +11,7 @@ import trio
 from troupe.actors import expiry
 from troupe.actors.commands.registration import ConfirmEmail
 from troupe.actors.kernel import Address
-from troupe.http.access.tokens import Tokens
+from troupe.http.access.authentication import Tokens
 from troupe.storage import expiry as deletions
 from troupe.storage.engine.database import Connection, Doubtful, Unavailable
 from troupe.storage.secrets import hash_of

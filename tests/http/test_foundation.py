@@ -6,11 +6,11 @@ import pytest
 
 from troupe.actors.facts.access import RevokedToken
 from troupe.actors.kernel.errors import Busy, Quarantined, Refused
-from troupe.http.access.tokens import hash_of
 from troupe.http.answers.errors import error_answer, invalid, missing
 from troupe.http.intake.request import request_id
 from troupe.storage import oauth
 from troupe.storage.engine.database import Doubtful, Unavailable
+from troupe.storage.secrets import hash_of
 
 from ..clients import Person, Stage
 

@@ -10,7 +10,7 @@ import pytest
 from trio_websocket import ConnectionRejected
 
 from troupe.actors.kernel import SystemClock
-from troupe.http.access import limits, rates
+from troupe.http.access import rates
 from troupe.http.access.rates import RateRule
 from troupe.http.router import all_endpoints
 
@@ -51,7 +51,7 @@ def listed() -> dict[tuple[str, str], list[str]]:
 def counted() -> Iterator[tuple[tuple[str, str], list[str]]]:
     """The names of the rules of each route, from the code."""
     for endpoint in all_endpoints():
-        general = "api" if limits.is_api(endpoint.path) else limits.rule_of(endpoint.path).name
+        general = "api" if rates.is_api(endpoint.path) else rates.rule_of(endpoint.path).name
         yield (
             (endpoint.method, shape(endpoint.path)),
             [
@@ -230,4 +230,4 @@ async def test_a_busy_client_is_never_refused(stage: Stage, ada: Person) -> None
 
 @pytest.mark.parametrize("path", ["/inbox", "/inbox/", "/users/ada/inbox", "/users/ada/inbox/"])
 def test_deliveries_have_a_limit_of_their_own(path: str) -> None:
-    assert limits.rule_of(path) is rates.DELIVERIES
+    assert rates.rule_of(path) is rates.DELIVERIES

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import trio
 
-from troupe.http.access.tokens import MOST_OF_AN_ACCOUNT, Visits
+from troupe.http.access.authentication import MOST_OF_AN_ACCOUNT, Visits
 from troupe.storage import visits
 from troupe.storage.visits import Visit
 
@@ -103,7 +103,7 @@ def test_each_address_counts_once_a_day_and_each_account_has_few() -> None:
 
 
 def test_a_crowd_fills_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("troupe.http.access.tokens.MOST_ACCOUNTS", 2)
+    monkeypatch.setattr("troupe.http.access.authentication.MOST_ACCOUNTS", 2)
     noted = Visits()
     for account_id in (1, 2, 3, 1):
         noted.note(account_id, "192.0.2.1", NOON)

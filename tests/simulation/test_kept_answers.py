@@ -29,7 +29,7 @@ from troupe.actors.kernel import Message, Refused
 from troupe.actors.own_rows import OwnRows
 from troupe.actors.staff import COMMAND_LINE
 from troupe.actors.statuses import StatusCache
-from troupe.http.access.tokens import Tokens
+from troupe.http.access.authentication import Tokens
 from troupe.http.entities.rendered import Rendered
 from troupe.supervision.testing import Budget, Fault, simulation
 from troupe.supervision.testing.series import Series

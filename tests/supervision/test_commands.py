@@ -14,7 +14,6 @@ from click.testing import CliRunner, Result
 from troupe.actors.configuration import Settings
 from troupe.actors.kernel import Ids, SystemClock, first_id_at
 from troupe.actors.rules.passwords import matches
-from troupe.http.access.tokens import hash_of
 from troupe.storage import accounts, oauth, users
 from troupe.storage.accounts import NewAccount
 from troupe.storage.engine.connect import transact_once
@@ -23,6 +22,7 @@ from troupe.storage.engine.embedded import embedded
 from troupe.storage.engine.json_values import JsonObject
 from troupe.storage.engine.migrate import migrations
 from troupe.storage.engine.term import upgrade
+from troupe.storage.secrets import hash_of
 from troupe.supervision.commands import troupe
 from troupe.supervision.commands.tree import drawn
 from troupe.supervision.domain import base_url, remember

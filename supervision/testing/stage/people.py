@@ -17,12 +17,12 @@ from ....actors.rules.visibility import Relation
 from ....actors.statuses import may_see
 from ....actors.timelines.home import HomePage
 from ....actors.viewers import relation_of
-from ....http.access.tokens import hash_of
 from ....storage import follows, oauth, relations
 from ....storage.engine.database import Connection, StorageError
 from ....storage.follows import FollowTerms as StoredFollow
 from ....storage.oauth import Application, NewToken
 from ....storage.paging import Page
+from ....storage.secrets import hash_of
 from .patience import insist
 from .server import SimulatedServer
 from .stream import Stream
