@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from time import perf_counter
 
 from ..actors.kernel.request_trail import DONE
+from ..actors.rules import scopes
 from ..actors.rules.roles import may
 from ..storage.engine.faults import machine_fault
-from .access import rates, scopes
+from .access import rates
 from .access.authentication import INVALID, REVOKED, USER_REQUIRED, secret_in_head, secret_of, viewer_of
 from .access.context import HttpContext
 from .access.rates import NO_ROUTE, RateRule, RateStatus

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, MutableMapping
 from pathlib import Path
 
 from ..actors.configuration import ServerSettings, Settings
-from ..http.server.listening_sockets import bind, bind_path
+from ..http.server.listener import bind, bind_path
 from .control import answers, ask_for_sockets, ask_to_drain
 from .failures import CannotListen
 

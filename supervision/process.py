@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import trio
 
 from ..actors.configuration import Settings
-from ..http.server.descriptors import raise_limit
+from ..http.server.limits import raise_limit
 from ..storage.engine.data_folder import make_private, refuse_unfinished
 from ..storage.engine.database import Fenced, Unavailable
 from ..storage.engine.embedded import embedded

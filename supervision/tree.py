@@ -61,7 +61,7 @@ from ..actors.previews.reader import PageReader
 from ..actors.push.delivery import PushEncryption, WebPush
 from ..actors.push_key import PushKey, UnusablePushKey
 from ..http.access.context import HttpContext
-from ..http.server.descriptors import count_open
+from ..http.server.limits import count_open
 from ..storage import outbox
 from ..storage.engine.database import Connection, Database, Fenced, Unavailable
 from ..storage.engine.term import AnotherNode

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Annotated
 from urllib.parse import urlsplit
 
+from ...actors.rules import scopes
 from ...actors.rules.limits import APPLICATION_NAME_CHARACTERS
 from ...storage import oauth
 from ...storage.oauth import Application, Token
 from ...storage.secrets import hash_of
-from ..access import rates, scopes
+from ..access import rates
 from ..access.context import HttpContext, find_row
 from ..answers.answer import Answer, json
 from ..answers.errors import invalid

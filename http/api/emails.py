@@ -10,11 +10,11 @@ from ...storage import users
 from ..access import rates
 from ..access.authentication import Viewer
 from ..access.context import HttpContext, find_row
-from ..access.registration import verdict_on
 from ..answers.answer import EMPTY, Answer, json
 from ..answers.errors import Forbidden
 from ..intake.parameters import Input, Text
 from ..intake.request import Request
+from ..oauth.registration import verdict_on
 from ..router import api
 
 OTHER_APP = "This method is only available to the application the user originally signed-up with"

@@ -22,7 +22,7 @@ from ..answers.entity_tags import is_known
 from ..answers.errors import NotFound
 from ..intake.request import Request
 from ..router import api
-from ..server.descriptors import check_file
+from ..server.limits import check_file
 
 # Players that do not know the length name the largest number of 64 bits for the end.
 RANGE = re.compile(r"bytes=(\d{0,15})-(\d{0,20})", re.IGNORECASE)

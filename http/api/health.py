@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from ..access.context import HttpContext
+from ..access.operations import explained
 from ..answers import headers
 from ..answers.answer import OK, Answer, json
 from ..answers.errors import NotReady
 from ..intake.negotiation import asks_for_json
 from ..intake.request import Request
 from ..router import api
-from ..server.readiness import explained
 
 
 @api.get("/health")

@@ -13,12 +13,12 @@ from ...storage.secrets import hash_of
 from ..access import rates
 from ..access.authentication import check_state
 from ..access.context import HttpContext
-from ..access.registration import check, is_open, sign_up, valid_invite
 from ..answers.answer import Answer, json
 from ..answers.errors import Forbidden
 from ..entities.application import token_fields
 from ..intake.parameters import Input, Prose, Text
 from ..intake.request import Request
+from ..oauth.registration import check, is_open, sign_up, valid_invite
 from ..router import api
 
 ACCEPTED = ("true", "1")

@@ -14,7 +14,7 @@ from tempfile import SpooledTemporaryFile
 from urllib.parse import unquote
 
 from ..answers.errors import Malformed, TooLarge
-from ..server.descriptors import check_file
+from ..server.limits import check_file
 from .decoding import MOST_PARAMETERS, Pairs, Upload, text
 
 # All fields together. Files count for the limit of the body.

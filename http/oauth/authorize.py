@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 
+from ...actors.rules import scopes
 from ...storage import oauth
 from ...storage.oauth import Application, Grant
 from ...storage.secrets import hash_of
 from ...storage.users import User
-from ..access import scopes
 from ..access.context import HttpContext
 from ..answers.answer import Answer, redirect
 from ..answers.errors import Forbidden, Malformed, NotFound

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..access import scopes
+from ...actors.rules import scopes
 from ..access.authentication import Viewer
 from ..access.context import HttpContext
 from ..answers.answer import Answer, json

@@ -9,7 +9,6 @@ from ...actors.rules.registration import SignUpData
 from ...actors.rules.usernames import USERNAME_CHARACTERS
 from ..access import rates
 from ..access.context import HttpContext
-from ..access.registration import check, is_open, sign_up, valid_invite
 from ..answers.answer import Answer, redirect
 from ..answers.errors import Forbidden
 from ..intake.parameters import Input, MaybeText, Prose, Text
@@ -17,6 +16,7 @@ from ..intake.request import Request
 from ..router import api
 from . import sessions
 from .page_frames import form_page, framed_page
+from .registration import check, is_open, sign_up, valid_invite
 
 CLOSED = "Sign-ups are closed at the moment."
 OUTDATED = "This page was open for too long. Please send it again."

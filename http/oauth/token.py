@@ -13,7 +13,6 @@ from ...storage import oauth, two_factor
 from ...storage.engine.database import Connection
 from ...storage.oauth import Application, NewToken, Token
 from ...storage.secrets import equal_secrets, hash_of
-from ..access import scopes
 from ..access.context import HttpContext
 from ..answers.answer import EMPTY, Answer, Headers, json
 from ..answers.errors import HttpError, Malformed

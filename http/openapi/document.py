@@ -10,7 +10,7 @@ from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import core_schema
 
 from ... import __version__
-from ..access import scopes
+from ...actors.rules import scopes
 from ..intake.parameters import Input
 from ..router import SEGMENT, Endpoint
 from .schemas import Schema, answers, entities, schema_of, shape

@@ -15,7 +15,7 @@ from functools import lru_cache
 import trio
 from hypercorn.utils import parse_socket_addr  # pyright: ignore[reportUnknownVariableType]  # takes an untyped tuple
 
-from . import deadlines
+from . import limits
 
 # An entry of X-Forwarded-For with a port or brackets: `192.0.2.1:5678`, `[2001:db8::1]` or `[2001:db8::1]:443`.
 HOP = re.compile(r"(?P<v4>[0-9.]+):[0-9]{1,5}|\[(?P<v6>[^\]]+)\](?::[0-9]{1,5})?")
@@ -132,7 +132,7 @@ class Addresses:
         try:
             peer = parse_socket_addr(stream.socket.family, stream.socket.getpeername()) or HERE
             if rules.proxy_protocol and is_inside(peer[0], rules.trusted_proxies):
-                with trio.fail_after(deadlines.PROXY_HEADER):
+                with trio.fail_after(limits.PROXY_HEADER):
                     return await read_proxy_header(stream) or peer
         except (OSError, trio.BrokenResourceError, trio.TooSlowError, NoProxyHeader):
             return None

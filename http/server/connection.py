@@ -28,7 +28,7 @@ from hypercorn.typing import AppWrapper, ConnectionState
 from hypercorn.utils import parse_socket_addr  # pyright: ignore[reportUnknownVariableType]  # takes an untyped tuple
 
 from ..answers.refusals import overloaded
-from . import deadlines
+from . import limits
 from .http1 import Http1
 from .http2 import Http2
 from .plain import FastRequests
@@ -179,7 +179,7 @@ class ClientConnection:
         try:
             if left := self._write_at_once(data):
                 async with self._send_lock:
-                    with trio.fail_after(deadlines.SEND):
+                    with trio.fail_after(limits.SEND):
                         await self.stream.send_all(left)
         except (OSError, trio.BrokenResourceError, trio.ClosedResourceError, trio.TooSlowError):
             self._reset()
@@ -239,7 +239,7 @@ class ClientConnection:
         if not isinstance(self.stream, trio.SSLStream):
             return Http1
         try:
-            with trio.fail_after(deadlines.TLS_HANDSHAKE):
+            with trio.fail_after(limits.TLS_HANDSHAKE):
                 await self.stream.do_handshake()
         except (trio.BrokenResourceError, trio.TooSlowError):
             self._broken = True
@@ -257,8 +257,8 @@ class ClientConnection:
                     await protocol.handle(RawData(bytes(data)))
             await protocol.handle(RawData(b""))
             if protocol.is_answering:
-                await trio.sleep(deadlines.LEFT)
-        with trio.move_on_after(deadlines.CLOSE):
+                await trio.sleep(limits.LEFT)
+        with trio.move_on_after(limits.CLOSE):
             await protocol.handle(Closed())
         self._scope.cancel()
 
@@ -319,7 +319,7 @@ class ClientConnection:
         The kernel drops it if bytes of the client are unread, or come after the socket is closed.
         """
         try:
-            with trio.move_on_after(deadlines.CLOSE, shield=True):
+            with trio.move_on_after(limits.CLOSE, shield=True):
                 if self._refusals:
                     await self.stream.send_all(self._refusals)
                 if isinstance(self.stream, trio.SocketStream):

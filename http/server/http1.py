@@ -1,4 +1,4 @@
-"""HTTP/1.1, by hypercorn's protocol class and h11, stricter than both.
+"""HTTP/1.1, by hypercorn's protocol class and h11, stricter than both, and the WebSockets that it changes to.
 
 hypercorn switches to HTTP/2 on a plain connection when a client asks for it (h2c). A proxy in front does not see the
 requests on such a connection, so they pass its rules and choose their own `X-Forwarded-For`. Here HTTP/2 is only chosen
@@ -10,11 +10,17 @@ differently, which makes request smuggling possible.
 The answer to some bytes depends on the bytes alone, and not on the packets in which they came or on what is running
 while they are read. h11 measures only what has not arrived completely, and takes bytes after the last request of a
 connection for an error, which reaches hypercorn before or after the answer.
+
+WebSockets are read by hypercorn's stream class and wsproto. `streaming/` has the messages. hypercorn always accepts
+`permessage-deflate`, and checks the size of a message after it was inflated: 60 kB become 60 MB. Here the extension is
+not offered, so a compressed frame is a protocol error. After an error of the client hypercorn waits for the client to
+close; here the connection closes at once.
 """
 
 from __future__ import annotations
 
 import re
+from base64 import b64decode
 from dataclasses import replace
 from typing import Any, cast
 
@@ -22,13 +28,16 @@ import h11
 from h11._receivebuffer import ReceiveBuffer
 from hypercorn.config import Config
 from hypercorn.events import Closed, RawData, Updated
-from hypercorn.protocol.events import Event, Request, Response, StreamClosed
+from hypercorn.protocol.events import Body, EndBody, Event, Request, Response, StreamClosed
 from hypercorn.protocol.h11 import STREAM_ID, H11Protocol, H11WSConnection
 from hypercorn.protocol.http_stream import HTTPStream
+from hypercorn.protocol.ws_stream import ASGIWebsocketState, FrameTooLargeError, WSStream
+from wsproto.connection import Connection, ConnectionState, ConnectionType
+from wsproto.events import CloseConnection, Message, Ping
+from wsproto.frame_protocol import CloseReason
 
-from ..answers.refusals import overloaded, refusal
+from ..answers.refusals import overloaded, raw_headers, refusal
 from .plain import HOST
-from .websocket import WebSocket, handshake_error, opens_websocket
 
 MOST_HEADERS = 256  # requests with more get 431
 # Bytes of all lines with the sizes of chunks in a body, beyond 32 for each of them. Node.js and Go have similar limits:
@@ -38,6 +47,10 @@ PLAIN_CHUNK_LINE = 32
 BLANK_LINE = re.compile(rb"\n\r?\n")
 # The target in the form for proxies, which servers have to accept too (RFC 9112, section 3.2.2).
 ABSOLUTE_FORM = re.compile(rb"https?://([^/?#]+)([/?].*)?", re.IGNORECASE)
+# Of the handshake of a WebSocket: the only version of the standard, and headers that may have several lines.
+VERSION = b"13"
+KEY_BYTES = 16
+LISTS = (b"connection", b"sec-websocket-protocol")
 
 
 class StrictLines(ReceiveBuffer):
@@ -264,3 +277,102 @@ def _error(request: h11.Request, target: bytes, headers: list[tuple[bytes, bytes
     if request.method == b"CONNECT" or not (target.startswith(b"/") or (request.method, target) == (b"OPTIONS", b"*")):
         return 400
     return 0 if all(HOST.fullmatch(value) for name, value in headers if name == b"host") else 400
+
+
+class WebSocket(WSStream):
+    """One WebSocket on a connection of its own."""
+
+    app_put: Any
+
+    async def handle(self, event: Event) -> None:
+        if isinstance(event, Request):
+            event = replace(event, headers=_with_lists_on_one_line(event.headers))
+        before = self.closed
+        await super().handle(event)
+        if self.closed and not before and not isinstance(event, StreamClosed):
+            # The handshake was refused, or data came before it was accepted. hypercorn leaves such a connection open.
+            await self.send(StreamClosed(stream_id=self.stream_id))
+
+    async def _accept(self, message: Any) -> None:
+        self.state = ASGIWebsocketState.CONNECTED
+        self.handshake.extensions = None
+        status, headers, _ = self.handshake.accept(message.get("subprotocol"), message.get("headers", []))
+        # The connection that hypercorn makes understands compressed frames even where they were not agreed on.
+        self.connection = Connection(ConnectionType.SERVER)
+        await self.send(Response(stream_id=self.stream_id, status_code=status, headers=headers))
+        # hypercorn and wsproto leave the types of the three calls that pyright ignores here open.
+        self.task_group.spawn(self._send_pings)  # pyright: ignore[reportUnknownMemberType]
+
+    async def _handle_events(self) -> None:
+        for event in self.connection.events():
+            if isinstance(event, Message):
+                try:
+                    # All fragments of a message count together.
+                    self.buffer.extend(event)  # pyright: ignore[reportUnknownMemberType]
+                except FrameTooLargeError:
+                    await self._end(CloseConnection(code=CloseReason.MESSAGE_TOO_BIG))
+                    return
+                if event.message_finished:
+                    await self.app_put(self.buffer.to_message())  # pyright: ignore[reportUnknownMemberType]
+                    self.buffer.clear()
+            elif isinstance(event, Ping):
+                await self._send_wsproto_event(event.response())
+            elif isinstance(event, CloseConnection):
+                # wsproto says by the same event that the client closes, and that a frame could not be read.
+                asked = self.connection.state is ConnectionState.REMOTE_CLOSING
+                await self._end(event.response() if asked else event)
+                return
+
+    async def _end(self, goodbye: CloseConnection) -> None:
+        """Send a close frame and close the connection."""
+        self.state = ASGIWebsocketState.CLOSED
+        await self._send_wsproto_event(goodbye)
+        await self.send(StreamClosed(stream_id=self.stream_id))
+
+    async def _send_error_response(self, status_code: int) -> None:
+        """Refuse a handshake."""
+        answer = refusal(status_code)
+        headers = [*raw_headers(answer), (b"connection", b"close")]
+        await self.send(Response(stream_id=self.stream_id, status_code=status_code, headers=headers))
+        await self.send(Body(stream_id=self.stream_id, data=answer.body))
+        await self.send(EndBody(stream_id=self.stream_id))
+
+
+def _with_lists_on_one_line(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    """Join the lines of each list, as RFC 9110 (section 5.3) reads them. hypercorn reads the last line alone."""
+    lists = [(name, [value for other, value in headers if other == name]) for name in LISTS]
+    others = [header for header in headers if header[0] not in LISTS]
+    return [*others, *((name, b", ".join(lines)) for name, lines in lists if lines)]
+
+
+def opens_websocket(request: h11.Request) -> bool:
+    """True if a request asks for a WebSocket. Whether its handshake is valid is for `handshake_error`."""
+    fields = dict(request.headers)
+    if request.method != b"GET" or fields.get(b"upgrade", b"").lower() != b"websocket":
+        return False
+    tokens = (token.strip() for name, value in request.headers if name == b"connection" for token in value.split(b","))
+    return any(token.lower() == b"upgrade" for token in tokens)
+
+
+def handshake_error(request: h11.Request) -> int:
+    """Return the status that refuses a handshake (RFC 6455, section 4.2.1); 0 if it is valid.
+
+    A handshake with a body is not valid here: the frames would begin inside of it for a proxy that ignores the body.
+    """
+    keys = [value for name, value in request.headers if name == b"sec-websocket-key"]
+    fields = dict(request.headers)
+    has_body = b"transfer-encoding" in fields or int(fields.get(b"content-length", b"0")) > 0
+    if has_body or request.http_version < b"1.1" or len(keys) != 1 or not _is_key(keys[0]):
+        return 400
+    # hypercorn fails on other values than ASCII.
+    own = (value for name, value in request.headers if name == b"connection" or name.startswith(b"sec-websocket-"))
+    if not all(value.isascii() for value in own):
+        return 400
+    return 0 if fields.get(b"sec-websocket-version") == VERSION else 426
+
+
+def _is_key(text: bytes) -> bool:
+    try:
+        return len(b64decode(text, validate=True)) == KEY_BYTES
+    except ValueError:
+        return False

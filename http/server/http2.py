@@ -19,7 +19,7 @@ from hypercorn.protocol.h2 import H2Protocol
 from hypercorn.protocol.http_stream import ASGIHTTPState
 
 from ..answers.refusals import overloaded, raw_headers
-from . import deadlines
+from . import limits
 
 LENGTH = b"content-length"
 
@@ -79,7 +79,7 @@ class Http2(H2Protocol):
         await self._flush()
 
     async def stream_send(self, event: Event) -> None:
-        with trio.move_on_after(deadlines.SEND) as patience:
+        with trio.move_on_after(limits.SEND) as patience:
             await super().stream_send(event)
         if patience.cancelled_caught:
             await self.send(Closed())

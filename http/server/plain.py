@@ -22,7 +22,7 @@ from urllib.parse import unquote
 import httptools
 import trio
 
-from . import deadlines
+from . import limits
 
 BLANK_LINE = b"\r\n\r\n"
 VERSION = b" HTTP/1.1"
@@ -200,7 +200,7 @@ class FastRequests:
         """
         before: set[WaitingConnection] = set()
         while True:
-            await trio.sleep(deadlines.LEFT)
+            await trio.sleep(limits.LEFT)
             left = set(self._left())
             for connection in left & before:
                 connection.leave()

@@ -21,7 +21,7 @@ from typing import Protocol
 
 import trio
 
-from . import deadlines
+from . import limits
 
 READ_AT_ONCE = 16 * 1024  # bytes: clients of streams send little
 SOCKETS_AT_ONCE = 256  # those that epoll tells of between two turns of the loop
@@ -142,7 +142,7 @@ class StreamSocket:
         """Send the last bytes. Close when the client has read them and closes too, or a moment later."""
         self.send(data)
         if not self._is_closed and self.closes_at == inf:
-            self.closes_at = trio.current_time() + deadlines.CLOSE
+            self.closes_at = trio.current_time() + limits.CLOSE
             if not self._rest:
                 self._end_output()
             self.set_reading(True)

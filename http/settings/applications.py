@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from ...actors.facts.access import RevokedToken
 from ...storage import oauth
-from ..access import scopes
 from ..access.context import HttpContext
 from ..answers.answer import Answer, redirect
 from ..intake.parameters import Text, is_id

@@ -15,12 +15,12 @@ from ...storage import email_changes
 from ...storage.secrets import hash_of
 from ..access import rates
 from ..access.context import HttpContext
-from ..access.registration import verdict_on
 from ..answers.answer import Answer, redirect
 from ..intake.parameters import Input, MaybeText, Text
 from ..intake.request import Request
 from ..oauth import sessions
 from ..oauth.page_frames import form_page, framed_page
+from ..oauth.registration import verdict_on
 from ..router import api
 from .signed_in import OUTDATED, WRONG_PASSWORD, SettingsForm, SignedIn, sender_of, signed_in
 

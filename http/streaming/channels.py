@@ -20,10 +20,10 @@ from ...actors.events import (
     StatusGone,
 )
 from ...actors.kernel import Address, Event
+from ...actors.rules import scopes
 from ...actors.rules.scan import HASHTAG_CHARACTERS
 from ...actors.rules.text import tag_name
 from ...storage.oauth import Token
-from ..access import scopes
 from ..answers.errors import Malformed, Unauthorized
 from ..intake.parameters import Flag, Input, Text, is_id
 

@@ -23,7 +23,7 @@ from ..asgi import Message, Receive, Scope, Send, encoded, send_answer
 from ..dispatch import refuse_route
 from ..intake.decoding import Value, nest
 from ..intake.request import Request, request_of
-from ..server import deadlines
+from ..server import limits
 from ..server.stream_sockets import StreamSocket
 from .admission import admit, counted_since, dismiss, shake_hands
 from .channels import RequestedStream, StreamQuery, by_name, check
@@ -95,7 +95,7 @@ class WebSocketStream(DirectStream):
         super().progress()
 
     def first_keep_alive(self, now: float) -> float:
-        self._heard_at, self._pings_at = now, now + deadlines.PING
+        self._heard_at, self._pings_at = now, now + limits.PING
         return min(self._pings_at, now + READ_TIMEOUT)
 
     def keep_alive(self, socket: StreamSocket, now: float) -> float:
@@ -103,7 +103,7 @@ class WebSocketStream(DirectStream):
             socket.close()
         if now >= self._pings_at:
             socket.send(control_frame(PING))
-            self._pings_at = now + deadlines.PING
+            self._pings_at = now + limits.PING
         return min(self._pings_at, self._heard_at + READ_TIMEOUT)
 
     def closing_bytes(self, why: StreamEnd) -> bytes:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from ...actors.rules import scopes
 from ...actors.rules.roles import Permission, may
 from ...storage import admin_accounts
-from ..access import scopes
 from ..access.authentication import Viewer
 from ..access.context import HttpContext
 from ..answers.errors import NotFound

@@ -55,7 +55,7 @@ def create(server: ChosenServer, name: str, scopes: str) -> None:
 
 def parse_scopes(text: str) -> tuple[str, ...]:
     """Return the scopes of a text with spaces between."""
-    from ...http.access import scopes as scope_tree
+    from ...actors.rules import scopes as scope_tree
 
     parsed = scope_tree.parse(text)
     unknown = [scope for scope in parsed if not scope_tree.known([scope])]
@@ -75,7 +75,7 @@ async def _create(db: Connection, here: Here, username: str, scopes: tuple[str, 
 
 async def make_tokens(db: Connection, here: Here, account_ids: Sequence[int], scopes: tuple[str, ...]) -> list[str]:
     """Make a token for each account, and return them. They are of one application, which the first token makes."""
-    from ...http.access import scopes as scope_tree
+    from ...actors.rules import scopes as scope_tree
     from ...storage import oauth
     from ...storage.oauth import Application, NewToken
     from ...storage.secrets import hash_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import resource
 from collections.abc import Iterator
 
-from ...http.server.descriptors import WANTED
+from ...http.server.limits import WANTED
 from .findings import Examination, Finding
 
 SUBJECT = "descriptors"

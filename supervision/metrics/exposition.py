@@ -8,7 +8,7 @@ import trio
 from prometheus_client.core import Metric
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
 
-from ...http.server.readiness import SharedCheck
+from ...http.access.operations import SharedCheck
 from ...storage.backlog import Backlog, find_backlog
 from ...storage.engine.database import StorageError
 from .families import Sources, families

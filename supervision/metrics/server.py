@@ -20,8 +20,8 @@ import orjson
 import trio
 
 from ...actors.kernel import Record
-from ...http.server.listening_sockets import bind, bind_path
-from ...http.server.readiness import Readiness, explained
+from ...http.access.operations import Readiness, explained
+from ...http.server.listener import bind, bind_path
 from ..failures import CannotListen
 from .exposition import CONTENT_TYPE, Exposition
 

@@ -27,8 +27,8 @@ CALLED = re.compile(rf"\b({'|'.join(CALLS)})\b")
 #: What connects to a host that the operator has named, or to this machine.
 NAMED = {
     ("actors/mail/smtp.py", "smtplib"),  # the mail server
-    ("http/server/listening_sockets.py", "getaddrinfo"),  # where the server listens
-    ("http/server/listening_sockets.py", "connect_ex"),  # the same, for a Unix socket
+    ("http/server/listener.py", "getaddrinfo"),  # where the server listens
+    ("http/server/listener.py", "connect_ex"),  # the same, for a Unix socket
     ("storage/engine/connect.py", "connect"),  # PostgreSQL
     ("storage/engine/lock_waits.py", "connect"),
     ("storage/engine/pool.py", "connect"),

@@ -13,9 +13,8 @@ from .imports import MODULES, ROOT
 ADAPTERS = {
     "actors/activitypub/rfc9421.py": "http_message_signatures and http_sf have few types",
     "actors/kernel/codec.py": "msgspec takes types as values, and gives back what the type says",
-    "http/server/http1.py": "h11's and hypercorn's own attributes",
+    "http/server/http1.py": "h11's, wsproto's and hypercorn's own attributes; hypercorn's messages have no types",
     "http/server/http2.py": "hypercorn's own attributes",
-    "http/server/websocket.py": "wsproto's buffer and hypercorn's messages have no types",
     "storage/engine/connect.py": "asyncpg has no types",
     "storage/engine/database.py": "rows of asyncpg have no types",
     "storage/engine/lock_waits.py": "asyncpg has no types",

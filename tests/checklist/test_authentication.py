@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from troupe.http.access import scopes
+from troupe.actors.rules import scopes
 from troupe.http.router import all_endpoints
 from troupe.storage.oauth import Application
 

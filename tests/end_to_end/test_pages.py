@@ -7,7 +7,7 @@ import pytest
 from mastodon import Mastodon
 from selenium.webdriver.common.by import By
 
-from troupe.http.access import scopes
+from troupe.actors.rules import scopes
 
 from .browser import DESK, FITS, PHONE, Chrome, Visitor, clear, press, query_of, show, sign_in, text_of
 from .server import PASSWORD, Person, Server

@@ -17,8 +17,7 @@ import h2.settings
 import trio
 
 from troupe.http.app import FastPath
-from troupe.http.server.listener import Encryption, serve
-from troupe.http.server.listening_sockets import bind
+from troupe.http.server.listener import Encryption, bind, serve
 from troupe.http.server.plain import FastRequests
 
 from ..certificates import certificate

@@ -9,7 +9,7 @@ from contextlib import suppress
 import pytest
 import trio
 
-from troupe.http.server import deadlines
+from troupe.http.server import limits
 from troupe.http.server.addresses import SIGNATURE, Addresses, AddressRules, NoProxyHeader, read_proxy_header
 
 from ..clients import Person, Stage
@@ -97,7 +97,7 @@ async def test_requests_are_of_the_client_that_the_proxy_names(stage: Stage, ada
 
 
 async def test_a_proxy_that_names_no_client_in_time_is_closed(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(deadlines, "PROXY_HEADER", 0.2)
+    monkeypatch.setattr(limits, "PROXY_HEADER", 0.2)
     async with serving(stage, rules=lambda: PROXIED) as server:
         assert await say(server.port, b"PROXY TCP4 ") == b""
 
@@ -105,7 +105,7 @@ async def test_a_proxy_that_names_no_client_in_time_is_closed(stage: Stage, monk
 async def test_a_stop_does_not_wait_for_a_header(stage: Stage) -> None:
     async with serving(stage, 0.1, rules=lambda: PROXIED) as server:
         stream = await server.connect()
-        assert await server.stop() < deadlines.PROXY_HEADER
+        assert await server.stop() < limits.PROXY_HEADER
         await trio.aclose_forcefully(stream)
 
 

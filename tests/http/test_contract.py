@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from troupe.http.access import scopes
+from troupe.actors.rules import scopes
 from troupe.http.api import absent
 from troupe.http.router import Endpoint, all_endpoints
 

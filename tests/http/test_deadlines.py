@@ -13,7 +13,7 @@ from troupe.http.access.authentication import Tokens
 from troupe.http.answers.cached import CachedAnswers
 from troupe.http.intake import request as intake
 from troupe.http.intake import request as requests
-from troupe.http.server import deadlines
+from troupe.http.server import limits
 
 from ..clients import Stage
 from .serving import (
@@ -46,8 +46,8 @@ Client = Callable[[Serving], Awaitable[trio.abc.Stream]]
 @pytest.fixture(autouse=True)
 def shorter_deadlines(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the server wait less for the clients of its last moments: most of these tests do nothing else."""
-    monkeypatch.setattr(deadlines, "CLOSE", 0.2)
-    monkeypatch.setattr(deadlines, "LINGER", 0.1)
+    monkeypatch.setattr(limits, "CLOSE", 0.2)
+    monkeypatch.setattr(limits, "LINGER", 0.1)
 
 
 async def http2_without_a_window(server: Serving) -> trio.SSLStream[trio.SocketStream]:
@@ -111,7 +111,7 @@ async def test_no_client_holds_up_the_end_of_the_server(stage: Stage, name: str)
         took = await server.stop()
         await until_descriptors(before)  # the listener's are gone, the client's is not
         await trio.aclose_forcefully(stream)
-    assert took < GRACE + deadlines.CLOSE + SLACK
+    assert took < GRACE + limits.CLOSE + SLACK
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ async def test_a_client_that_keeps_its_connection_loses_it(
     stage: Stage, name: str, deadline: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client, tls = CLIENTS[name]
-    monkeypatch.setattr(deadlines, deadline, 0.5)
+    monkeypatch.setattr(limits, deadline, 0.5)
     async with serving(stage, encryption=tls_server() if tls else None) as server:
         stream = await client(server)
         if client is deaf:  # which would be served if it began to read
@@ -138,7 +138,7 @@ async def test_a_client_that_keeps_its_connection_loses_it(
 async def test_a_head_in_drips_has_no_more_time_than_one_that_stops(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(deadlines, "KEEP_ALIVE", 0.5)
+    monkeypatch.setattr(limits, "KEEP_ALIVE", 0.5)
     async with serving(stage) as server, await server.connect() as stream:
         await drips(stream, b"GET /inbox HTTP/1.1\r\nX: ")
 
@@ -186,7 +186,7 @@ async def test_fifty_clients_without_a_window_that_hang_up_leave_nothing(stage: 
 async def test_an_http_2_client_that_takes_its_request_back_is_idle(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(deadlines, "KEEP_ALIVE", 0.3)
+    monkeypatch.setattr(limits, "KEEP_ALIVE", 0.3)
     async with serving(stage, encryption=tls_server()) as server:
         stream = await connect_by_tls(server, "h2")
         client = http2_client(initial_window_size=0)
@@ -218,7 +218,7 @@ async def send_until_closed(stream: trio.SocketStream, data: bytes) -> None:
 
 @pytest.mark.parametrize("path", [b"/about", b"/api/v1/instance"])
 async def test_a_connection_is_idle_after_an_answer(stage: Stage, path: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(deadlines, "KEEP_ALIVE", 0.3)
+    monkeypatch.setattr(limits, "KEEP_ALIVE", 0.3)
     async with serving(stage) as server:
         answer = await rest(await silent(b"GET %b HTTP/1.1\r\nHost: localhost\r\n\r\n" % path, server))
         assert answer.startswith(b"HTTP/1.1 200")

@@ -7,7 +7,7 @@ import resource
 import pytest
 
 from troupe.http.intake.multipart import KEPT_IN_MEMORY
-from troupe.http.server import descriptors
+from troupe.http.server import limits
 
 from ..clients import Person, Stage
 from .serving import request, rest, say, serving
@@ -23,7 +23,7 @@ def leave_few(monkeypatch: pytest.MonkeyPatch) -> None:
     following = [os.dup(0) for _ in range(20)]
     for descriptor in following:
         os.close(descriptor)
-    monkeypatch.setattr(descriptors, "end_of_connections", lambda: following[-1])
+    monkeypatch.setattr(limits, "end_of_connections", lambda: following[-1])
 
 
 async def test_clients_beyond_the_limit_get_503_until_some_have_left(
@@ -64,14 +64,14 @@ async def test_those_that_are_refused_and_say_nothing_are_not_kept(
 def test_connections_leave_some_descriptors_to_files_and_both_some_to_the_server(
     limit: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def limits(_: int) -> tuple[int, int]:
+    def of_the_system(_: int) -> tuple[int, int]:
         return limit, limit
 
-    monkeypatch.setattr(resource, "getrlimit", limits)
-    connections, files = descriptors.end_of_connections(), descriptors.end_of_files()
-    whole = descriptors.WANTED if limit == resource.RLIM_INFINITY else limit
+    monkeypatch.setattr(resource, "getrlimit", of_the_system)
+    connections, files = limits.end_of_connections(), limits.end_of_files()
+    whole = limits.WANTED if limit == resource.RLIM_INFINITY else limit
     assert whole / 4 <= connections <= files - whole // 8
-    assert files <= whole - min(descriptors.RESERVE, whole / 2)
+    assert files <= whole - min(limits.RESERVE, whole / 2)
 
 
 async def test_files_of_requests_are_refused_when_too_many_are_open(
@@ -83,7 +83,7 @@ async def test_files_of_requests_are_refused_when_too_many_are_open(
     assert made.status == 200, made.text
     path = made.json["url"].removeprefix("http://localhost:3000")
     assert (await stage.anybody().get(path)).status == 200
-    monkeypatch.setattr(descriptors, "end_of_files", lambda: 0)
+    monkeypatch.setattr(limits, "end_of_files", lambda: 0)
     refused = await stage.anybody().get(path)
     assert (refused.status, refused.headers["Retry-After"]) == (503, "5")
     assert (await upload(ada, large)).status == 503

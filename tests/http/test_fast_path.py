@@ -13,9 +13,8 @@ from troupe.http.answers.answer import Answer, FinishedAnswer, SharedHeaders
 from troupe.http.answers.cached import CachedAnswers
 from troupe.http.app import FastPath
 from troupe.http.router import Endpoint, all_paths
-from troupe.http.server import deadlines
-from troupe.http.server.listener import serve
-from troupe.http.server.listening_sockets import bind
+from troupe.http.server import limits
+from troupe.http.server.listener import bind, serve
 from troupe.http.server.plain import FastRequests, PlainRequest
 
 from ..clients import Person, Stage
@@ -86,7 +85,7 @@ async def test_a_pipeline_lets_other_connections_in_between(stage: Stage) -> Non
 
 
 async def test_half_a_head_after_an_answer_has_a_deadline_too(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(deadlines, "KEEP_ALIVE", 0.3)
+    monkeypatch.setattr(limits, "KEEP_ALIVE", 0.3)
     async with serving(stage) as server:
         stream = await server.connect()
         await stream.send_all(ASK)

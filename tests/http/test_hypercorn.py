@@ -1,4 +1,4 @@
-"""Canaries: the names inside hypercorn and h11 that `http/server/http1.py`, `http2.py` and `websocket.py` depend on."""
+"""Canaries: the names inside hypercorn and h11 that `http/server/http1.py` and `http2.py` depend on."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ from hypercorn.protocol.h2 import H2Protocol
 from hypercorn.protocol.h11 import H11Protocol, H11WSConnection
 from hypercorn.protocol.ws_stream import Handshake, WSStream
 
-from troupe.http.server.http1 import Http1
+from troupe.http.server.http1 import Http1, WebSocket
 from troupe.http.server.http2 import Http2
-from troupe.http.server.websocket import WebSocket
 
 WHAT_TO_DO = "the library has changed here: read what it does now before you raise its version"
 

@@ -6,8 +6,8 @@ import pytest
 import trio
 import trio.testing
 
-from troupe.http.server import descriptors
-from troupe.http.server.readiness import KEPT, MEANINGS, PATIENCE, Obstacle, Readiness
+from troupe.http.access.operations import KEPT, MEANINGS, PATIENCE, Obstacle, Readiness
+from troupe.http.server import limits
 from troupe.storage.engine.database import Unavailable
 from troupe.storage.engine.pool import open_pool
 
@@ -81,7 +81,7 @@ async def test_a_server_on_a_full_disk_is_not_ready(asked: Readiness) -> None:
 async def test_a_server_without_descriptors_for_clients_is_not_ready(
     asked: Readiness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(descriptors, "end_of_connections", lambda: 3)
+    monkeypatch.setattr(limits, "end_of_connections", lambda: 3)
     assert await asked.obstacles() == ("descriptors",)
 
 

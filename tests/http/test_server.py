@@ -10,8 +10,7 @@ import trio.testing
 
 from troupe.http.answers.cached import CachedAnswers
 from troupe.http.intake import request as requests
-from troupe.http.server.listener import LARGEST_HEAD, serve
-from troupe.http.server.listening_sockets import bind, bind_path
+from troupe.http.server.listener import LARGEST_HEAD, bind, bind_path, serve
 
 from ..clients import Stage
 from .serving import PATIENCE, request, rest, say

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import pytest
 import trio
 
-from troupe.http.server import deadlines
+from troupe.http.server import limits
 
 from ..clients import Stage
 from .raw_requests import RAW_REQUESTS, Raw
@@ -42,7 +42,7 @@ class Answers(NamedTuple):
 
 
 async def test_the_answer_to_any_bytes_depends_on_nothing_else(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(deadlines, "CLOSE", 3.0)  # A busy machine may take long for the rest of a text.
+    monkeypatch.setattr(limits, "CLOSE", 3.0)  # A busy machine may take long for the rest of a text.
     stage.both_ways = True  # both are served here, one after the other
     heard: dict[str, set[Answers]] = defaultdict(set)
     texts = RAW_REQUESTS | {f"corpus: {name}": Raw(text, ()) for name, text in CORPUS.items()}

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from troupe.http.access import scopes
+from troupe.actors.rules import scopes
 from troupe.http.router import all_endpoints
 from troupe.storage import media
 from troupe.storage.media import ProcessedMedia

@@ -12,7 +12,7 @@ import pytest
 import trio
 
 from troupe.actors.configuration import Settings
-from troupe.http.server.listening_sockets import bind_path
+from troupe.http.server.listener import bind_path
 from troupe.supervision import listeners
 from troupe.supervision.control import ControlSocket, ask_for_sockets
 from troupe.supervision.failures import CannotListen

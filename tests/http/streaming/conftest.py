@@ -12,9 +12,8 @@ import pytest
 import trio
 from trio_websocket import ConnectionClosed, WebSocketConnection, open_websocket
 
-from troupe.http.server import deadlines
-from troupe.http.server.listener import serve
-from troupe.http.server.listening_sockets import bind
+from troupe.http.server import limits
+from troupe.http.server.listener import bind, serve
 
 from ... import plain_http
 from ...clients import Person, Stage
@@ -200,7 +199,7 @@ async def read_to_the_end(stream: trio.abc.ReceiveStream) -> None:
 
 @pytest.fixture
 async def edge(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Edge]:
-    monkeypatch.setattr(deadlines, "CLOSE", CLOSE)
+    monkeypatch.setattr(limits, "CLOSE", CLOSE)
     (listener,) = bind([("127.0.0.1", 0)])
     # Small, so that a client that does not read is noticed after a few statuses.
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)

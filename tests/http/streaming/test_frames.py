@@ -7,7 +7,7 @@ from functools import cache
 import pytest
 import trio
 
-from troupe.http.server import deadlines
+from troupe.http.server import limits
 
 from ...clients import Person
 from ..serving import rest
@@ -85,7 +85,7 @@ async def test_a_compressed_frame_is_a_protocol_error(edge: Edge, first: int, he
 
 async def test_the_client_hears_why_while_it_is_still_sending(edge: Edge, monkeypatch: pytest.MonkeyPatch) -> None:
     """A server that closes at once resets the connection, and then some clients never see its last words."""
-    monkeypatch.setattr(deadlines, "CLOSE", 10)  # seconds: on a busy machine sending takes longer than in other tests
+    monkeypatch.setattr(limits, "CLOSE", 10)  # seconds: on a busy machine sending takes longer than in other tests
     stream, _ = await shake_hands(edge)
     await stream.send_all(frame(FIN | RSV1 | TEXT, bytes(8 * MIB)))
     assert await closing_code(stream) == PROTOCOL_ERROR

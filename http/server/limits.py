@@ -1,7 +1,9 @@
-"""File descriptors: how many the process may have, and how many of them clients may take.
+"""The limits of clients: the times that the server waits for them, and the file descriptors that they may take.
 
-Without limits of our own, clients could take all of them. Then PostgreSQL could not be started again, which needs pipes
-and files, no upload could be processed, and `troupe tree` would get no answer.
+The times are in seconds. Every read and every send has one of these deadlines.
+
+Without limits of our own, clients could take all file descriptors. Then PostgreSQL could not be started again, which
+needs pipes and files, no upload could be processed, and `troupe tree` would get no answer.
 
 The kernel gives out the lowest number that is free. So a descriptor with a high number says how many are in use, and
 nothing has to be counted.
@@ -13,6 +15,25 @@ import os
 import resource
 
 from ..answers.errors import Overloaded
+
+# A connection without a request, or with an incomplete request head, is closed after this time.
+KEEP_ALIVE = 75
+# A client that does not take what it is sent within this time is disconnected.
+SEND = 30
+# A client that opens connections and says nothing holds each of them for this time.
+TLS_HANDSHAKE = 10
+# A trusted proxy has this time to say which client a connection is from.
+PROXY_HEADER = 5
+# A connection that ends may use this time for its last bytes, and to let the client read them.
+CLOSE = 1
+# A client that is refused because too many connections are open has this time to send its request.
+REFUSAL = 2
+# A stopping server waits this long on idle connections, because the next request may be on its way.
+LINGER = 0.5
+# A client that sends no more may have left, or wait for its answer: it is sent what is ready within this time.
+LEFT = 0.5
+# Time between two WebSocket pings; `streaming/websocket.py` says why.
+PING = 14.0
 
 # The soft limit to ask for. It is 1,024 on most systems, because of programs that use select(); the hard limit is
 # higher. More connections than this need more memory than most machines have.

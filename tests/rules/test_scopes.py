@@ -2,7 +2,7 @@
 
 import pytest
 
-from troupe.http.access import scopes
+from troupe.actors.rules import scopes
 
 
 @pytest.mark.parametrize(

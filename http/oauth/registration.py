@@ -22,10 +22,10 @@ from ...storage import blocked_emails, invites, registration, server_blocks
 from ...storage.blocked_emails import BlockedEmail
 from ...storage.oauth import NewToken
 from ...storage.users import User
+from ..access.context import HttpContext
 from ..answers.errors import Forbidden
 from ..intake.request import Request
 from ..server.addresses import network_subject_of, subject_of
-from .context import HttpContext
 
 INVITE_CHARACTERS = 64
 
