@@ -16,8 +16,7 @@ from .access import rates
 from .access.authentication import INVALID, REVOKED, USER_REQUIRED, secret_in_head, secret_of, viewer_of
 from .access.context import HttpContext
 from .access.rates import NO_ROUTE, RateRule, RateStatus
-from .answers import headers
-from .answers.answer import Answer, FinishedAnswer
+from .answers.answer import Answer, FinishedAnswer, cors_methods, family, preflight, varied
 from .answers.errors import (
     Forbidden,
     Malformed,
@@ -65,7 +64,7 @@ async def _respond(context: HttpContext, endpoint: Endpoint, request: Request, p
 
 def _finished(endpoint: Endpoint, call: EndpointCall, answer: Answer) -> FinishedAnswer:
     if endpoint.documents == "too":
-        answer = headers.varied(answer, "Accept")
+        answer = varied(answer, "Accept")
     return with_headers(answer, call.request, call.rate_status)
 
 
@@ -82,7 +81,7 @@ async def refuse_route(context: HttpContext, request: Request, methods: Sequence
 
 
 async def _without_route(context: HttpContext, request: Request, methods: Sequence[str]) -> FinishedAnswer:
-    of_other_origins = headers.cors_methods(request.path)
+    of_other_origins = cors_methods(request.path)
     if request.method == "OPTIONS" and of_other_origins is not None:
         return _preflight(context, request, of_other_origins)
     call = EndpointCall(context, request, {})
@@ -101,7 +100,7 @@ def _preflight(context: HttpContext, request: Request, methods: str) -> Finished
     except TooMany as error:
         return with_headers(answer_to_error(context, request, error), request)
     wanted = request.header(b"access-control-request-headers")
-    return with_headers(Answer(b"", 200, headers.preflight(methods, wanted)), request)
+    return with_headers(Answer(b"", 200, preflight(methods, wanted)), request)
 
 
 async def _no_endpoint(call: EndpointCall, methods: Sequence[str]) -> Exception:
@@ -146,7 +145,7 @@ def with_headers(answer: Answer, request: Request, rate_status: RateStatus | Non
 
     Raises ValueError for a header with a line break in it.
     """
-    shared, id = headers.family(request.path, answer.headers), ("X-Request-Id", request.request_id)
+    shared, id = family(request.path, answer.headers), ("X-Request-Id", request.request_id)
     return FinishedAnswer(answer, shared, id, *(() if rate_status is None else rate_status.headers))
 
 

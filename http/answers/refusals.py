@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from http import HTTPStatus
 
-from .answer import FinishedAnswer
+from .answer import OF_API, FinishedAnswer
 from .errors import HttpError, Overloaded, error_answer
-from .headers import OF_API
 
 RawHeaders = list[tuple[bytes, bytes]]
 # What a refusal says of how it can be done: RFC 9110 asks for the protocol (section 15.5.22), RFC 6455 for its version.

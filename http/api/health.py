@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from ..access.context import HttpContext
 from ..access.operations import explained
-from ..answers import headers
-from ..answers.answer import OK, Answer, json
+from ..answers.answer import OK, Answer, json, varied
 from ..answers.errors import NotReady
 from ..intake.negotiation import asks_for_json
 from ..intake.request import Request
@@ -15,7 +14,7 @@ from ..router import api
 @api.get("/health")
 def show_health(context: HttpContext, request: Request) -> Answer:
     """Liveness, as Mastodon says it: the text `OK`. A request that accepts JSON gets the answer of `/health/live`."""
-    return headers.varied(_liveness(context, request) if asks_for_json(request) else OK, "Accept")
+    return varied(_liveness(context, request) if asks_for_json(request) else OK, "Accept")
 
 
 @api.get("/health/live")

@@ -22,11 +22,10 @@ from ..answers.errors import Malformed, NotFound
 from ..entities.account import account_json
 from ..entities.notification import group_fields, partial_account_fields
 from ..entities.report import report_fields, warning_json
-from ..intake.paging import Paged, clamp, links
+from ..intake.paging import FilteredPage, Paged, clamp, links, read_page
 from ..intake.parameters import Count, Flag, Text, Texts
 from ..intake.request import Request
 from ..router import api
-from ..views.filtered_pages import FilteredPage, read_page
 from ..views.statuses import part_of, render_all, without_hidden
 from .notifications import COUNTED, MOST_COUNTED, ON_A_PAGE, READ, WRITE, NotificationTypes, last_read
 

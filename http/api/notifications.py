@@ -16,11 +16,10 @@ from ..access.context import HttpContext
 from ..answers.answer import EMPTY, Answer, array, in_steps, json
 from ..answers.errors import NotFound
 from ..entities.notification import notification_json
-from ..intake.paging import Paged, clamp, links
+from ..intake.paging import FilteredPage, Paged, clamp, links, read_page
 from ..intake.parameters import AccountId, Count, Flag, Input, Texts
 from ..intake.request import Request
 from ..router import api
-from ..views.filtered_pages import FilteredPage, read_page
 from ..views.statuses import part_of, without_hidden
 
 READ = ("read:notifications",)

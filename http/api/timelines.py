@@ -22,11 +22,10 @@ from ..access.authentication import Viewer
 from ..access.context import HttpContext
 from ..answers.answer import Answer, array
 from ..answers.errors import NotFound
-from ..intake.paging import Paged, links
+from ..intake.paging import FilteredPage, Paged, links, read_page
 from ..intake.parameters import Flag, Given, Texts
 from ..intake.request import Request
 from ..router import api
-from ..views.filtered_pages import FilteredPage, read_page
 from ..views.statuses import part_of, perspective_of, render_all, render_with, without_hidden
 
 STATUSES = 20  # on a page, unless the request says how many

@@ -51,7 +51,7 @@ Tree = dict[str, Value]
 
 def read_urlencoded(raw: bytes) -> Pairs:
     """Return the pairs of a query string or an urlencoded body."""
-    parts = [part for part in raw.split(b"&") if part] if raw else []
+    parts = [part for part in raw.split(b"&") if part]
     if len(parts) > MOST_PARAMETERS:
         raise Malformed("Too many parameters")
     pairs: Pairs = []

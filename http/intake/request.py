@@ -117,7 +117,7 @@ class Request:
     def query(self) -> Pairs:
         """The pairs of the query string, in order."""
         if self._query is None:
-            self._query = read_urlencoded(self.query_string)
+            self._query = read_urlencoded(self.query_string) if self.query_string else []
         return self._query
 
     @property
@@ -194,7 +194,7 @@ class Request:
 
     def address(self, trusted: Sequence[Network] = ()) -> str:
         """Return the client's address: the peer's, or the one that the trusted proxies give."""
-        return client_address(self.peer, self.forwarded_for, trusted)
+        return client_address(self.peer, self.forwarded_for, trusted) if trusted else self.peer
 
     @property
     def forwarded_for(self) -> str | None:

@@ -13,8 +13,7 @@ import orjson
 
 from ... import __version__
 from ...actors.rules.wording import plain, things_of
-from ..answers.answer import Answer
-from ..answers.headers import page_policy
+from ..answers.answer import Answer, page_policy
 from .times import shown_time
 
 if TYPE_CHECKING:

@@ -36,7 +36,7 @@ def forwarded_for(headers: Iterable[tuple[bytes, bytes]]) -> str | None:
 
 def client_address(peer: str, forwarded: str | None, trusted: Sequence[Network]) -> str:
     """Return the address of a client, by the peer of its connection and the header that proxies write."""
-    if forwarded is None or not trusted:
+    if forwarded is None:
         return peer
     here = peer
     # From the nearest proxy outwards: the first address that is not a trusted proxy's is the client's. The client may

@@ -8,8 +8,7 @@ import trio
 
 from ..access.context import HttpContext
 from ..access.streams import StreamEnd
-from ..answers.answer import FinishedAnswer, head_of
-from ..answers.headers import CORS, NOSNIFF
+from ..answers.answer import CORS, NOSNIFF, FinishedAnswer, head_of
 from ..asgi import Message, Receive, Scope, Send, encoded, send_answer
 from ..intake.decoding import nest
 from ..intake.request import Request, request_of

@@ -11,9 +11,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..access.context import HttpContext
-from ..answers.answer import Answer
+from ..answers.answer import Answer, varied
 from ..answers.entity_tags import tagged
-from ..answers.headers import varied
 from ..intake.request import Request
 from ..oauth.page_frames import bare_frame, frame_of
 from ..pages.templates import page

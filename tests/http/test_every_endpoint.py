@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from troupe.http.answers.headers import cors_methods
+from troupe.http.answers.answer import cors_methods
 from troupe.http.router import Endpoint, all_endpoints
 
 from ..clients import SCOPES, Person, Stage, address
