@@ -130,7 +130,7 @@ class HttpContext:
     passwords: trio.CapacityLimiter = field(default_factory=lambda: trio.CapacityLimiter(PASSWORDS_AT_ONCE))
 
     def __post_init__(self) -> None:
-        self.limits = RateLimits(self.rates, self.clock, lambda: self.settings)
+        self.limits = RateLimits(self.rates, self.clock, self.settings)
         self.configured = self.settings
         self.live_settings = LiveSettings(self.database, self.use_settings)
         self.new_request_id = request_ids(self.secret())
@@ -176,7 +176,7 @@ class HttpContext:
 
     def use_settings(self, changed: Mapping[str, Value]) -> None:
         """Have these settings hold in place of those of the configuration."""
-        self.settings = self.configured.changed(changed)
+        self.settings = self.limits.settings = self.configured.changed(changed)
         self.policies.describe(self.settings.description)
         self.kept.forget()
 

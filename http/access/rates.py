@@ -6,7 +6,7 @@ at the same time for all subjects, so its counts are one dict that is dropped as
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -211,23 +211,23 @@ class RateLimits:
     the path begins with. An endpoint may have further rules of its own.
     """
 
-    def __init__(self, rates: Rates, clock: Clock, settings: Callable[[], RequestSettings]) -> None:
+    def __init__(self, rates: Rates, clock: Clock, settings: RequestSettings) -> None:
         self._rates = rates
         self._clock = clock
-        self._settings = settings  # those that hold now
+        self.settings = settings  # those that hold now
 
     def count_request(self, request: Request, token: Token | None, rules: Iterable[RateRule]) -> RateStatus | None:
         """Count a request by its path and by the given rules.
 
         Return the status closest to exhaustion, which the caller checks; None while requests are not counted.
         """
-        if not self._settings().rate_limits:
+        if not self.settings.rate_limits:
             return None
         return self._rates.count_all(self._charges(request, token, rules), self._clock.now())
 
     def count_file(self, account_id: int, rules: Iterable[RateRule]) -> RateStatus | None:
         """Count one file of a request that is counted already, in the same way."""
-        if not self._settings().rate_limits:
+        if not self.settings.rate_limits:
             return None
         return self._rates.count_all([(rule, str(account_id)) for rule in rules], self._clock.now())
 
@@ -241,7 +241,7 @@ class RateLimits:
 
     def count_for_account(self, request: Request, token: Token | None, rule: RateRule) -> None:
         """Count an action for the account of a token, or for the address without one. Raises TooMany."""
-        self.count_for_client(request.address(self._settings().trusted_proxies), token, rule)
+        self.count_for_client(request.address(self.settings.trusted_proxies), token, rule)
 
     def count_for_client(self, address: str, token: Token | None, rule: RateRule) -> None:
         """The same for the client with this address, whose request is over."""
@@ -250,7 +250,7 @@ class RateLimits:
 
     def count_sign_up(self, request: Request) -> None:
         """Count a sign-up for the network that it comes from. Raises TooMany."""
-        network = network_subject_of(request.address(self._settings().trusted_proxies))
+        network = network_subject_of(request.address(self.settings.trusted_proxies))
         self._count(ACCOUNTS_OF_NETWORK, network)
 
     def count_mail(self, email: str) -> None:
@@ -258,7 +258,7 @@ class RateLimits:
         self._count(CONFIRMATIONS_OF_USER, email.casefold())
 
     def _count(self, rule: RateRule, subject: str) -> None:
-        if not self._settings().rate_limits:
+        if not self.settings.rate_limits:
             return
         status = self._rates.count(rule, subject, self._clock.now())
         if status.exceeded:
@@ -281,7 +281,7 @@ class RateLimits:
         return charges
 
     def _address(self, request: Request) -> str:
-        return subject_of(request.address(self._settings().trusted_proxies))
+        return subject_of(request.address(self.settings.trusted_proxies))
 
 
 # The route of requests that no endpoint answers.
