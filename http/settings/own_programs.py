@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from ...actors.rules import scopes
 from ...actors.rules.limits import APPLICATION_NAME_CHARACTERS
 from ...storage import oauth
 from ...storage.engine.database import Connection
 from ...storage.oauth import Application, NewToken
 from ...storage.secrets import hash_of
-from ..access import rates, scopes
+from ..access import rates
 from ..access.context import HttpContext
 from ..answers.answer import Answer
 from ..intake.parameters import Line, Texts
