@@ -9,6 +9,7 @@ from datetime import datetime
 from urllib.parse import unquote_plus
 
 from ...actors.facts.access import RevokedToken
+from ...actors.rules import scopes
 from ...storage import oauth, two_factor
 from ...storage.engine.database import Connection
 from ...storage.oauth import Application, NewToken, Token

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...actors.facts.access import RevokedToken
+from ...actors.rules import scopes
 from ...storage import oauth
 from ..access.context import HttpContext
 from ..answers.answer import Answer, redirect

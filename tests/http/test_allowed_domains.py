@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from troupe.actors.commands.blocked_domains import NOT_ALLOWED_DOMAIN
-from troupe.http.endpoints import all_endpoints
+from troupe.http.router import all_endpoints
 
 from ..checklist.rows import rows
 from ..clients import Person, Stage, address

@@ -8,8 +8,7 @@ from datetime import UTC, datetime
 
 import trio
 
-from troupe.http.endpoints import all_endpoints
-from troupe.http.router import Endpoint
+from troupe.http.router import Endpoint, all_endpoints
 from troupe.http.web import old_addresses
 from troupe.storage import dead_letters, server_blocks
 from troupe.storage.blocked_domains import AllowedDomain, BlockedDomain
