@@ -102,6 +102,10 @@ class Broadcast:
             return True
         return crowds["tag"].among(awake(map(tag_address, names)))
 
+    def is_home_awake(self, account_id: int) -> bool:
+        """False if a message to a home would go nowhere: it reads the rows when it wakes."""
+        return bool(self.runtime.awake_among([home_address(account_id)]))
+
     # Messages -------------------------------------------------------------------------------------------------------
 
     def to_account(self, id: int, message: Message[None], origin: Origin) -> None:

@@ -42,9 +42,10 @@ class ChangedConversation(StoredFact):
         return cls(row.id, row.account_id, row, news)
 
     async def announce(self, facts: Facts, origin: Origin) -> None:
-        """Tell the account's home."""
-        rows = [] if self.row is None else [self.row]
-        for shown in await shown_conversations(rows, facts.accounts, facts.statuses):
+        """Tell the account's home, if it is awake."""
+        if self.row is None or not facts.broadcast.is_home_awake(self.account_id):
+            return
+        for shown in await shown_conversations([self.row], facts.accounts, facts.statuses):
             last = shown.conversation.last_status_id
             key = conversation_key(last) if self.news and last else None
             message = ConversationChanged(key, facts.broadcast.told(ConversationShown(shown)))

@@ -47,9 +47,10 @@ class AddedNotification(StoredFact):
         return self.id
 
     async def announce(self, facts: Facts, origin: Origin) -> None:
-        """Tell the account's home. A notification whose sender or status is gone is not shown."""
-        rows = [] if self.row is None else [self.row]
-        for shown in await show_notifications(facts.database, facts.accounts, facts.statuses, rows):
+        """Tell the account's home, if it is awake. A notification whose sender or status is gone is not shown."""
+        if self.row is None or not facts.broadcast.is_home_awake(self.account_id):
+            return
+        for shown in await show_notifications(facts.database, facts.accounts, facts.statuses, [self.row]):
             facts.broadcast.to_home(self.account_id, Notified(facts.broadcast.told(NotificationShown(shown))), origin)
 
     def promises(self) -> Iterator[Promise]:
