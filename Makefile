@@ -1,7 +1,7 @@
 # make run    a server on http://localhost:3000, everything it needs inside ./.venv and ./data
 # make test   lint, types and every test, as CI runs them
 # make lint   lint and types alone
-# make bench  what requests cost on this machine, into README.md
+# make bench  what requests cost on this machine, into tests/bench/README.md
 # make lock   the lock files anew, from pyproject.toml
 #
 # Each is the only command a fresh clone needs; a second run starts at once.

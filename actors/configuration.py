@@ -633,7 +633,7 @@ class LogSettings(ServerSettings):
         return self.log_file or self.data / "troupe.log"
 
 
-# The order of the README is that of the fields: pydantic has those of the last base first.
+# The order of the handbook is that of the fields: pydantic has those of the last base first.
 class Settings(
     LogSettings, OperationSettings, RequestSettings, ContentSettings, FederationSettings, AccessSettings, MailSettings,
     SignUpSettings, AboutSettings, StorageSettings, ServerSettings,

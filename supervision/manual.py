@@ -15,7 +15,7 @@ import click
 
 from .. import __version__
 from ..actors.configuration import Settings
-from .commands import EXIT_CODES, troupe
+from .commands import EXIT_CODES, handbook, troupe
 from .commands.examples import EXAMPLES, EXITS, WITH_DATABASE
 from .sources import SECRETS, default, meaning, variable
 
@@ -47,6 +47,9 @@ def _page() -> Iterator[str]:
     for name in Settings.model_fields:
         yield from _setting(name)
     yield from (".SH EXIT STATUS", ".nf", *map(_escaped, EXIT_CODES.strip().splitlines()[2:]), ".fi")
+    yield from (".SH HANDBOOK", _escaped("`troupe help SUBJECT` prints these pages."))
+    for subject in handbook.subjects():
+        yield from (".TP", f".B {_escaped(subject)}", _escaped(handbook.title_of(subject)))
     yield ".SH FILES"
     for path, text in FILES.items():
         yield from (".TP", f".I {_escaped(path)}", _escaped(text))

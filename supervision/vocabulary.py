@@ -1,6 +1,7 @@
 """The vocabulary of the supervision log: all its events and facts.
 
-Operators build alarms on these names. The README shows them, and tests compare the code and the README with this list.
+Operators build alarms on these names. The handbook shows them, and tests compare the code and
+the handbook with this list.
 """
 
 from __future__ import annotations

@@ -59,6 +59,7 @@ PLACES = {
     "outbox": "outbox",
     "dead-letters": "dead_letters",
     "completion": "completion",
+    "help": "help",
 }
 
 EXIT_CODES = """\b
@@ -145,7 +146,7 @@ def troupe() -> None:
     """A self-hosted, federated microblogging server.
 
     Every command finds the database by --data or TROUPE_DATABASE_URL and works beside a running server and without one.
-    What it changes holds there at once.
+    What it changes holds there at once. `troupe help` has the operator's handbook.
     """
 
 

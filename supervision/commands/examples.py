@@ -35,6 +35,7 @@ EXITS: dict[str, dict[int, str]] = {
     "streams": OF_SERVER,
     "dead-letters replay": WITH_DATABASE | {1: "not handled: it stays, for the reason given"},
     "completion": {0: "printed", 2: "there is no such shell"},
+    "help": {0: "printed", 2: "there is no such subject"},
     "backup": LONG,
     "restore": LONG,
     "db move": LONG,
@@ -188,6 +189,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "dead-letters replay": ("dead-letters replay 116812345678901248",),
     "dead-letters drop": ("dead-letters drop 116812345678901248 --yes",),
     "completion": ("completion bash > /etc/bash_completion.d/troupe", "completion fish"),
+    "help": ("help", "help backup"),
 }
 
 

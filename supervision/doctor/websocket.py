@@ -17,7 +17,7 @@ PONG = b"\x8a\x00"
 MOST_BEFORE = 4096  # bytes that are read until the pong
 CURE = (
     "nginx: proxy_http_version 1.1; proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection"
-    " $connection_option; as the README shows. Caddy does it by itself."
+    " $connection_option; as `troupe help proxy` says. Caddy does it by itself."
 )
 
 

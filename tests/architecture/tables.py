@@ -1,4 +1,4 @@
-"""The tables of READMEs, made from the code. `python -m tests.architecture.tables` puts them into their files."""
+"""The tables of READMEs and handbook, made from the code. `python -m tests.architecture.tables` writes them."""
 
 import re
 from datetime import timedelta
@@ -7,10 +7,12 @@ from pathlib import Path
 from troupe.actors.configuration import Settings
 from troupe.actors.expiry import EXPIRING
 from troupe.actors.media.cleaning import KEPT
+from troupe.supervision.commands import EXIT_CODES
 from troupe.supervision.sources import PREFIX, default
 from troupe.supervision.vocabulary import FACTS, LogEvent
 
 ROOT = Path(__file__).parents[2]
+HANDBOOK = "supervision/operations/handbook"
 
 
 def settings_table() -> str:
@@ -39,11 +41,18 @@ def ages_table() -> str:
     return "\n".join(["| deleted | after | why |\n|---|---|---|", *rows])
 
 
+def exit_codes_table() -> str:
+    """The exit codes of commands."""
+    rows = (f"| {code} | {meaning} |" for code, meaning in re.findall(r"^  (\d+) +(.+)$", EXIT_CODES, re.MULTILINE))
+    return "\n".join(["| exit code | meaning |\n|---|---|", *rows])
+
+
 # With the file that has each.
 TABLES = {
-    settings_table: "README.md",
-    vocabulary_table: "README.md",
-    facts_table: "README.md",
+    settings_table: f"{HANDBOOK}/settings.md",
+    vocabulary_table: f"{HANDBOOK}/log.md",
+    facts_table: f"{HANDBOOK}/log.md",
+    exit_codes_table: f"{HANDBOOK}/commands.md",
     ages_table: "actors/README.md",
 }
 

@@ -112,6 +112,7 @@ PLAIN = {
         "rules add",
         "rules change",
         "completion",
+        "help",
         "serve",
     ),
     *("actor release", "actor restart", "dead-letters replay"),

@@ -1,4 +1,7 @@
-"""The README names every setting, event, fact and command, in the words of the code; that of a room names its files."""
+"""The handbook names every setting, event, fact and command, in the words of the code; the README of a room its files.
+
+The README of the project is short, and links lead to something.
+"""
 
 import re
 from collections.abc import Callable
@@ -10,10 +13,12 @@ import pytest
 from troupe.supervision.commands import troupe
 
 from .imports import ROOMS
-from .tables import TABLES
+from .tables import HANDBOOK, TABLES
 
 ROOT = Path(__file__).parents[2]
-README = (ROOT / "README.md").read_text("utf-8")
+LONGEST_README = 200  # lines
+PAGES = [*ROOT.glob("*.md"), *(path for room in (*ROOMS, "tests") for path in (ROOT / room).rglob("*.md"))]
+LINK = re.compile(r"\[[^\]]+\]\(([^)\s…]+)\)")
 # Folders with a map, and the README that it is in. The files of `storage` have the names of nouns.
 MAPS = {
     "actors": "actors/README.md",
@@ -45,8 +50,30 @@ def test_the_readmes_hold_the_tables_that_the_code_prints(table: Callable[[], st
 
 
 @pytest.mark.parametrize("words", [words for words, command in COMMANDS if not isinstance(command, click.Group)])
-def test_the_readme_names_every_command(words: str) -> None:
-    assert words in README
+def test_the_handbook_names_every_command(words: str) -> None:
+    assert words in (ROOT / HANDBOOK / "commands.md").read_text("utf-8")
+
+
+def test_the_readme_is_short() -> None:
+    assert len((ROOT / "README.md").read_text("utf-8").splitlines()) <= LONGEST_README
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text("utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_links_lead_to_something(page: Path) -> None:
+    dead: list[str] = []
+    for link in LINK.findall(page.read_text("utf-8")):
+        if "://" not in link:
+            path, _, anchor = link.partition("#")
+            target = (page.parent / path) if path else page
+            if not target.exists() or (anchor and anchor not in anchors(target)):
+                dead.append(link)
+    assert dead == []
 
 
 @pytest.mark.parametrize(("words", "command"), COMMANDS)

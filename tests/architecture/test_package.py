@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 ROOMS = ("storage", "actors", "http", "supervision")
 # What a package holds besides modules, and what no package should.
 DATA = {".sql", ".html", ".css", ".js", ".txt"}
-OPERATIONS = "supervision/operations"  # files of other programs, with the endings that these want
+OPERATIONS = "supervision/operations"  # files of other programs, with the endings that these want, and the handbook
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +63,7 @@ def test_a_wheel_holds_every_file_of_the_rooms(wheel: set[str]) -> None:
         for room in ROOMS
         for path in (ROOT / room).rglob("*")
         if path.is_file()
-        if path.suffix in DATA | {".py"} or path.parent == ROOT / OPERATIONS
+        if path.suffix in DATA | {".py"} or path.is_relative_to(ROOT / OPERATIONS)
     }
     assert files - wheel == set()
     assert "troupe/py.typed" in wheel, "type checkers use the types of tests that are written with the kit (PEP 561)"

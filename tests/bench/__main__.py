@@ -33,7 +33,7 @@ from .serving import serving, start_repeatedly
 from .table import Results
 from .weights import weigh
 
-README = Path(__file__).parents[2] / "README.md"
+README = Path(__file__).with_name("README.md")
 
 
 @click.command(help=__doc__)
@@ -47,7 +47,7 @@ README = Path(__file__).parents[2] / "README.md"
     type=click.Path(path_type=Path),
     help="A folder with an empty database to fill. Without it, one is made, and deleted afterwards.",
 )
-@click.option("--readme", is_flag=True, help="Put the tables into README.md.")
+@click.option("--readme", is_flag=True, help="Put the tables into the README of this folder.")
 def main(
     scale: float, seconds: float, runs: int, only: str, profile: Path | None, data: Path | None, readme: bool
 ) -> None:  # fmt: skip

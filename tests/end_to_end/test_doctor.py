@@ -21,7 +21,7 @@ FORWARDED = re.compile(rb"\r\nx-forwarded-for: ([^\r]*)", re.IGNORECASE)
 
 
 class Proxy(TlsFront):
-    """A proxy as the README has it, with one client a connection. `broken` undoes one of its duties."""
+    """A proxy as the handbook has it, with one client a connection. `broken` undoes one of its duties."""
 
     @staticmethod
     def broken(head: bytes) -> bytes:

@@ -1,4 +1,4 @@
-"""The exit codes of all commands are those that the README and their help name."""
+"""The exit codes of all commands are those that the handbook and their help name."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from ..commands import COMMANDS
 
 # All but the one that does not end by itself, and those that need no settings.
 WALKED = sorted(COMMANDS.keys() - {"serve"})
-WITHOUT_SETTINGS = {"completion"}
+WITHOUT_SETTINGS = {"completion", "help"}
 # Those that make what is missing, or say what is there without a database.
 WITHOUT_DATABASE = {
     *("completion", "config check", "config explain", "config show", "db upgrade", "migrate", "restore", "tree"),
-    *("rules add", "rules list", "terms list", "terms publish"),
+    *("help", "rules add", "rules list", "terms list", "terms publish"),
 }
 # Those that are refused before they look for a database: no picture, no bucket.
 REFUSED_BEFORE = {"emoji import", "media move"}
@@ -42,6 +42,7 @@ WRONG = {
     "emails block": ("nobody",),
     "emails test": ("nobody",),
     "emails unblock": ("nobody",),
+    "help": ("nothing",),
     "ips block": ("nowhere",),
     "ips unblock": ("nowhere",),
     "media budget": ("much",),

@@ -138,10 +138,12 @@ def completed(*words: str) -> list[str]:
     return [item.value for item in shell.get_completions(list(words[:-1]), words[-1])]
 
 
-def test_commands_options_and_names_of_settings_are_completed() -> None:
+def test_commands_options_subjects_and_names_of_settings_are_completed() -> None:
     assert completed("acc") == ["accounts"]
     assert completed("accounts", "si") == ["silence"]
     assert completed("doctor", "--on") == ["--online"]
+    assert completed("help", "b") == ["backup"]
+    assert completed("help", "co") == ["commands", "containers"]
     assert completed("config", "explain", "log-f") == ["log_file", "log_file_size", "log_files", "log_format"]
 
 

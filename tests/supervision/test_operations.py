@@ -15,7 +15,8 @@ ROOT = Path(__file__).parents[2]
 OPERATIONS = ROOT / "supervision" / "operations"
 DOCKERFILE = (OPERATIONS / "Dockerfile").read_text("utf-8").replace("\\\n", " ")
 COMPOSE = (OPERATIONS / "compose.yaml").read_text("utf-8")
-README = (ROOT / "README.md").read_text("utf-8")
+HANDBOOK = "".join(page.read_text("utf-8") for page in (OPERATIONS / "handbook").glob("*.md"))
+FILES = sorted(path.name for path in OPERATIONS.iterdir() if path.is_file())
 
 
 def instructions(name: str) -> list[str]:
@@ -59,16 +60,21 @@ def test_what_the_composition_names_is_there() -> None:
         assert used == names, kind
 
 
-@pytest.mark.parametrize("name", sorted(path.name for path in OPERATIONS.iterdir()))
+@pytest.mark.parametrize("name", FILES)
 def test_settings_have_their_names(name: str) -> None:
     text = (OPERATIONS / name).read_text("utf-8")
     assert unknown_variables(dict.fromkeys(re.findall(r"\bTROUPE_\w+", text), "")) == []
+
+
+def test_settings_have_their_names_in_the_handbook() -> None:
+    text = re.sub(r"journalctl [^`]+", "", HANDBOOK)  # whose fields begin alike
+    assert unknown_variables(dict.fromkeys(re.findall(r"\bTROUPE_[A-Z]\w+", text), "")) == []
 
 
 def test_the_script_is_one() -> None:
     subprocess.run(["sh", "-n", str(OPERATIONS / "troupe.sh")], check=True)
 
 
-@pytest.mark.parametrize("name", sorted(path.name for path in OPERATIONS.iterdir()))
-def test_the_readme_says_what_a_file_is_for(name: str) -> None:
-    assert name in README
+@pytest.mark.parametrize("name", FILES)
+def test_the_handbook_says_what_a_file_is_for(name: str) -> None:
+    assert name in HANDBOOK
