@@ -91,7 +91,8 @@ def paths(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     send(ada, f"/api/v1/statuses/{root['id']}/reblog")
     send(ada, f"/api/v1/statuses/{pictures['id']}/pin")
     yield {
-        "front": "/", "about": "/about", "privacy": "/privacy", "tag": "/tags/tea", "missing": "/@nobody",
+        "front": "/", "about": "/about", "api": "/api", "privacy": "/privacy", "tag": "/tags/tea",
+        "missing": "/@nobody",
         "profile": f"/@{ada.name}", "right to left": f"/@{bob.name}", "media": f"/@{ada.name}/media",
         "thread": f"/@{bob.name}/{root['id']}", "poll": f"/@{ada.name}/{poll['id']}",
         "card": f"/@{ada.name}/{linking['id']}",
@@ -158,6 +159,7 @@ def asked_for(chrome: Chrome) -> list[str]:
     [
         "front",
         "about",
+        "api",
         "privacy",
         "tag",
         "missing",

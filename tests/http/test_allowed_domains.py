@@ -30,7 +30,7 @@ def options() -> dict[str, Any]:
 
 @rows("S184", "S233")
 async def test_the_description_stays_open(stage: Stage) -> None:
-    for path in ("/api/v1/instance", "/api/v2/instance", "/health", "/about", "/privacy", "/auth/sign_in", "/"):
+    for path in ("/api/v1/instance", "/api/v2/instance", "/health", "/about", "/api", "/privacy", "/auth/sign_in", "/"):
         assert (await stage.anybody().get(path)).status == 200, path
     described = (await stage.anybody().get("/api/v2/instance")).json
     assert described["configuration"]["limited_federation"] is True

@@ -19,6 +19,7 @@ OWN = frozenset(
         ("GET", "/health/live"),
         ("GET", "/health/ready"),
         ("GET", "/about"),
+        ("GET", "/api"),
         ("GET", "/style.css"),
         ("GET", "/privacy"),
         ("GET", "/terms"),

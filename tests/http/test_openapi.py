@@ -22,7 +22,7 @@ from ..clients import BASE, Person, Reply, Stage
 EXAMPLES = 2  # for each operation; hypothesis draws the same ones each time
 # Answered, and no business of programs that read the document.
 UNTOLD = re.compile(
-    r"/(|about|about/more|inbox|privacy|privacy-policy|terms|terms-of-service|health|health/live|health/ready|style.css|favicon.ico|robots.txt|manifest.json|thumbnail.png"
+    r"/(|about|about/more|api|inbox|privacy|privacy-policy|terms|terms-of-service|health|health/live|health/ready|style.css|favicon.ico|robots.txt|manifest.json|thumbnail.png"
     r"|staff.css|staff.js|apple-touch-icon.png|actor|actor/outbox|authorize_interaction|filters|share)"
     r"|/(media|media_proxy|avatars|headers|emojis|nodeinfo|\.well-known|auth)/.*|/oauth/authorize.*"
     r"|/(@|admin|disputes|settings|tags/|terms/|terms-of-service/|users/|web/|deck/|statuses/).*"
