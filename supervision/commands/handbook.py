@@ -25,6 +25,7 @@ WIDEST = 100  # columns: longer lines are hard to read
 NARROWEST_TEXT = 30  # columns that the last column of a table needs
 GAP = 2  # columns between two of a table
 INDENT = "    "
+TOGETHER = "\N{NO-BREAK SPACE}"  # between the words of a command, while lines are filled
 
 
 def subjects() -> list[str]:
@@ -140,9 +141,9 @@ def _inline(token: Token) -> str:
             case "link_open":
                 target = str(child.attrs["href"])
             case "link_close":
-                text += f" (`troupe help {target.removesuffix(PAGE)}`)"
+                text += f" ({_code(f'troupe help {target.removesuffix(PAGE)}')})"
             case "code_inline":
-                text += f"`{child.content}`"
+                text += _code(child.content)
             case "softbreak":
                 text += " "
             case _:
@@ -150,8 +151,13 @@ def _inline(token: Token) -> str:
     return text
 
 
+def _code(content: str) -> str:
+    """Return code that stays on one line, unless it is long: a command in two lines is hard to copy."""
+    return f"`{content}`".replace(" ", TOGETHER) if len(content) + 2 <= NARROWEST_TEXT else f"`{content}`"
+
+
 def _filled(text: str, width: int, first: str = "", further: str = "") -> str:
     wrapped = textwrap.fill(
         text, width, initial_indent=first, subsequent_indent=further, break_long_words=False, break_on_hyphens=False
     )
-    return wrapped or first.rstrip()
+    return wrapped.replace(TOGETHER, " ") or first.rstrip()

@@ -48,8 +48,8 @@ A subject
 
 A paragraph that is longer than the line
 of a terminal, and goes on below with
-`code in it` and a link (`troupe help
-backup`).
+`code in it` and a link
+(`troupe help backup`).
 
 - First of two items, which has more
   words than one line can hold.
