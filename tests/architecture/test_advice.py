@@ -19,6 +19,8 @@ TEXTS = [
 ]  # fmt: skip
 NAMED = re.compile(r"(?<![\w./-])troupe ([a-z][^`\n]*)")
 QUOTED = re.compile(r"`troupe ([^`]*)`")
+# A line of code in a Markdown file, behind a prompt, variables and the user that runs it.
+CODE = re.compile(r"^    (?:\$ )?(?:[A-Z_]+=\S+ )*(?:sudo -u \w+ )?troupe ([a-z].*)$", re.MULTILINE)
 WORD = re.compile(r"[a-z][a-z-]*")
 # Names of a thread and of sessions of the database.
 NO_COMMANDS = {"watchdog", "command line"}
@@ -57,7 +59,8 @@ def named() -> list[tuple[str, str]]:
         (str(path.relative_to(ROOT)), " ".join(words.split()))
         for path in TEXTS
         if path.name != "CHANGELOG.md"
-        for words in QUOTED.findall(path.read_text("utf-8"))
+        for form in (QUOTED, CODE)
+        for words in form.findall(path.read_text("utf-8"))
     ]
     return sorted({*found})
 
