@@ -21,7 +21,7 @@ from ..storage import dead_letters
 from ..storage.engine.database import Connection, StorageError
 from ..storage.engine.json_values import JsonObject
 from .control import Answer, Unanswerable
-from .redaction import redacted
+from .log.redaction import redacted
 
 MOST_ACTORS = 1_000  # in one answer
 MOST_STREAMS = 1_000

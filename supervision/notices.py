@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..http.access.context import HttpContext
 from .actor_system import ActorSystem
-from .log_level import LiveLogLevel
+from .log.level import LiveLogLevel
 
 
 def apply_notice(notice: str | None, actors: ActorSystem, http_context: HttpContext, log_level: LiveLogLevel) -> None:

@@ -20,13 +20,13 @@ from .domain import remember
 from .failures import FAILED, explained
 from .greeting import greeting
 from .listeners import check_free
-from .log import SupervisionLog, route_libraries
-from .log_output import open_log
+from .log.log import SupervisionLog, route_libraries
+from .log.output import open_log
+from .log.writer import announce
 from .runs import begin_run, end_run
 from .service_manager import READY, STOPPING, ServiceManager
 from .signals import EndSignals, Interrupted
 from .traces.wanted import traces_from
-from .writer import announce
 
 if TYPE_CHECKING:
     from .tree import Troupe

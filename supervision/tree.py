@@ -74,15 +74,15 @@ from .domain import OtherDomain, require_domain
 from .http_server import HttpServer
 from .inspector import Inspector
 from .listeners import Listeners
-from .log import SupervisionLog, as_json
-from .log_level import LiveLogLevel
+from .log.level import LiveLogLevel
+from .log.log import SupervisionLog, as_json
+from .log.recent import Operations
 from .media_folders import media_folder
 from .memory import MemoryReturn
 from .notices import apply_notice
 from .parking import Parking
 from .pauses import CollectorPauses
 from .queues import delivery_queue, inbox_queue, lookup_queue, mail_queue, preview_queue, push_queue, refresh_queue
-from .recent import Operations
 from .stalls import StallWatch
 from .supervisor import Child, Supervisor
 from .traces.wanted import Traces

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ...actors.rules.wording import number_of
-from ..console import shows_colours
+from ..log.console import shows_colours
 from ..sources import SettingsSources
 from .chosen_server import ChosenServer
 from .options import json_option, print_json, setting_options

@@ -56,7 +56,7 @@ async def _waiting(db: Connection, here: Here, chosen: ChosenEffects, limit: int
 
 def _effect(one: WaitingEffect, now: datetime, *, text: bool) -> JsonObject:
     from ...actors.masking import masked
-    from ..redaction import redacted
+    from ..log.redaction import redacted
 
     error = None if one.error is None else one.error if text else redacted(one.error)
     carried_out = one.claimed_until is not None and one.claimed_until > now

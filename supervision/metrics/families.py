@@ -30,11 +30,11 @@ from ...storage.engine.histogram import Histogram
 from ..actor_system import ActorSystem
 from ..database import SupervisedDatabase
 from ..disks import Disks
-from ..log import SupervisionLog
+from ..log.log import SupervisionLog
+from ..log.vocabulary import LogEvent
 from ..pauses import CollectorPauses, LoopLag
 from ..stalls import CAUSES, StallWatch
 from ..supervisor import Child, ChildPhase
-from ..vocabulary import LogEvent
 
 
 @dataclass(frozen=True, slots=True)

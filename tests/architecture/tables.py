@@ -8,8 +8,8 @@ from troupe.actors.configuration import Settings
 from troupe.actors.expiry import EXPIRING
 from troupe.actors.media.cleaning import KEPT
 from troupe.supervision.commands import EXIT_CODES
+from troupe.supervision.log.vocabulary import FACTS, LogEvent
 from troupe.supervision.sources import PREFIX, default
-from troupe.supervision.vocabulary import FACTS, LogEvent
 
 ROOT = Path(__file__).parents[2]
 HANDBOOK = "supervision/operations/handbook"

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
-from troupe.supervision.vocabulary import FACTS, LogEvent
+from troupe.supervision.log.vocabulary import FACTS, LogEvent
 
 ROOT = Path(__file__).parents[2]
 MODULES = [path for room in ("actors", "http", "supervision") for path in (ROOT / room).rglob("*.py")]

@@ -7,9 +7,9 @@ it: operators have programs and eyes for these lines.
 from datetime import UTC, datetime
 from pathlib import Path
 
-from troupe.supervision.console import Terminal, as_text
-from troupe.supervision.log import Form, SupervisionLog, as_json
-from troupe.supervision.vocabulary import LogEvent
+from troupe.supervision.log.console import Terminal, as_text
+from troupe.supervision.log.log import Form, SupervisionLog, as_json
+from troupe.supervision.log.vocabulary import LogEvent
 
 GOLDEN = Path(__file__).parent / "golden"
 REQUEST = "0199f2c4b1d87e6a"

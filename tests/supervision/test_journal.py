@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from troupe.supervision.journal import Journal, is_standard_output
-from troupe.supervision.log import SupervisionLog, as_json
-from troupe.supervision.vocabulary import LogEvent
-from troupe.supervision.writer import Writer
+from troupe.supervision.log.journal import Journal, is_standard_output
+from troupe.supervision.log.log import SupervisionLog, as_json
+from troupe.supervision.log.vocabulary import LogEvent
+from troupe.supervision.log.writer import Writer
 
 from .log_records import NoonClock
 

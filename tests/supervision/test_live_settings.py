@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from troupe.actors.configuration import Settings
 from troupe.actors.kernel import SystemClock
 from troupe.actors.rules.live_settings import LIVE_SETTINGS, InvalidSetting, LiveSetting
-from troupe.supervision.log import SupervisionLog, as_json
+from troupe.supervision.log.log import SupervisionLog, as_json
 from troupe.supervision.tree import Troupe
 
 NAMES = sorted(LIVE_SETTINGS)

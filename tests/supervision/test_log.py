@@ -9,8 +9,8 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from troupe.supervision.console import Terminal, as_text
-from troupe.supervision.log import (
+from troupe.supervision.log.console import Terminal, as_text
+from troupe.supervision.log.log import (
     LIBRARY_WINDOW,
     MOST_FOLDS,
     WINDOW,
@@ -20,8 +20,8 @@ from troupe.supervision.log import (
     VocabularyError,
     as_json,
 )
-from troupe.supervision.redaction import redacted
-from troupe.supervision.vocabulary import FACTS, Level, LogEvent
+from troupe.supervision.log.redaction import redacted
+from troupe.supervision.log.vocabulary import FACTS, Level, LogEvent
 
 
 class HandClock:

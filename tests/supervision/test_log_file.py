@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from troupe.supervision.log_file import LogFile
+from troupe.supervision.log.file import LogFile
 
 from ..small_disks import fill, small_disk
 

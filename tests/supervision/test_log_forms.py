@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from troupe.supervision.console import Terminal, shows_colours
-from troupe.supervision.vocabulary import Level, LogEvent
+from troupe.supervision.log.console import Terminal, shows_colours
+from troupe.supervision.log.vocabulary import Level, LogEvent
 
 from .log_records import FORMS, GOLDEN, RECORDS, NoonClock, written
 

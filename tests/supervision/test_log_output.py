@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from troupe.actors.configuration import Settings
-from troupe.supervision import journal
-from troupe.supervision.log_output import open_log
+from troupe.supervision.log import journal
+from troupe.supervision.log.output import open_log
 
 
 def test_a_log_in_a_file_is_json_unless_it_is_for_people(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from troupe.storage.engine.term import hold_term
 from troupe.storage.policies import LARGEST_ID, Rule, RuleText, read_rules, write_rules
 from troupe.supervision.actor_system import ActorSystem
 from troupe.supervision.commands import troupe
-from troupe.supervision.log_level import LiveLogLevel
+from troupe.supervision.log.level import LiveLogLevel
 from troupe.supervision.notices import apply_notice
 
 from ..stand_ins import unrecorded

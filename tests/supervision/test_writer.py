@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from troupe.supervision.writer import LogStream, Writer
+from troupe.supervision.log.writer import LogStream, Writer
 
 from ..pipes import full_pipe
 
@@ -97,7 +97,7 @@ def test_lines_for_a_full_disk_are_counted() -> None:
 
 def test_a_closed_standard_stream_is_never_given_to_another_file() -> None:
     program = (
-        "import os; from troupe.supervision.writer import hold_standard_streams\n"
+        "import os; from troupe.supervision.log.writer import hold_standard_streams\n"
         "os.close(0); os.close(1); hold_standard_streams()\n"
         "other = os.open('/dev/zero', os.O_RDONLY); os.write(2, f'{other > 2} {os.read(0, 1)}'.encode())"
     )

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from troupe.actors.commands.notes import WriteNote
 from troupe.http.access.operations import LogRecord, TreePart
-from troupe.supervision.recent import Operations, RecentRecords
+from troupe.supervision.log.recent import Operations, RecentRecords
 
 from ...clients import PASSWORD, Stage
 from ..settling import Browser

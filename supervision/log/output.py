@@ -6,13 +6,13 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..actors.configuration import LogSettings
-from ..actors.kernel import SystemClock
-from ..storage.engine.data_folder import make_private
+from ...actors.configuration import LogSettings
+from ...actors.kernel import SystemClock
+from ...storage.engine.data_folder import make_private
 from .console import Terminal, as_text, columns_of, shows_colours
+from .file import MIB, LogFile
 from .journal import Journal, is_standard_output
 from .log import Form, SupervisionLog, as_json
-from .log_file import MIB, LogFile
 from .vocabulary import Level
 from .writer import LogStream, Output, Writer, hold_standard_streams
 

@@ -16,7 +16,7 @@ from enum import Enum
 from itertools import groupby
 from typing import cast
 
-from ..actors.rules.wording import plain
+from ...actors.rules.wording import plain
 from .vocabulary import Level, LogEvent
 
 Facts = Mapping[str, object]

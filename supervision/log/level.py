@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ..actors.row_loader import RowLoader
-from ..storage import changed_settings
-from ..storage.changed_settings import LogLevel
-from ..storage.engine.database import Database
+from ...actors.row_loader import RowLoader
+from ...storage import changed_settings
+from ...storage.changed_settings import LogLevel
+from ...storage.engine.database import Database
 from .log import SupervisionLog
 from .vocabulary import Level
 

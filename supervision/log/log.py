@@ -22,8 +22,8 @@ from typing import cast
 import orjson
 import trio
 
-from ..actors.kernel.clock import Clock
-from ..actors.kernel.errors import describe, place
+from ...actors.kernel.clock import Clock
+from ...actors.kernel.errors import describe, place
 from .console import escaped
 from .recent import RecentRecords
 from .redaction import redacted

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
-from ..http.access.operations import LogRecord, TreePart
+from ...http.access.operations import LogRecord, TreePart
 from .redaction import redacted
 
 # Some MB at most. A busy day of a healthy server writes fewer.
