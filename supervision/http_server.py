@@ -16,9 +16,9 @@ from ..http.server.listener import Encryption
 from ..http.server.listener import serve as serve_http
 from ..http.server.plain import FastRequests
 from .actor_system import ActorSystem
-from .certificate import ServerCertificate
 from .database import SupervisedDatabase
-from .listeners import Listeners, cannot_listen
+from .system.certificate import ServerCertificate
+from .system.listeners import Listeners, cannot_listen
 
 # Seconds in which the server that takes over has to begin. Then this one serves again.
 TAKEN_OVER_WITHIN = 60.0

@@ -19,13 +19,13 @@ from ..storage.instance import newest_local_uri
 from .domain import remember
 from .failures import FAILED, explained
 from .greeting import greeting
-from .listeners import check_free
 from .log.log import SupervisionLog, route_libraries
 from .log.output import open_log
 from .log.writer import announce
-from .runs import begin_run, end_run
-from .service_manager import READY, STOPPING, ServiceManager
-from .signals import EndSignals, Interrupted
+from .system.listeners import check_free
+from .system.runs import begin_run, end_run
+from .system.service_manager import READY, STOPPING, ServiceManager
+from .system.signals import EndSignals, Interrupted
 from .traces.wanted import traces_from
 
 if TYPE_CHECKING:

@@ -66,25 +66,25 @@ from ..storage import outbox
 from ..storage.engine.database import Connection, Database, Fenced, Unavailable
 from ..storage.engine.term import AnotherNode
 from .actor_system import ActorSystem
-from .certificate import certificate_of
 from .control import DRAIN, ControlSocket
 from .database import SupervisedDatabase
-from .disks import Disks
 from .domain import OtherDomain, require_domain
 from .http_server import HttpServer
 from .inspector import Inspector
-from .listeners import Listeners
 from .log.level import LiveLogLevel
 from .log.log import SupervisionLog, as_json
 from .log.recent import Operations
 from .media_folders import media_folder
-from .memory import MemoryReturn
 from .notices import apply_notice
 from .parking import Parking
-from .pauses import CollectorPauses
 from .queues import delivery_queue, inbox_queue, lookup_queue, mail_queue, preview_queue, push_queue, refresh_queue
-from .stalls import StallWatch
 from .supervisor import Child, Supervisor
+from .system.certificate import certificate_of
+from .system.disks import Disks
+from .system.listeners import Listeners
+from .system.memory import MemoryReturn
+from .system.pauses import CollectorPauses
+from .system.stalls import StallWatch
 from .traces.wanted import Traces
 from .translation import translator_of
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
-from ..certificate import BadCertificate, context_of, details_of
+from ..system.certificate import BadCertificate, context_of, details_of
 from .findings import Examination, Finding
 from .public_address import public_address
 

@@ -11,7 +11,7 @@ from ...storage.engine.database import StorageError
 from ...storage.engine.fitness import OLDEST
 from ...storage.engine.migrate import MigrationRefused, require_current
 from ...storage.engine.server_facts import ServerFacts, server_facts
-from ..disks import size_text
+from ..system.disks import size_text
 from .findings import Examination, Finding
 
 SUBJECT = "database"

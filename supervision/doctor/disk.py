@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from ...actors.configuration import LogSettings, Settings
-from ..disks import FEWEST_FILES, LOW, MIB, size_text
+from ..system.disks import FEWEST_FILES, LOW, MIB, size_text
 from .findings import Examination, Finding
 
 SUBJECT = "disk"

@@ -29,12 +29,12 @@ from ...storage.backlog import Backlog, EffectBacklog
 from ...storage.engine.histogram import Histogram
 from ..actor_system import ActorSystem
 from ..database import SupervisedDatabase
-from ..disks import Disks
 from ..log.log import SupervisionLog
 from ..log.vocabulary import LogEvent
-from ..pauses import CollectorPauses, LoopLag
-from ..stalls import CAUSES, StallWatch
 from ..supervisor import Child, ChildPhase
+from ..system.disks import Disks
+from ..system.pauses import CollectorPauses, LoopLag
+from ..system.stalls import CAUSES, StallWatch
 
 
 @dataclass(frozen=True, slots=True)

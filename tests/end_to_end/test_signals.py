@@ -17,7 +17,7 @@ import pytest
 from troupe.storage.engine.cluster import Cluster, locked
 from troupe.storage.engine.connect import transact_once
 from troupe.storage.engine.database import Connection
-from troupe.supervision.signals import ECHO_SECONDS
+from troupe.supervision.system.signals import ECHO_SECONDS
 
 from .. import plain_http
 from ..data_folders import copy_data

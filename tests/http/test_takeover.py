@@ -12,7 +12,7 @@ import trio
 from troupe.actors.configuration import Settings
 from troupe.supervision import http_server
 from troupe.supervision.http_server import HttpServer
-from troupe.supervision.listeners import Listeners
+from troupe.supervision.system.listeners import Listeners
 
 from ..clients import Stage
 from ..end_to_end.server import free_port

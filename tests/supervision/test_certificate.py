@@ -10,11 +10,11 @@ import trio
 from trio.testing import MockClock
 
 from troupe.actors.configuration import Settings
-from troupe.supervision.certificate import LOOK_EVERY, BadCertificate, CertificateDetails, ServerCertificate
 from troupe.supervision.doctor.certificate import check_certificate
 from troupe.supervision.doctor.findings import Examination, Finding
 from troupe.supervision.failures import CannotListen
 from troupe.supervision.sources import read_sources
+from troupe.supervision.system.certificate import LOOK_EVERY, BadCertificate, CertificateDetails, ServerCertificate
 
 from ..certificates import certificate
 from ..stand_ins import unrecorded
@@ -118,7 +118,7 @@ async def test_a_certificate_that_can_not_be_read_is_not_used(tmp_path: Path, mo
     def refuse(file: Path) -> CertificateDetails:
         raise BadCertificate("odd")
 
-    monkeypatch.setattr("troupe.supervision.certificate.details_of", refuse)
+    monkeypatch.setattr("troupe.supervision.system.certificate.details_of", refuse)
     read = ServerCertificate(files.file, files.key, unrecorded)
     with pytest.raises(CannotListen, match="odd"):
         await read.run(trio.Event(), task_status=trio.TASK_STATUS_IGNORED)

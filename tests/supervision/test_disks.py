@@ -6,7 +6,7 @@ from typing import Any
 import trio
 from trio.testing import MockClock
 
-from troupe.supervision.disks import LOOK_EVERY, TELL_AGAIN, Disks
+from troupe.supervision.system.disks import LOOK_EVERY, TELL_AGAIN, Disks
 
 from ..small_disks import resize, small_disk
 

@@ -12,7 +12,7 @@ import pytest
 from troupe.actors.configuration import Settings
 from troupe.http.server.addresses import AddressRules
 from troupe.supervision.http_server import HttpServer
-from troupe.supervision.listeners import Listeners
+from troupe.supervision.system.listeners import Listeners
 
 
 def server(context: SimpleNamespace | None = None, /, **chosen: Any) -> HttpServer:

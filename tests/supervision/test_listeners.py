@@ -13,10 +13,10 @@ import trio
 
 from troupe.actors.configuration import Settings
 from troupe.http.server.listener import bind_path
-from troupe.supervision import listeners
 from troupe.supervision.control import ControlSocket, ask_for_sockets
 from troupe.supervision.failures import CannotListen
-from troupe.supervision.listeners import Listeners, from_systemd
+from troupe.supervision.system import listeners
+from troupe.supervision.system.listeners import Listeners, from_systemd
 
 
 def settings(tmp_path: Path, **chosen: Any) -> Settings:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import trio
 from trio.testing import MockClock
 
-from troupe.supervision.memory import INTERVAL, MANY, MemoryReturn
+from troupe.supervision.system.memory import INTERVAL, MANY, MemoryReturn
 
 
 def trims_after(*asleep: int) -> list[int]:

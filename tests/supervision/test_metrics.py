@@ -24,12 +24,12 @@ from troupe.actors.push.sender import PushFailed, PushPutOff, PushSender
 from troupe.storage.backlog import Backlog
 from troupe.storage.engine.histogram import Histogram
 from troupe.storage.hosts import Host
-from troupe.supervision.disks import FULL, Disks
 from troupe.supervision.metrics import exposition
 from troupe.supervision.metrics.exposition import PATIENCE, Exposition, FamilyRegistry, written
 from troupe.supervision.metrics.families import gauge, histogram
 from troupe.supervision.metrics.server import HEAD_PATIENCE, MOST_CLIENTS, MetricsServer
-from troupe.supervision.pauses import CollectorPauses, LoopLag
+from troupe.supervision.system.disks import FULL, Disks
+from troupe.supervision.system.pauses import CollectorPauses, LoopLag
 
 from ..small_disks import resize, small_disk
 from ..stand_ins import answering, unrecorded

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from troupe.supervision.runs import begin_run, end_run
+from troupe.supervision.system.runs import begin_run, end_run
 
 
 def test_a_node_that_ended_badly_is_noticed_at_its_next_start_alone(tmp_path: Path) -> None:

@@ -12,10 +12,10 @@ import trio
 from trio.testing import MockClock
 
 from troupe.actors.kernel.watchdog import LOOK_EVERY
-from troupe.supervision import stalls
 from troupe.supervision.doctor.loop import evaluate
-from troupe.supervision.pauses import CollectorPauses
-from troupe.supervision.stalls import GOES_ON, LOOK_QUICKLY, MOST_FUNCTIONS, RUN_LOOP, StallWatch
+from troupe.supervision.system import stalls
+from troupe.supervision.system.pauses import CollectorPauses
+from troupe.supervision.system.stalls import GOES_ON, LOOK_QUICKLY, MOST_FUNCTIONS, RUN_LOOP, StallWatch
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 LIMIT = 0.2

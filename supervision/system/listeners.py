@@ -12,10 +12,10 @@ import socket
 from collections.abc import Iterable, Mapping, MutableMapping
 from pathlib import Path
 
-from ..actors.configuration import ServerSettings, Settings
-from ..http.server.listener import bind, bind_path
-from .control import answers, ask_for_sockets, ask_to_drain
-from .failures import CannotListen
+from ...actors.configuration import ServerSettings, Settings
+from ...http.server.listener import bind, bind_path
+from ..control import answers, ask_for_sockets, ask_to_drain
+from ..failures import CannotListen
 
 FIRST = 3  # the first file descriptor that systemd hands over (sd_listen_fds(3))
 ADVICE = {

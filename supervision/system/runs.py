@@ -6,7 +6,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from ..storage.engine.node import this_node
+from ...storage.engine.node import this_node
 
 
 def begin_run(data: Path, node: str) -> str:

@@ -31,10 +31,10 @@ from typing import Literal, NamedTuple, get_args
 
 import trio
 
-from ..actors.kernel.clock import Clock
-from ..actors.kernel.pool_context import Record
-from ..actors.kernel.watchdog import LOOK_EVERY, Pace, Watchdog, innermost_frame
-from ..storage.engine.json_values import JsonObject
+from ...actors.kernel.clock import Clock
+from ...actors.kernel.pool_context import Record
+from ...actors.kernel.watchdog import LOOK_EVERY, Pace, Watchdog, innermost_frame
+from ...storage.engine.json_values import JsonObject
 from .pauses import CollectorPauses
 
 OLD = 0.25  # of the threshold: the age from which a round is looked at quickly

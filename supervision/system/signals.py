@@ -19,7 +19,7 @@ from types import FrameType
 
 import trio
 
-from .failures import FAILED
+from ..failures import FAILED
 
 ASKING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 MOST = 2

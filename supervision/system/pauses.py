@@ -9,7 +9,7 @@ from time import perf_counter
 
 import trio
 
-from ..storage.engine.histogram import Histogram
+from ...storage.engine.histogram import Histogram
 
 LOOK_EVERY = 0.25  # seconds
 GENERATIONS = 3

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import trio
 
-from ..actors.kernel import Record
+from ...actors.kernel import Record
 
 MIB = 1024 * 1024
 

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import trio
 
-from ..actors.configuration import ServerSettings
-from ..actors.kernel import Record
-from .failures import CannotListen, text_of
+from ...actors.configuration import ServerSettings
+from ...actors.kernel import Record
+from ..failures import CannotListen, text_of
 
 LOOK_EVERY = 30.0  # seconds between two looks at the files
 PROTOCOLS = ("h2", "http/1.1")
