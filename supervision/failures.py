@@ -14,7 +14,7 @@ from ..storage.engine.database import Fenced, StorageError
 from ..storage.engine.migrate import MigrationRefused
 from ..storage.engine.term import AnotherNode
 from .backups.errors import BackupFailed
-from .domain import OtherDomain
+from .settings.domain import OtherDomain
 from .supervisor import GaveUp
 
 FAILED = 70  # EX_SOFTWARE

@@ -17,7 +17,7 @@ from .. import __version__
 from ..actors.configuration import Settings
 from .commands import EXIT_CODES, handbook, troupe
 from .commands.examples import EXAMPLES, EXITS, WITH_DATABASE
-from .sources import SECRETS, default, meaning, variable
+from .settings.sources import SECRETS, default, meaning, variable
 
 FILES = {
     "troupe.toml": "The settings, in the working directory, unless --config or TROUPE_CONFIG names another file.",

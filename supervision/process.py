@@ -16,12 +16,12 @@ from ..storage.engine.data_folder import make_private, refuse_unfinished
 from ..storage.engine.database import Fenced, Unavailable
 from ..storage.engine.embedded import embedded
 from ..storage.instance import newest_local_uri
-from .domain import remember
 from .failures import FAILED, explained
 from .greeting import greeting
 from .log.log import SupervisionLog, route_libraries
 from .log.output import open_log
 from .log.writer import announce
+from .settings.domain import remember
 from .system.listeners import check_free
 from .system.runs import begin_run, end_run
 from .system.service_manager import READY, STOPPING, ServiceManager

@@ -38,7 +38,7 @@ from ..actors.rules.visibility import Perspective
 from ..http.entities.account import avatar_url
 from ..storage.engine.database import Database
 from .actor_system import ActorSystem
-from .mail_server import smtp_of
+from .settings.mail_server import smtp_of
 
 
 def mail_queue(settings: Settings, database: Database, clock: Clock) -> QueueWithContext[MailSender]:

@@ -68,16 +68,17 @@ from ..storage.engine.term import AnotherNode
 from .actor_system import ActorSystem
 from .control import DRAIN, ControlSocket
 from .database import SupervisedDatabase
-from .domain import OtherDomain, require_domain
 from .http_server import HttpServer
 from .inspector import Inspector
 from .log.level import LiveLogLevel
 from .log.log import SupervisionLog, as_json
 from .log.recent import Operations
-from .media_folders import media_folder
 from .notices import apply_notice
 from .parking import Parking
 from .queues import delivery_queue, inbox_queue, lookup_queue, mail_queue, preview_queue, push_queue, refresh_queue
+from .settings.domain import OtherDomain, require_domain
+from .settings.media_folders import media_folder
+from .settings.translation import translator_of
 from .supervisor import Child, Supervisor
 from .system.certificate import certificate_of
 from .system.disks import Disks
@@ -86,7 +87,6 @@ from .system.memory import MemoryReturn
 from .system.pauses import CollectorPauses
 from .system.stalls import StallWatch
 from .traces.wanted import Traces
-from .translation import translator_of
 
 # With these errors the server ends at once, and is not restarted.
 FATAL = (Fenced, AnotherNode, OtherDomain, UnusablePushKey)

@@ -20,8 +20,8 @@ from ...storage.engine.migrate import migrations, missing
 from ...storage.engine.transfer import contents, snapshot
 from ...storage.files import COMMANDS, Folder
 from ...storage.highest import highest_id
-from ..domain import NOTE
-from ..media_folders import media_folder
+from ..settings.domain import NOTE
+from ..settings.media_folders import media_folder
 from .errors import BackupFailed, explain_full_disk
 from .folder import DUMP, PART, BackupFolder, copied, reread
 from .manifest import BackedUpFile, Manifest, checksum_of

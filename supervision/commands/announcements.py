@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ...storage.engine.json_values import JsonObject
-from ..domain import require_domain
+from ..settings.domain import require_domain
 from .chosen_server import ChosenServer
 from .options import ask_first, json_option, print_list, setting_options, yes_option
 from .refusals import CommandRefused, WrongValue, require

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from ...actors.configuration import Settings
-from ..domain import domain_of
-from ..sources import ConfigurationError, SettingsSources, read_sources
+from ..settings.domain import domain_of
+from ..settings.sources import ConfigurationError, SettingsSources, read_sources
 from .refusals import WrongValue
 
 if TYPE_CHECKING:

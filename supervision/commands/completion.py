@@ -46,7 +46,7 @@ def complete_account(ctx: click.Context, incomplete: str) -> list[CompletionItem
     from ...storage.engine.connect import transact_once
     from ...storage.engine.database import StorageError
     from ...storage.engine.embedded import running_dsn
-    from ..sources import ConfigurationError, read_settings
+    from ..settings.sources import ConfigurationError, read_settings
 
     try:
         settings = read_settings({"data": ctx.params.get("data")}, os.environ, ctx.params.get("config"))

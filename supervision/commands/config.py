@@ -13,7 +13,7 @@ import click
 from ...actors.configuration import Settings
 from ...storage.engine.database import StorageError
 from ...storage.engine.json_values import JsonObject
-from ..sources import (
+from ..settings.sources import (
     MASK,
     SECRETS,
     ConfigurationError,

@@ -14,7 +14,7 @@ import click
 
 from ...actors.rules.wording import number_of
 from ..log.console import shows_colours
-from ..sources import SettingsSources
+from ..settings.sources import SettingsSources
 from .chosen_server import ChosenServer
 from .options import json_option, print_json, setting_options
 from .refusals import CommandRefused

@@ -16,7 +16,7 @@ import click
 
 from ...actors.rules.wording import number_of
 from ...storage.engine.json_values import JsonObject
-from ..domain import base_url
+from ..settings.domain import base_url
 from .chosen_server import ChosenServer
 from .names import announce_change, checked_domain
 from .options import ask_first, dry_run_option, json_option, print_json, setting_options, yes_option

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ...storage.engine.json_values import JsonObject
-from ..domain import base_url
+from ..settings.domain import base_url
 from .chosen_server import ChosenServer
 from .names import find_local
 from .options import json_option, print_list, setting_options

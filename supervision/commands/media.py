@@ -83,7 +83,7 @@ async def _usage(db: Connection, here: Here, most: int, progress: Update) -> Jso
     """
     from ...storage import media_usage
     from ...storage.files import COMMANDS
-    from ..media_folders import media_folder
+    from ..settings.media_folders import media_folder
 
     folder = media_folder(here.settings, COMMANDS)
     sizes = {file.name: file.size for file in folder.store.files()}
@@ -142,7 +142,7 @@ def remove(server: ChosenServer, days: int, dry_run: bool, as_json: bool) -> Non
     again when they are needed. Run it on the machine with the data folder; elsewhere, the server removes the files.
     """
     from ...storage.files import COMMANDS
-    from ..media_folders import media_folder
+    from ..settings.media_folders import media_folder
     from .progress import progress
 
     removed = RemovedMedia()

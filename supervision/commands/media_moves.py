@@ -116,7 +116,7 @@ def _dry_run(server: ChosenServer, to: StoreName) -> Moved:
 
 
 def _stores(settings: Settings, to: StoreName) -> MediaMove:
-    from ..media_folders import media_store
+    from ..settings.media_folders import media_store
 
     old, new = media_store(settings, "s3" if to == "local" else "local"), media_store(settings, to)
     return MediaMove(old, new, {file.name: file for file in new.files()}, settings.media_store == to)

@@ -16,7 +16,7 @@ from ...actors.rules.mailboxes import is_mailbox, spelled
 from ...actors.rules.wording import number_of
 from ...storage import accounts
 from ...storage.engine.json_values import JsonObject
-from ..domain import base_url, require_domain
+from ..settings.domain import base_url, require_domain
 from .chosen_server import ChosenServer
 from .names import InvalidAccount, WrongAccount
 from .options import account_argument, dry_run_option, read_secret, setting_options

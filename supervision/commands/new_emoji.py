@@ -105,7 +105,7 @@ def _make_and_store(
     import trio
 
     from ...storage.files import COMMANDS
-    from ..media_folders import media_folder
+    from ..settings.media_folders import media_folder
 
     folder = media_folder(server.settings, COMMANDS)
     taken = server.transact(_taken, [file.shortcode for file in files], terms)

@@ -13,7 +13,7 @@ import click
 
 from ...actors.rules.wording import number_of
 from ...storage.engine.json_values import JsonObject
-from ..sources import default, meaning
+from ..settings.sources import default, meaning
 from .chosen_server import ChosenServer
 from .refusals import CommandRefused, WrongValue
 

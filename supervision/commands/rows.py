@@ -13,7 +13,7 @@ from ...storage.engine.database import Connection, Unavailable
 from ...storage.engine.embedded import embedded, exists
 from ...storage.engine.migrate import require_current
 from ...storage.highest import highest_id
-from ..domain import base_url, domain_of
+from ..settings.domain import base_url, domain_of
 
 if TYPE_CHECKING:
     from ...actors.kernel.clock import Ids

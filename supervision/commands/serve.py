@@ -6,7 +6,7 @@ import os
 
 import click
 
-from ..sources import unknown_variables
+from ..settings.sources import unknown_variables
 from .chosen_server import ChosenServer
 from .options import setting_options
 

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from ...actors.configuration import LOOPBACK, StorageSettings
 from ...storage.engine.faults import BucketFailed
 from ...storage.media_stores import MediaStore
-from ..media_folders import media_store
+from ..settings.media_folders import media_store
 from .findings import Examination, Finding
 from .public_address import PublicAddress, ask
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ...storage.engine.json_values import JsonObject
-from ..sources import SettingsSources
+from ..settings.sources import SettingsSources
 
 State = Literal["good", "note", "wrong"]
 

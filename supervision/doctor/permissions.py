@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ...actors.configuration import ServerSettings
 from ...storage.engine.data_folder import FOLDER, FOR_OTHERS
-from ..sources import SECRETS, SettingsSources
+from ..settings.sources import SECRETS, SettingsSources
 from .findings import Examination, Finding
 
 SUBJECT = "permissions"

@@ -12,7 +12,7 @@ from ...http.server.addresses import is_inside
 from ...storage.engine.connect import transact_once
 from ...storage.engine.database import StorageError
 from ...storage.engine.json_values import JsonObject
-from ..domain import OtherDomain, require_domain
+from ..settings.domain import OtherDomain, require_domain
 from .findings import Examination, Finding
 from .public_address import PublicAddress, ask, public_address
 

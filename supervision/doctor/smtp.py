@@ -12,7 +12,7 @@ from ...actors.configuration import MailSettings, Settings, SignUpSettings
 from ...actors.mail.sender import NotSent, Undeliverable
 from ...actors.mail.smtp import Smtp, Step, UnusableMailServer
 from ...actors.mail.templates import Letter, Sender
-from ..mail_server import smtp_of
+from ..settings.mail_server import smtp_of
 from .findings import Examination, Finding
 
 SUBJECT = "mail"

@@ -9,7 +9,7 @@ from troupe.actors.expiry import EXPIRING
 from troupe.actors.media.cleaning import KEPT
 from troupe.supervision.commands import EXIT_CODES
 from troupe.supervision.log.vocabulary import FACTS, LogEvent
-from troupe.supervision.sources import PREFIX, default
+from troupe.supervision.settings.sources import PREFIX, default
 
 ROOT = Path(__file__).parents[2]
 HANDBOOK = "supervision/operations/handbook"

@@ -31,9 +31,9 @@ from troupe.http.access.context import HttpContext
 from troupe.storage.engine.database import Unavailable
 from troupe.storage.engine.pool import open_pool
 from troupe.supervision.actor_system import ActorSystem
-from troupe.supervision.media_folders import media_folder
 from troupe.supervision.queues import inbox_queue, lookup_queue, preview_queue, push_queue, refresh_queue
-from troupe.supervision.translation import translator_of
+from troupe.supervision.settings.media_folders import media_folder
+from troupe.supervision.settings.translation import translator_of
 
 from ..buckets import new_bucket
 from ..clients import CHEAP, STAFF, Client, Letterbox, Person, Stage

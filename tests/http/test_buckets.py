@@ -12,7 +12,7 @@ from troupe.actors.configuration import Settings
 from troupe.storage import buckets
 from troupe.storage.buckets import BucketStore
 from troupe.storage.engine.faults import BucketFailed
-from troupe.supervision.media_folders import media_folder
+from troupe.supervision.settings.media_folders import media_folder
 
 from ..buckets import KEYS, closed_port
 from ..clients import Person, Stage

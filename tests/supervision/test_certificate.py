@@ -13,7 +13,7 @@ from troupe.actors.configuration import Settings
 from troupe.supervision.doctor.certificate import check_certificate
 from troupe.supervision.doctor.findings import Examination, Finding
 from troupe.supervision.failures import CannotListen
-from troupe.supervision.sources import read_sources
+from troupe.supervision.settings.sources import read_sources
 from troupe.supervision.system.certificate import LOOK_EVERY, BadCertificate, CertificateDetails, ServerCertificate
 
 from ..certificates import certificate

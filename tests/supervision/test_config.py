@@ -11,7 +11,7 @@ from troupe.actors.configuration import Settings
 from troupe.storage.engine.connect import transact_once
 from troupe.storage.engine.database import Connection
 from troupe.supervision.commands import troupe
-from troupe.supervision.sources import SECRETS, read_settings
+from troupe.supervision.settings.sources import SECRETS, read_settings
 
 VALUES = dict.fromkeys(SECRETS, "hidden") | {"database_url": "postgresql://ada:hidden@127.0.0.1:1/troupe"}
 

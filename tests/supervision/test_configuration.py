@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from troupe.actors.configuration import Settings, ascii_domain
-from troupe.supervision.sources import ConfigurationError, read_settings, unknown_variables
+from troupe.supervision.settings.sources import ConfigurationError, read_settings, unknown_variables
 
 
 @pytest.fixture(autouse=True)

@@ -28,7 +28,7 @@ from troupe.supervision.doctor.findings import Check, Examination, Finding
 from troupe.supervision.doctor.permissions import check_permissions
 from troupe.supervision.doctor.public_address import public_address
 from troupe.supervision.doctor.smtp import check_smtp
-from troupe.supervision.sources import read_sources
+from troupe.supervision.settings.sources import read_sources
 
 from ..mail.mailserver import mail_server
 from ..small_disks import fill, small_disk

@@ -17,8 +17,8 @@ from troupe.storage.media_stores import MediaStore
 from troupe.supervision.doctor import bucket, public_address
 from troupe.supervision.doctor.bucket import CONTENT, check_bucket
 from troupe.supervision.doctor.findings import Examination, Finding
-from troupe.supervision.media_folders import media_store
-from troupe.supervision.sources import read_sources
+from troupe.supervision.settings.media_folders import media_store
+from troupe.supervision.settings.sources import read_sources
 
 from ..buckets import closed_port, new_bucket
 from ..stand_ins import answering

@@ -25,7 +25,7 @@ from troupe.supervision.doctor.findings import Check, Examination, Finding
 from troupe.supervision.doctor.keys import check_keys
 from troupe.supervision.doctor.proxy import check_proxy
 from troupe.supervision.doctor.server import check_server
-from troupe.supervision.sources import read_sources
+from troupe.supervision.settings.sources import read_sources
 
 
 @pytest.fixture(autouse=True)

@@ -16,7 +16,7 @@ from troupe.storage.buckets import BucketStore
 from troupe.storage.engine.faults import BucketFailed
 from troupe.storage.media_stores import LocalStore, MediaStore, StoredFile
 from troupe.supervision.commands import media, media_moves, troupe
-from troupe.supervision.media_folders import media_store
+from troupe.supervision.settings.media_folders import media_store
 
 from ..buckets import new_bucket
 from .foreign import Rows

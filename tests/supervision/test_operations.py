@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from troupe.actors.configuration import Settings
-from troupe.supervision.sources import unknown_variables
+from troupe.supervision.settings.sources import unknown_variables
 
 ROOT = Path(__file__).parents[2]
 OPERATIONS = ROOT / "supervision" / "operations"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ..actors.configuration import ContentSettings
-from ..actors.outgoing.client import OutgoingClient
-from ..actors.outgoing.targets import named_target
-from ..actors.translation.libretranslate import LibreTranslate
+from ...actors.configuration import ContentSettings
+from ...actors.outgoing.client import OutgoingClient
+from ...actors.outgoing.targets import named_target
+from ...actors.translation.libretranslate import LibreTranslate
 
 
 def translator_of(settings: ContentSettings) -> LibreTranslate | None:

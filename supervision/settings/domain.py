@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit
 
-from ..actors.configuration import ServerSettings, Settings, is_loopback
-from ..storage.engine.data_folder import make_private
-from ..storage.engine.database import Connection
-from ..storage.instance import newest_local_uri
+from ...actors.configuration import ServerSettings, Settings, is_loopback
+from ...storage.engine.data_folder import make_private
+from ...storage.engine.database import Connection
+from ...storage.instance import newest_local_uri
 
 NOTE = "base_url"
 

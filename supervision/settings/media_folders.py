@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ..actors.configuration import StorageSettings
-from ..actors.rules.file_types import TYPES
-from ..storage.files import Folder
-from ..storage.media_stores import LocalStore, MediaStore, StoreName
+from ...actors.configuration import StorageSettings
+from ...actors.rules.file_types import TYPES
+from ...storage.files import Folder
+from ...storage.media_stores import LocalStore, MediaStore, StoreName
 
 
 def media_folder(settings: StorageSettings, node: str) -> Folder:
@@ -19,7 +19,7 @@ def media_store(settings: StorageSettings, name: StoreName) -> MediaStore:
         return LocalStore(settings.data / "media")
     if not (settings.s3_bucket and settings.s3_access_key and settings.s3_secret_key):
         raise ValueError("s3_bucket, s3_access_key or s3_secret_key is not set")
-    from ..storage.buckets import BucketAccess, BucketStore  # a large library, which only servers with a bucket load
+    from ...storage.buckets import BucketAccess, BucketStore  # a large library, which only servers with a bucket load
 
     return BucketStore(
         BucketAccess(

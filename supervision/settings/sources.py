@@ -22,7 +22,7 @@ from pydantic import SecretStr, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
-from ..actors.configuration import Settings
+from ...actors.configuration import Settings
 
 PREFIX = "TROUPE_"
 OF_FILE = "_FILE"  # the end of a variable that names the file of a secret

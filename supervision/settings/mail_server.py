@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..actors.configuration import MailSettings
-from ..actors.mail.smtp import Smtp
+from ...actors.configuration import MailSettings
+from ...actors.mail.smtp import Smtp
 
 
 def smtp_of(settings: MailSettings) -> Smtp | None:
