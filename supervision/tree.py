@@ -65,17 +65,25 @@ from ..http.server.limits import count_open
 from ..storage import outbox
 from ..storage.engine.database import Connection, Database, Fenced, Unavailable
 from ..storage.engine.term import AnotherNode
-from .actor_system import ActorSystem
+from .children.actor_system import ActorSystem
+from .children.database import SupervisedDatabase
+from .children.http_server import HttpServer
+from .children.notices import apply_notice
+from .children.parking import Parking
+from .children.queues import (
+    delivery_queue,
+    inbox_queue,
+    lookup_queue,
+    mail_queue,
+    preview_queue,
+    push_queue,
+    refresh_queue,
+)
 from .control import DRAIN, ControlSocket
-from .database import SupervisedDatabase
-from .http_server import HttpServer
 from .inspector import Inspector
 from .log.level import LiveLogLevel
 from .log.log import SupervisionLog, as_json
 from .log.recent import Operations
-from .notices import apply_notice
-from .parking import Parking
-from .queues import delivery_queue, inbox_queue, lookup_queue, mail_queue, preview_queue, push_queue, refresh_queue
 from .settings.domain import OtherDomain, require_domain
 from .settings.media_folders import media_folder
 from .settings.translation import translator_of

@@ -27,8 +27,8 @@ from ...http.access.context import HttpContext
 from ...http.access.streams import CLIENT_LEFT, StreamCounts, StreamEnd
 from ...storage.backlog import Backlog, EffectBacklog
 from ...storage.engine.histogram import Histogram
-from ..actor_system import ActorSystem
-from ..database import SupervisedDatabase
+from ..children.actor_system import ActorSystem
+from ..children.database import SupervisedDatabase
 from ..log.log import SupervisionLog
 from ..log.vocabulary import LogEvent
 from ..supervisor import Child, ChildPhase

@@ -30,8 +30,8 @@ from troupe.actors.rules import passwords
 from troupe.http.access.context import HttpContext
 from troupe.storage.engine.database import Unavailable
 from troupe.storage.engine.pool import open_pool
-from troupe.supervision.actor_system import ActorSystem
-from troupe.supervision.queues import inbox_queue, lookup_queue, preview_queue, push_queue, refresh_queue
+from troupe.supervision.children.actor_system import ActorSystem
+from troupe.supervision.children.queues import inbox_queue, lookup_queue, preview_queue, push_queue, refresh_queue
 from troupe.supervision.settings.media_folders import media_folder
 from troupe.supervision.settings.translation import translator_of
 

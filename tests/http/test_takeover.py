@@ -10,8 +10,8 @@ import pytest
 import trio
 
 from troupe.actors.configuration import Settings
-from troupe.supervision import http_server
-from troupe.supervision.http_server import HttpServer
+from troupe.supervision.children import http_server
+from troupe.supervision.children.http_server import HttpServer
 from troupe.supervision.system.listeners import Listeners
 
 from ..clients import Stage

@@ -11,7 +11,7 @@ import pytest
 
 from troupe.actors.configuration import Settings
 from troupe.http.server.addresses import AddressRules
-from troupe.supervision.http_server import HttpServer
+from troupe.supervision.children.http_server import HttpServer
 from troupe.supervision.system.listeners import Listeners
 
 

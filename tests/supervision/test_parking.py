@@ -16,7 +16,7 @@ from troupe.actors.kernel import Address, Envelope, Ids, Message, Origin
 from troupe.actors.kernel.codec import of_row
 from troupe.storage.dead_letters import DeadLetter
 from troupe.storage.engine.database import Unavailable
-from troupe.supervision.parking import ROOM, Parking, contents
+from troupe.supervision.children.parking import ROOM, Parking, contents
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 

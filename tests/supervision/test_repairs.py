@@ -28,8 +28,8 @@ from troupe.storage import dead_letters
 from troupe.storage.dead_letters import DeadLetter
 from troupe.storage.engine.connect import transact_once
 from troupe.storage.engine.database import Connection
+from troupe.supervision.children.parking import contents
 from troupe.supervision.commands import outbox, troupe
-from troupe.supervision.parking import contents
 
 from ..stand_ins import unrecorded
 from .foreign import Rows

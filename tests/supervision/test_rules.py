@@ -19,10 +19,10 @@ from troupe.storage.engine.connect import transact_once
 from troupe.storage.engine.database import Connection
 from troupe.storage.engine.term import hold_term
 from troupe.storage.policies import LARGEST_ID, Rule, RuleText, read_rules, write_rules
-from troupe.supervision.actor_system import ActorSystem
+from troupe.supervision.children.actor_system import ActorSystem
+from troupe.supervision.children.notices import apply_notice
 from troupe.supervision.commands import troupe
 from troupe.supervision.log.level import LiveLogLevel
-from troupe.supervision.notices import apply_notice
 
 from ..stand_ins import unrecorded
 

@@ -36,7 +36,7 @@ from ....http.streaming.channels import StreamQuery, by_name
 from ....http.streaming.frames import WebSocketFrames
 from ....http.streaming.session import StreamSession
 from ....storage.files import Folder
-from ...actor_system import ActorSystem
+from ...children.actor_system import ActorSystem
 from ..lockstep import LockstepDatabase
 from ..run import Run
 

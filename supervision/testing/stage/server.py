@@ -33,9 +33,9 @@ from ....storage.engine.database import Unavailable
 from ....storage.engine.json_values import JsonObject
 from ....storage.preview_cards import CardFacts
 from ....storage.push_subscriptions import PushSubscription
-from ...actor_system import ActorSystem
-from ...parking import Parking
-from ...queues import delivery_queue, inbox_queue, lookup_queue, preview_queue, push_queue
+from ...children.actor_system import ActorSystem
+from ...children.parking import Parking
+from ...children.queues import delivery_queue, inbox_queue, lookup_queue, preview_queue, push_queue
 from ...supervisor import Child, Supervisor
 from ..faults import Fault
 from ..lockstep import LockstepDatabase

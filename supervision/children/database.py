@@ -15,16 +15,16 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 import trio
 
-from ..actors.kernel import Clock, Ids, Record
-from ..storage.engine.cluster import EmbeddedFailed
-from ..storage.engine.database import Connection, Database, Doubtful, Fenced, Unavailable
-from ..storage.engine.migrate import Migration
-from ..storage.engine.pool import ConnectionPool, open_pool
-from ..storage.engine.pool_numbers import PoolNumbers
-from ..storage.engine.postmaster import started_at
-from ..storage.engine.term import Requirement, Term, hold_term
-from ..storage.highest import highest_id
-from .refusals import Refusals
+from ...actors.kernel import Clock, Ids, Record
+from ...storage.engine.cluster import EmbeddedFailed
+from ...storage.engine.database import Connection, Database, Doubtful, Fenced, Unavailable
+from ...storage.engine.migrate import Migration
+from ...storage.engine.pool import ConnectionPool, open_pool
+from ...storage.engine.pool_numbers import PoolNumbers
+from ...storage.engine.postmaster import started_at
+from ...storage.engine.term import Requirement, Term, hold_term
+from ...storage.highest import highest_id
+from ..refusals import Refusals
 
 REVIVAL = 1.0  # seconds between two checks that PostgreSQL is back
 

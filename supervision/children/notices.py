@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..http.access.context import HttpContext
+from ...http.access.context import HttpContext
+from ..log.level import LiveLogLevel
 from .actor_system import ActorSystem
-from .log.level import LiveLogLevel
 
 
 def apply_notice(notice: str | None, actors: ActorSystem, http_context: HttpContext, log_level: LiveLogLevel) -> None:

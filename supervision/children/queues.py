@@ -8,37 +8,37 @@ from __future__ import annotations
 import secrets
 from functools import partial
 
-from ..actors.account import PerspectiveOf, ViewerFlags
-from ..actors.activitypub.keys import SigningKeys
-from ..actors.broadcast import account_address
-from ..actors.configuration import Settings
-from ..actors.deliveries.followers import FollowerDigests
-from ..actors.deliveries.hosts import Chance
-from ..actors.deliveries.sender import DeliveryContext, DeliverySender, OnGone, Post
-from ..actors.effects.deliveries import DELIVERIES
-from ..actors.effects.imports import LOOKUPS, LookupContext
-from ..actors.effects.mail import MAIL
-from ..actors.effects.previews import PREVIEWS, PreviewContext, ReadPage
-from ..actors.effects.push import PUSH
-from ..actors.effects.received_activities import INBOX, ActivityReceiver
-from ..actors.effects.refreshes import REFRESHES, AccountRefresher
-from ..actors.effects.registry import QueueWithContext
-from ..actors.facts.accounts import RotatedKey
-from ..actors.federation.federation import Federation, Refresher
-from ..actors.federation.import_finder import Finder
-from ..actors.federation.inbox import Inbox
-from ..actors.federation.receiving import InboxContext
-from ..actors.kernel import Clock, Origin, Record
-from ..actors.mail.sender import Letterhead, MailSender
-from ..actors.mail.templates import Sender
-from ..actors.push.delivery import Deliver
-from ..actors.push.sender import PushContext, PushSender
-from ..actors.rules.filters import Filters
-from ..actors.rules.visibility import Perspective
-from ..http.entities.account import avatar_url
-from ..storage.engine.database import Database
+from ...actors.account import PerspectiveOf, ViewerFlags
+from ...actors.activitypub.keys import SigningKeys
+from ...actors.broadcast import account_address
+from ...actors.configuration import Settings
+from ...actors.deliveries.followers import FollowerDigests
+from ...actors.deliveries.hosts import Chance
+from ...actors.deliveries.sender import DeliveryContext, DeliverySender, OnGone, Post
+from ...actors.effects.deliveries import DELIVERIES
+from ...actors.effects.imports import LOOKUPS, LookupContext
+from ...actors.effects.mail import MAIL
+from ...actors.effects.previews import PREVIEWS, PreviewContext, ReadPage
+from ...actors.effects.push import PUSH
+from ...actors.effects.received_activities import INBOX, ActivityReceiver
+from ...actors.effects.refreshes import REFRESHES, AccountRefresher
+from ...actors.effects.registry import QueueWithContext
+from ...actors.facts.accounts import RotatedKey
+from ...actors.federation.federation import Federation, Refresher
+from ...actors.federation.import_finder import Finder
+from ...actors.federation.inbox import Inbox
+from ...actors.federation.receiving import InboxContext
+from ...actors.kernel import Clock, Origin, Record
+from ...actors.mail.sender import Letterhead, MailSender
+from ...actors.mail.templates import Sender
+from ...actors.push.delivery import Deliver
+from ...actors.push.sender import PushContext, PushSender
+from ...actors.rules.filters import Filters
+from ...actors.rules.visibility import Perspective
+from ...http.entities.account import avatar_url
+from ...storage.engine.database import Database
+from ..settings.mail_server import smtp_of
 from .actor_system import ActorSystem
-from .settings.mail_server import smtp_of
 
 
 def mail_queue(settings: Settings, database: Database, clock: Clock) -> QueueWithContext[MailSender]:

@@ -7,13 +7,13 @@ from dataclasses import is_dataclass
 
 import trio
 
-from ..actors.kernel import Address, Clock, Envelope, Ids
-from ..actors.kernel.errors import describe
-from ..actors.message_shapes import row_of
-from ..storage import dead_letters
-from ..storage.dead_letters import DeadLetter
-from ..storage.engine.database import Database, StorageError
-from ..storage.engine.json_values import JsonObject
+from ...actors.kernel import Address, Clock, Envelope, Ids
+from ...actors.kernel.errors import describe
+from ...actors.message_shapes import row_of
+from ...storage import dead_letters
+from ...storage.dead_letters import DeadLetter
+from ...storage.engine.database import Database, StorageError
+from ...storage.engine.json_values import JsonObject
 
 RETRY = 1.0  # seconds until the database is tried again
 ROOM = 1_000  # letters that may wait for the database; the log has named each of them

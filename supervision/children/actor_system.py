@@ -10,34 +10,34 @@ from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
 
-from ..actors import commands
-from ..actors.account import AccountActor
-from ..actors.audience import Audience
-from ..actors.broadcast import Broadcast
-from ..actors.context import ActorContext
-from ..actors.custom_emojis import CustomEmojiLoader
-from ..actors.daily_quotas import DailyQuotas
-from ..actors.deliveries.hosts import Chance, KnownHosts
-from ..actors.effects.deliveries import DELIVERIES
-from ..actors.entity import EntityActor
-from ..actors.facts.fact import Facts
-from ..actors.kernel import IDLE, Cell, Clock, Ids, Record, Runtime, SharedBound
-from ..actors.outbox import Outbox
-from ..actors.own_rows import OwnRows
-from ..actors.relay import AnyRelay
-from ..actors.server_blocks import ServerBlocks
-from ..actors.shared_entries import SharedEntries
-from ..actors.statuses import AccountCache, StatusCache
-from ..actors.tellings import Tellings
-from ..actors.timelines.home import HomeTimeline
-from ..actors.timelines.list import ListTimeline
-from ..actors.timelines.public import PublicTimeline
-from ..actors.timelines.tag import TagTimeline
-from ..actors.viewers import Viewers
-from ..actors.withdrawals import Withdrawals
-from ..storage.engine.database import Database
-from ..storage.files import Folder
-from .supervisor import Child
+from ...actors import commands
+from ...actors.account import AccountActor
+from ...actors.audience import Audience
+from ...actors.broadcast import Broadcast
+from ...actors.context import ActorContext
+from ...actors.custom_emojis import CustomEmojiLoader
+from ...actors.daily_quotas import DailyQuotas
+from ...actors.deliveries.hosts import Chance, KnownHosts
+from ...actors.effects.deliveries import DELIVERIES
+from ...actors.entity import EntityActor
+from ...actors.facts.fact import Facts
+from ...actors.kernel import IDLE, Cell, Clock, Ids, Record, Runtime, SharedBound
+from ...actors.outbox import Outbox
+from ...actors.own_rows import OwnRows
+from ...actors.relay import AnyRelay
+from ...actors.server_blocks import ServerBlocks
+from ...actors.shared_entries import SharedEntries
+from ...actors.statuses import AccountCache, StatusCache
+from ...actors.tellings import Tellings
+from ...actors.timelines.home import HomeTimeline
+from ...actors.timelines.list import ListTimeline
+from ...actors.timelines.public import PublicTimeline
+from ...actors.timelines.tag import TagTimeline
+from ...actors.viewers import Viewers
+from ...actors.withdrawals import Withdrawals
+from ...storage.engine.database import Database
+from ...storage.files import Folder
+from ..supervisor import Child
 
 __all__ = ["ActorSystem", "commands"]  # importing the commands registers their turns
 

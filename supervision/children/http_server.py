@@ -8,17 +8,17 @@ from functools import partial
 
 import trio
 
-from ..actors.configuration import Settings
-from ..http.access.context import HttpContext
-from ..http.app import FastPath, WebFramework, make_app
-from ..http.server.addresses import AddressRules
-from ..http.server.listener import Encryption
-from ..http.server.listener import serve as serve_http
-from ..http.server.plain import FastRequests
+from ...actors.configuration import Settings
+from ...http.access.context import HttpContext
+from ...http.app import FastPath, WebFramework, make_app
+from ...http.server.addresses import AddressRules
+from ...http.server.listener import Encryption
+from ...http.server.listener import serve as serve_http
+from ...http.server.plain import FastRequests
+from ..system.certificate import ServerCertificate
+from ..system.listeners import Listeners, cannot_listen
 from .actor_system import ActorSystem
 from .database import SupervisedDatabase
-from .system.certificate import ServerCertificate
-from .system.listeners import Listeners, cannot_listen
 
 # Seconds in which the server that takes over has to begin. Then this one serves again.
 TAKEN_OVER_WITHIN = 60.0
