@@ -1,6 +1,6 @@
 """Settings: one schema for all the ways in which an operator can set them.
 
-`supervision/settings/sources.py` reads them from the command line, the environment and a file. They are in groups, so that a
+`supervision/settings/` reads them from the command line, the environment and a file. They are in groups, so that a
 function says which it depends on. A group that needs the name of the server or its folder is one of `ServerSettings`.
 """
 

@@ -1,1 +1,1 @@
-"""What the process asks of its machine: signals, listeners, memory, disks, stalls of the loop, the service manager."""
+"""The process and its machine: signals, listeners, memory, disks, stalls of the loop, the service manager."""

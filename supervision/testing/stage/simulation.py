@@ -9,9 +9,10 @@
         await sim.calm()
         assert set(stream.seen) == set(ada.published)
 
-What runs is the product's own tree of actors (`supervision.children.actor_system`) under its own supervisor, over PostgreSQL in
-lockstep and the virtual clock. Two claims hold in every scenario without being made: no stream is ever shown anything
-twice, out of its author's order or after its deletion; and at the end every promise is kept and every count is right.
+What runs is the product's own tree of actors (`supervision.children.actor_system`) under its own supervisor, over
+PostgreSQL in lockstep and the virtual clock. Two claims hold in every scenario without being made: no stream is ever
+shown anything twice, out of its author's order or after its deletion; and at the end every promise is kept and every
+count is right.
 """
 
 from __future__ import annotations
