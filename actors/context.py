@@ -10,14 +10,14 @@ from .activitypub.names import LocalNames
 from .audience import Audience
 from .broadcast import Broadcast
 from .custom_emojis import CustomEmojiLoader
-from .daily_quotas import DailyQuotas
 from .deliveries.hosts import KnownHosts
 from .facts.fact import Facts
 from .kernel import Clock, Ids
+from .memory.daily_quotas import DailyQuotas
+from .memory.server_blocks import ServerBlocks
+from .memory.shared_entries import SharedEntries
 from .outbox import Outbox
 from .own_rows import OwnRows
-from .server_blocks import ServerBlocks
-from .shared_entries import SharedEntries
 from .statuses import AccountCache, StatusCache
 from .tellings import Tellings
 from .viewers import Viewers

@@ -9,7 +9,7 @@ from ..storage.custom_emojis import CustomEmoji
 from ..storage.engine.database import Database
 from .facts.fact import Facts
 from .facts.server import ChangedCustomEmojis
-from .row_loader import RowLoader
+from .memory.row_loader import RowLoader
 from .rules.emojis import shortcodes_in
 
 NOTICE = "custom_emojis"

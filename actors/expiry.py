@@ -25,7 +25,7 @@ from .facts.accounts import ChangedAccount
 from .facts.fact import Fact, Facts
 from .kernel import Clock, Record, first_id_at
 from .mail.sender import LINK_LASTS
-from .suggestions import INTERACTIONS_COUNT
+from .memory.suggestions import INTERACTIONS_COUNT
 from .sweeps import counted
 from .tellings import LOG_KEPT
 

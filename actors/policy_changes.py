@@ -19,7 +19,7 @@ from ..storage.engine import notices
 from ..storage.engine.threads import in_thread
 from ..storage.policies import LARGEST_ID, Rule, RuleText, UnusablePolicies, read_rules, read_terms, write_rules
 from .kernel import Refused
-from .policies import NOTICE
+from .memory.policies import NOTICE
 from .rules.roles import Permission
 from .staff import StaffAct, Target, needs
 

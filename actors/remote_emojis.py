@@ -8,7 +8,7 @@ from datetime import datetime
 from ..storage import custom_emojis
 from ..storage.engine.database import Connection
 from .context import ActorContext
-from .daily_quotas import MOST_EMOJIS
+from .memory.daily_quotas import MOST_EMOJIS
 from .rules.domains import registrable
 
 

@@ -35,9 +35,9 @@ from .change import Transaction
 from .context import ActorContext
 from .facts.fact import promises_with
 from .kernel import Address, Ids, Message, Refused, turn
+from .memory.row_loader import RowLoader
 from .outbox import new_effect
 from .refusals import NOT_ALLOWED, NOT_FOUND
-from .row_loader import RowLoader
 from .rules.roles import Permission, may, outranks
 
 P = ParamSpec("P")

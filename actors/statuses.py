@@ -9,7 +9,7 @@ from sys import getsizeof
 
 from ..storage import accounts, statuses, timeline_entries
 from ..storage.engine.database import Database
-from .cache import RowCache
+from .memory.cache import RowCache
 from .rules.visibility import Perspective, state_for, visible
 
 STATUSES_KEPT = 20_000

@@ -6,7 +6,7 @@ from typing import cast
 
 import click
 
-from ..actors.push_key import UnusablePushKey
+from ..actors.memory.push_key import UnusablePushKey
 from ..storage.engine.clients import ClientFailed
 from ..storage.engine.cluster import EmbeddedFailed
 from ..storage.engine.data_folder import UnfinishedRestore

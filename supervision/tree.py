@@ -54,12 +54,12 @@ from ..actors.federation.reception import Reception
 from ..actors.kernel import Ids, Runtime, SystemClock
 from ..actors.kernel.watchdog import Watchdog, facts_of_turn, running_turn
 from ..actors.media.processor import MediaProcessor
+from ..actors.memory.push_key import PushKey, UnusablePushKey
 from ..actors.old_rows import OldRows
 from ..actors.outgoing.client import OutgoingClient
 from ..actors.outgoing.mail_servers import MailServerLookup
 from ..actors.previews.reader import PageReader
 from ..actors.push.delivery import PushEncryption, WebPush
-from ..actors.push_key import PushKey, UnusablePushKey
 from ..http.access.context import HttpContext
 from ..http.server.limits import count_open
 from ..storage import outbox

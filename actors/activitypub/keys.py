@@ -12,7 +12,7 @@ from cachetools import LRUCache
 from ...storage import signing_keys
 from ...storage.engine.database import Database
 from ...storage.signing_keys import KeyPair
-from ..single_flight import SingleFlight
+from ..memory.single_flight import SingleFlight
 from .names import LocalNames, key_id_of
 from .signatures import SigningKey
 

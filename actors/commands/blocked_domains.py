@@ -15,10 +15,10 @@ from ...storage import blocked_domains, instance, server_blocks
 from ...storage.blocked_domains import AllowedDomain, BlockedDomain, Severity
 from ..facts.moderation import ModeratedDomain
 from ..kernel import Message, Refused
+from ..memory.server_blocks import announce_change, domain_rules
 from ..refusals import NOT_FOUND, OWN_DOMAIN
 from ..rules.domains import RANKS, DomainRules, is_stricter, is_within, with_parents
 from ..rules.roles import Permission
-from ..server_blocks import announce_change, domain_rules
 from ..staff import Staff, StaffAct, Target, act, blocks_in
 
 # What holds for domains that are not allowed. Its time is the stamp of the accounts that it has suspended.

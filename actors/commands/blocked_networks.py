@@ -8,10 +8,10 @@ from datetime import datetime, timedelta
 from ...storage import blocked_networks, server_blocks
 from ...storage.blocked_networks import BlockedNetwork, NetworkSeverity
 from ..kernel import Message, Refused
+from ..memory.server_blocks import announce_change
 from ..refusals import NOT_FOUND
 from ..rules.networks import covers, is_of_this_machine
 from ..rules.roles import Permission
-from ..server_blocks import announce_change
 from ..staff import Staff, StaffAct, Target, act, blocks_in
 
 TAKEN = Refused(422, "Validation failed: Ip has already been taken")

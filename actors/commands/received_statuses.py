@@ -33,9 +33,9 @@ from ...storage.statuses import NewStatus, Status, StatusTag
 from ..account import AccountActor, AccountChange
 from ..activitypub.notes import ReceivedAttachment, ReceivedNote, ReceivedPoll
 from ..activitypub.vocabulary import host_of
-from ..daily_quotas import MOST_REVISIONS
 from ..effects.polls import forget_poll, poll_ends
 from ..kernel import Message, first_id_at, turn
+from ..memory.daily_quotas import MOST_REVISIONS
 from ..remote_emojis import put_emojis
 from ..statuses import LATE, ShownStatus
 from .edits import SHORTEST, Description, show_again, store_revision

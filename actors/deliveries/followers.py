@@ -16,7 +16,7 @@ from ...storage.engine.json_values import JsonObject
 from ..activitypub.follower_lists import HEADER, FollowerList, digest_of
 from ..activitypub.names import LocalNames
 from ..activitypub.vocabulary import PUBLIC, origin_of, uris_of
-from ..single_flight import SingleFlight
+from ..memory.single_flight import SingleFlight
 
 NO_FOLLOWERS = digest_of(())
 # An old digest does no harm: the list that is fetched because of it does not agree with it, and nothing is changed.

@@ -21,9 +21,9 @@ from ..activitypub.keys import SigningKeys, with_private
 from ..activitypub.signatures import SignatureScheme, SigningKey, sign
 from ..activitypub.vocabulary import CONTENT_TYPE, host_of
 from ..kernel import Clock
+from ..memory.server_blocks import ServerBlocks
 from ..outgoing.client import OutgoingClient, OutgoingRequest, RequestLimits
 from ..outgoing.messages import ForbiddenTarget, OutgoingFailure, time_of
-from ..server_blocks import ServerBlocks
 from .followers import FollowerDigests
 from .hosts import Chance, KnownHosts
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import trio
 from cachetools import TTLCache
 
-from ..daily_quotas import DailyQuotas
+from ..memory.daily_quotas import DailyQuotas
 from ..rules.domains import registrable
 from .errors import TooManyDiscoveries
 

@@ -29,8 +29,8 @@ from ..activitypub.vocabulary import (
     types_of,
     web_uri_of,
 )
-from ..daily_quotas import DailyQuotas
 from ..kernel import Clock
+from ..memory.daily_quotas import DailyQuotas
 from ..outgoing.client import REDIRECTS, OutgoingAnswer, OutgoingClient, OutgoingRequest, RequestLimits
 from ..outgoing.messages import AnswerTooLarge, BadAnswer, ForbiddenTarget, OutgoingFailure
 from ..outgoing.targets import RequestTarget, redirected, written_target

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import trio
 
-from ..single_flight import Flight, SingleFlight
+from ..memory.single_flight import Flight, SingleFlight
 from .budgets import BudgetSpent, is_spent
 from .errors import DocumentUnavailable
 

@@ -27,10 +27,10 @@ from ..activitypub.requests import ReceivedRequest, SignatureRefused
 from ..activitypub.signatures import claim_of, holds
 from ..activitypub.uris import same_uri
 from ..activitypub.vocabulary import LONGEST_URI, MalformedDocument, host_of, same_host, web_uri_of
-from ..daily_quotas import DailyQuotas
 from ..kernel import Clock
+from ..memory.daily_quotas import DailyQuotas
+from ..memory.single_flight import SingleFlight
 from ..rules.domains import registrable
-from ..single_flight import SingleFlight
 from .budgets import BudgetSpent, FetchBudget
 from .errors import (
     DocumentGone,

@@ -25,12 +25,12 @@ from ..media.jobs import FileRefused
 from ..media.kinds import EMOJIS, IMAGES
 from ..media.process import ProcessingFailed
 from ..media.processor import Incoming, MediaProcessor, TooManyUploads
+from ..memory.server_blocks import ServerBlocks
+from ..memory.single_flight import SingleFlight
 from ..outgoing.client import OutgoingAnswer, OutgoingClient, OutgoingRequest, RequestLimits
 from ..outgoing.messages import ForbiddenTarget, OutgoingFailure
 from ..outgoing.targets import RequestTarget, written_target
 from ..rules import limits
-from ..server_blocks import ServerBlocks
-from ..single_flight import SingleFlight
 from .domain_limits import DomainLimiter
 from .errors import CopiedAlready
 from .file_requests import ask_for_file

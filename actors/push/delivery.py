@@ -20,8 +20,8 @@ from cachetools import LRUCache
 from ...storage.engine.json_values import JsonObject
 from ...storage.push_subscriptions import PushSubscription
 from ..kernel import Clock
+from ..memory.push_key import PushKey
 from ..outgoing.client import OutgoingClient, OutgoingRequest, RequestLimits
-from ..push_key import PushKey
 
 KEPT_FOR = timedelta(hours=48)  # by the push service, while the device is off
 LIMITS = RequestLimits(seconds=15, body=64 * 1024)

@@ -10,7 +10,7 @@ from operator import attrgetter
 
 from ...storage.paging import Page
 from ...storage.timeline_entries import TimelineEntry
-from ..shared_entries import SharedEntries
+from ..memory.shared_entries import SharedEntries
 
 ID = attrgetter("id")
 

@@ -15,9 +15,9 @@ import trio
 from cachetools import LRUCache
 
 from ...storage.statuses import Status
-from ..computed import Computed
 from ..kernel.clock import Clock
 from ..kernel.pool_context import Record
+from ..memory.computed import Computed
 from ..outgoing.breaker import Breaker
 from ..rules.languages import LANGUAGES
 from .port import AskedTooOften, NotTranslatable, OfferedLanguages, TextsNotTaken, TranslationFailed, Translator

@@ -25,16 +25,16 @@ from ...actors.kernel.clock import Clock, Ids
 from ...actors.kernel.pool_context import Record
 from ...actors.kernel.runtime import Runtime
 from ...actors.media.processor import MediaProcessor
+from ...actors.memory.policies import OperatorPolicies
+from ...actors.memory.push_key import PushKey
+from ...actors.memory.row_loader import RowLoader
+from ...actors.memory.server_blocks import ServerBlocks
+from ...actors.memory.suggestions import Suggestions
 from ...actors.outgoing.client import OutgoingClient
 from ...actors.outgoing.mail_servers import FindMailServers
-from ...actors.policies import OperatorPolicies
-from ...actors.push_key import PushKey
-from ...actors.row_loader import RowLoader
 from ...actors.rules.live_settings import LIVE_SETTINGS, InvalidSetting, Value
 from ...actors.rules.registration import effective_registrations
-from ...actors.server_blocks import ServerBlocks
 from ...actors.statuses import AccountCache, StatusCache
-from ...actors.suggestions import Suggestions
 from ...actors.translation.port import Translator
 from ...actors.translation.translations import Translations
 from ...actors.trends import Trends

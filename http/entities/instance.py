@@ -9,7 +9,7 @@ from datetime import date, datetime
 from ... import __version__
 from ...actors.custom_emojis import CustomEmojis
 from ...actors.media.kinds import FILMS, IMAGES, SOUNDS
-from ...actors.policies import PolicyText, Terms
+from ...actors.memory.policies import PolicyText, Terms
 from ...actors.rules import limits
 from ...actors.rules.text import tag_url
 from ...storage.accounts import Account

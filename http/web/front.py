@@ -7,7 +7,7 @@ from datetime import timedelta
 import orjson
 
 from ...actors.kernel.message import Address
-from ...actors.policies import Terms
+from ...actors.memory.policies import Terms
 from ...actors.rules.markup import plain
 from ...actors.rules.visibility import ANONYMOUS
 from ...actors.statuses import ShownStatus

@@ -16,17 +16,17 @@ from ...actors.audience import Audience
 from ...actors.broadcast import Broadcast
 from ...actors.context import ActorContext
 from ...actors.custom_emojis import CustomEmojiLoader
-from ...actors.daily_quotas import DailyQuotas
 from ...actors.deliveries.hosts import Chance, KnownHosts
 from ...actors.effects.deliveries import DELIVERIES
 from ...actors.entity import EntityActor
 from ...actors.facts.fact import Facts
 from ...actors.kernel import IDLE, Cell, Clock, Ids, Record, Runtime, SharedBound
+from ...actors.memory.daily_quotas import DailyQuotas
+from ...actors.memory.server_blocks import ServerBlocks
+from ...actors.memory.shared_entries import SharedEntries
 from ...actors.outbox import Outbox
 from ...actors.own_rows import OwnRows
 from ...actors.relay import AnyRelay
-from ...actors.server_blocks import ServerBlocks
-from ...actors.shared_entries import SharedEntries
 from ...actors.statuses import AccountCache, StatusCache
 from ...actors.tellings import Tellings
 from ...actors.timelines.home import HomeTimeline

@@ -152,11 +152,11 @@ async def _ask(dsn: str, settings: Settings, batch: Sequence[ForeignAccount], cu
     from ...actors.activitypub.keys import SigningKeys
     from ...actors.activitypub.names import LocalNames
     from ...actors.activitypub.signatures import sign
-    from ...actors.daily_quotas import DailyQuotas
     from ...actors.federation.fetching import DocumentFetcher
     from ...actors.kernel.clock import SystemClock
+    from ...actors.memory.daily_quotas import DailyQuotas
+    from ...actors.memory.server_blocks import ServerBlocks
     from ...actors.outgoing.client import OutgoingClient
-    from ...actors.server_blocks import ServerBlocks
     from ...storage.engine.pool import open_pool
 
     by_host: defaultdict[str, list[ForeignAccount]] = defaultdict(list)

@@ -8,7 +8,7 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from ...actors.activitypub.keys import public_pem
-from ...actors.push_key import UnusablePushKey, push_key_in, push_key_of
+from ...actors.memory.push_key import UnusablePushKey, push_key_in, push_key_of
 from ...storage import signing_keys
 from ...storage.engine.connect import transact_once
 from ...storage.engine.database import Connection, StorageError

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...actors.row_loader import RowLoader
+from ...actors.memory.row_loader import RowLoader
 from ...storage import changed_settings
 from ...storage.changed_settings import LogLevel
 from ...storage.engine.database import Database

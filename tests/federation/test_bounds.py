@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 import trio
 
-from troupe.actors import daily_quotas, remote_emojis
+from troupe.actors import remote_emojis
 from troupe.actors.commands import received_statuses
-from troupe.actors.daily_quotas import COUNTED, DailyQuotas
+from troupe.actors.memory import daily_quotas
+from troupe.actors.memory.daily_quotas import COUNTED, DailyQuotas
 from troupe.storage import actor_keys
 from troupe.storage.tombstones import KEPT_FOR
 

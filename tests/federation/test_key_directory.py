@@ -17,7 +17,6 @@ from troupe.actors.activitypub.keys import public_pem
 from troupe.actors.activitypub.requests import ReceivedRequest, SignatureRefused, digest_of
 from troupe.actors.activitypub.signatures import SigningKey, sign
 from troupe.actors.activitypub.uris import same_uri
-from troupe.actors.daily_quotas import DailyQuotas
 from troupe.actors.federation.errors import (
     DocumentGone,
     DocumentMissing,
@@ -27,6 +26,7 @@ from troupe.actors.federation.errors import (
     UntrustedDocument,
 )
 from troupe.actors.federation.key_directory import REFETCHES, AuthenticatedActor, KeyDirectory, KeyUnavailable
+from troupe.actors.memory.daily_quotas import DailyQuotas
 from troupe.storage.engine.pool import open_pool
 
 from ..multikeys import multikey

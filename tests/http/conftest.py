@@ -21,11 +21,11 @@ from troupe.actors.mail.templates import Sender
 from troupe.actors.media import processor
 from troupe.actors.media.cleaning import Cleaning
 from troupe.actors.media.processor import MediaProcessor
+from troupe.actors.memory.push_key import PushKey, new_push_key
 from troupe.actors.outgoing.client import OutgoingClient
 from troupe.actors.outgoing.mail_servers import UNKNOWN, MailServerLookup, MailServers
 from troupe.actors.previews.reader import PageReader
 from troupe.actors.push.delivery import PushEncryption, WebPush
-from troupe.actors.push_key import PushKey, new_push_key
 from troupe.actors.rules import passwords
 from troupe.http.access.context import HttpContext
 from troupe.storage.engine.database import Unavailable

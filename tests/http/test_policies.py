@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from troupe.actors import policies
+from troupe.actors.memory import policies
 from troupe.storage.policies import LARGEST_FILE, UnusablePolicies, read_policies
 
 from ..clients import Stage

@@ -6,7 +6,7 @@ import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
-from troupe.actors.computed import Computed
+from troupe.actors.memory.computed import Computed
 
 LASTS = timedelta(minutes=5)
 

@@ -6,7 +6,7 @@ import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
-from troupe.actors.cache import RowCache
+from troupe.actors.memory.cache import RowCache
 
 
 class Table:

@@ -8,7 +8,7 @@ from trio.testing import wait_all_tasks_blocked
 
 from troupe.actors.federation.errors import DocumentUnavailable
 from troupe.actors.federation.flights import Flights
-from troupe.actors.single_flight import SingleFlight
+from troupe.actors.memory.single_flight import SingleFlight
 from troupe.supervision.testing import Run, bare, simulation
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from troupe.actors.memory.push_key import PushKey, new_push_key
 from troupe.actors.push.delivery import PushEncryption
-from troupe.actors.push_key import PushKey, new_push_key
 from troupe.storage.push_subscriptions import PushSubscription
 
 from ..storage.conftest import NOW

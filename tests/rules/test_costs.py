@@ -18,7 +18,7 @@ from troupe.actors.activitypub.notes import (
     tags_of,
 )
 from troupe.actors.activitypub.vocabulary import MOST_ELEMENTS
-from troupe.actors.cache import RowCache
+from troupe.actors.memory.cache import RowCache
 from troupe.actors.rules import filters, markup, scan, text
 from troupe.actors.rules.links import link_of
 from troupe.actors.rules.scan import Entity
@@ -116,7 +116,7 @@ def test_of_a_status_so_many_characters_are_searched() -> None:
 
 def test_what_is_kept_in_memory_is_bounded_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("troupe.http.entities.rendered.MOST_BYTES", 1_000)
-    monkeypatch.setattr("troupe.actors.cache.MOST_BYTES", 1_000)
+    monkeypatch.setattr("troupe.actors.memory.cache.MOST_BYTES", 1_000)
 
     async def none(ids: list[int]) -> dict[int, bytes]:
         return {}

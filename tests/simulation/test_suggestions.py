@@ -4,7 +4,7 @@ from troupe.actors.account import PerspectiveOf
 from troupe.actors.commands.favourites import Favourite
 from troupe.actors.commands.reblogs import Reblog
 from troupe.actors.commands.suggestions import DismissSuggestion
-from troupe.actors.suggestions import Suggestions
+from troupe.actors.memory.suggestions import Suggestions
 from troupe.supervision.testing import simulation
 from troupe.supervision.testing.stage import Person, Simulation, insist, stage
 

@@ -14,7 +14,7 @@ from troupe.actors.commands.changed_settings import NOTICES, ChangeSetting, chan
 from troupe.actors.commands.custom_emojis import EmojiChanges, EmojiFiles, NewEmoji
 from troupe.actors.custom_emojis import NOTICE as EMOJIS
 from troupe.actors.kernel import Refused
-from troupe.actors.server_blocks import NOTICE as BLOCKS
+from troupe.actors.memory.server_blocks import NOTICE as BLOCKS
 from troupe.actors.staff import COMMAND_LINE, StaffAct
 from troupe.storage.engine.connect import run
 from troupe.storage.engine.notices import CHANNEL

@@ -9,7 +9,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
-from troupe.actors.push_key import PushKey, UnusablePushKey, written_point
+from troupe.actors.memory.push_key import PushKey, UnusablePushKey, written_point
 from troupe.storage.engine.database import Connection
 from troupe.storage.engine.pool import ConnectionPool, open_pool
 from troupe.supervision.failures import explained

@@ -12,8 +12,8 @@ import pytest
 import trio
 from click.testing import CliRunner, Result
 
-from troupe.actors import policies
 from troupe.actors.kernel import SystemClock
+from troupe.actors.memory import policies
 from troupe.http.access.context import HttpContext
 from troupe.storage.engine.connect import transact_once
 from troupe.storage.engine.database import Connection

@@ -10,7 +10,7 @@ import pytest
 import trio
 from click.testing import CliRunner, Result
 
-from troupe.actors.policies import NOTICE
+from troupe.actors.memory.policies import NOTICE
 from troupe.storage.engine.connect import transact_once
 from troupe.storage.engine.database import Connection
 from troupe.storage.engine.term import hold_term

@@ -25,9 +25,9 @@ from ....actors.federation.federation import Federation
 from ....actors.federation.reception import Reception
 from ....actors.kernel import Origin, Record
 from ....actors.media.processor import MediaProcessor
+from ....actors.memory.push_key import PushKey
 from ....actors.outgoing.client import OutgoingClient
 from ....actors.outgoing.mail_servers import UNKNOWN, MailServers
-from ....actors.push_key import PushKey
 from ....http.access.context import HttpContext
 from ....http.dispatch import respond
 from ....http.intake.request import Request

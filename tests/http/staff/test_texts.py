@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from troupe.actors import policies, policy_changes
+from troupe.actors import policy_changes
 from troupe.actors.kernel import Refused
+from troupe.actors.memory import policies
 from troupe.actors.policy_changes import version_of
 from troupe.actors.staff import OwnServer, Staff, StaffAct, run_act
 from troupe.storage.engine.database import Connection

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from ..storage.timeline_entries import TimelineEntry
+from ...storage.timeline_entries import TimelineEntry
 
 # Bytes, measured: an entry with its ids, and with its place in the index of shared entries.
 ENTRY = 420

@@ -6,8 +6,8 @@ import base64
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..storage.engine.database import Database
-from ..storage.push_key import find_push_key, insert_push_key
+from ...storage.engine.database import Database
+from ...storage.push_key import find_push_key, insert_push_key
 
 # The library for keys takes 7 MiB, and a start needs only the public half: the functions that need it import it.
 if TYPE_CHECKING:

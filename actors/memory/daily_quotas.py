@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 import trio
 from cachetools import TTLCache
 
-from .rules.domains import registrable
+from ..rules.domains import registrable
 
 DAY = 86_400.0  # seconds
 COUNTED = 50_000  # quotas in memory, of about 200 bytes each

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 
 import trio
 
-from ..storage.engine.database import StorageError
+from ...storage.engine.database import StorageError
 
 RETRY = 1.0  # seconds until rows that could not be read are read again
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import timedelta
 
-from ..storage import suggestions
-from ..storage.engine.database import Database
-from ..storage.suggestions import Suggestion
+from ...storage import suggestions
+from ...storage.engine.database import Database
+from ...storage.suggestions import Suggestion
+from ..kernel.clock import Clock, first_id_at
+from ..rules.visibility import Perspective
 from .computed import Computed
-from .kernel.clock import Clock, first_id_at
-from .rules.visibility import Perspective
 
 INTERACTIONS_COUNT = timedelta(days=90)  # older interactions suggest nothing
 ACTIVE = timedelta(days=90)  # popular accounts have posted since

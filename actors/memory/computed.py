@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 
 import trio
 
-from .kernel.clock import Clock
+from ..kernel.clock import Clock
 
 T = TypeVar("T")
 

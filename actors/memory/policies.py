@@ -13,9 +13,9 @@ from pathlib import Path
 
 import trio
 
-from ..storage.policies import PolicyFiles, Rule, SourceText, UnusablePolicies, read_policies
-from .kernel import Clock, Record
-from .rules.documents import document_html, terms_on
+from ...storage.policies import PolicyFiles, Rule, SourceText, UnusablePolicies, read_policies
+from ..kernel import Clock, Record
+from ..rules.documents import document_html, terms_on
 
 NOTICE = "texts"
 READ_AGAIN = timedelta(seconds=5)  # after this time the files are looked at again: an edit needs no signal

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..storage import server_blocks
-from ..storage.blocked_domains import AllowedDomain, BlockedDomain
-from ..storage.blocked_networks import BlockedNetwork
-from ..storage.engine import notices
-from ..storage.engine.database import Connection, Database
+from ...storage import server_blocks
+from ...storage.blocked_domains import AllowedDomain, BlockedDomain
+from ...storage.blocked_networks import BlockedNetwork
+from ...storage.engine import notices
+from ...storage.engine.database import Connection, Database
+from ..rules.domains import DomainRules
+from ..rules.networks import NetworkRules
 from .row_loader import RowLoader
-from .rules.domains import DomainRules
-from .rules.networks import NetworkRules
 
 NOTICE = "blocks"
 

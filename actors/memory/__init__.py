@@ -1,0 +1,1 @@
+"""What is kept in memory: the bases of caches, and rows that are read again when they may have changed."""
