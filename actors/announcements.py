@@ -27,7 +27,7 @@ from .facts.fact import STREAMED
 from .kernel import Address, Record
 from .promises import Effect
 from .relay import GATHER, Relay
-from .statuses import ShownStatus
+from .shown.statuses import ShownStatus
 from .tellings import Tellings
 
 PUBLISHER_WAITS = 1.0  # seconds that a turn waits for crowded timelines before the relay does it

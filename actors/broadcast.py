@@ -14,7 +14,7 @@ from ..storage.timeline_entries import TimelineEntry
 from .audience import Audience
 from .kernel import Address, Cell, Message, Origin, Runtime
 from .rules.visibility import belongs_in_public, belongs_under_tags
-from .statuses import ShownStatus, entry_of
+from .shown.statuses import ShownStatus, entry_of
 from .tellings import Tellings
 
 K = TypeVar("K")

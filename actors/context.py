@@ -18,7 +18,7 @@ from .memory.server_blocks import ServerBlocks
 from .memory.shared_entries import SharedEntries
 from .outbox import Outbox
 from .own_rows import OwnRows
-from .statuses import AccountCache, StatusCache
+from .shown.statuses import AccountCache, StatusCache
 from .tellings import Tellings
 from .viewers import Viewers
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..storage.announcements import ShownAnnouncement
-from .conversations import ShownConversation
 from .kernel import Event
-from .notifications import ShownNotification
-from .statuses import ShownStatus
+from .shown.conversations import ShownConversation
+from .shown.notifications import ShownNotification
+from .shown.statuses import ShownStatus
 
 
 @dataclass(frozen=True, slots=True)

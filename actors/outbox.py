@@ -20,7 +20,7 @@ from .facts.fact import Facts
 from .kernel import NOWHERE, Address, Clock, Ids, Origin, Record, Runtime
 from .promises import Promise, shard_of
 from .relay import AnyRelay, Relay, TraceEffect
-from .statuses import ShownStatus
+from .shown.statuses import ShownStatus
 from .tellings import Tellings
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .activitypub.documents.notes import References
 from .activitypub.names import LocalNames
-from .statuses import AccountCache, ShownStatus, StatusCache
+from .shown.statuses import AccountCache, ShownStatus, StatusCache
 
 
 async def references_of(

@@ -18,7 +18,7 @@ from .facts.statuses import DeletedStatus, GoneStatus
 from .kernel import Event
 from .kernel.feed import Checked
 from .memory.server_blocks import ServerBlocks
-from .statuses import AccountCache, ShownStatus, StatusCache
+from .shown.statuses import AccountCache, ShownStatus, StatusCache
 
 # Accounts that staff has put into a state. Their rows may have left the cache before the last event of theirs is sent.
 STATES_REMEMBERED = 10_000

@@ -8,11 +8,11 @@ from ...storage import conversations
 from ...storage.conversations import Conversation
 from ...storage.paging import Page
 from ..account import AccountActor, AccountChange
-from ..conversations import ShownConversation, shown_conversations
 from ..facts.conversations import ChangedConversation
 from ..facts.notifications import ChangedOwnRows
 from ..kernel import Answer, Message, Refused, SystemMessage, turn
 from ..refusals import NOT_FOUND
+from ..shown.conversations import ShownConversation, shown_conversations
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,7 @@ from ..effects.polls import forget_poll, poll_ends
 from ..kernel import Message, first_id_at, turn
 from ..memory.daily_quotas import MOST_REVISIONS
 from ..remote_emojis import put_emojis
-from ..statuses import LATE, ShownStatus
+from ..shown.statuses import LATE, ShownStatus
 from .edits import SHORTEST, Description, show_again, store_revision
 from .received_quotes import ENDED, AdmittedQuote, change_quote, received_quote
 from .statuses import add_to_conversations, news_of, promise_created, publish_created

@@ -15,7 +15,7 @@ from ..kernel import Message, Refused, first_id_at, turn
 from ..refusals import NOT_FOUND
 from ..rules.roles import Permission, roles_with
 from ..sending.accounts import send_report
-from ..statuses import ShownStatus, may_see
+from ..shown.statuses import ShownStatus, may_see
 
 A_DAY = timedelta(days=1)
 MOST_A_DAY = 400  # by one account of another server, which is often its server's own for all its users

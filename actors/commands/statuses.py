@@ -41,7 +41,7 @@ from ..rules.languages import language_code
 from ..rules.polls import PollTerms
 from ..sending.deliver import PreparedActivity
 from ..sending.statuses import prepare_status, send_deletion, send_status
-from ..statuses import ShownStatus, may_see
+from ..shown.statuses import ShownStatus, may_see
 from .quoting import NO_QUOTED, admit_quote
 
 KEY_LIFETIME = timedelta(hours=1)  # of an Idempotency-Key, from the success on

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from ...storage import conversations
 from ...storage.conversations import Conversation
-from ..conversations import shown_conversations
 from ..events import ConversationShown, Keyed
 from ..kernel import Address, Message, Origin
 from ..kernel.feed import key_of
 from ..promises import Promise
 from ..rules.visibility import Perspective
+from ..shown.conversations import shown_conversations
 from .fact import Fact, Facts, StoredFact, account_of, stored_as
 
 

@@ -20,7 +20,7 @@ from ..kernel import NOWHERE, Address, Clock, Ids, Origin, SystemMessage
 from ..kernel.codec import of_row
 from ..promises import Effect, Promise
 from ..rules.visibility import Perspective
-from ..statuses import AccountCache, StatusCache
+from ..shown.statuses import AccountCache, StatusCache
 from ..viewers import Viewers
 
 F = TypeVar("F")

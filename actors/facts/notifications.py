@@ -10,10 +10,10 @@ from ...storage.notifications import Notification
 from ..events import Keyed, NotificationShown, NotificationsMerged
 from ..kernel import Address, Message, Origin
 from ..kernel.feed import key_of
-from ..notifications import show_notifications
 from ..promises import Promise
 from ..push.promises import pushes_of
 from ..rules.visibility import Perspective
+from ..shown.notifications import show_notifications
 from .fact import Fact, Facts, StoredFact, stored_as
 
 

@@ -14,7 +14,7 @@ from ..events import StatusAmended, StatusAppeared, StatusGone
 from ..kernel import Address, Message, Origin, SystemMessage
 from ..promises import Promise
 from ..rules.visibility import belongs_in_public, belongs_under_tags
-from ..statuses import ShownStatus, entry_of
+from ..shown.statuses import ShownStatus, entry_of
 from .fact import Fact, Facts, StoredFact, account_of, stored_as
 
 

@@ -14,8 +14,8 @@ from string import Template
 import orjson
 
 from ...storage.accounts import Account
-from ..notifications import ShownNotification
 from ..rules.markup import one_line, plain
+from ..shown.notifications import ShownNotification
 
 FOLDER = Path(__file__).parent / "texts"
 FALLBACK = "en"

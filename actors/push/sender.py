@@ -12,14 +12,14 @@ from ...storage import notifications, push_subscriptions, users
 from ...storage.accounts import Account
 from ...storage.engine.database import Database
 from ...storage.push_subscriptions import PushSubscription
-from ..filtering import is_hidden
 from ..kernel import Clock, Origin, Record
-from ..notifications import ShownNotification, show_notifications
 from ..outgoing.breaker import Breaker
 from ..outgoing.messages import ForbiddenTarget, OutgoingFailure, time_of
 from ..rules.filters import Filters, filter_text
 from ..rules.visibility import Perspective
-from ..statuses import AccountCache, ShownStatus, StatusCache
+from ..shown.filtering import is_hidden
+from ..shown.notifications import ShownNotification, show_notifications
+from ..shown.statuses import AccountCache, ShownStatus, StatusCache
 from .delivery import Deliver, PushReply
 from .messages import PushReader, message_of
 

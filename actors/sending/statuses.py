@@ -22,7 +22,7 @@ from ..activitypub.documents.notes import References, audience_of, note_of
 from ..context import ActorContext
 from ..effects.deliveries import DELIVERIES
 from ..promises import Promise
-from ..statuses import ShownStatus
+from ..shown.statuses import ShownStatus
 from .deliver import PreparedActivity, Recipients, deliver, deliver_to, find_inboxes, prepare, withdraw
 
 OPEN = ("public", "unlisted")

@@ -11,7 +11,6 @@ from ...storage.engine.database import Unavailable
 from ...storage.paging import Page
 from ...storage.timeline_entries import TimelineEntry
 from ..context import ActorContext
-from ..conversations import shown_conversations
 from ..events import ConversationShown, Keyed, NotificationShown, NotificationsMerged, StatusAmended
 from ..facts.announcements import AnnouncementTakenBack, AnnouncementTold, ReactionTold
 from ..facts.conversations import ConversationChanged, conversation_key
@@ -19,8 +18,9 @@ from ..facts.fact import StoredFact
 from ..facts.notifications import Merged, Notified
 from ..facts.statuses import StatusDeleted
 from ..kernel import Answer, Cell, Message, Runtime, turn
-from ..notifications import show_notifications
 from ..rules.visibility import Perspective, Relation, belongs_at_home, belongs_by_author, belongs_by_tag, hidden
+from ..shown.conversations import shown_conversations
+from ..shown.notifications import show_notifications
 from ..viewers import Related, RelationStamps, ViewerRules
 from .timeline import Timeline
 

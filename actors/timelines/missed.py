@@ -20,7 +20,7 @@ from ..facts.fact import STORED, STREAMED, StoredFact
 from ..facts.statuses import EditedStatus, PublishedStatus
 from ..kernel import Event, Feed, Message, first_id_at
 from ..kernel.feed import key_of, key_of_gone
-from ..statuses import ShownStatus, entry_of
+from ..shown.statuses import ShownStatus, entry_of
 from ..tellings import LOG_KEPT
 
 # The most that is read from the log, and made of it, for one stream.

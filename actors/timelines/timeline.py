@@ -24,7 +24,7 @@ from ..facts.fact import StoredFact
 from ..facts.statuses import StatusDeleted, StatusEdited, StatusPublished
 from ..kernel import Cell, Runtime, Subscriber, first_id_at, turn
 from ..kernel.clock import BELOW_MILLISECONDS
-from ..statuses import LATE, entry_of
+from ..shown.statuses import LATE, entry_of
 from .missed import Missed, MissedEvents, missed_by
 from .paging import FetchRows, read_page
 from .window import SIZE, Window

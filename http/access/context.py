@@ -34,10 +34,10 @@ from ...actors.outgoing.client import OutgoingClient
 from ...actors.outgoing.mail_servers import FindMailServers
 from ...actors.rules.live_settings import LIVE_SETTINGS, InvalidSetting, Value
 from ...actors.rules.registration import effective_registrations
-from ...actors.statuses import AccountCache, StatusCache
+from ...actors.shown.statuses import AccountCache, StatusCache
+from ...actors.shown.trends import Trends
 from ...actors.translation.port import Translator
 from ...actors.translation.translations import Translations
-from ...actors.trends import Trends
 from ...actors.viewers import Viewers
 from ...actors.withdrawals import Withdrawals
 from ...storage import changed_settings

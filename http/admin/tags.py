@@ -11,8 +11,8 @@ from ...actors.commands.trend_reviews import ChangeTag
 from ...actors.kernel.clock import first_id_at
 from ...actors.rules.roles import Permission
 from ...actors.rules.text import whole_hashtag
+from ...actors.shown.trends import last_days
 from ...actors.staff import Staff
-from ...actors.trends import last_days
 from ...storage import tags
 from ...storage.tags import ReviewedTag
 from ..access.authentication import Viewer

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ...actors.commands.trend_reviews import Kind, ReviewTrend
 from ...actors.rules.roles import Permission
-from ...actors.statuses import ShownStatus
-from ...actors.trends import find_links, find_statuses, find_tags, last_days
+from ...actors.shown.statuses import ShownStatus
+from ...actors.shown.trends import find_links, find_statuses, find_tags, last_days
 from ...storage import preview_cards, tags
 from ..access.authentication import Viewer
 from ..access.context import HttpContext, find_row

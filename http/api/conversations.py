@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...actors.commands.conversations import MarkConversation, NewestConversations, RemoveConversation
-from ...actors.conversations import ShownConversation, shown_conversations
-from ...actors.statuses import may_see
+from ...actors.shown.conversations import ShownConversation, shown_conversations
+from ...actors.shown.statuses import may_see
 from ...storage import conversations
 from ...storage.paging import Page
 from ..access.authentication import Viewer

@@ -8,8 +8,8 @@ from dataclasses import replace
 import orjson
 
 from ...actors.commands.notifications import DismissGroup
-from ...actors.reports import find_reports
-from ...actors.statuses import ShownStatus, may_see
+from ...actors.shown.reports import find_reports
+from ...actors.shown.statuses import ShownStatus, may_see
 from ...storage import notification_groups, strikes
 from ...storage.accounts import Account
 from ...storage.notification_groups import Group

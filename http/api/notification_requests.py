@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...actors.commands.notification_requests import AcceptNotificationRequests, DismissNotificationRequests
-from ...actors.notifications import is_shown
+from ...actors.shown.notifications import is_shown
 from ...storage import notification_requests
 from ...storage.notification_requests import NotificationRequest
 from ..access.authentication import Viewer

@@ -7,7 +7,7 @@ from typing import TypedDict
 
 from ...actors.account import ViewerPart
 from ...actors.commands.notifications import ClearNotifications, DismissNotification, NewestNotifications
-from ...actors.notifications import ShownNotification, show_notifications
+from ...actors.shown.notifications import ShownNotification, show_notifications
 from ...storage import markers, notifications
 from ...storage.notifications import Notification
 from ...storage.paging import Page

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 
 from ...actors.activitypub.names import LocalStatusName
-from ...actors.statuses import ShownStatus
+from ...actors.shown.statuses import ShownStatus
 from ..access.context import HttpContext
 from ..answers.answer import Answer, json
 from ..answers.errors import NotFound

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from ...actors.commands.polls import Vote
-from ...actors.statuses import ShownStatus
+from ...actors.shown.statuses import ShownStatus
 from ...storage import polls
 from ..access.authentication import Viewer
 from ..access.context import HttpContext, find_row

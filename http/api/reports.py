@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from ...actors.commands.reports import FileReport
-from ...actors.reports import ShownReport
 from ...actors.rules.limits import REPORT_COMMENT_CHARACTERS, REPORT_STATUSES
+from ...actors.shown.reports import ShownReport
 from ..access import rates
 from ..access.authentication import Viewer
 from ..access.context import HttpContext

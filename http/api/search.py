@@ -9,7 +9,7 @@ from ...actors.rules import text
 from ...actors.rules.identity import handle_of, without_signs_around
 from ...actors.rules.search_queries import SoughtMark, read_search
 from ...actors.rules.visibility import belongs_in_thread
-from ...actors.statuses import may_see
+from ...actors.shown.statuses import may_see
 from ...storage import accounts, search
 from ...storage.paging import Page
 from ...storage.status_search import Onlooker, StatusSearch, find_newest, mark, words

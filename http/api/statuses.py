@@ -10,7 +10,7 @@ from ...actors.commands.scheduled_statuses import ScheduleStatus
 from ...actors.commands.statuses import DeleteStatus, PublishStatus, UnexpectedMentions
 from ...actors.rules import attachments, lengths, limits, text
 from ...actors.rules.polls import PollTerms, complaints
-from ...actors.statuses import ShownStatus
+from ...actors.shown.statuses import ShownStatus
 from ...storage.scheduled_statuses import ScheduledStatus
 from ...storage.statuses import Status
 from ..access import rates

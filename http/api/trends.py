@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import orjson
 
-from ...actors.trends import shown_in_trends
+from ...actors.shown.trends import shown_in_trends
 from ..access.authentication import Viewer
 from ..access.context import HttpContext
 from ..answers.answer import Answer, Headers, array

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import orjson
 
-from ...actors import filtering
 from ...actors.rules.filters import FilterMatch, Filters
-from ...actors.statuses import ShownStatus
+from ...actors.shown import filtering
+from ...actors.shown.statuses import ShownStatus
 from ...storage.filters import Filter, FilterKeyword, FilterStatus
 from .rendered import Renderings
 from .times import maybe_instant

@@ -8,7 +8,7 @@ import orjson
 
 from ...actors.account import ViewerPart
 from ...actors.activitypub.uris import web_address
-from ...actors.notifications import ShownNotification
+from ...actors.shown.notifications import ShownNotification
 from ...storage.accounts import Account
 from ...storage.notification_groups import Group
 from ...storage.notification_policy import NotificationPolicy

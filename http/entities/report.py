@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import orjson
 
-from ...actors.reports import ShownReport
+from ...actors.shown.reports import ShownReport
 from ...storage.accounts import Account
 from ...storage.policies import Rule
 from ...storage.reports import Report

@@ -19,7 +19,7 @@ from ...actors.activitypub.uris import maybe_web_address, web_address
 from ...actors.custom_emojis import CustomEmojis
 from ...actors.rules.text import tag_url
 from ...actors.rules.visibility import ANONYMOUS, Approval, Perspective, Quotable, approval_for
-from ...actors.statuses import ShownStatus, quote_state
+from ...actors.shown.statuses import ShownStatus, quote_state
 from ...storage.polls import Poll
 from ...storage.status_flags import Flags
 from ...storage.statuses import Status

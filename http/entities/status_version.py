@@ -5,7 +5,7 @@ from __future__ import annotations
 import orjson
 
 from ...actors.custom_emojis import CustomEmojis
-from ...actors.statuses import ShownStatus
+from ...actors.shown.statuses import ShownStatus
 from ...actors.translation.translations import TranslatedStatus
 from ...storage.edits import Edit
 from ...storage.scheduled_statuses import ScheduledStatus

@@ -5,7 +5,7 @@ from __future__ import annotations
 import orjson
 
 from ...actors.account import ViewerPart
-from ...actors.conversations import ShownConversation
+from ...actors.shown.conversations import ShownConversation
 from ...storage.lists import List
 from ...storage.markers import Marker
 from .account import account_json

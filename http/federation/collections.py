@@ -12,7 +12,7 @@ from ...actors.activitypub.documents.collections import (
 )
 from ...actors.activitypub.documents.tags import hashtag_of
 from ...actors.rules.visibility import Perspective, belongs_in_thread, shows_network, shows_profile
-from ...actors.statuses import ShownStatus
+from ...actors.shown.statuses import ShownStatus
 from ...storage import featured_tags, follows, timeline_entries
 from ...storage.accounts import Account
 from ...storage.paging import Page

@@ -8,7 +8,7 @@ from ...actors.activitypub.documents.notes import note_of, quote_authorization_o
 from ...actors.activitypub.documents.tags import emoji_of
 from ...actors.references import references_of
 from ...actors.rules.visibility import visible
-from ...actors.statuses import ShownStatus, may_see
+from ...actors.shown.statuses import ShownStatus, may_see
 from ...storage import deletions, statuses
 from ...storage.engine.json_values import JsonObject
 from ..access.context import HttpContext

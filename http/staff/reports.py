@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Literal
 
 from ...actors.commands.report_handling import AssignReport, ChangeReport, NoteReport, ReopenReport, ResolveReport
-from ...actors.reports import reported_statuses
 from ...actors.rules.limits import REPORT_NOTE_CHARACTERS
 from ...actors.rules.roles import Permission
+from ...actors.shown.reports import reported_statuses
 from ...storage import admin_accounts, audit_log, reports, statuses
 from ...storage.accounts import Account
 from ...storage.audit_log import AuditEntry, AuditFilter

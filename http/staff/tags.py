@@ -7,7 +7,7 @@ from dataclasses import replace
 from ...actors.kernel.clock import first_id_at
 from ...actors.rules.roles import Permission
 from ...actors.rules.text import tag_name
-from ...actors.trends import last_days
+from ...actors.shown.trends import last_days
 from ...storage import tags
 from ..admin.tags import LONGEST_NAME, TagForm, find
 from ..answers.answer import Answer, redirect

@@ -11,7 +11,7 @@ from ...actors.kernel import Refused
 from ...actors.rules.identity import domain_of
 from ...actors.rules.roles import Permission
 from ...actors.rules.trends import publishers_of
-from ...actors.trends import find_links, find_statuses, find_tags
+from ...actors.shown.trends import find_links, find_statuses, find_tags
 from ...storage.preview_cards import PreviewCard
 from ..access.context import HttpContext
 from ..admin.trend_reviews import find_public

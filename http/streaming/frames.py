@@ -28,7 +28,7 @@ from ...actors.events import (
 )
 from ...actors.kernel import Event
 from ...actors.rules.filters import NO_FILTERS, Filters
-from ...actors.statuses import ShownStatus
+from ...actors.shown.statuses import ShownStatus
 from ..access.streams import StreamCounts
 from ..entities.filter import is_hidden, matches_in
 from ..entities.instance import announcement_fields, reaction_fields

@@ -25,7 +25,7 @@ from ...actors.kernel.errors import describe
 from ...actors.kernel.feed import Logged
 from ...actors.kernel.resumption import ResumptionPoint
 from ...actors.rules.visibility import ANONYMOUS, belongs_at_home, belongs_by_author, visible
-from ...actors.statuses import entry_of
+from ...actors.shown.statuses import entry_of
 from ...actors.timelines.list import ListOwner
 from ...actors.timelines.missed import Missed, MissedEvents
 from ...actors.timelines.public import viewer_filter

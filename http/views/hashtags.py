@@ -9,7 +9,7 @@ import orjson
 
 from ...actors.kernel.clock import first_id_at
 from ...actors.rules.text import tag_name, whole_hashtag
-from ...actors.trends import Uses, last_days
+from ...actors.shown.trends import Uses, last_days
 from ...storage import featured_tags, tags
 from ...storage.statuses import StatusTag
 from ..access.authentication import Viewer

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import orjson
 
-from ...actors.reports import reported_statuses
+from ...actors.shown.reports import reported_statuses
 from ...storage.reports import Report
 from ..access.authentication import Viewer
 from ..access.context import HttpContext

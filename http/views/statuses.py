@@ -8,7 +8,7 @@ import trio
 
 from ...actors.account import PerspectiveOf, ViewerFlags, ViewerPart
 from ...actors.rules.visibility import ANONYMOUS, Perspective
-from ...actors.statuses import ShownStatus, may_see
+from ...actors.shown.statuses import ShownStatus, may_see
 from ..access.authentication import Viewer
 from ..access.context import HttpContext
 from ..answers.answer import Answer, in_steps

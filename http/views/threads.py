@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...actors.rules.visibility import Perspective, belongs_in_thread
-from ...actors.statuses import ShownStatus
+from ...actors.shown.statuses import ShownStatus
 from ...storage import timeline_entries
 from ...storage.timeline_entries import TimelineEntry
 from ..access.context import HttpContext

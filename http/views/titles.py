@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...actors.rules.markup import plain
-from ...actors.statuses import ShownStatus
+from ...actors.shown.statuses import ShownStatus
 from ...storage.accounts import Account
 
 TITLE_CHARACTERS = 100

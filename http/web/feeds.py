@@ -9,7 +9,7 @@ from ...actors.broadcast import tag_address
 from ...actors.rules.markup import plain
 from ...actors.rules.text import tag_url, tagged_url
 from ...actors.rules.visibility import ANONYMOUS
-from ...actors.statuses import ShownStatus
+from ...actors.shown.statuses import ShownStatus
 from ...actors.timelines.tag import TagPage
 from ...storage.accounts import Account
 from ...storage.paging import Page

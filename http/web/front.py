@@ -10,7 +10,7 @@ from ...actors.kernel.message import Address
 from ...actors.memory.policies import Terms
 from ...actors.rules.markup import plain
 from ...actors.rules.visibility import ANONYMOUS
-from ...actors.statuses import ShownStatus
+from ...actors.shown.statuses import ShownStatus
 from ...actors.timelines.public import PublicPage
 from ...storage import instance
 from ..access.context import HttpContext

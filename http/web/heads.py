@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from ...actors.statuses import ShownStatus
+from ...actors.shown.statuses import ShownStatus
 from .posts import quoted_in
 
 

@@ -11,7 +11,7 @@ from datetime import datetime
 from urllib.parse import urlsplit
 
 from ...actors.rules.visibility import ANONYMOUS
-from ...actors.statuses import ShownStatus, quote_state
+from ...actors.shown.statuses import ShownStatus, quote_state
 from ...storage.accounts import Account
 from ...storage.custom_emojis import RemoteEmoji
 from ...storage.engine.json_values import JsonObject

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...actors.rules.visibility import ANONYMOUS
-from ...actors.statuses import ShownStatus
+from ...actors.shown.statuses import ShownStatus
 from ...storage.engine.json_values import JsonObject
 from ...storage.media import Media
 from ..access.context import HttpContext

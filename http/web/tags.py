@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ...actors.broadcast import tag_address
 from ...actors.rules.text import tag_url, whole_hashtag
 from ...actors.rules.visibility import ANONYMOUS
-from ...actors.statuses import ShownStatus
+from ...actors.shown.statuses import ShownStatus
 from ...actors.timelines.tag import TagPage
 from ..access.context import HttpContext
 from ..answers.answer import Answer

@@ -27,7 +27,7 @@ from ...actors.memory.shared_entries import SharedEntries
 from ...actors.outbox import Outbox
 from ...actors.own_rows import OwnRows
 from ...actors.relay import AnyRelay
-from ...actors.statuses import AccountCache, StatusCache
+from ...actors.shown.statuses import AccountCache, StatusCache
 from ...actors.tellings import Tellings
 from ...actors.timelines.home import HomeTimeline
 from ...actors.timelines.list import ListTimeline

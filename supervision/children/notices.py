@@ -15,7 +15,7 @@ def apply_notice(notice: str | None, actors: ActorSystem, http_context: HttpCont
         actors.accounts.clear()
         http_context.tokens.clear()
     if notice in (None, "statuses"):
-        actors.statuses.clear()
+        actors.shown.statuses.clear()
     if notice in (None, "trends"):
         http_context.trends.forget()
     if notice in (None, "announcements", "outbox"):

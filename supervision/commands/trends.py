@@ -65,7 +65,7 @@ def waiting_tags(server: ChosenServer, as_json: bool) -> None:
 
 async def _waiting_tags(db: Connection, here: Here) -> list[str]:
     """Return the hashtags that would trend and are not reviewed, the first one most."""
-    from ...actors.trends import find_tags
+    from ...actors.shown.trends import find_tags
 
     return [f"#{one.tag.name}" for one in await find_tags(db, here.now) if one.trendable is None]
 
@@ -127,7 +127,7 @@ def waiting_links(server: ChosenServer, as_json: bool) -> None:
 
 async def _waiting_links(db: Connection, here: Here) -> list[str]:
     """Return the URLs of links that would trend and are not reviewed, the first one most."""
-    from ...actors.trends import find_links
+    from ...actors.shown.trends import find_links
 
     return [one.link.card.url for one in await find_links(db, here.now) if one.trendable is None]
 
@@ -196,7 +196,7 @@ def waiting_posts(server: ChosenServer, as_json: bool) -> None:
 
 async def _waiting_posts(db: Connection, here: Here) -> list[str]:
     """Return the URLs of posts that would trend and are not reviewed, the first one most."""
-    from ...actors.trends import find_statuses
+    from ...actors.shown.trends import find_statuses
     from ...storage import statuses
 
     waiting = [one.status.id for one in await find_statuses(db, here.now) if one.trendable is None]

@@ -9,7 +9,7 @@ from troupe.actors.commands.statuses import PublishStatus
 from troupe.actors.events import StatusAppeared
 from troupe.actors.facts.statuses import StatusPublished
 from troupe.actors.kernel import Address, Refused
-from troupe.actors.statuses import entry_of
+from troupe.actors.shown.statuses import entry_of
 from troupe.storage import media
 from troupe.storage.media import ProcessedMedia
 from troupe.storage.moderation import State

@@ -102,7 +102,7 @@ async def test_a_longer_page_asks_no_more_often(
 
 async def be_discovered(stage: Stage, monkeypatch: pytest.MonkeyPatch, eve: Person) -> None:
     """Let Bob and his posts trend, and Eve be suggested to Ada, who has favourited a post of hers."""
-    monkeypatch.setattr("troupe.actors.trends.LEAST_ACCOUNTS", 1)
+    monkeypatch.setattr("troupe.actors.shown.trends.LEAST_ACCOUNTS", 1)
     monkeypatch.setattr("troupe.actors.rules.trends.LEAST_ACCOUNTS", 1)
     post = await eve.publish()
     await stage.sql("UPDATE accounts SET discoverable = true")

@@ -11,7 +11,7 @@ from troupe.actors.broadcast import home_address
 from troupe.actors.effects.reminders import MuteEnded, StatusDue, reminder
 from troupe.actors.events import StatusAppeared
 from troupe.actors.kernel import Event, Feed, Origin, cell, delivery, feed, mailbox
-from troupe.actors.statuses import ShownStatus
+from troupe.actors.shown.statuses import ShownStatus
 from troupe.storage import outbox, stream_log
 from troupe.supervision.testing import simulation
 from troupe.supervision.testing.stage import Person, Simulation, stage

@@ -27,8 +27,8 @@ from troupe.actors.facts.relations import ChangedRelation
 from troupe.actors.facts.statuses import ChangedStatus, DeletedStatus
 from troupe.actors.kernel import Message, Refused
 from troupe.actors.own_rows import OwnRows
+from troupe.actors.shown.statuses import StatusCache
 from troupe.actors.staff import COMMAND_LINE
-from troupe.actors.statuses import StatusCache
 from troupe.http.access.authentication import Tokens
 from troupe.http.entities.rendered import Rendered
 from troupe.supervision.testing import Budget, Fault, simulation

@@ -25,7 +25,7 @@ from troupe.actors.kernel.resumption import Subjects
 from troupe.actors.outbox import Outbox
 from troupe.actors.promises import Promise
 from troupe.actors.rules.visibility import Muting
-from troupe.actors.statuses import StatusCache
+from troupe.actors.shown.statuses import StatusCache
 from troupe.actors.timelines.home import HomeTimeline
 from troupe.actors.timelines.window import Window
 from troupe.storage.outbox import NewEffect

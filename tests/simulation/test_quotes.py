@@ -9,7 +9,7 @@ from troupe.actors.commands.quotes import RevokeQuote
 from troupe.actors.commands.statuses import PublishStatus
 from troupe.actors.kernel import Refused
 from troupe.actors.rules.visibility import ANONYMOUS
-from troupe.actors.statuses import quote_state
+from troupe.actors.shown.statuses import quote_state
 from troupe.storage.statuses import Status
 from troupe.supervision.testing import simulation
 from troupe.supervision.testing.stage import Person, Simulation, stage

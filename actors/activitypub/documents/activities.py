@@ -12,7 +12,7 @@ from datetime import datetime
 from urllib.parse import quote
 
 from ....storage.engine.json_values import JsonObject
-from ...statuses import ShownStatus
+from ...shown.statuses import ShownStatus
 from ..names import LocalNames
 from ..vocabulary import PUBLIC, uri_of
 from .actors import tombstone_of

@@ -12,7 +12,7 @@ from ....storage.polls import Poll
 from ....storage.statuses import Status
 from ...custom_emojis import CustomEmojis
 from ...rules.markup import anchor, escape, escape_attribute
-from ...statuses import ShownStatus
+from ...shown.statuses import ShownStatus
 from ..names import LocalNames
 from ..vocabulary import PUBLIC
 from .contexts import NOTE_CONTEXT, QUOTE_CONTEXT

@@ -7,7 +7,7 @@ from ...activitypub.vocabulary import host_of, text_of, uri_of, uris_of
 from ...commands.moves import Move
 from ...commands.reports import FileReport
 from ...rules.limits import REPORT_STATUSES
-from ...statuses import may_see
+from ...shown.statuses import may_see
 from ..receiving import Activity, InboxContext
 
 LONGEST_COMMENT = 5_000

@@ -14,7 +14,7 @@ from ....actors.commands.relations import Block, Follow, Mute, Unblock, Unfollow
 from ....actors.commands.statuses import DeleteStatus, PublishStatus, UnexpectedMentions
 from ....actors.kernel import Address, Message, NotAnswered, Origin, Refused
 from ....actors.rules.visibility import Relation
-from ....actors.statuses import may_see
+from ....actors.shown.statuses import may_see
 from ....actors.timelines.home import HomePage
 from ....actors.viewers import relation_of
 from ....storage import follows, oauth, relations

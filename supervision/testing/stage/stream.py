@@ -7,9 +7,9 @@ from typing import Protocol
 
 from ....actors.events import NotificationShown, NotificationsMerged, StatusAmended, StatusAppeared, StatusGone
 from ....actors.kernel import Address, Event, Feed, Runtime
-from ....actors.notifications import ShownNotification
 from ....actors.rules.visibility import ANONYMOUS
-from ....actors.statuses import ShownStatus, quote_state
+from ....actors.shown.notifications import ShownNotification
+from ....actors.shown.statuses import ShownStatus, quote_state
 from ..faults import Fault
 from ..run import Broken
 from .patience import Restarting, insist

@@ -17,7 +17,7 @@ from trio.testing import wait_all_tasks_blocked
 from troupe.actors.broadcast import home_address
 from troupe.actors.events import StatusAppeared
 from troupe.actors.facts.statuses import StatusPublished
-from troupe.actors.statuses import ShownStatus, entry_of
+from troupe.actors.shown.statuses import ShownStatus, entry_of
 from troupe.http.access.streams import Pump
 from troupe.http.streaming import delivery
 from troupe.http.streaming.delivery import DirectStream

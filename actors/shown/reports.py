@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ..storage import reports, statuses
-from ..storage.accounts import Account
-from ..storage.engine.database import Database
-from ..storage.reports import Report
+from ...storage import reports, statuses
+from ...storage.accounts import Account
+from ...storage.engine.database import Database
+from ...storage.reports import Report
 from .statuses import AccountCache, ShownStatus, StatusCache
 
 

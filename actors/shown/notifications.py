@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..storage import strikes
-from ..storage.accounts import Account
-from ..storage.engine.database import Database
-from ..storage.notifications import Notification
-from ..storage.strikes import Strike
+from ...storage import strikes
+from ...storage.accounts import Account
+from ...storage.engine.database import Database
+from ...storage.notifications import Notification
+from ...storage.strikes import Strike
+from ..rules.visibility import Perspective
 from .reports import ShownReport, find_reports
-from .rules.visibility import Perspective
 from .statuses import AccountCache, ShownStatus, StatusCache, may_see
 
 

@@ -9,14 +9,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from ..storage import tags, trend_reviews, trends
-from ..storage.engine.database import Connection, Database
-from ..storage.statuses import StatusTag
-from ..storage.trends import NotedStatus, UsedLink, UsedTag
-from .kernel.clock import Clock, first_id_at
-from .memory.computed import Computed
-from .rules.trends import DAY, LEAST_ACCOUNTS, growth_score, publishers_of, response_score
-from .rules.visibility import Perspective, belongs_in_trends
+from ...storage import tags, trend_reviews, trends
+from ...storage.engine.database import Connection, Database
+from ...storage.statuses import StatusTag
+from ...storage.trends import NotedStatus, UsedLink, UsedTag
+from ..kernel.clock import Clock, first_id_at
+from ..memory.computed import Computed
+from ..rules.trends import DAY, LEAST_ACCOUNTS, growth_score, publishers_of, response_score
+from ..rules.visibility import Perspective, belongs_in_trends
 from .statuses import ShownStatus, entry_of, may_see
 
 DAYS = 7  # that are looked at, and that a hashtag shows as its history

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
-from .rules.filters import FilterMatch, Filters, TextOf, hides
+from ..rules.filters import FilterMatch, Filters, TextOf, hides
 from .statuses import ShownStatus
 
 

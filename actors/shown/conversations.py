@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..storage import accounts
-from ..storage.conversations import Conversation
+from ...storage import accounts
+from ...storage.conversations import Conversation
 from .statuses import AccountCache, ShownStatus, StatusCache
 
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 from sys import getsizeof
 
-from ..storage import accounts, statuses, timeline_entries
-from ..storage.engine.database import Database
-from .memory.cache import RowCache
-from .rules.visibility import Perspective, state_for, visible
+from ...storage import accounts, statuses, timeline_entries
+from ...storage.engine.database import Database
+from ..memory.cache import RowCache
+from ..rules.visibility import Perspective, state_for, visible
 
 STATUSES_KEPT = 20_000
 ACCOUNTS_KEPT = 20_000
