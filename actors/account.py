@@ -14,6 +14,7 @@ from ..storage import follow_requests, status_flags, users
 from ..storage.engine.database import Connection
 from ..storage.paging import Page
 from ..storage.status_flags import Flags
+from .broadcast.viewers import Related, ViewerRules
 from .change import Change
 from .context import ActorContext
 from .entity import EntityActor
@@ -26,7 +27,6 @@ from .kernel import Answer, Cell, Refused, Runtime, SystemMessage, turn
 from .kernel.actor import Turn
 from .rules.filters import NO_FILTERS, Filters
 from .rules.visibility import ANONYMOUS, Perspective
-from .viewers import Related, ViewerRules
 
 P = ParamSpec("P")
 Audience = Literal["here", "elsewhere", "notified"]

@@ -12,8 +12,8 @@ from typing import Any, get_args
 from ..storage.engine.json_values import JsonObject
 from . import commands
 from .account import AccountActor
+from .broadcast.events import EVENTS, StreamedEvent
 from .effects.registry import NAMES
-from .events import EVENTS, StreamedEvent
 from .facts.fact import FACTS
 from .kernel import Actor
 from .kernel.codec import Codec, Shape, of_row, to_row

@@ -7,8 +7,10 @@ from datetime import timedelta
 
 from ..storage.engine.database import Database
 from .activitypub.names import LocalNames
-from .audience import Audience
-from .broadcast import Broadcast
+from .broadcast.audience import Audience
+from .broadcast.broadcast import Broadcast
+from .broadcast.tellings import Tellings
+from .broadcast.viewers import Viewers
 from .custom_emojis import CustomEmojiLoader
 from .deliveries.hosts import KnownHosts
 from .facts.fact import Facts
@@ -19,8 +21,6 @@ from .memory.shared_entries import SharedEntries
 from .outbox import Outbox
 from .own_rows import OwnRows
 from .shown.statuses import AccountCache, StatusCache
-from .tellings import Tellings
-from .viewers import Viewers
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,13 +15,13 @@ from ..storage.engine.database import Connection, Database
 from ..storage.files import Folder
 from ..storage.outbox import NewEffect
 from .announcements import AnnouncementRelay
+from .broadcast.tellings import Tellings
 from .effects.registry import ANNOUNCEMENTS, KINDS, NAMES, AnyQueue, AnyQueueWithContext, EffectContext
 from .facts.fact import Facts
 from .kernel import NOWHERE, Address, Clock, Ids, Origin, Record, Runtime
 from .promises import Promise, shard_of
 from .relay import AnyRelay, Relay, TraceEffect
 from .shown.statuses import ShownStatus
-from .tellings import Tellings
 
 
 class Outbox:

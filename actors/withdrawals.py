@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from ..storage.accounts import Account
-from .events import ConversationShown, NotificationShown, StatusEvent
+from .broadcast.events import ConversationShown, NotificationShown, StatusEvent
 from .facts.accounts import ChangedAccount
 from .facts.fact import Facts
 from .facts.moderation import ModeratedAccount, ModeratedDomain

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from ...storage import relations
 from ...storage.quotes import EndedQuote
 from ..account import AccountChange
+from ..broadcast.viewers import Related, relation_of
 from ..facts.accounts import ChangedAccount
 from ..facts.relations import ChangedRelation
 from ..facts.statuses import EndedQuotes
-from ..viewers import Related, relation_of
 
 
 async def publish_pair(change: AccountChange, other: int, ended: Sequence[EndedQuote] = ()) -> None:

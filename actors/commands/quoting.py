@@ -5,10 +5,10 @@ from __future__ import annotations
 from ...storage import quotes, relations
 from ...storage.engine.database import Connection
 from ...storage.statuses import Status
+from ..broadcast.viewers import relation_of
 from ..kernel import Refused
 from ..refusals import NOT_ALLOWED
 from ..rules.visibility import Perspective, Quotable, approval_for
-from ..viewers import relation_of
 
 NO_QUOTED = Refused(404, "The post you are trying to quote does not appear to exist.")
 

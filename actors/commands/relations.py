@@ -20,6 +20,7 @@ from ...storage import (
 from ...storage.engine.database import Connection
 from ...storage.notifications import NewNotification
 from ..account import AccountActor, AccountChange
+from ..broadcast.viewers import expired, relation_of
 from ..effects.reminders import MuteEnded, forget_reminder, reminder
 from ..kernel import Message, Refused, turn
 from ..refusals import NOT_ALLOWED, NOT_FOUND
@@ -34,7 +35,6 @@ from ..sending.relations import (
     send_unblock,
     send_unfollow,
 )
-from ..viewers import expired, relation_of
 from .pairs import publish_pair
 from .undoing import undone
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..broadcast import account_address
+from ..broadcast.broadcast import account_address
 from ..kernel import SystemMessage
 from ..promises import Effect, Promise
 from .registry import ANNOUNCEMENTS, Attempt, EffectContext, carries_out

@@ -15,7 +15,7 @@ from typing import Protocol
 from ...storage import imports
 from ...storage.engine.database import Connection, Database, StorageError
 from ..activitypub.vocabulary import host_of
-from ..broadcast import account_address
+from ..broadcast.broadcast import account_address
 from ..kernel import Clock, Message, Refused
 from ..promises import Effect, Promise
 from .registry import ANNOUNCEMENTS, Attempt, EffectContext, EffectQueue, Finish, Later, NotTried, Promises, carries_out

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from ...storage import follows
-from ..broadcast import account_address
+from ..broadcast.broadcast import account_address
 from ..kernel import SystemMessage
 from ..promises import Effect, Promise
 from .registry import ANNOUNCEMENTS, Attempt, EffectContext, carries_out

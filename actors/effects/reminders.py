@@ -12,7 +12,7 @@ from typing import Self
 from ...storage import outbox
 from ...storage.engine.database import Connection
 from ...storage.engine.json_values import JsonObject
-from ..broadcast import account_address
+from ..broadcast.broadcast import account_address
 from ..kernel import SystemMessage
 from ..kernel.codec import of_row, to_row
 from ..promises import Effect, Promise

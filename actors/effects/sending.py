@@ -10,7 +10,7 @@ from datetime import datetime
 
 from ...storage import outbox
 from ...storage.engine.database import Connection
-from ..broadcast import account_address
+from ..broadcast.broadcast import account_address
 from ..kernel import SystemMessage
 from ..promises import Effect, Promise
 from .registry import ANNOUNCEMENTS, Attempt, EffectContext, carries_out

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..broadcast import account_address
+from ..broadcast.broadcast import account_address
 from ..kernel import SystemMessage
 from ..mail.sender import MailSender
 from ..promises import Effect, Promise

@@ -9,7 +9,7 @@ from datetime import datetime
 from ...storage import announcements
 from ...storage.announcements import Announcement, ShownAnnouncement
 from ...storage.engine.database import Connection
-from ..events import AnnouncementGone, AnnouncementShown, Keyed, ReactionCounted
+from ..broadcast.events import AnnouncementGone, AnnouncementShown, Keyed, ReactionCounted
 from ..kernel import Message, Origin
 from ..promises import Promise
 from ..rules.visibility import Perspective

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ...storage import conversations
 from ...storage.conversations import Conversation
-from ..events import ConversationShown, Keyed
+from ..broadcast.events import ConversationShown, Keyed
 from ..kernel import Address, Message, Origin
 from ..kernel.feed import key_of
 from ..promises import Promise

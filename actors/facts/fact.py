@@ -14,14 +14,14 @@ from typing import Any, ClassVar, Self, TypeVar
 
 from ...storage.engine.database import Database
 from ...storage.engine.json_values import JsonObject
-from ..broadcast import Broadcast, account_address
-from ..events import Keyed
+from ..broadcast.broadcast import Broadcast, account_address
+from ..broadcast.events import Keyed
+from ..broadcast.viewers import Viewers
 from ..kernel import NOWHERE, Address, Clock, Ids, Origin, SystemMessage
 from ..kernel.codec import of_row
 from ..promises import Effect, Promise
 from ..rules.visibility import Perspective
 from ..shown.statuses import AccountCache, StatusCache
-from ..viewers import Viewers
 
 F = TypeVar("F")
 S = TypeVar("S", bound="StoredFact")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ..broadcast import list_address
+from ..broadcast.broadcast import list_address
 from ..kernel import Address, Origin
 from ..promises import Promise
 from .fact import Fact, Facts, StoredFact, stored_as

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ...storage import accounts, users
 from ...storage.engine.database import Connection
-from ..broadcast import account_address
+from ..broadcast.broadcast import account_address
 from ..kernel import Address, Origin, SystemMessage
 from ..promises import Promise
 from .accounts import ChangedAccount, ChangedUser

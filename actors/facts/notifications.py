@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ...storage import notifications
 from ...storage.notifications import Notification
-from ..events import Keyed, NotificationShown, NotificationsMerged
+from ..broadcast.events import Keyed, NotificationShown, NotificationsMerged
 from ..kernel import Address, Message, Origin
 from ..kernel.feed import key_of
 from ..promises import Promise

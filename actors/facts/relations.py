@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from ...storage import relations
 from ...storage.engine.database import Connection
-from ..broadcast import account_address
+from ..broadcast.broadcast import account_address
+from ..broadcast.viewers import Related
 from ..kernel import Address, Origin
 from ..promises import Promise
-from ..viewers import Related
 from .fact import Fact, Facts, StoredFact, account_of, stored_as
 
 

@@ -9,8 +9,8 @@ from ...storage import deletions, edits, notifications, reblogs
 from ...storage.deletions import Deleted, Remains
 from ...storage.quotes import EndedQuote
 from ...storage.timeline_entries import TimelineEntry
-from ..broadcast import PUBLIC_PLACES, public_places
-from ..events import StatusAmended, StatusAppeared, StatusGone
+from ..broadcast.broadcast import PUBLIC_PLACES, public_places
+from ..broadcast.events import StatusAmended, StatusAppeared, StatusGone
 from ..kernel import Address, Message, Origin, SystemMessage
 from ..promises import Promise
 from ..rules.visibility import belongs_in_public, belongs_under_tags

@@ -10,7 +10,7 @@ from ...storage.accounts import Account
 from ...storage.engine.database import Connection
 from ...storage.remote_accounts import Totals
 from ..activitypub.vocabulary import is_object, same_host, types_of, uri_of
-from ..broadcast import account_address
+from ..broadcast.broadcast import account_address
 from ..commands.pins import Pin, Unpin
 from ..context import ActorContext
 from ..facts.accounts import ChangedAccount

@@ -10,7 +10,7 @@ from ...storage.accounts import Account
 from ...storage.engine.json_values import JsonObject
 from ..activitypub.notes import ReceivedNote, read_note, read_vote, says_nothing
 from ..activitypub.vocabulary import is_list, is_object, same_host
-from ..broadcast import account_address
+from ..broadcast.broadcast import account_address
 from ..commands.received_statuses import ReceiveStatus
 from ..context import ActorContext
 from ..kernel import NOWHERE, Origin, Runtime

@@ -13,7 +13,7 @@ from ...storage.remote_statuses import KnownStatus
 from ..activitypub.names import LocalNames
 from ..activitypub.notes import ReceivedNote
 from ..activitypub.vocabulary import host_of, object_of, same_host, types_of, uri_of
-from ..broadcast import account_address
+from ..broadcast.broadcast import account_address
 from ..context import ActorContext
 from ..kernel import Message, Origin, Refused, Runtime
 from ..rules.domains import SUSPENDED, DomainRules, DomainStanding

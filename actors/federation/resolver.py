@@ -22,7 +22,7 @@ from ..activitypub.names import LocalNames
 from ..activitypub.notes import ReceivedNote, ReceivedQuote, author_of, is_post
 from ..activitypub.uris import ascii_uri, same_uri
 from ..activitypub.vocabulary import host_of, same_host, types_of, uri_of
-from ..broadcast import account_address
+from ..broadcast.broadcast import account_address
 from ..commands.account_deletions import DeleteAccount
 from ..commands.late_parts import JoinParts, JoinReplies
 from ..commands.received_statuses import ReceiveEdit

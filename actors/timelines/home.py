@@ -10,8 +10,9 @@ from ...storage.deletions import Remains
 from ...storage.engine.database import Unavailable
 from ...storage.paging import Page
 from ...storage.timeline_entries import TimelineEntry
+from ..broadcast.events import ConversationShown, Keyed, NotificationShown, NotificationsMerged, StatusAmended
+from ..broadcast.viewers import Related, RelationStamps, ViewerRules
 from ..context import ActorContext
-from ..events import ConversationShown, Keyed, NotificationShown, NotificationsMerged, StatusAmended
 from ..facts.announcements import AnnouncementTakenBack, AnnouncementTold, ReactionTold
 from ..facts.conversations import ConversationChanged, conversation_key
 from ..facts.fact import StoredFact
@@ -21,7 +22,6 @@ from ..kernel import Answer, Cell, Message, Runtime, turn
 from ..rules.visibility import Perspective, Relation, belongs_at_home, belongs_by_author, belongs_by_tag, hidden
 from ..shown.conversations import shown_conversations
 from ..shown.notifications import show_notifications
-from ..viewers import Related, RelationStamps, ViewerRules
 from .timeline import Timeline
 
 MOST_MISSED = 100  # missed notifications, and missed conversations, that are shown after a restart

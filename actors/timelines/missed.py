@@ -14,14 +14,14 @@ from ...storage import deletions, edits, notifications, stream_log
 from ...storage.deletions import Remains
 from ...storage.stream_log import LoggedChange
 from ...storage.timeline_entries import TimelineEntry
+from ..broadcast.events import Keyed, StatusAmended, StatusAppeared, StatusGone, StreamedEvent
+from ..broadcast.tellings import LOG_KEPT
 from ..context import ActorContext
-from ..events import Keyed, StatusAmended, StatusAppeared, StatusGone, StreamedEvent
 from ..facts.fact import STORED, STREAMED, StoredFact
 from ..facts.statuses import EditedStatus, PublishedStatus
 from ..kernel import Event, Feed, Message, first_id_at
 from ..kernel.feed import key_of, key_of_gone
 from ..shown.statuses import ShownStatus, entry_of
-from ..tellings import LOG_KEPT
 
 # The most that is read from the log, and made of it, for one stream.
 MOST_CHANGES = 20_000

@@ -9,7 +9,7 @@ from ...storage import tags
 from ...storage.deletions import Remains
 from ...storage.paging import Page
 from ...storage.timeline_entries import TimelineEntry
-from ..events import StatusAmended
+from ..broadcast.events import StatusAmended
 from ..kernel import Answer, Message, turn
 from ..rules.visibility import ANONYMOUS, Perspective, belongs_under_tags, hidden
 from .timeline import Timeline

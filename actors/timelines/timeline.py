@@ -17,9 +17,9 @@ from ...storage import deletions, edits, notifications
 from ...storage.deletions import Remains
 from ...storage.paging import Page
 from ...storage.timeline_entries import TimelineEntry
+from ..broadcast.events import Keyed, StatusAmended, StatusAppeared, StatusGone
 from ..context import ActorContext
 from ..entity import EntityActor
-from ..events import Keyed, StatusAmended, StatusAppeared, StatusGone
 from ..facts.fact import StoredFact
 from ..facts.statuses import StatusDeleted, StatusEdited, StatusPublished
 from ..kernel import Cell, Runtime, Subscriber, first_id_at, turn

@@ -12,6 +12,7 @@ from typing import Concatenate, ParamSpec, Protocol, TypeVar
 
 import trio
 
+from ...actors.broadcast.viewers import Viewers
 from ...actors.configuration import Settings
 from ...actors.facts.access import RevokedToken
 from ...actors.facts.fact import Facts
@@ -38,7 +39,6 @@ from ...actors.shown.statuses import AccountCache, StatusCache
 from ...actors.shown.trends import Trends
 from ...actors.translation.port import Translator
 from ...actors.translation.translations import Translations
-from ...actors.viewers import Viewers
 from ...actors.withdrawals import Withdrawals
 from ...storage import changed_settings
 from ...storage.changed_settings import Registrations

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator
 from pydantic_core import PydanticCustomError
 
-from ...actors.broadcast import account_address
+from ...actors.broadcast.broadcast import account_address
 from ...actors.commands.accounts import ApproveSignUp, DeleteSuspendedNow, RejectSignUp
 from ...actors.commands.moderation import UndoModeration
 from ...actors.rules.domains import sought_addresses

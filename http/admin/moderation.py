@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from ...actors.broadcast import account_address
+from ...actors.broadcast.broadcast import account_address
 from ...actors.commands.moderation import ModerateAccount
 from ...actors.commands.strikes import ModerateStatuses
 from ...actors.kernel import Message

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...actors.broadcast import account_address
+from ...actors.broadcast.broadcast import account_address
 from ...actors.commands.strikes import DecideAppeal
 from ...actors.rules.roles import Permission
 from ...storage import strikes

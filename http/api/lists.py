@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...actors.broadcast import list_address
+from ...actors.broadcast.broadcast import list_address
 from ...actors.commands.lists import AddToList, ChangeList, CreateList, DeleteList, RemoveFromList, shown_replies
 from ...actors.rules.limits import LIST_TITLE_CHARACTERS
 from ...storage import lists

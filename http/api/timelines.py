@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from ...actors.broadcast import home_address, list_address, tag_address
+from ...actors.broadcast.broadcast import home_address, list_address, tag_address
 from ...actors.kernel.message import Address
 from ...actors.outgoing.messages import ForbiddenTarget
 from ...actors.outgoing.targets import written_target

@@ -14,7 +14,7 @@ from ...actors.account import PerspectiveOf
 from ...actors.activitypub.requests import ReceivedRequest, SignatureRefused
 from ...actors.activitypub.signatures import claim_of
 from ...actors.activitypub.vocabulary import host_of
-from ...actors.broadcast import account_address
+from ...actors.broadcast.broadcast import account_address
 from ...actors.federation.key_directory import KeyUnavailable
 from ...actors.rules.visibility import ANONYMOUS, Perspective
 from ...storage import peer_readers

@@ -5,7 +5,7 @@ People who may not sign in any more come by the link of a mail. Apps lead their 
 
 from __future__ import annotations
 
-from ...actors.broadcast import account_address
+from ...actors.broadcast.broadcast import account_address
 from ...actors.commands.strikes import APPEAL_WITHIN, MOST_APPEAL_TEXT, Appeal, may_be_appealed
 from ...actors.kernel import Refused
 from ...storage import strikes

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from ...actors.broadcast import account_address
+from ...actors.broadcast.broadcast import account_address
 from ...actors.kernel import Message, Refused
 from ...actors.rules.roles import Permission, may
 from ...actors.staff import OwnServer, Staff, StaffAct, run_act

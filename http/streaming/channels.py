@@ -6,8 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from ...actors.broadcast import PUBLIC_ALL, PUBLIC_LOCAL, PUBLIC_REMOTE, home_address, list_address, tag_address
-from ...actors.events import (
+from ...actors.broadcast.broadcast import (
+    PUBLIC_ALL,
+    PUBLIC_LOCAL,
+    PUBLIC_REMOTE,
+    home_address,
+    list_address,
+    tag_address,
+)
+from ...actors.broadcast.events import (
     AnnouncementGone,
     AnnouncementShown,
     ConversationShown,

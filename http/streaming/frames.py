@@ -13,7 +13,7 @@ from datetime import datetime
 import orjson
 
 from ...actors.account import ViewerPart
-from ...actors.events import (
+from ...actors.broadcast.events import (
     AnnouncementGone,
     AnnouncementShown,
     ConversationShown,

@@ -17,8 +17,9 @@ import orjson
 import trio
 
 from ...actors.account import PerspectiveOf
-from ...actors.broadcast import account_address
-from ...actors.events import ConversationShown, FiltersChanged, NotificationShown, StatusAmended, StatusEvent
+from ...actors.broadcast.broadcast import account_address
+from ...actors.broadcast.events import ConversationShown, FiltersChanged, NotificationShown, StatusAmended, StatusEvent
+from ...actors.broadcast.viewers import ViewerRules, Viewers
 from ...actors.kernel import Address, Event, Feed, Origin, Record, Runtime
 from ...actors.kernel.clock import BELOW_MILLISECONDS
 from ...actors.kernel.errors import describe
@@ -29,7 +30,6 @@ from ...actors.shown.statuses import entry_of
 from ...actors.timelines.list import ListOwner
 from ...actors.timelines.missed import Missed, MissedEvents
 from ...actors.timelines.public import viewer_filter
-from ...actors.viewers import ViewerRules, Viewers
 from ...actors.withdrawals import Withdrawals
 from ...storage.oauth import Token
 from ..access.streams import Pump, StreamCounts, StreamEnd, StreamSnapshot

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ...actors.broadcast import tag_address
+from ...actors.broadcast.broadcast import tag_address
 from ...actors.rules.markup import plain
 from ...actors.rules.text import tag_url, tagged_url
 from ...actors.rules.visibility import ANONYMOUS

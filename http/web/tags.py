@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...actors.broadcast import tag_address
+from ...actors.broadcast.broadcast import tag_address
 from ...actors.rules.text import tag_url, whole_hashtag
 from ...actors.rules.visibility import ANONYMOUS
 from ...actors.shown.statuses import ShownStatus

@@ -12,8 +12,10 @@ from functools import partial
 
 from ...actors import commands
 from ...actors.account import AccountActor
-from ...actors.audience import Audience
-from ...actors.broadcast import Broadcast
+from ...actors.broadcast.audience import Audience
+from ...actors.broadcast.broadcast import Broadcast
+from ...actors.broadcast.tellings import Tellings
+from ...actors.broadcast.viewers import Viewers
 from ...actors.context import ActorContext
 from ...actors.custom_emojis import CustomEmojiLoader
 from ...actors.deliveries.hosts import Chance, KnownHosts
@@ -28,12 +30,10 @@ from ...actors.outbox import Outbox
 from ...actors.own_rows import OwnRows
 from ...actors.relay import AnyRelay
 from ...actors.shown.statuses import AccountCache, StatusCache
-from ...actors.tellings import Tellings
 from ...actors.timelines.home import HomeTimeline
 from ...actors.timelines.list import ListTimeline
 from ...actors.timelines.public import PublicTimeline
 from ...actors.timelines.tag import TagTimeline
-from ...actors.viewers import Viewers
 from ...actors.withdrawals import Withdrawals
 from ...storage.engine.database import Database
 from ...storage.files import Folder

@@ -10,7 +10,7 @@ from functools import partial
 
 from ...actors.account import PerspectiveOf, ViewerFlags
 from ...actors.activitypub.keys import SigningKeys
-from ...actors.broadcast import account_address
+from ...actors.broadcast.broadcast import account_address
 from ...actors.configuration import Settings
 from ...actors.deliveries.followers import FollowerDigests
 from ...actors.deliveries.hosts import Chance

@@ -16,8 +16,8 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_
 import orjson
 import pytest
 
+from troupe.actors.broadcast.events import StatusEvent
 from troupe.actors.codec import CODEC
-from troupe.actors.events import StatusEvent
 from troupe.actors.facts.fact import FACTS, Fact, StoredFact
 from troupe.actors.kernel import Event, Message, Refused, SystemMessage
 from troupe.actors.kernel.codec import answer_of, of_row, to_row

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from troupe.actors.broadcast import PUBLIC_PLACES, account_address, home_address, list_address, tag_address
+from troupe.actors.broadcast.broadcast import PUBLIC_PLACES, account_address, home_address, list_address, tag_address
 from troupe.actors.facts.conversations import ChangedConversation
 from troupe.actors.facts.fact import Fact, promises_with
 from troupe.actors.facts.notifications import AddedNotification

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import trio
 
-from troupe.actors.broadcast import account_address
+from troupe.actors.broadcast.broadcast import account_address
 from troupe.actors.commands.account_deletions import DeleteAccount
 from troupe.actors.kernel import Origin, Refused
 from troupe.actors.rules.roles import ROLES, Permission, may

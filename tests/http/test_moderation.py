@@ -2,11 +2,11 @@
 
 import pytest
 
-from troupe.actors.broadcast import account_address
+from troupe.actors.broadcast.broadcast import account_address
+from troupe.actors.broadcast.events import StatusAppeared
 from troupe.actors.commands.media import FinishMedia
 from troupe.actors.commands.moderation import Action
 from troupe.actors.commands.statuses import PublishStatus
-from troupe.actors.events import StatusAppeared
 from troupe.actors.facts.statuses import StatusPublished
 from troupe.actors.kernel import Address, Refused
 from troupe.actors.shown.statuses import entry_of

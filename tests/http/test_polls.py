@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 import trio
 
-from troupe.actors.broadcast import account_address, home_address
-from troupe.actors.events import NotificationShown
+from troupe.actors.broadcast.broadcast import account_address, home_address
+from troupe.actors.broadcast.events import NotificationShown
 from troupe.actors.kernel import Feed
 
 from ..checklist.rows import rows

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from troupe.actors.broadcast import account_address
+from troupe.actors.broadcast.broadcast import account_address
 from troupe.actors.commands.account_deletions import DeleteAccount
 from troupe.actors.facts.moderation import ModeratedAccount
 from troupe.storage import media

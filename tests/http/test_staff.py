@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from troupe.actors.broadcast import account_address
+from troupe.actors.broadcast.broadcast import account_address
 from troupe.actors.commands.accounts import DeleteSuspendedNow
 from troupe.actors.commands.blocked_domains import (
     AllowDomain,

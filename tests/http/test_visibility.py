@@ -11,7 +11,7 @@ import trio
 from trio.testing import wait_all_tasks_blocked
 
 from troupe.actors.account import ViewerPart
-from troupe.actors.broadcast import account_address
+from troupe.actors.broadcast.broadcast import account_address
 from troupe.actors.commands.account_deletions import DeleteAccount
 from troupe.actors.effects.registry import KINDS
 from troupe.actors.kernel import Event, Origin

@@ -1,14 +1,14 @@
 """Scenarios that are played with the right rules and with broken ones."""
 
 from troupe.actors.account import PerspectiveOf
-from troupe.actors.broadcast import home_address, list_address
+from troupe.actors.broadcast.broadcast import home_address, list_address
+from troupe.actors.broadcast.viewers import perspective_of
 from troupe.actors.commands.followed_tags import FollowTag, UnfollowTag
 from troupe.actors.commands.lists import AddToList, ChangeList, CreateList, RemoveFromList
 from troupe.actors.commands.relations import Block, Follow, Mute, Unblock, Unfollow, Unmute
 from troupe.actors.kernel import Refused
 from troupe.actors.timelines.list import ListPage
 from troupe.actors.timelines.timeline import Timeline
-from troupe.actors.viewers import perspective_of
 from troupe.storage import relations
 from troupe.storage.paging import Page
 from troupe.supervision.testing.stage import PAGE, Person, Simulation

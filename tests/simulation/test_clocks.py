@@ -5,7 +5,8 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from troupe.actors.broadcast import list_address
+from troupe.actors.broadcast.broadcast import list_address
+from troupe.actors.broadcast.viewers import Related
 from troupe.actors.commands.lists import CreateList
 from troupe.actors.facts.accounts import ChangedAccount
 from troupe.actors.facts.fact import Fact
@@ -15,7 +16,6 @@ from troupe.actors.facts.relations import ChangedRelation
 from troupe.actors.facts.statuses import EditedStatus, PublishedStatus
 from troupe.actors.kernel import Clock, Ids, Origin
 from troupe.actors.rules.visibility import Relation
-from troupe.actors.viewers import Related
 from troupe.storage import follows, lists, relations
 from troupe.storage.follows import FollowTerms
 from troupe.storage.notifications import Notification

@@ -2,7 +2,7 @@
 
 import trio
 
-from troupe.actors.broadcast import list_address
+from troupe.actors.broadcast.broadcast import list_address
 from troupe.actors.commands.lists import AddToList, ChangeList, CreateList, DeleteList
 from troupe.actors.kernel import Refused
 from troupe.actors.rules.limits import LISTS

@@ -9,7 +9,7 @@ from functools import partial
 import pytest
 import trio
 
-from troupe.actors.broadcast import account_address
+from troupe.actors.broadcast.broadcast import account_address
 from troupe.actors.commands import scheduled_statuses
 from troupe.actors.commands.media import AddMedia
 from troupe.actors.commands.moderation import Action, ModerateAccount, UndoModeration, moderate, undo

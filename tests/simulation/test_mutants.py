@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from troupe.actors.account import AccountActor
-from troupe.actors.audience import Audience
+from troupe.actors.broadcast.audience import Audience
 from troupe.actors.change import Change
 from troupe.actors.commands.relations import Mute
 from troupe.actors.facts.fact import Fact

@@ -12,7 +12,7 @@ import orjson
 import pytest
 import trio
 
-from troupe.actors.broadcast import account_address
+from troupe.actors.broadcast.broadcast import account_address
 from troupe.actors.commands.blocked_domains import DomainTerms, ImposeDomainBlock, LiftDomainBlock
 from troupe.actors.commands.domain_blocks import BlockDomain, UnblockDomain
 from troupe.actors.commands.filters import CreateFilter, DeleteFilter, FilterExpiry, KeywordChange

@@ -6,7 +6,7 @@ from unittest.mock import patch
 
 import trio
 
-from troupe.actors.broadcast import home_address
+from troupe.actors.broadcast.broadcast import home_address
 from troupe.actors.timelines import timeline
 from troupe.supervision.testing import simulation
 from troupe.supervision.testing.stage import Simulation, stage

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import pytest
 
-from troupe.actors.broadcast import account_address
+from troupe.actors.broadcast.broadcast import account_address
 from troupe.actors.commands.moderation import Action, ModerateAccount
 from troupe.actors.commands.report_handling import AssignReport, ReopenReport, ResolveReport
 from troupe.actors.commands.reports import FileReport

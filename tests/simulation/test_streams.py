@@ -4,7 +4,7 @@ import pytest
 import trio
 
 from troupe.actors.announcements import AnnouncementRelay
-from troupe.actors.broadcast import home_address
+from troupe.actors.broadcast.broadcast import home_address
 from troupe.actors.facts.fact import Facts
 from troupe.actors.facts.statuses import PublishedStatus
 from troupe.actors.kernel import Origin, resumption

@@ -8,7 +8,8 @@ from itertools import count
 from typing import TypeVar
 
 from ....actors.account import PerspectiveOf
-from ....actors.broadcast import account_address, home_address
+from ....actors.broadcast.broadcast import account_address, home_address
+from ....actors.broadcast.viewers import relation_of
 from ....actors.commands.followed_tags import FollowTag, UnfollowTag
 from ....actors.commands.relations import Block, Follow, Mute, Unblock, Unfollow, Unmute
 from ....actors.commands.statuses import DeleteStatus, PublishStatus, UnexpectedMentions
@@ -16,7 +17,6 @@ from ....actors.kernel import Address, Message, NotAnswered, Origin, Refused
 from ....actors.rules.visibility import Relation
 from ....actors.shown.statuses import may_see
 from ....actors.timelines.home import HomePage
-from ....actors.viewers import relation_of
 from ....storage import follows, oauth, relations
 from ....storage.engine.database import Connection, StorageError
 from ....storage.follows import FollowTerms as StoredFollow

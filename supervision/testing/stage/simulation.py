@@ -23,7 +23,7 @@ from datetime import datetime
 
 import trio
 
-from ....actors.broadcast import PUBLIC_LOCAL
+from ....actors.broadcast.broadcast import PUBLIC_LOCAL
 from ....actors.kernel import IDLE
 from ....actors.kernel.cell import AT_REST, CellPhase
 from ....actors.timelines.public import PublicPage

@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 
-from ....actors.events import NotificationShown, NotificationsMerged, StatusAmended, StatusAppeared, StatusGone
+from ....actors.broadcast.events import (
+    NotificationShown,
+    NotificationsMerged,
+    StatusAmended,
+    StatusAppeared,
+    StatusGone,
+)
 from ....actors.kernel import Address, Event, Feed, Runtime
 from ....actors.rules.visibility import ANONYMOUS
 from ....actors.shown.notifications import ShownNotification

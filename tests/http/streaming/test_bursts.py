@@ -14,8 +14,8 @@ import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
-from troupe.actors.broadcast import home_address
-from troupe.actors.events import StatusAppeared
+from troupe.actors.broadcast.broadcast import home_address
+from troupe.actors.broadcast.events import StatusAppeared
 from troupe.actors.facts.statuses import StatusPublished
 from troupe.actors.shown.statuses import ShownStatus, entry_of
 from troupe.http.access.streams import Pump

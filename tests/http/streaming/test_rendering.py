@@ -6,12 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from troupe.actors.events import (
-    EVENTS,
-    FiltersChanged,
-    NotificationsMerged,
-    StatusGone,
-)
+from troupe.actors.broadcast.events import EVENTS, FiltersChanged, NotificationsMerged, StatusGone
 from troupe.actors.kernel import Event
 from troupe.http.entities.rendered import Renderings
 from troupe.http.streaming.channels import CHANNELS, NOTIFICATIONS

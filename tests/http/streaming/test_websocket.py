@@ -4,7 +4,7 @@ import pytest
 import trio
 from trio_websocket import ConnectionRejected
 
-from troupe.actors.broadcast import account_address
+from troupe.actors.broadcast.broadcast import account_address
 from troupe.actors.commands.moves import MoveAway, MoveBack
 from troupe.http.streaming import websocket
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Generic, TypeVar
 
-from ..storage.timeline_entries import TimelineEntry
+from ...storage.timeline_entries import TimelineEntry
+from ..kernel import Address, Cell, Message, Origin, Runtime
+from ..rules.visibility import belongs_in_public, belongs_under_tags
+from ..shown.statuses import ShownStatus, entry_of
 from .audience import Audience
-from .kernel import Address, Cell, Message, Origin, Runtime
-from .rules.visibility import belongs_in_public, belongs_under_tags
-from .shown.statuses import ShownStatus, entry_of
 from .tellings import Tellings
 
 K = TypeVar("K")

@@ -15,8 +15,8 @@ from typing import TypeVar
 
 import trio
 
-from .kernel import Event, Ids
-from .kernel.resumption import Telling
+from ..kernel import Event, Ids
+from ..kernel.resumption import Telling
 
 E = TypeVar("E", bound=Event)
 

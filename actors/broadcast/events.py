@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..storage.announcements import ShownAnnouncement
-from .kernel import Event
-from .shown.conversations import ShownConversation
-from .shown.notifications import ShownNotification
-from .shown.statuses import ShownStatus
+from ...storage.announcements import ShownAnnouncement
+from ..kernel import Event
+from ..shown.conversations import ShownConversation
+from ..shown.notifications import ShownNotification
+from ..shown.statuses import ShownStatus
 
 
 @dataclass(frozen=True, slots=True)

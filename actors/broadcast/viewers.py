@@ -17,14 +17,14 @@ from datetime import datetime
 from typing import Protocol
 from weakref import WeakValueDictionary
 
-from ..storage import filters, relations
-from ..storage.engine.database import Database
-from ..storage.filters import Filter
-from .kernel import SystemMessage
-from .rules.filters import NO_FILTERS, Filters
-from .rules.visibility import Following, Muting, Perspective, Relation
-from .shown.conversations import ShownConversation
-from .shown.notifications import ShownNotification
+from ...storage import filters, relations
+from ...storage.engine.database import Database
+from ...storage.filters import Filter
+from ..kernel import SystemMessage
+from ..rules.filters import NO_FILTERS, Filters
+from ..rules.visibility import Following, Muting, Perspective, Relation
+from ..shown.conversations import ShownConversation
+from ..shown.notifications import ShownNotification
 
 # Two changes of one pair that could overtake each other are milliseconds apart, so the oldest may be forgotten.
 ACCOUNTS_REMEMBERED = 10_000

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Container, Hashable, Iterable
 from typing import Generic, TypeVar
 
-from .kernel import Cell
+from ..kernel import Cell
 
 Key = TypeVar("Key", bound=Hashable)
 
