@@ -11,15 +11,15 @@ from .broadcast.audience import Audience
 from .broadcast.broadcast import Broadcast
 from .broadcast.tellings import Tellings
 from .broadcast.viewers import Viewers
-from .custom_emojis import CustomEmojiLoader
 from .deliveries.hosts import KnownHosts
 from .facts.fact import Facts
+from .kept.custom_emojis import CustomEmojiLoader
+from .kept.own_rows import OwnRows
 from .kernel import Clock, Ids
 from .memory.daily_quotas import DailyQuotas
 from .memory.server_blocks import ServerBlocks
 from .memory.shared_entries import SharedEntries
 from .outbox import Outbox
-from .own_rows import OwnRows
 from .shown.statuses import AccountCache, StatusCache
 
 

@@ -9,8 +9,8 @@ from ...storage import custom_emojis
 from ...storage.custom_emojis import CustomEmoji
 from ...storage.engine import notices
 from ...storage.engine.database import Connection
-from ..custom_emojis import NOTICE
 from ..effects.files import files_unused
+from ..kept.custom_emojis import NOTICE
 from ..kernel import Message, Refused
 from ..refusals import NOT_FOUND
 from ..rules.roles import Permission

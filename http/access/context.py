@@ -22,6 +22,7 @@ from ...actors.facts.statuses import DeletedStatus, EditedStatus
 from ...actors.federation.federation import Federation
 from ...actors.federation.reception import Reception
 from ...actors.federation.remote_files import RemoteFiles
+from ...actors.kept.withdrawals import Withdrawals
 from ...actors.kernel.clock import Clock, Ids
 from ...actors.kernel.pool_context import Record
 from ...actors.kernel.runtime import Runtime
@@ -39,7 +40,6 @@ from ...actors.shown.statuses import AccountCache, StatusCache
 from ...actors.shown.trends import Trends
 from ...actors.translation.port import Translator
 from ...actors.translation.translations import Translations
-from ...actors.withdrawals import Withdrawals
 from ...storage import changed_settings
 from ...storage.changed_settings import Registrations
 from ...storage.engine.database import Connection, Database

@@ -8,7 +8,7 @@ from datetime import datetime
 import orjson
 
 from ...actors.activitypub.uris import web_address
-from ...actors.custom_emojis import CustomEmojis
+from ...actors.kept.custom_emojis import CustomEmojis
 from ...actors.rules.roles import PERMISSIONS, is_staff, rank
 from ...storage.accounts import Account
 from ...storage.featured_tags import FeaturedTag

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ...actors.custom_emojis import CustomEmojis
+from ...actors.kept.custom_emojis import CustomEmojis
 from ...actors.rules.emojis import shortcodes_in
 from ...actors.rules.markup import plain
 from ...storage.accounts import Account

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 
 from ... import __version__
-from ...actors.custom_emojis import CustomEmojis
+from ...actors.kept.custom_emojis import CustomEmojis
 from ...actors.media.kinds import FILMS, IMAGES, SOUNDS
 from ...actors.memory.policies import PolicyText, Terms
 from ...actors.rules import limits

@@ -12,8 +12,8 @@ from datetime import datetime
 from operator import attrgetter
 from typing import Generic, TypeVar
 
-from ...actors.custom_emojis import CustomEmojis
 from ...actors.facts.server import ChangedCustomEmojis
+from ...actors.kept.custom_emojis import CustomEmojis
 from ...actors.rules.filters import FilterText, filter_text
 from ...storage.statuses import Status
 

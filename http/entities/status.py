@@ -16,7 +16,7 @@ import orjson
 
 from ...actors.account import ViewerPart
 from ...actors.activitypub.uris import maybe_web_address, web_address
-from ...actors.custom_emojis import CustomEmojis
+from ...actors.kept.custom_emojis import CustomEmojis
 from ...actors.rules.text import tag_url
 from ...actors.rules.visibility import ANONYMOUS, Approval, Perspective, Quotable, approval_for
 from ...actors.shown.statuses import ShownStatus, quote_state

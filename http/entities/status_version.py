@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import orjson
 
-from ...actors.custom_emojis import CustomEmojis
+from ...actors.kept.custom_emojis import CustomEmojis
 from ...actors.shown.statuses import ShownStatus
 from ...actors.translation.translations import TranslatedStatus
 from ...storage.edits import Edit

@@ -20,6 +20,7 @@ from ...actors.account import PerspectiveOf
 from ...actors.broadcast.broadcast import account_address
 from ...actors.broadcast.events import ConversationShown, FiltersChanged, NotificationShown, StatusAmended, StatusEvent
 from ...actors.broadcast.viewers import ViewerRules, Viewers
+from ...actors.kept.withdrawals import Withdrawals
 from ...actors.kernel import Address, Event, Feed, Origin, Record, Runtime
 from ...actors.kernel.clock import BELOW_MILLISECONDS
 from ...actors.kernel.errors import describe
@@ -30,7 +31,6 @@ from ...actors.shown.statuses import entry_of
 from ...actors.timelines.list import ListOwner
 from ...actors.timelines.missed import Missed, MissedEvents
 from ...actors.timelines.public import viewer_filter
-from ...actors.withdrawals import Withdrawals
 from ...storage.oauth import Token
 from ..access.streams import Pump, StreamCounts, StreamEnd, StreamSnapshot
 from ..answers.errors import HttpError, Unauthorized

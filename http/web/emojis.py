@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias
 
-from ...actors.custom_emojis import CustomEmojis
+from ...actors.kept.custom_emojis import CustomEmojis
 from ...actors.rules.emojis import USE
 from ...actors.rules.markup import escape, escape_attribute, map_text
 from ...storage.custom_emojis import RemoteEmoji

@@ -17,24 +17,24 @@ from ...actors.broadcast.broadcast import Broadcast
 from ...actors.broadcast.tellings import Tellings
 from ...actors.broadcast.viewers import Viewers
 from ...actors.context import ActorContext
-from ...actors.custom_emojis import CustomEmojiLoader
 from ...actors.deliveries.hosts import Chance, KnownHosts
 from ...actors.effects.deliveries import DELIVERIES
 from ...actors.entity import EntityActor
 from ...actors.facts.fact import Facts
+from ...actors.kept.custom_emojis import CustomEmojiLoader
+from ...actors.kept.own_rows import OwnRows
+from ...actors.kept.withdrawals import Withdrawals
 from ...actors.kernel import IDLE, Cell, Clock, Ids, Record, Runtime, SharedBound
 from ...actors.memory.daily_quotas import DailyQuotas
 from ...actors.memory.server_blocks import ServerBlocks
 from ...actors.memory.shared_entries import SharedEntries
 from ...actors.outbox import Outbox
-from ...actors.own_rows import OwnRows
 from ...actors.relay import AnyRelay
 from ...actors.shown.statuses import AccountCache, StatusCache
 from ...actors.timelines.home import HomeTimeline
 from ...actors.timelines.list import ListTimeline
 from ...actors.timelines.public import PublicTimeline
 from ...actors.timelines.tag import TagTimeline
-from ...actors.withdrawals import Withdrawals
 from ...storage.engine.database import Database
 from ...storage.files import Folder
 from ..supervisor import Child

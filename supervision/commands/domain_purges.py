@@ -106,8 +106,8 @@ def _counted(found: Sequence[KnownDomain]) -> JsonObject:
 
 async def _begin(db: Connection, here: Here, domain: str, found: Sequence[KnownDomain]) -> None:
     """Log the act, and delete the emoji."""
-    from ...actors.custom_emojis import NOTICE
     from ...actors.effects.files import files_unused
+    from ...actors.kept.custom_emojis import NOTICE
     from ...actors.staff import Target
     from ...storage import purges
     from ...storage.engine import notices

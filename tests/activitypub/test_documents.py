@@ -17,7 +17,7 @@ from troupe.actors.activitypub.documents.notes import References, note_of, quote
 from troupe.actors.activitypub.documents.tags import hashtag_of
 from troupe.actors.activitypub.names import LocalNames
 from troupe.actors.activitypub.vocabulary import PUBLIC
-from troupe.actors.custom_emojis import CustomEmojis
+from troupe.actors.kept.custom_emojis import CustomEmojis
 from troupe.actors.shown.statuses import ShownStatus
 from troupe.storage.accounts import Account
 from troupe.storage.custom_emojis import CustomEmoji

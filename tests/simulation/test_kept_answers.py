@@ -25,8 +25,8 @@ from troupe.actors.facts.moderation import ModeratedAccount
 from troupe.actors.facts.notifications import AddedNotification, ChangedOwnRows
 from troupe.actors.facts.relations import ChangedRelation
 from troupe.actors.facts.statuses import ChangedStatus, DeletedStatus
+from troupe.actors.kept.own_rows import OwnRows
 from troupe.actors.kernel import Message, Refused
-from troupe.actors.own_rows import OwnRows
 from troupe.actors.shown.statuses import StatusCache
 from troupe.actors.staff import COMMAND_LINE
 from troupe.http.access.authentication import Tokens

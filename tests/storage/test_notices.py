@@ -12,7 +12,7 @@ from troupe.actors.commands.blocked_domains import DomainTerms
 from troupe.actors.commands.blocked_networks import NetworkTerms
 from troupe.actors.commands.changed_settings import NOTICES, ChangeSetting, change_setting
 from troupe.actors.commands.custom_emojis import EmojiChanges, EmojiFiles, NewEmoji
-from troupe.actors.custom_emojis import NOTICE as EMOJIS
+from troupe.actors.kept.custom_emojis import NOTICE as EMOJIS
 from troupe.actors.kernel import Refused
 from troupe.actors.memory.server_blocks import NOTICE as BLOCKS
 from troupe.actors.staff import COMMAND_LINE, StaffAct

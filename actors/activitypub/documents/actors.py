@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ....storage.accounts import Account
 from ....storage.engine.json_values import JsonObject
-from ...custom_emojis import CustomEmojis
+from ...kept.custom_emojis import CustomEmojis
 from ...rules.markup import plain
 from ..names import LocalNames, key_id_of
 from .contexts import ACTOR_CONTEXT, PLAIN_CONTEXT

@@ -10,7 +10,7 @@ from ....storage.engine.json_values import JsonObject
 from ....storage.media import Media
 from ....storage.polls import Poll
 from ....storage.statuses import Status
-from ...custom_emojis import CustomEmojis
+from ...kept.custom_emojis import CustomEmojis
 from ...rules.markup import anchor, escape, escape_attribute
 from ...shown.statuses import ShownStatus
 from ..names import LocalNames

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from ....storage.custom_emojis import CustomEmoji
 from ....storage.engine.json_values import JsonObject
-from ...custom_emojis import CustomEmojis
+from ...kept.custom_emojis import CustomEmojis
 from ...rules.file_types import TYPES
 from ...rules.text import tag_url
 from ..names import LocalNames

@@ -85,7 +85,7 @@ class SimulatedApi:
             ids=actors.actor_context.ids,
             record=record, secret=lambda: f"secret-{next(numbers)}", push_key=PushKey(),
             accounts=actors.accounts, statuses=actors.shown.statuses, facts=actors.facts, viewers=actors.broadcast.viewers,
-            withdrawals=actors.withdrawals, blocks=actors.blocks,
+            withdrawals=actors.kept.withdrawals, blocks=actors.blocks,
             media=MediaProcessor(
                 database, runtime, run.clock, record, actors.outbox, Folder(folder, settings.node),
                 key=lambda: f"{next(numbers)}",

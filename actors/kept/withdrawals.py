@@ -9,16 +9,16 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from ..storage.accounts import Account
-from .broadcast.events import ConversationShown, NotificationShown, StatusEvent
-from .facts.accounts import ChangedAccount
-from .facts.fact import Facts
-from .facts.moderation import ModeratedAccount, ModeratedDomain
-from .facts.statuses import DeletedStatus, GoneStatus
-from .kernel import Event
-from .kernel.feed import Checked
-from .memory.server_blocks import ServerBlocks
-from .shown.statuses import AccountCache, ShownStatus, StatusCache
+from ...storage.accounts import Account
+from ..broadcast.events import ConversationShown, NotificationShown, StatusEvent
+from ..facts.accounts import ChangedAccount
+from ..facts.fact import Facts
+from ..facts.moderation import ModeratedAccount, ModeratedDomain
+from ..facts.statuses import DeletedStatus, GoneStatus
+from ..kernel import Event
+from ..kernel.feed import Checked
+from ..memory.server_blocks import ServerBlocks
+from ..shown.statuses import AccountCache, ShownStatus, StatusCache
 
 # Accounts that staff has put into a state. Their rows may have left the cache before the last event of theirs is sent.
 STATES_REMEMBERED = 10_000

@@ -15,13 +15,13 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Sequence
 from typing import Any, TypeVar
 
-from .facts.accounts import ChangedUser
-from .facts.conversations import ChangedConversation
-from .facts.fact import Facts
-from .facts.moderation import ModeratedAccount, ModeratedDomain
-from .facts.notifications import AddedNotification, ChangedOwnRows, MergedNotifications
-from .facts.relations import ChangedDomainBlocks, ChangedPairs, ChangedRelation
-from .facts.statuses import ChangedStatus, DeletedStatus, EditedStatus, EndedQuotes, GoneStatus
+from ..facts.accounts import ChangedUser
+from ..facts.conversations import ChangedConversation
+from ..facts.fact import Facts
+from ..facts.moderation import ModeratedAccount, ModeratedDomain
+from ..facts.notifications import AddedNotification, ChangedOwnRows, MergedNotifications
+from ..facts.relations import ChangedDomainBlocks, ChangedPairs, ChangedRelation
+from ..facts.statuses import ChangedStatus, DeletedStatus, EditedStatus, EndedQuotes, GoneStatus
 
 T = TypeVar("T")
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..storage import custom_emojis
-from ..storage.custom_emojis import CustomEmoji
-from ..storage.engine.database import Database
-from .facts.fact import Facts
-from .facts.server import ChangedCustomEmojis
-from .memory.row_loader import RowLoader
-from .rules.emojis import shortcodes_in
+from ...storage import custom_emojis
+from ...storage.custom_emojis import CustomEmoji
+from ...storage.engine.database import Database
+from ..facts.fact import Facts
+from ..facts.server import ChangedCustomEmojis
+from ..memory.row_loader import RowLoader
+from ..rules.emojis import shortcodes_in
 
 NOTICE = "custom_emojis"
 
