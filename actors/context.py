@@ -19,7 +19,7 @@ from .kernel import Clock, Ids
 from .memory.daily_quotas import DailyQuotas
 from .memory.server_blocks import ServerBlocks
 from .memory.shared_entries import SharedEntries
-from .outbox import Outbox
+from .outbox.outbox import Outbox
 from .shown.statuses import AccountCache, StatusCache
 
 

@@ -36,7 +36,7 @@ from .context import ActorContext
 from .facts.fact import promises_with
 from .kernel import Address, Ids, Message, Refused, turn
 from .memory.row_loader import RowLoader
-from .outbox import new_effect
+from .outbox.outbox import new_effect
 from .refusals import NOT_ALLOWED, NOT_FOUND
 from .rules.roles import Permission, may, outranks
 

@@ -12,7 +12,7 @@ from quart.typing import TestClientProtocol
 from quart_trio import QuartTrio
 
 from troupe.actors.mail.templates import Letter
-from troupe.actors.outbox import Outbox
+from troupe.actors.outbox.outbox import Outbox
 from troupe.actors.rules import passwords
 from troupe.http.access.context import HttpContext
 from troupe.http.app import FastPath, make_app

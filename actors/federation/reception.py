@@ -33,7 +33,7 @@ from ..effects.received_activities import (
     unverified_group,
 )
 from ..kernel import Origin
-from ..outbox import Outbox
+from ..outbox.outbox import Outbox
 from ..rules.domains import registrable
 from .activities import HANDLERS
 from .key_directory import AuthenticatedActor, KeyDirectory, KeyGone, KeyUnavailable

@@ -15,7 +15,7 @@ from ...storage.preview_cards import Swept
 from ..effects.files import files_unused
 from ..effects.previews import card_changed
 from ..kernel import NOWHERE, Clock, Record
-from ..outbox import Outbox
+from ..outbox.outbox import Outbox
 from ..promises import Promise
 from ..sweeps import counted
 

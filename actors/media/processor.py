@@ -20,7 +20,7 @@ from ...storage.engine.database import Database, StorageError, Unavailable
 from ...storage.files import Folder
 from ...storage.media import Media, ProcessedMedia
 from ..kernel import Clock, NotAnswered, Record, Runtime
-from ..outbox import Outbox
+from ..outbox.outbox import Outbox
 from . import process
 from .cleaning import Cleaning
 from .jobs import UNVERIFIED, FileRefused, Job, Task

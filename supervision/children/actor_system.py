@@ -28,8 +28,8 @@ from ...actors.kernel import IDLE, Cell, Clock, Ids, Record, Runtime, SharedBoun
 from ...actors.memory.daily_quotas import DailyQuotas
 from ...actors.memory.server_blocks import ServerBlocks
 from ...actors.memory.shared_entries import SharedEntries
-from ...actors.outbox import Outbox
-from ...actors.relay import AnyRelay
+from ...actors.outbox.outbox import Outbox
+from ...actors.outbox.relay import AnyRelay
 from ...actors.shown.statuses import AccountCache, StatusCache
 from ...actors.timelines.home import HomeTimeline
 from ...actors.timelines.list import ListTimeline

@@ -19,7 +19,7 @@ def apply_notice(notice: str | None, actors: ActorSystem, http_context: HttpCont
     if notice in (None, "trends"):
         http_context.trends.forget()
     if notice in (None, "announcements", "outbox"):
-        actors.outbox.wake()
+        actors.outbox.outbox.wake()
     if notice in (None, "texts"):
         http_context.policies.forget()
     if notice in (None, "blocks"):

@@ -1,6 +1,6 @@
 """The queues of effects that talk to other servers, each with the context that its effects are carried out with.
 
-The queue of announcements is the outbox's own (`actors/announcements.py`).
+The queue of announcements is the outbox's own (`actors/outbox/announcements.py`).
 """
 
 from __future__ import annotations

@@ -21,8 +21,8 @@ from ...actors.effects.registry import KINDS
 from ...actors.kernel import Clock
 from ...actors.kernel.inspection import KindSummary
 from ...actors.mail.sender import MailResult, MailSender
+from ...actors.outbox.relay import Result
 from ...actors.push.sender import PushResult, PushSender
-from ...actors.relay import Result
 from ...http.access.context import HttpContext
 from ...http.access.streams import CLIENT_LEFT, StreamCounts, StreamEnd
 from ...storage.backlog import Backlog, EffectBacklog

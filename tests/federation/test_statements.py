@@ -18,9 +18,9 @@ from troupe.actors.effects.deliveries import DELIVERIES, DeliverActivity
 from troupe.actors.effects.registry import QueueWithContext
 from troupe.actors.media import queue
 from troupe.actors.media.cleaning import Cleaning
-from troupe.actors.outbox import new_effect
+from troupe.actors.outbox.outbox import new_effect
+from troupe.actors.outbox.relay import Relay
 from troupe.actors.promises import Promise
-from troupe.actors.relay import Relay
 from troupe.storage import (
     activities,
     actor_keys,

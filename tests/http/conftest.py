@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 import trio
 
-from troupe.actors import relay
 from troupe.actors.configuration import Settings
 from troupe.actors.effects.mail import MAIL
 from troupe.actors.effects.registry import QueueWithContext
@@ -22,6 +21,7 @@ from troupe.actors.media import processor
 from troupe.actors.media.cleaning import Cleaning
 from troupe.actors.media.processor import MediaProcessor
 from troupe.actors.memory.push_key import PushKey, new_push_key
+from troupe.actors.outbox import relay
 from troupe.actors.outgoing.client import OutgoingClient
 from troupe.actors.outgoing.mail_servers import UNKNOWN, MailServerLookup, MailServers
 from troupe.actors.previews.reader import PageReader

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from troupe.actors.effects.push import PUSH, SendPush
-from troupe.actors.outbox import new_effect
+from troupe.actors.outbox.outbox import new_effect
 from troupe.actors.promises import Promise
 from troupe.storage import outbox
 

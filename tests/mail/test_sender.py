@@ -14,8 +14,8 @@ from troupe.actors.effects.strikes import appeal_mail
 from troupe.actors.kernel import Ids, Origin
 from troupe.actors.mail.sender import Carrier, Letterhead, MailSender, NotSent, Undeliverable
 from troupe.actors.mail.templates import Letter, Sender
-from troupe.actors.outbox import new_effect
-from troupe.actors.relay import Relay, TraceEffect
+from troupe.actors.outbox.outbox import new_effect
+from troupe.actors.outbox.relay import Relay, TraceEffect
 from troupe.storage import outbox, strikes
 from troupe.storage.accounts import NewAccount
 from troupe.storage.engine.database import Unavailable

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 import trio
 
-from troupe.actors import announcements
 from troupe.actors.account import AccountActor
 from troupe.actors.broadcast.broadcast import home_address
 from troupe.actors.broadcast.events import StatusAppeared
 from troupe.actors.effects.reminders import MuteEnded, StatusDue, reminder
 from troupe.actors.kernel import Event, Feed, Origin, cell, delivery, feed, mailbox
+from troupe.actors.outbox import announcements
 from troupe.actors.shown.statuses import ShownStatus
 from troupe.storage import outbox, stream_log
 from troupe.supervision.testing import simulation

@@ -32,7 +32,7 @@ from troupe.actors.facts.moderation import ModeratedAccount, ModeratedDomain
 from troupe.actors.facts.notifications import AddedNotification, MergedNotifications
 from troupe.actors.facts.relations import ChangedPairs
 from troupe.actors.facts.statuses import ChangedStatus, EditedStatus, PublishedStatus
-from troupe.actors.outbox import new_effect
+from troupe.actors.outbox.outbox import new_effect
 from troupe.actors.promises import Effect
 from troupe.actors.push.promises import SendPush
 from troupe.storage import outbox

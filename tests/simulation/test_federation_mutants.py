@@ -18,9 +18,9 @@ from troupe.actors.deliveries.sender import ClientPost, DeliveryReply
 from troupe.actors.federation import inbox
 from troupe.actors.federation.follower_lists import FollowerLists
 from troupe.actors.kernel import Refused
+from troupe.actors.outbox.relay import Relay
 from troupe.actors.outgoing.messages import OutgoingFailure
 from troupe.actors.promises import Promise
-from troupe.actors.relay import Relay
 from troupe.storage import blocks, remote_statuses, tombstones
 from troupe.storage import polls as stored_polls
 from troupe.storage.accounts import Account

@@ -4,7 +4,7 @@ import trio
 
 from troupe.actors.commands.imports import StartImport
 from troupe.actors.kernel import Address, Refused
-from troupe.actors.relay import LEASE
+from troupe.actors.outbox.relay import LEASE
 from troupe.storage.imports import ImportLine
 from troupe.supervision.testing import Budget, Fault, simulation, sweep
 from troupe.supervision.testing.stage import Simulation, TwoServers, insist, stage, two_servers

@@ -22,7 +22,7 @@ from troupe.actors.kernel import Address, Cell, Envelope
 from troupe.actors.kernel.cell import AT_REST, CellPhase
 from troupe.actors.kernel.drainer import Drainer
 from troupe.actors.kernel.resumption import Subjects
-from troupe.actors.outbox import Outbox
+from troupe.actors.outbox.outbox import Outbox
 from troupe.actors.promises import Promise
 from troupe.actors.rules.visibility import Muting
 from troupe.actors.shown.statuses import StatusCache

@@ -29,9 +29,9 @@ from troupe.actors.effects.registry import (
 from troupe.actors.facts.statuses import PublishedStatus
 from troupe.actors.kernel import Ids, Origin
 from troupe.actors.mail.templates import APPROVAL, Letter
-from troupe.actors.outbox import new_effect
+from troupe.actors.outbox.outbox import new_effect
+from troupe.actors.outbox.relay import GATHER, LEASE, Relay, assign_lanes, in_order
 from troupe.actors.promises import Effect, Promise
-from troupe.actors.relay import GATHER, LEASE, Relay, assign_lanes, in_order
 from troupe.storage import outbox
 from troupe.storage.engine.database import Connection
 from troupe.storage.outbox import DueEffect

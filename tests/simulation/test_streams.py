@@ -3,12 +3,12 @@
 import pytest
 import trio
 
-from troupe.actors.announcements import AnnouncementRelay
 from troupe.actors.broadcast.broadcast import home_address
 from troupe.actors.facts.fact import Facts
 from troupe.actors.facts.statuses import PublishedStatus
 from troupe.actors.kernel import Origin, resumption
-from troupe.actors.relay import GATHER, Relay
+from troupe.actors.outbox.announcements import AnnouncementRelay
+from troupe.actors.outbox.relay import GATHER, Relay
 from troupe.actors.timelines.timeline import MARGIN, SETTLED
 from troupe.supervision.testing import simulation
 from troupe.supervision.testing.stage import Person, Simulation, stage

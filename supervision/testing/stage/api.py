@@ -87,7 +87,7 @@ class SimulatedApi:
             accounts=actors.accounts, statuses=actors.shown.statuses, facts=actors.facts, viewers=actors.broadcast.viewers,
             withdrawals=actors.kept.withdrawals, blocks=actors.blocks,
             media=MediaProcessor(
-                database, runtime, run.clock, record, actors.outbox, Folder(folder, settings.node),
+                database, runtime, run.clock, record, actors.outbox.outbox, Folder(folder, settings.node),
                 key=lambda: f"{next(numbers)}",
             ),
             mail_servers=_no_answer,

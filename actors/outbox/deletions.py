@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 import trio
 
-from ..storage.engine.database import Database, Doubtful, Unavailable
-from .effects.registry import DeleteDone
+from ...storage.engine.database import Database, Doubtful, Unavailable
+from ..effects.registry import DeleteDone
 
 # An effect whose row stays is carried out again, so a statement that failed is tried again first, after a pause. It may
 # have been committed: then it finds no rows.

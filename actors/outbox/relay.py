@@ -22,11 +22,10 @@ from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 import trio
 
-from ..storage import outbox
-from ..storage.engine.database import Connection, Database, Doubtful, Unavailable
-from ..storage.outbox import DueEffect
-from .deletions import Deletions
-from .effects.registry import (
+from ...storage import outbox
+from ...storage.engine.database import Connection, Database, Doubtful, Unavailable
+from ...storage.outbox import DueEffect
+from ..effects.registry import (
     KINDS,
     AnyQueue,
     Attempt,
@@ -38,10 +37,11 @@ from .effects.registry import (
     OnGiveUp,
     QueueWithContext,
 )
-from .kernel import Clock, Ids, Origin, Record
-from .kernel.errors import describe, place
-from .kernel.request_trail import DONE, RequestTrail
-from .promises import Effect
+from ..kernel import Clock, Ids, Origin, Record
+from ..kernel.errors import describe, place
+from ..kernel.request_trail import DONE, RequestTrail
+from ..promises import Effect
+from .deletions import Deletions
 
 LEASE = 30.0  # seconds until the claims of a relay that died are free
 MARGIN = 5.0  # seconds by which the clocks of two servers may differ

@@ -10,18 +10,18 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import AbstractContextManager
 
-from ..storage import outbox
-from ..storage.engine.database import Connection, Database
-from ..storage.files import Folder
-from ..storage.outbox import NewEffect
+from ...storage import outbox
+from ...storage.engine.database import Connection, Database
+from ...storage.files import Folder
+from ...storage.outbox import NewEffect
+from ..broadcast.tellings import Tellings
+from ..effects.registry import ANNOUNCEMENTS, KINDS, NAMES, AnyQueue, AnyQueueWithContext, EffectContext
+from ..facts.fact import Facts
+from ..kernel import NOWHERE, Address, Clock, Ids, Origin, Record, Runtime
+from ..promises import Promise, shard_of
+from ..shown.statuses import ShownStatus
 from .announcements import AnnouncementRelay
-from .broadcast.tellings import Tellings
-from .effects.registry import ANNOUNCEMENTS, KINDS, NAMES, AnyQueue, AnyQueueWithContext, EffectContext
-from .facts.fact import Facts
-from .kernel import NOWHERE, Address, Clock, Ids, Origin, Record, Runtime
-from .promises import Promise, shard_of
 from .relay import AnyRelay, Relay, TraceEffect
-from .shown.statuses import ShownStatus
 
 
 class Outbox:

@@ -19,16 +19,16 @@ from typing import NamedTuple
 
 import trio
 
-from ..storage import outbox, stream_log
-from ..storage.engine.database import Doubtful, Unavailable
-from ..storage.outbox import DueEffect
-from .broadcast.tellings import Tellings
-from .effects.registry import ANNOUNCEMENTS, EffectContext, EffectKind, Finish, QueueWithContext
-from .facts.fact import STREAMED
-from .kernel import Address, Record
-from .promises import Effect
+from ...storage import outbox, stream_log
+from ...storage.engine.database import Doubtful, Unavailable
+from ...storage.outbox import DueEffect
+from ..broadcast.tellings import Tellings
+from ..effects.registry import ANNOUNCEMENTS, EffectContext, EffectKind, Finish, QueueWithContext
+from ..facts.fact import STREAMED
+from ..kernel import Address, Record
+from ..promises import Effect
+from ..shown.statuses import ShownStatus
 from .relay import GATHER, Relay
-from .shown.statuses import ShownStatus
 
 PUBLISHER_WAITS = 1.0  # seconds that a turn waits for crowded timelines before the relay does it
 RELAY_WAITS = 10.0  # seconds that the relay waits for them; then they are told, and may have to read their rows again

@@ -1,0 +1,1 @@
+"""The outbox: promises as rows, and the relays that carry them out."""
