@@ -15,7 +15,7 @@ from ..actors.kernel import Address, Busy, Crashed, KernelError, Quarantined, Re
 from ..actors.kernel.codec import Unreadable
 from ..actors.kernel.inspection import ActorFilter, Order, at_once, in_slices
 from ..actors.kernel.interventions import NothingToDo
-from ..actors.staff import COMMAND_LINE, StaffAct, Target
+from ..actors.staff.acts import COMMAND_LINE, StaffAct, Target
 from ..http.access.streams import Streams
 from ..storage import dead_letters
 from ..storage.engine.database import Connection, StorageError

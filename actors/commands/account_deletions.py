@@ -24,7 +24,7 @@ from ..facts.accounts import ChangedAccount, ChangedUser
 from ..facts.fact import Fact
 from ..kernel import Answer, Message, Refused, finished, turn
 from ..mail.templates import ACCOUNT_DELETED
-from ..staff import LAST_OWNER
+from ..staff.acts import LAST_OWNER
 from .favourites import Unfavourite, unfavourite
 from .follow_requests import remove_followers
 from .relations import Unblock, Unfollow, Unmute, unblock, unfollow, unmute

@@ -14,7 +14,7 @@ from ..kernel import Message, Refused
 from ..mail.templates import APPROVAL
 from ..refusals import NOT_ALLOWED, NOT_FOUND
 from ..rules.roles import Permission
-from ..staff import LAST_OWNER, Staff, StaffAct, act_on_account, needs_rank
+from ..staff.acts import LAST_OWNER, Staff, StaffAct, act_on_account, needs_rank
 from .account_deletions import deletion_facts, mark_deleted
 from .moderation import named, publish_moderated
 

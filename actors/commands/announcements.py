@@ -27,7 +27,7 @@ from ..rules.emojis import SHORTCODE, is_unicode_emoji
 from ..rules.limits import ANNOUNCEMENT_CHARACTERS, REACTION_KINDS
 from ..rules.roles import Permission
 from ..rules.text import FoundLink, FoundMention, Hashtag, MentionTarget, Scan, render, scan, tag_url, trimmed
-from ..staff import Staff, StaffAct, Target, act
+from ..staff.acts import Staff, StaffAct, Target, act
 
 NOTICE = "announcements"
 NO_EMOJI = Refused(422, "Validation failed: Name is not a recognized emoji")

@@ -19,7 +19,7 @@ from ..memory.server_blocks import announce_change, domain_rules
 from ..refusals import NOT_FOUND, OWN_DOMAIN
 from ..rules.domains import RANKS, DomainRules, is_stricter, is_within, with_parents
 from ..rules.roles import Permission
-from ..staff import Staff, StaffAct, Target, act, blocks_in
+from ..staff.acts import Staff, StaffAct, Target, act, blocks_in
 
 # What holds for domains that are not allowed. Its time is the stamp of the accounts that it has suspended.
 NOT_ALLOWED_DOMAIN = BlockedDomain(

@@ -9,7 +9,7 @@ from ...storage.blocked_emails import BlockedEmail, BlockedEmailDomain
 from ..kernel import Message, Refused
 from ..refusals import NOT_FOUND
 from ..rules.roles import Permission
-from ..staff import Staff, StaffAct, Target, act
+from ..staff.acts import Staff, StaffAct, Target, act
 
 TAKEN = Refused(422, "Validation failed: Canonical email hash has already been taken")
 TAKEN_DOMAIN = Refused(422, "Validation failed: Domain has already been taken")

@@ -12,7 +12,7 @@ from ..memory.server_blocks import announce_change
 from ..refusals import NOT_FOUND
 from ..rules.networks import covers, is_of_this_machine
 from ..rules.roles import Permission
-from ..staff import Staff, StaffAct, Target, act, blocks_in
+from ..staff.acts import Staff, StaffAct, Target, act, blocks_in
 
 TAKEN = Refused(422, "Validation failed: Ip has already been taken")
 NO_SEVERITY = Refused(422, "Validation failed: Severity can't be blank")

@@ -12,7 +12,7 @@ from ...storage.engine.database import Connection
 from ..kernel import Message, Refused
 from ..rules.live_settings import InvalidSetting, LiveSetting, live_setting
 from ..rules.roles import Permission
-from ..staff import Staff, StaffAct, Target, act, needs
+from ..staff.acts import Staff, StaffAct, Target, act, needs
 
 NOTICE = "settings"
 # What the running servers read again. All other settings are read by one loader.

@@ -14,7 +14,7 @@ from ..kept.custom_emojis import NOTICE
 from ..kernel import Message, Refused
 from ..refusals import NOT_FOUND
 from ..rules.roles import Permission
-from ..staff import Staff, StaffAct, Target, act, emojis_in, needs
+from ..staff.acts import Staff, StaffAct, Target, act, emojis_in, needs
 
 TAKEN = Refused(422, "Validation failed: Shortcode has already been taken")
 

@@ -10,7 +10,7 @@ from ...storage.invites import Invite
 from ..kernel import Message, Refused
 from ..refusals import NOT_FOUND
 from ..rules.roles import Permission
-from ..staff import Staff, StaffAct, Target, act
+from ..staff.acts import Staff, StaffAct, Target, act
 
 COMMENT_CHARACTERS = 420
 TOO_LONG = Refused(422, f"The comment has more than {COMMENT_CHARACTERS} characters.")

@@ -23,7 +23,7 @@ from ..facts.moderation import TellStates, moderation_facts
 from ..kernel import Message, Refused, turn
 from ..refusals import NOT_ALLOWED, NOT_FOUND
 from ..rules.roles import Permission
-from ..staff import LAST_OWNER, Staff, StaffAct, Target, act_on_account
+from ..staff.acts import LAST_OWNER, Staff, StaffAct, Target, act_on_account
 from .account_deletions import delete_if_suspended
 from .striking import strike
 

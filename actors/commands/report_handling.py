@@ -14,7 +14,7 @@ from ..kernel import Message, Refused
 from ..refusals import NOT_ALLOWED, NOT_FOUND
 from ..rules.limits import REPORT_NOTE_CHARACTERS
 from ..rules.roles import Permission, may
-from ..staff import Staff, StaffAct, Target, act
+from ..staff.acts import Staff, StaffAct, Target, act
 
 NO_RULES = Refused(422, "Validation failed: Rule ids must be blank")
 NO_STAFF = Refused(422, "Validation failed: Assigned account may not handle reports")

@@ -14,7 +14,7 @@ from ..effects.strikes import ActOnStatuses, appeal_mail, strike_carried_out
 from ..kernel import Message, Refused, SystemMessage, finished, turn
 from ..refusals import NOT_ALLOWED, NOT_FOUND
 from ..rules.roles import Permission, roles_with
-from ..staff import Staff, StaffAct, Target, act_in_turn, needs_rank
+from ..staff.acts import Staff, StaffAct, Target, act_in_turn, needs_rank
 from .edits import mark_sensitive
 from .interacting import invalid
 from .moderation import leave, named

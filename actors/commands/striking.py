@@ -10,7 +10,7 @@ from ...storage.notifications import NewNotification
 from ...storage.strikes import NewStrike
 from ..effects.strikes import strike_mail
 from ..facts.notifications import AddedNotification
-from ..staff import StaffAct
+from ..staff.acts import StaffAct
 
 
 async def strike(

@@ -10,7 +10,7 @@ from ..facts.server import ChangedTrends
 from ..kernel import Message, Refused
 from ..refusals import NOT_FOUND
 from ..rules.roles import Permission
-from ..staff import Staff, StaffAct, Target, act
+from ..staff.acts import Staff, StaffAct, Target, act
 
 # A tag is named by its name, a publisher by its domain, a link by the id of its card, the others by their ids.
 Kind = Literal["tag", "link", "publisher", "status", "author"]

@@ -11,7 +11,7 @@ from ...actors.commands.moderation import ModerateAccount
 from ...actors.commands.strikes import ModerateStatuses
 from ...actors.kernel import Message
 from ...actors.rules.roles import Permission
-from ...actors.staff import Staff
+from ...actors.staff.acts import Staff
 from ..access.authentication import Viewer
 from ..access.context import HttpContext
 from ..answers.answer import Answer, json

@@ -29,7 +29,7 @@ from ...actors.rules.limits import BLOCK_COMMENT_CHARACTERS
 from ...actors.rules.mailboxes import canonical_hash, is_mailbox, spelled
 from ...actors.rules.networks import network_of
 from ...actors.rules.roles import Permission
-from ...actors.staff import Staff
+from ...actors.staff.acts import Staff
 from ...storage import blocked_emails, server_blocks
 from ...storage.blocked_domains import AllowedDomain, BlockedDomain, Severity
 from ...storage.blocked_emails import BlockedEmail, BlockedEmailDomain

@@ -12,7 +12,7 @@ from ...actors.kernel.clock import first_id_at
 from ...actors.rules.roles import Permission
 from ...actors.rules.text import whole_hashtag
 from ...actors.shown.trends import last_days
-from ...actors.staff import Staff
+from ...actors.staff.acts import Staff
 from ...storage import tags
 from ...storage.tags import ReviewedTag
 from ..access.authentication import Viewer

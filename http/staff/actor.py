@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from ...actors.kernel import Address
 from ...actors.kernel.interventions import NothingToDo
 from ...actors.rules.roles import Permission
-from ...actors.staff import StaffAct, Target
+from ...actors.staff.acts import StaffAct, Target
 from ..access.context import HttpContext
 from ..answers.answer import Answer, redirect
 from ..answers.errors import NotFound

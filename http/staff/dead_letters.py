@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from ...actors import repairs
 from ...actors.dead_letters import replay
 from ...actors.kernel import KernelError, Refused
 from ...actors.kernel.codec import Unreadable
 from ...actors.masking import masked
 from ...actors.rules.roles import Permission
+from ...actors.staff import repairs
 from ...storage import dead_letters
 from ..access.context import find_row
 from ..answers.answer import Answer

@@ -13,7 +13,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from ...actors.broadcast.broadcast import account_address
 from ...actors.kernel import Message, Refused
 from ...actors.rules.roles import Permission, may
-from ...actors.staff import OwnServer, Staff, StaffAct, run_act
+from ...actors.staff.acts import OwnServer, Staff, StaffAct, run_act
 from ...storage import two_factor
 from ...storage.engine.database import Connection
 from ...storage.users import User

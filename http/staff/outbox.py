@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from ...actors import repairs
 from ...actors.kernel import Refused
 from ...actors.masking import masked
 from ...actors.rules.roles import Permission
 from ...actors.rules.wording import number_of
+from ...actors.staff import repairs
 from ...storage import outbox_upkeep
 from ...storage.outbox_upkeep import ChosenEffects, WaitingEffect
 from ..intake.parameters import Flag, Ids, Input, Text

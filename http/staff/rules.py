@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from ...actors.kernel import Refused
-from ...actors.policy_changes import add_rule, change_rule, remove_rule, version_of
 from ...actors.rules.roles import Permission
+from ...actors.staff.policy_changes import add_rule, change_rule, remove_rule, version_of
 from ...storage.policies import HINT_CHARACTERS, RULE_CHARACTERS, RuleText
 from ..answers.answer import Answer
 from ..answers.errors import NotFound

@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import UTC, date
 
 from ...actors.kernel import Refused
-from ...actors.policy_changes import publish_terms, remove_terms, version_of
 from ...actors.rules.documents import terms_on
 from ...actors.rules.roles import Permission
+from ...actors.staff.policy_changes import publish_terms, remove_terms, version_of
 from ...storage.policies import LARGEST_FILE
 from ..answers.answer import Answer
 from ..intake.parameters import Flag, Text

@@ -8,8 +8,8 @@ from typing import Annotated, Literal
 
 import trio
 
-from ...actors.policy_changes import version_of, write_text
 from ...actors.rules.roles import Permission
+from ...actors.staff.policy_changes import version_of, write_text
 from ...storage.policies import LARGEST_FILE, PolicyFiles, UnusablePolicies, read_policies
 from ..access.context import HttpContext
 from ..intake.parameters import Choice, Text

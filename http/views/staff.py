@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from operator import attrgetter
 from typing import TypeVar
 
-from ...actors.staff import Staff
+from ...actors.staff.acts import Staff
 from ..access.authentication import Viewer
 from ..access.context import HttpContext
 from ..answers.answer import Headers

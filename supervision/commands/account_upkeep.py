@@ -118,7 +118,7 @@ async def _find_keys(db: Connection, here: Here, handle: str | None) -> list[Key
 async def _rotate(db: Connection, here: Here, found: Sequence[KeyHolder]) -> None:
     """Promise to replace the keys of accounts, and log it."""
     from ...actors.effects.sending import key_rotates
-    from ...actors.staff import Target
+    from ...actors.staff.acts import Target
 
     for one in found:
         await here.act.log("rotate_key", Target("account", one.id, one.username))

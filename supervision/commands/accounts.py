@@ -34,7 +34,7 @@ from .options import (
 from .refusals import require
 
 if TYPE_CHECKING:
-    from ...actors.staff import StaffAct
+    from ...actors.staff.acts import StaffAct
     from ...storage.accounts import Account
     from ...storage.admin_accounts import AccountFilter, AdminUser, Status
     from ...storage.engine.database import Connection

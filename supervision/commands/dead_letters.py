@@ -113,7 +113,7 @@ def replay(server: ChosenServer, as_json: bool, id: int) -> None:
 
 
 async def _delete_replayed(db: Connection, here: Here, letter: DeadLetter) -> None:
-    from ...actors.repairs import delete_replayed
+    from ...actors.staff.repairs import delete_replayed
 
     require(await delete_replayed(here.act, letter))
 
@@ -139,6 +139,6 @@ def drop(server: ChosenServer, as_json: bool, ids: tuple[int, ...], everything: 
 
 
 async def _drop(db: Connection, here: Here, only: Sequence[int] | None) -> int:
-    from ...actors.repairs import drop_letters
+    from ...actors.staff.repairs import drop_letters
 
     return require(await drop_letters(here.act, only))

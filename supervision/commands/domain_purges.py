@@ -108,7 +108,7 @@ async def _begin(db: Connection, here: Here, domain: str, found: Sequence[KnownD
     """Log the act, and delete the emoji."""
     from ...actors.effects.files import files_unused
     from ...actors.kept.custom_emojis import NOTICE
-    from ...actors.staff import Target
+    from ...actors.staff.acts import Target
     from ...storage import purges
     from ...storage.engine import notices
 

@@ -245,7 +245,7 @@ async def _delete_some(db: Connection, here: Here, kind: str, days: int, after: 
 
 
 async def _log(db: Connection, here: Here, action: str, days: int, counts: dict[str, int]) -> None:
-    from ...actors.staff import Target
+    from ...actors.staff.acts import Target
 
     await here.act.log(action, Target("media", None, number_of(days, "days")), "", **counts)
 

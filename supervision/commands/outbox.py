@@ -111,7 +111,7 @@ def retry(
 
 
 async def _retry(db: Connection, here: Here, chosen: ChosenEffects) -> int:
-    from ...actors.repairs import retry_effects
+    from ...actors.staff.repairs import retry_effects
 
     return require(await retry_effects(here.act, chosen))
 
@@ -162,7 +162,7 @@ def _drop(run: Transact, chosen: ChosenEffects, *, dry_run: bool) -> int:
 
 
 async def _drop_some(db: Connection, here: Here, chosen: ChosenEffects, most: int) -> int:
-    from ...actors import repairs
+    from ...actors.staff import repairs
 
     try:
         return require(await repairs.drop_effects(here.act, chosen, most))

@@ -17,7 +17,7 @@ from ..settings.domain import base_url, domain_of
 
 if TYPE_CHECKING:
     from ...actors.kernel.clock import Ids
-    from ...actors.staff import Staff, StaffAct
+    from ...actors.staff.acts import Staff, StaffAct
 
 T = TypeVar("T")
 
@@ -50,7 +50,7 @@ class Here:
     @property
     def act(self) -> StaffAct:
         """The act of staff that the command is. What it promises is written at the end of the transaction."""
-        from ...actors.staff import COMMAND_LINE, OwnServer, StaffAct
+        from ...actors.staff.acts import COMMAND_LINE, OwnServer, StaffAct
 
         if self._act is None:
             server = OwnServer(base_url(self.settings), self.settings.limited_federation)

@@ -63,7 +63,7 @@ def add(server: ChosenServer, text: str, hint: str | None) -> None:
 
 async def _add(db: Connection, here: Here, text: str, hint: str) -> int:
     """Add a rule and return its id."""
-    from ...actors.policy_changes import add_rule
+    from ...actors.staff.policy_changes import add_rule
     from ...storage.policies import RuleText
     from .text_files import texts_folder
 
@@ -89,7 +89,7 @@ async def _change(
     db: Connection, here: Here, id: int, text: str | None, hint: str | None, language: str | None
 ) -> None:
     """Change the original of a rule or a translation."""
-    from ...actors.policy_changes import change_rule
+    from ...actors.staff.policy_changes import change_rule
     from .text_files import texts_folder
 
     require(await change_rule(here.act, texts_folder(here.settings), id, text, hint, language))
@@ -110,7 +110,7 @@ def remove(server: ChosenServer, rule_id: int, yes: bool) -> None:
 
 
 async def _remove(db: Connection, here: Here, id: int) -> None:
-    from ...actors.policy_changes import remove_rule
+    from ...actors.staff.policy_changes import remove_rule
     from .text_files import texts_folder
 
     require(await remove_rule(here.act, texts_folder(here.settings), id))

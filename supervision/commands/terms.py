@@ -77,7 +77,7 @@ def publish(server: ChosenServer, file: BinaryIO, day: datetime, replace: bool) 
 
 async def _publish(db: Connection, here: Here, effective: date, raw: bytes, replace: bool) -> None:
     """Write terms of service that are in force from a day on."""
-    from ...actors.policy_changes import publish_terms
+    from ...actors.staff.policy_changes import publish_terms
     from .text_files import texts_folder
 
     require(await publish_terms(here.act, texts_folder(here.settings), effective, raw, change=replace))
@@ -98,7 +98,7 @@ def remove(server: ChosenServer, day: datetime, yes: bool) -> None:
 
 
 async def _remove(db: Connection, here: Here, effective: date) -> None:
-    from ...actors.policy_changes import remove_terms
+    from ...actors.staff.policy_changes import remove_terms
     from .text_files import texts_folder
 
     require(await remove_terms(here.act, texts_folder(here.settings), effective))

@@ -4,7 +4,7 @@ from typing import Any
 
 from troupe.actors.broadcast.broadcast import account_address
 from troupe.actors.commands.moderation import Action, ModerateAccount, UndoModeration
-from troupe.actors.staff import COMMAND_LINE
+from troupe.actors.staff.acts import COMMAND_LINE
 from troupe.storage.accounts import Account, NewAccount
 from troupe.storage.moderation import State
 

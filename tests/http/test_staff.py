@@ -32,7 +32,7 @@ from troupe.actors.commands.report_handling import AssignReport, ChangeReport, R
 from troupe.actors.commands.trend_reviews import ChangeTag, ReviewTrend
 from troupe.actors.kernel import Message, Origin, Refused
 from troupe.actors.rules.roles import ROLES, may
-from troupe.actors.staff import OwnServer, Staff, StaffAct, run_act
+from troupe.actors.staff.acts import OwnServer, Staff, StaffAct, run_act
 from troupe.http.router import all_endpoints
 from troupe.storage.engine.database import Connection
 

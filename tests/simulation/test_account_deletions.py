@@ -5,7 +5,7 @@ from functools import partial
 from troupe.actors.commands.account_deletions import DeleteAccount, mark_deleted
 from troupe.actors.effects.account_deletions import account_purged
 from troupe.actors.kernel import Address
-from troupe.actors.staff import COMMAND_LINE, StaffAct
+from troupe.actors.staff.acts import COMMAND_LINE, StaffAct
 from troupe.storage.accounts import NewAccount
 from troupe.storage.engine.database import Connection
 from troupe.supervision.testing import simulation

@@ -11,7 +11,7 @@ from troupe.actors.commands.blocked_domains import (
     ListedBlock,
 )
 from troupe.actors.kernel import Refused
-from troupe.actors.staff import Staff
+from troupe.actors.staff.acts import Staff
 from troupe.storage.accounts import NewAccount
 from troupe.storage.engine.database import Connection
 from troupe.supervision.testing import Budget, Fault, simulation, sweep

@@ -31,7 +31,7 @@ from troupe.actors.facts.relations import ChangedPairs
 from troupe.actors.facts.statuses import ChangedStatus, EditedStatus, GoneStatus, PublishedStatus
 from troupe.actors.kernel import Message, Refused
 from troupe.actors.refusals import NOT_FOUND
-from troupe.actors.staff import COMMAND_LINE
+from troupe.actors.staff.acts import COMMAND_LINE
 from troupe.storage import announcements, favourites
 from troupe.storage.announcements import Announcement
 from troupe.supervision.testing import Budget, Fault, simulation

@@ -5,7 +5,7 @@ from contextlib import suppress
 
 from troupe.actors.commands.custom_emojis import AddEmoji, EmojiFiles, NewEmoji, RemoveEmoji
 from troupe.actors.kernel import Refused
-from troupe.actors.staff import Staff
+from troupe.actors.staff.acts import Staff
 from troupe.storage.engine.database import Connection
 from troupe.supervision.testing import simulation
 from troupe.supervision.testing.stage import Simulation, stage

@@ -28,7 +28,7 @@ from troupe.actors.facts.statuses import ChangedStatus, DeletedStatus
 from troupe.actors.kept.own_rows import OwnRows
 from troupe.actors.kernel import Message, Refused
 from troupe.actors.shown.statuses import StatusCache
-from troupe.actors.staff import COMMAND_LINE
+from troupe.actors.staff.acts import COMMAND_LINE
 from troupe.http.access.authentication import Tokens
 from troupe.http.entities.rendered import Rendered
 from troupe.supervision.testing import Budget, Fault, simulation

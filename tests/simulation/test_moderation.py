@@ -17,7 +17,7 @@ from troupe.actors.commands.reblogs import Reblog
 from troupe.actors.commands.scheduled_statuses import ScheduleStatus
 from troupe.actors.commands.statuses import PublishStatus
 from troupe.actors.kernel import Refused
-from troupe.actors.staff import COMMAND_LINE, StaffAct, run_act
+from troupe.actors.staff.acts import COMMAND_LINE, StaffAct, run_act
 from troupe.http.answers.errors import Forbidden
 from troupe.http.intake.request import Request
 from troupe.http.streaming.admission import admit

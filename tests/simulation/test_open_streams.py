@@ -22,7 +22,7 @@ from troupe.actors.commands.strikes import ModerateStatuses
 from troupe.actors.facts.access import RevokedToken
 from troupe.actors.facts.statuses import PublishedStatus
 from troupe.actors.kernel import Message, NotAnswered, Refused
-from troupe.actors.staff import COMMAND_LINE
+from troupe.actors.staff.acts import COMMAND_LINE
 from troupe.http.answers.errors import HttpError
 from troupe.http.intake.request import Request
 from troupe.http.streaming.admission import admit, dismiss

@@ -12,7 +12,7 @@ from troupe.actors.commands.blocked_domains import DomainTerms, ImposeDomainBloc
 from troupe.actors.deliveries.sender import DeliveryReply
 from troupe.actors.effects.deliveries import DELIVERIES
 from troupe.actors.outgoing.messages import BadAnswer, TookTooLong
-from troupe.actors.staff import COMMAND_LINE, StaffAct
+from troupe.actors.staff.acts import COMMAND_LINE, StaffAct
 from troupe.storage.engine.database import Connection
 from troupe.supervision.testing import simulation
 from troupe.supervision.testing.stage import Person, Simulation, stage

@@ -11,7 +11,7 @@ from troupe.actors.commands.moderation import Action, ModerateAccount
 from troupe.actors.commands.report_handling import AssignReport, ReopenReport, ResolveReport
 from troupe.actors.commands.reports import FileReport
 from troupe.actors.kernel import Refused
-from troupe.actors.staff import Staff
+from troupe.actors.staff.acts import Staff
 from troupe.storage import expiry, reports
 from troupe.storage.engine.database import Connection
 from troupe.supervision.testing import simulation

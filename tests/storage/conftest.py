@@ -9,7 +9,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 import pytest
 
-from troupe.actors.staff import COMMAND_LINE, OwnServer, Staff, StaffAct
+from troupe.actors.staff.acts import COMMAND_LINE, OwnServer, Staff, StaffAct
 from troupe.storage import accounts, follows, sessions, statuses
 from troupe.storage.accounts import Account, NewAccount
 from troupe.storage.engine.connect import connect

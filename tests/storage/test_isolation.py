@@ -16,7 +16,7 @@ from troupe.actors.commands.report_handling import AssignReport, assign
 from troupe.actors.commands.strikes import ModerateStatuses, strike_statuses
 from troupe.actors.kernel import Refused
 from troupe.actors.refusals import NOT_ALLOWED
-from troupe.actors.staff import Staff
+from troupe.actors.staff.acts import Staff
 from troupe.http.oauth.token import TokenRequest, exchange
 from troupe.storage import (
     accounts,

@@ -15,7 +15,7 @@ from troupe.actors.commands.custom_emojis import EmojiChanges, EmojiFiles, NewEm
 from troupe.actors.kept.custom_emojis import NOTICE as EMOJIS
 from troupe.actors.kernel import Refused
 from troupe.actors.memory.server_blocks import NOTICE as BLOCKS
-from troupe.actors.staff import COMMAND_LINE, StaffAct
+from troupe.actors.staff.acts import COMMAND_LINE, StaffAct
 from troupe.storage.engine.connect import run
 from troupe.storage.engine.notices import CHANNEL
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from troupe.actors import policy_changes
 from troupe.actors.kernel import Refused
 from troupe.actors.memory import policies
-from troupe.actors.policy_changes import version_of
-from troupe.actors.staff import OwnServer, Staff, StaffAct, run_act
+from troupe.actors.staff import policy_changes
+from troupe.actors.staff.acts import OwnServer, Staff, StaffAct, run_act
+from troupe.actors.staff.policy_changes import version_of
 from troupe.storage.engine.database import Connection
 from troupe.storage.policies import LARGEST_FILE, Rule, RuleText, read_rules
 

@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from ..storage import dead_letters, outbox, outbox_upkeep
-from ..storage.dead_letters import DeadLetter
-from ..storage.engine import notices
-from ..storage.engine.database import Connection
-from ..storage.outbox_upkeep import ChosenEffects, WaitingEffect
-from .effects.registry import KINDS, GivenUp
-from .kernel.codec import Unreadable
-from .rules.roles import Permission
-from .staff import StaffAct, Target, needs
+from ...storage import dead_letters, outbox, outbox_upkeep
+from ...storage.dead_letters import DeadLetter
+from ...storage.engine import notices
+from ...storage.engine.database import Connection
+from ...storage.outbox_upkeep import ChosenEffects, WaitingEffect
+from ..effects.registry import KINDS, GivenUp
+from ..kernel.codec import Unreadable
+from ..rules.roles import Permission
+from .acts import StaffAct, Target, needs
 
 DROPPED = GivenUp("dropped by staff")
 NO_RELAY = 0  # has claimed what staff drop

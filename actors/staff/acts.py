@@ -25,20 +25,20 @@ from functools import wraps
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 from urllib.parse import urlsplit
 
-from ..storage import audit_log, moderation, outbox
-from ..storage.audit_log import AuditEntry
-from ..storage.engine import notices
-from ..storage.engine.database import Connection, Database
-from ..storage.moderation import ModeratedRow
-from .account import AccountActor, AccountChange
-from .change import Transaction
-from .context import ActorContext
-from .facts.fact import promises_with
-from .kernel import Address, Ids, Message, Refused, turn
-from .memory.row_loader import RowLoader
-from .outbox.outbox import new_effect
-from .refusals import NOT_ALLOWED, NOT_FOUND
-from .rules.roles import Permission, may, outranks
+from ...storage import audit_log, moderation, outbox
+from ...storage.audit_log import AuditEntry
+from ...storage.engine import notices
+from ...storage.engine.database import Connection, Database
+from ...storage.moderation import ModeratedRow
+from ..account import AccountActor, AccountChange
+from ..change import Transaction
+from ..context import ActorContext
+from ..facts.fact import promises_with
+from ..kernel import Address, Ids, Message, Refused, turn
+from ..memory.row_loader import RowLoader
+from ..outbox.outbox import new_effect
+from ..refusals import NOT_ALLOWED, NOT_FOUND
+from ..rules.roles import Permission, may, outranks
 
 P = ParamSpec("P")
 R = TypeVar("R")

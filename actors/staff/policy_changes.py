@@ -14,14 +14,14 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Literal
 
-from ..storage import audit_log, policies, reports
-from ..storage.engine import notices
-from ..storage.engine.threads import in_thread
-from ..storage.policies import LARGEST_ID, Rule, RuleText, UnusablePolicies, read_rules, read_terms, write_rules
-from .kernel import Refused
-from .memory.policies import NOTICE
-from .rules.roles import Permission
-from .staff import StaffAct, Target, needs
+from ...storage import audit_log, policies, reports
+from ...storage.engine import notices
+from ...storage.engine.threads import in_thread
+from ...storage.policies import LARGEST_ID, Rule, RuleText, UnusablePolicies, read_rules, read_terms, write_rules
+from ..kernel import Refused
+from ..memory.policies import NOTICE
+from ..rules.roles import Permission
+from .acts import StaffAct, Target, needs
 
 TextName = Literal["description", "privacy"]
 # Given the rules and the highest id that a rule ever had, it returns the new rules and the one that it is about.

@@ -1,0 +1,1 @@
+"""Acts of staff: what they share, and those that no actor is asked for."""
