@@ -1,7 +1,7 @@
 """The statements that delete expired rows: codes, sessions, links and tokens, dead letters, unused applications,
 unconfirmed sign-ups, statuses that were deleted long ago, and others.
 
-`actors/expiry.py` says which age each kind has, and why. Rows that another transaction holds are skipped: they are in
+`actors/housekeeping/expiry.py` says which age each kind has, and why. Rows that another transaction holds are skipped: they are in
 use, and the next sweep deletes them.
 """
 

@@ -10,7 +10,7 @@ from typing import get_args
 import trio
 
 from ..actors.context import ActorContext
-from ..actors.dead_letters import replay
+from ..actors.housekeeping.dead_letters import replay
 from ..actors.kernel import Address, Busy, Crashed, KernelError, Quarantined, Refused, Runtime, TimedOut
 from ..actors.kernel.codec import Unreadable
 from ..actors.kernel.inspection import ActorFilter, Order, at_once, in_slices

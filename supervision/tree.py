@@ -48,14 +48,14 @@ from tempfile import TemporaryDirectory
 
 from ..actors.configuration import Settings
 from ..actors.deliveries.sender import ClientPost
-from ..actors.expiry import Expiry
 from ..actors.federation.federation import Federation
 from ..actors.federation.reception import Reception
+from ..actors.housekeeping.expiry import Expiry
+from ..actors.housekeeping.old_rows import OldRows
 from ..actors.kernel import Ids, Runtime, SystemClock
 from ..actors.kernel.watchdog import Watchdog, facts_of_turn, running_turn
 from ..actors.media.processor import MediaProcessor
 from ..actors.memory.push_key import PushKey, UnusablePushKey
-from ..actors.old_rows import OldRows
 from ..actors.outgoing.client import OutgoingClient
 from ..actors.outgoing.mail_servers import MailServerLookup
 from ..actors.previews.reader import PageReader

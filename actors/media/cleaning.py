@@ -14,10 +14,10 @@ from ...storage.files import COMMANDS, Folder
 from ...storage.preview_cards import Swept
 from ..effects.files import files_unused
 from ..effects.previews import card_changed
+from ..housekeeping.sweeps import counted
 from ..kernel import NOWHERE, Clock, Record
 from ..outbox.outbox import Outbox
 from ..promises import Promise
-from ..sweeps import counted
 
 EVERY = 3600.0  # seconds
 LEFT_FOR = timedelta(days=1)  # when files of an unfinished upload count as left over; no upload takes this long

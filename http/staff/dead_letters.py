@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ...actors.dead_letters import replay
+from ...actors.housekeeping.dead_letters import replay
+from ...actors.housekeeping.masking import masked
 from ...actors.kernel import KernelError, Refused
 from ...actors.kernel.codec import Unreadable
-from ...actors.masking import masked
 from ...actors.rules.roles import Permission
 from ...actors.staff import repairs
 from ...storage import dead_letters

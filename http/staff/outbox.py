@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from ...actors.housekeeping.masking import masked
 from ...actors.kernel import Refused
-from ...actors.masking import masked
 from ...actors.rules.roles import Permission
 from ...actors.rules.wording import number_of
 from ...actors.staff import repairs

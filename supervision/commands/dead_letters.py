@@ -79,7 +79,7 @@ async def _find(db: Connection, here: Here, id: int) -> DeadLetter:
 
 def _shown(letter: DeadLetter, *, text: bool) -> JsonObject:
     """Return a parked message as JSON. Unless `text` is asked for, texts that people wrote are masked."""
-    from ...actors.masking import masked
+    from ...actors.housekeeping.masking import masked
     from ..log.redaction import redacted
 
     return {

@@ -55,7 +55,7 @@ async def _waiting(db: Connection, here: Here, chosen: ChosenEffects, limit: int
 
 
 def _effect(one: WaitingEffect, now: datetime, *, text: bool) -> JsonObject:
-    from ...actors.masking import masked
+    from ...actors.housekeeping.masking import masked
     from ..log.redaction import redacted
 
     error = None if one.error is None else one.error if text else redacted(one.error)

@@ -95,7 +95,7 @@ def vacuum(server: ChosenServer, dry_run: bool, as_json: bool) -> None:
 
 async def _count_deleted(db: Connection, here: Here) -> tuple[int, int]:
     """Return how many posts can be erased, and how many open reports keep."""
-    from ...actors.expiry import DELETED_STATUSES
+    from ...actors.housekeeping.expiry import DELETED_STATUSES
     from ...storage import expiry
 
     (kept,) = DELETED_STATUSES.kept
@@ -112,6 +112,6 @@ def _erase(run: Transact, progress: Update) -> int:
 
 
 async def _erase_some(db: Connection, here: Here) -> int:
-    from ...actors.expiry import BATCH, DELETED_STATUSES
+    from ...actors.housekeeping.expiry import BATCH, DELETED_STATUSES
 
     return len(await DELETED_STATUSES.deletion.run(db, *DELETED_STATUSES.bounds(here.now), BATCH))

@@ -5,7 +5,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from troupe.actors.configuration import Settings
-from troupe.actors.expiry import EXPIRING
+from troupe.actors.housekeeping.expiry import EXPIRING
 from troupe.actors.media.cleaning import KEPT
 from troupe.supervision.commands import EXIT_CODES
 from troupe.supervision.log.vocabulary import FACTS, LogEvent

@@ -2,7 +2,7 @@
 
 from datetime import datetime, timedelta
 
-from troupe.actors.expiry import Expiry
+from troupe.actors.housekeeping.expiry import Expiry
 
 from ..clients import Stage
 

@@ -5,8 +5,8 @@
 import pytest
 import trio
 
-from troupe.actors import old_rows
-from troupe.actors.old_rows import OldRows
+from troupe.actors.housekeeping import old_rows
+from troupe.actors.housekeeping.old_rows import OldRows
 from troupe.storage.accounts import NewAccount
 
 from ..clients import Person, Stage

@@ -8,8 +8,8 @@ import asyncpg
 import pytest
 import trio
 
-from troupe.actors import expiry
 from troupe.actors.commands.registration import ConfirmEmail
+from troupe.actors.housekeeping import expiry
 from troupe.actors.kernel import Address
 from troupe.http.access.authentication import Tokens
 from troupe.storage import expiry as deletions

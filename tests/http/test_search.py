@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from troupe.actors.old_rows import OldRows
+from troupe.actors.housekeeping.old_rows import OldRows
 from troupe.storage import status_search
 from troupe.storage.engine.migrate import migrations
 

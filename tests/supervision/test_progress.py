@@ -45,7 +45,7 @@ def rows(made: Rows) -> Rows:
 def run(monkeypatch: pytest.MonkeyPatch, dsn: str, tmp_path: Path) -> Run:
     monkeypatch.setenv("TROUPE_DATABASE_URL", dsn)
     monkeypatch.setattr(account_upkeep, "AT_ONCE", 1)
-    monkeypatch.setattr("troupe.actors.expiry.BATCH", 1)
+    monkeypatch.setattr("troupe.actors.housekeeping.expiry.BATCH", 1)
     monkeypatch.setattr("troupe.supervision.commands.domain_purges.ACCOUNTS_AT_ONCE", 1)
     return lambda *words: CliRunner().invoke(troupe, [*words, "--data", str(tmp_path / "data")])
 

@@ -14,16 +14,16 @@ from click.testing import CliRunner, Result
 
 from troupe.actors import commands
 from troupe.actors.account import AccountActor
-from troupe.actors.dead_letters import parked_message
 from troupe.actors.effects.registry import KINDS
 from troupe.actors.effects.reminders import MuteEnded
 from troupe.actors.facts.access import RevokedToken
 from troupe.actors.facts.fact import LearnFact
 from troupe.actors.facts.relations import ChangedFollowedTags
+from troupe.actors.housekeeping.dead_letters import parked_message
+from troupe.actors.housekeeping.masking import masked
 from troupe.actors.kernel import Runtime
 from troupe.actors.kernel.codec import Unreadable
 from troupe.actors.kernel.message import LabelledMessage
-from troupe.actors.masking import masked
 from troupe.storage import dead_letters
 from troupe.storage.dead_letters import DeadLetter
 from troupe.storage.engine.connect import transact_once

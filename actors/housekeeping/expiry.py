@@ -15,18 +15,18 @@ from typing import Any, Protocol
 
 import trio
 
-from ..storage import expiry, visits
-from ..storage.engine.database import Database, Fenced, StorageError
-from ..storage.engine.faults import machine_fault
-from ..storage.expiry import BatchDeletion
-from ..storage.visits import Visit
-from .broadcast.tellings import LOG_KEPT
-from .facts.access import RevokedToken
-from .facts.accounts import ChangedAccount
-from .facts.fact import Fact, Facts
-from .kernel import Clock, Record, first_id_at
-from .mail.sender import LINK_LASTS
-from .memory.suggestions import INTERACTIONS_COUNT
+from ...storage import expiry, visits
+from ...storage.engine.database import Database, Fenced, StorageError
+from ...storage.engine.faults import machine_fault
+from ...storage.expiry import BatchDeletion
+from ...storage.visits import Visit
+from ..broadcast.tellings import LOG_KEPT
+from ..facts.access import RevokedToken
+from ..facts.accounts import ChangedAccount
+from ..facts.fact import Fact, Facts
+from ..kernel import Clock, Record, first_id_at
+from ..mail.sender import LINK_LASTS
+from ..memory.suggestions import INTERACTIONS_COUNT
 from .sweeps import counted
 
 EVERY = 3600.0  # seconds

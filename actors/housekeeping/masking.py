@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import cast
 
-from ..storage.engine.json_values import JsonObject
+from ...storage.engine.json_values import JsonObject
 
 # Texts that say nothing about people: times, numbers, and the values of these fields, which are words of the program.
 PLAIN = re.compile(r"-?\d+(\.\d+)?|\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d)")

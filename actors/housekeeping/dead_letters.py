@@ -6,10 +6,10 @@ from typing import cast
 
 import trio
 
-from ..storage.dead_letters import DeadLetter
-from .kernel import Address, Message, Origin, Runtime
-from .kernel.codec import Unreadable
-from .message_shapes import message_of
+from ...storage.dead_letters import DeadLetter
+from ..kernel import Address, Message, Origin, Runtime
+from ..kernel.codec import Unreadable
+from ..message_shapes import message_of
 
 
 async def replay(runtime: Runtime, letter: DeadLetter, patience: float) -> None:

@@ -1,0 +1,1 @@
+"""Housekeeping: rows that expire or are completed, and texts that are masked."""
