@@ -1,8 +1,8 @@
 """The statements that delete expired rows: codes, sessions, links and tokens, dead letters, unused applications,
 unconfirmed sign-ups, statuses that were deleted long ago, and others.
 
-`actors/housekeeping/expiry.py` says which age each kind has, and why. Rows that another transaction holds are skipped: they are in
-use, and the next sweep deletes them.
+`actors/housekeeping/expiry.py` says which age each kind has, and why. Rows that another transaction holds are skipped:
+they are in use, and the next sweep deletes them.
 """
 
 from collections.abc import Collection

@@ -201,7 +201,7 @@ def _waits(token: Token) -> bool:
 
 
 class Visits:
-    """The addresses that users have used since the last sweep, which stores them every hour (`actors/housekeeping/expiry.py`).
+    """The addresses that users have used since the last sweep, which stores them every hour.
 
     A crash loses them.
     """

@@ -10,16 +10,16 @@ from .actor_system import ActorSystem
 def apply_notice(notice: str | None, actors: ActorSystem, http_context: HttpContext, log_level: LiveLogLevel) -> None:
     """Drop or read again what the notice is about. None means that some notices may be lost: then everything."""
     # Rows that accounts keep may be among what a command has changed. Commands are rare.
-    actors.kept.own_rows.clear()
+    actors.own_rows.clear()
     if notice in (None, "accounts"):
         actors.accounts.clear()
         http_context.tokens.clear()
     if notice in (None, "statuses"):
-        actors.shown.statuses.clear()
+        actors.statuses.clear()
     if notice in (None, "trends"):
         http_context.trends.forget()
     if notice in (None, "announcements", "outbox"):
-        actors.outbox.outbox.wake()
+        actors.outbox.wake()
     if notice in (None, "texts"):
         http_context.policies.forget()
     if notice in (None, "blocks"):
@@ -29,7 +29,7 @@ def apply_notice(notice: str | None, actors: ActorSystem, http_context: HttpCont
     if notice in (None, "sign_ups"):
         http_context.sign_ups.wake()
     if notice in (None, "custom_emojis"):
-        actors.kept.custom_emojis.wake()
+        actors.custom_emojis.wake()
     if notice in (None, "settings"):
         http_context.live_settings.wake()
     if notice in (None, "log_level"):

@@ -84,10 +84,10 @@ class SimulatedApi:
             settings=settings, database=database, runtime=runtime, clock=run.clock,
             ids=actors.actor_context.ids,
             record=record, secret=lambda: f"secret-{next(numbers)}", push_key=PushKey(),
-            accounts=actors.accounts, statuses=actors.shown.statuses, facts=actors.facts, viewers=actors.broadcast.viewers,
-            withdrawals=actors.kept.withdrawals, blocks=actors.blocks,
+            accounts=actors.accounts, statuses=actors.statuses, facts=actors.facts, viewers=actors.viewers,
+            withdrawals=actors.withdrawals, blocks=actors.blocks,
             media=MediaProcessor(
-                database, runtime, run.clock, record, actors.outbox.outbox, Folder(folder, settings.node),
+                database, runtime, run.clock, record, actors.outbox, Folder(folder, settings.node),
                 key=lambda: f"{next(numbers)}",
             ),
             mail_servers=_no_answer,
