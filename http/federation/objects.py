@@ -6,7 +6,7 @@ from ...actors.activitypub.documents.activities import announce_of, create_of
 from ...actors.activitypub.documents.contexts import TAGS_CONTEXT
 from ...actors.activitypub.documents.notes import note_of, quote_authorization_of
 from ...actors.activitypub.documents.tags import emoji_of
-from ...actors.references import references_of
+from ...actors.activitypub.references import references_of
 from ...actors.rules.visibility import visible
 from ...actors.shown.statuses import ShownStatus, may_see
 from ...storage import deletions, statuses

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from .activitypub.documents.notes import References
-from .activitypub.names import LocalNames
-from .shown.statuses import AccountCache, ShownStatus, StatusCache
+from ..shown.statuses import AccountCache, ShownStatus, StatusCache
+from .documents.notes import References
+from .names import LocalNames
 
 
 async def references_of(
