@@ -12,8 +12,8 @@ from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
 
 from ..storage import follow_requests, status_flags, users
 from ..storage.engine.database import Connection
-from ..storage.paging import Page
 from ..storage.status_flags import Flags
+from ..storage.upkeep.paging import Page
 from .broadcast.viewers import Related, ViewerRules
 from .change import Change
 from .context import ActorContext

@@ -8,8 +8,8 @@ from typing import Literal
 from . import visits
 from .account_names import query_of
 from .engine.database import Connection
-from .paging import Page
 from .search import begins
+from .upkeep.paging import Page
 from .visits import UsedAddress
 
 SHOWN_ADDRESSES = 20  # of a user

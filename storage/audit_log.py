@@ -6,7 +6,7 @@ from datetime import datetime
 from .engine.database import Connection
 from .engine.json_values import JsonObject
 from .engine.sql import Statement, insert_into
-from .paging import Page
+from .upkeep.paging import Page
 
 COLUMNS = "id, actor_id, actor, action, target_type, target_id, target, reason, details, created_at"
 

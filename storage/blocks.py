@@ -6,7 +6,7 @@ from datetime import datetime
 from . import conversations, follow_requests, follows
 from .accounts import listed
 from .engine.database import Connection
-from .paging import Page, both_ways, page_of
+from .upkeep.paging import Page, both_ways, page_of
 
 INSERT = """
     INSERT INTO blocks (id, account_id, target_account_id, uri, created_at) VALUES ($1, $2, $3, $4, $5)

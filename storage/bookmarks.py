@@ -3,8 +3,8 @@
 from datetime import datetime
 
 from .engine.database import Connection
-from .paging import Page, both_ways, rows_of
 from .timeline_entries import ListedEntry, listed_entries, listed_entry_of
+from .upkeep.paging import Page, both_ways, rows_of
 
 INSERT = """
     INSERT INTO bookmarks (id, account_id, status_id, created_at) VALUES ($1, $2, $3, $4)

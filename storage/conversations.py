@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .engine.database import Connection, Row, replaced
-from .paging import Page, both_ways
+from .upkeep.paging import Page, both_ways
 
 COLUMNS = "c.id, c.account_id, c.participant_ids, c.last_status_id, c.unread"
 

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from .engine.database import Connection, Row
 from .engine.sql import Statement, assigned
-from .paging import Page, both_ways, rows_of
+from .upkeep.paging import Page, both_ways, rows_of
 
 # In the order of CustomEmoji's fields.
 COLUMNS = "id, shortcode, file, static_file, category, visible_in_picker, disabled, updated_at"

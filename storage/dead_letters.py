@@ -7,7 +7,7 @@ from datetime import datetime
 from .engine.database import Connection, Row, replaced
 from .engine.json_values import JsonObject
 from .engine.sql import Statement, insert_into
-from .paging import Page, both_ways, rows_of
+from .upkeep.paging import Page, both_ways, rows_of
 
 COLUMNS = "id, address, kind, message, error, request_id, causes, created_at"
 

@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from .engine.database import Connection
-from .paging import Page, both_ways, rows_of
+from .upkeep.paging import Page, both_ways, rows_of
 
 INSERT = """
     INSERT INTO account_domain_blocks (id, account_id, domain, created_at) VALUES ($1, $2, lower($3), $4)

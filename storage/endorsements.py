@@ -5,7 +5,7 @@ from datetime import datetime
 
 from .accounts import listed
 from .engine.database import Connection
-from .paging import Page, both_ways, page_of
+from .upkeep.paging import Page, both_ways, page_of
 
 # The statement that endorses also checks the follow: it may have ended a moment ago.
 INSERT = """

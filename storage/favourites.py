@@ -5,8 +5,8 @@ from datetime import datetime
 
 from .accounts import listed
 from .engine.database import Connection
-from .paging import Page, both_ways, page_of, rows_of
 from .timeline_entries import ListedEntry, listed_entries, listed_entry_of
+from .upkeep.paging import Page, both_ways, page_of, rows_of
 
 INSERT = """
     WITH made AS (

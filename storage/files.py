@@ -22,8 +22,8 @@ from typing import IO, TypeVar, TypeVarTuple, Unpack
 import trio
 
 from .engine.node import NODE_NAME
-from .flushing import flush
 from .media_stores import NAME, LocalStore, MediaStore
+from .upkeep.flushing import flush
 
 # The name of a waiting upload, among an attachment's files.
 WAITING = re.compile(r"waiting/([0-9]{1,19})")

@@ -8,7 +8,7 @@ from .accounts import listed
 from .engine.database import Connection
 from .engine.sql import Statement, insert_into
 from .follows import COLUMNS, FORGET, FollowTerms
-from .paging import Page, both_ways, page_of
+from .upkeep.paging import Page, both_ways, page_of
 
 INSERT = Statement(f"""
     {insert_into("follow_requests", COLUMNS)} ON CONFLICT (account_id, target_account_id) DO NOTHING RETURNING id

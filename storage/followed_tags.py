@@ -3,8 +3,8 @@
 from datetime import datetime
 
 from .engine.database import Connection
-from .paging import Page, both_ways, rows_of
 from .statuses import StatusTag
+from .upkeep.paging import Page, both_ways, rows_of
 
 INSERT = """
     INSERT INTO followed_tags (id, account_id, tag_id, created_at) VALUES ($1, $2, $3, $4)

@@ -8,7 +8,7 @@ from . import accounts
 from .accounts import listed
 from .engine.database import Connection
 from .engine.sql import Statement, insert_into
-from .paging import Page, both_ways, page_of
+from .upkeep.paging import Page, both_ways, page_of
 
 COLUMNS = "id, account_id, target_account_id, show_reblogs, notify, languages, uri, created_at"
 

@@ -7,8 +7,8 @@ from datetime import datetime
 from .accounts import listed
 from .engine.database import Connection, Row
 from .engine.sql import Statement
-from .paging import Page, both_ways, rows_of
 from .timeline_entries import ENTRY_COLUMNS, ENTRY_JOINS, TimelineEntry, entry_of
+from .upkeep.paging import Page, both_ways, rows_of
 
 # In the order of List's fields.
 COLUMNS = "l.id, l.account_id, l.title, l.replies_policy, l.exclusive, l.created_at"

@@ -19,7 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Literal, NamedTuple, Protocol
 
-from .flushing import flush
+from .upkeep.flushing import flush
 
 if TYPE_CHECKING:
     import trio

@@ -6,7 +6,7 @@ from datetime import datetime
 from . import conversations
 from .accounts import listed
 from .engine.database import Connection
-from .paging import Page, both_ways
+from .upkeep.paging import Page, both_ways
 
 # A repeat changes the terms.
 UPSERT = """

@@ -10,7 +10,7 @@ from datetime import datetime
 
 from .engine.database import Connection, Row, replaced
 from .notifications import ALIVE, alive
-from .paging import Page
+from .upkeep.paging import Page
 
 UNGROUPED = "ungrouped-"
 SAMPLE = 8  # accounts named for a group

@@ -11,7 +11,7 @@ from datetime import datetime
 from . import notification_policy
 from .engine.database import Connection
 from .notifications import ALIVE, ASKING
-from .paging import Page, both_ways, rows_of
+from .upkeep.paging import Page, both_ways, rows_of
 
 COUNTED = 100  # counts end here
 

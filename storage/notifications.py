@@ -8,8 +8,8 @@ from typing import Any
 from . import notification_policy
 from .engine.database import Connection
 from .engine.sql import Statement, quoted, rows_of
-from .paging import Page, both_ways
 from .push_subscriptions import PushAddress, wanting
+from .upkeep.paging import Page, both_ways
 
 COLUMNS = """
     n.id, n.account_id, n.from_account_id, n.type, n.status_id, n.created_at, n.group_key, n.filtered, n.report_id,

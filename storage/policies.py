@@ -22,7 +22,7 @@ from typing import cast
 
 from .engine.database import Connection
 from .engine.json_values import JsonObject
-from .flushing import flush
+from .upkeep.flushing import flush
 
 LOCK = "SELECT pg_advisory_xact_lock(7461005)"
 

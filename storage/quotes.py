@@ -10,8 +10,8 @@ from typing import Literal
 
 from . import accounts, notifications
 from .engine.database import Connection, Row
-from .paging import Page, both_ways
 from .timeline_entries import ENTRY_COLUMNS, ENTRY_JOINS, TimelineEntry, entry_of
+from .upkeep.paging import Page, both_ways
 
 End = Literal["revoked", "deleted"]
 

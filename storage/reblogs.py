@@ -4,7 +4,7 @@ from collections.abc import Collection
 
 from .accounts import listed
 from .engine.database import Connection
-from .paging import Page, both_ways, page_of
+from .upkeep.paging import Page, both_ways, page_of
 
 # Boosts for followers only are not listed for any viewer, as in the reference server.
 PAGE = both_ways(f"""

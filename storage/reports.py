@@ -7,7 +7,7 @@ from typing import Literal
 
 from .engine.database import Connection, Row, replaced
 from .engine.sql import Statement, insert_into
-from .paging import Page, both_ways
+from .upkeep.paging import Page, both_ways
 
 Category = Literal["spam", "legal", "violation", "other"]
 

@@ -10,7 +10,7 @@ from typing import Protocol, TypeVar
 
 from .engine.database import Connection
 from .engine.sql import Statement, insert_into
-from .paging import Page, both_ways, rows_of
+from .upkeep.paging import Page, both_ways, rows_of
 
 
 class ServerBlock(Protocol):

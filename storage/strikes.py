@@ -6,7 +6,7 @@ from datetime import datetime
 
 from .engine.database import Connection, Row, replaced
 from .engine.sql import Statement, insert_into
-from .paging import Page, both_ways, rows_of
+from .upkeep.paging import Page, both_ways, rows_of
 
 INSERT = Statement(
     insert_into("strikes", "id, target_account_id, account_id, action, text, report_id, status_ids, created_at")

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from .engine.database import Connection, Row
-from .paging import Page, both_ways, rows_of
 from .statuses import StatusTag
 from .timeline_entries import ENTRY_COLUMNS, ENTRY_JOINS, TimelineEntry, entry_of
+from .upkeep.paging import Page, both_ways, rows_of
 
 # For each wanted tag the few rows that can be on the page, in the order of status_tags; then the page of them.
 PAGE = both_ways(f"""

@@ -1,8 +1,8 @@
 """The entries of timelines, newest first. The reader decides by one rule which ones the viewer may see."""
 
 from .engine.database import Connection
-from .paging import Page, both_ways
 from .timeline_entries import ENTRY_COLUMNS, ENTRY_JOINS, ENTRY_TAGS, TimelineEntry, entry_of, tagged_entry_of
+from .upkeep.paging import Page, both_ways
 
 # For each followed author and the account itself the rows that can be on the page, by statuses_author.
 # Few rows of each author are on a page of many authors. So a few of each are read first. If they would fill the page,

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from ...storage import accounts, attention, changed_settings, invites
+from ...storage import accounts, changed_settings, invites
 from ...storage.changed_settings import LOG_LEVEL, MEDIA_BUDGET, REGISTRATIONS
 from ...storage.engine import notices
 from ...storage.engine.database import Connection
+from ...storage.upkeep import attention
 from ..kernel import Message, Refused
 from ..rules.live_settings import InvalidSetting, LiveSetting, live_setting
 from ..rules.roles import Permission

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ...storage import conversations
 from ...storage.conversations import Conversation
-from ...storage.paging import Page
+from ...storage.upkeep.paging import Page
 from ..account import AccountActor, AccountChange
 from ..facts.conversations import ChangedConversation
 from ..facts.notifications import ChangedOwnRows

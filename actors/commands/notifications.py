@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ...storage import notification_groups, notifications
 from ...storage.notifications import Notification
-from ...storage.paging import Page
+from ...storage.upkeep.paging import Page
 from ..account import AccountActor, AccountChange
 from ..facts.notifications import ChangedOwnRows
 from ..kernel import Answer, Message, Refused, SystemMessage, turn

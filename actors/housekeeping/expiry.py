@@ -15,10 +15,11 @@ from typing import Any, Protocol
 
 import trio
 
-from ...storage import expiry, visits
+from ...storage import visits
 from ...storage.engine.database import Database, Fenced, StorageError
 from ...storage.engine.faults import machine_fault
-from ...storage.expiry import BatchDeletion
+from ...storage.upkeep import expiry
+from ...storage.upkeep.expiry import BatchDeletion
 from ...storage.visits import Visit
 from ..broadcast.tellings import LOG_KEPT
 from ..facts.access import RevokedToken

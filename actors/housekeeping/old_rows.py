@@ -12,9 +12,10 @@ from datetime import UTC, datetime
 
 import trio
 
-from ...storage import account_names, statuses, words_to_come
+from ...storage import account_names, statuses
 from ...storage.engine.database import Database, Fenced
 from ...storage.engine.faults import machine_fault
+from ...storage.upkeep import words_to_come
 from ..kernel import Clock, Record, instant_of_id
 
 ACCOUNTS = 50  # of a batch; the longest names take a millisecond each

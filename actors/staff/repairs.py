@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from ...storage import dead_letters, outbox, outbox_upkeep
+from ...storage import dead_letters, outbox
 from ...storage.dead_letters import DeadLetter
 from ...storage.engine import notices
 from ...storage.engine.database import Connection
-from ...storage.outbox_upkeep import ChosenEffects, WaitingEffect
+from ...storage.upkeep import outbox_upkeep
+from ...storage.upkeep.outbox_upkeep import ChosenEffects, WaitingEffect
 from ..effects.registry import KINDS, GivenUp
 from ..kernel.codec import Unreadable
 from ..rules.roles import Permission

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from ...storage import conversations, lists, notification_policy, notifications, timelines
 from ...storage.deletions import Remains
 from ...storage.engine.database import Unavailable
-from ...storage.paging import Page
 from ...storage.timeline_entries import TimelineEntry
+from ...storage.upkeep.paging import Page
 from ..broadcast.events import ConversationShown, Keyed, NotificationShown, NotificationsMerged, StatusAmended
 from ..broadcast.viewers import Related, RelationStamps, ViewerRules
 from ..context import ActorContext

@@ -14,8 +14,8 @@ from ...storage import lists
 from ...storage.deletions import Remains
 from ...storage.engine.database import Connection
 from ...storage.lists import List as Row
-from ...storage.paging import Page
 from ...storage.timeline_entries import TimelineEntry
+from ...storage.upkeep.paging import Page
 from ..change import Change
 from ..context import ActorContext
 from ..kernel import Answer, Cell, Message, Runtime, turn

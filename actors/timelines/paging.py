@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Generic, Protocol, TypeVar
 
-from ...storage.paging import Page
 from ...storage.timeline_entries import TimelineEntry
+from ...storage.upkeep.paging import Page
 
 SLICES = 8  # the most queries for one page; a page that is not full after them is short, and paging goes on
 

@@ -11,8 +11,8 @@ from functools import partial
 
 from ...storage import timelines
 from ...storage.deletions import Remains
-from ...storage.paging import Page
 from ...storage.timeline_entries import TimelineEntry
+from ...storage.upkeep.paging import Page
 from ..kernel import Answer, Message, turn
 from ..rules.visibility import ANONYMOUS, Perspective, belongs_in_public, hidden
 from .timeline import Timeline

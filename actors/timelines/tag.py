@@ -7,8 +7,8 @@ from functools import partial
 
 from ...storage import tags
 from ...storage.deletions import Remains
-from ...storage.paging import Page
 from ...storage.timeline_entries import TimelineEntry
+from ...storage.upkeep.paging import Page
 from ..broadcast.events import StatusAmended
 from ..kernel import Answer, Message, turn
 from ..rules.visibility import ANONYMOUS, Perspective, belongs_under_tags, hidden

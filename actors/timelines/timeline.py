@@ -15,8 +15,8 @@ from operator import attrgetter
 
 from ...storage import deletions, edits, notifications
 from ...storage.deletions import Remains
-from ...storage.paging import Page
 from ...storage.timeline_entries import TimelineEntry
+from ...storage.upkeep.paging import Page
 from ..broadcast.events import Keyed, StatusAmended, StatusAppeared, StatusGone
 from ..context import ActorContext
 from ..entity import EntityActor

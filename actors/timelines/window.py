@@ -8,8 +8,8 @@ from dataclasses import replace
 from itertools import islice
 from operator import attrgetter
 
-from ...storage.paging import Page
 from ...storage.timeline_entries import TimelineEntry
+from ...storage.upkeep.paging import Page
 from ..memory.shared_entries import SharedEntries
 
 ID = attrgetter("id")

@@ -12,8 +12,8 @@ from ...actors.kernel.clock import first_id_at
 from ...actors.rules.identity import domain_of
 from ...actors.rules.instants import printed_instant
 from ...actors.rules.roles import Permission
-from ...storage import dashboard
-from ...storage.dashboard import (
+from ...storage.upkeep import dashboard
+from ...storage.upkeep.dashboard import (
     DIMENSIONS,
     DIMENSIONS_OF_DOMAIN,
     DIMENSIONS_OF_TAG,

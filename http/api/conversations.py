@@ -8,7 +8,7 @@ from ...actors.commands.conversations import MarkConversation, NewestConversatio
 from ...actors.shown.conversations import ShownConversation, shown_conversations
 from ...actors.shown.statuses import may_see
 from ...storage import conversations
-from ...storage.paging import Page
+from ...storage.upkeep.paging import Page
 from ..access.authentication import Viewer
 from ..access.context import HttpContext
 from ..answers.answer import EMPTY, Answer, array

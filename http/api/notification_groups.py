@@ -14,7 +14,7 @@ from ...storage import notification_groups, strikes
 from ...storage.accounts import Account
 from ...storage.notification_groups import Group
 from ...storage.notifications import GROUPED
-from ...storage.paging import Page
+from ...storage.upkeep.paging import Page
 from ..access.authentication import Viewer
 from ..access.context import HttpContext
 from ..answers.answer import EMPTY, Answer, array, in_steps, json

@@ -10,7 +10,7 @@ from ...actors.commands.notifications import ClearNotifications, DismissNotifica
 from ...actors.shown.notifications import ShownNotification, show_notifications
 from ...storage import markers, notifications
 from ...storage.notifications import Notification
-from ...storage.paging import Page
+from ...storage.upkeep.paging import Page
 from ..access.authentication import Viewer
 from ..access.context import HttpContext
 from ..answers.answer import EMPTY, Answer, array, in_steps, json

@@ -6,8 +6,8 @@ from ...actors.commands.quotes import RevokeQuote
 from ...actors.rules.visibility import belongs_in_thread, shown_at_all
 from ...actors.timelines.paging import read_rows
 from ...storage import quotes
-from ...storage.paging import Page
 from ...storage.timeline_entries import TimelineEntry
+from ...storage.upkeep.paging import Page
 from ..access.authentication import Viewer
 from ..access.context import HttpContext
 from ..answers.answer import Answer, array

@@ -11,9 +11,9 @@ from ...actors.rules.search_queries import SoughtMark, read_search
 from ...actors.rules.visibility import belongs_in_thread
 from ...actors.shown.statuses import may_see
 from ...storage import accounts, search
-from ...storage.paging import Page
 from ...storage.status_search import Onlooker, StatusSearch, find_newest, mark, words
 from ...storage.status_words import author, has, hashtag, language
+from ...storage.upkeep.paging import Page
 from ..access.authentication import Viewer
 from ..access.context import HttpContext
 from ..answers.answer import Answer

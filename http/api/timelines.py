@@ -16,8 +16,8 @@ from ...actors.timelines.paging import read_page as read_entries
 from ...actors.timelines.public import PublicPage
 from ...actors.timelines.tag import TagPage
 from ...storage import timelines
-from ...storage.paging import Page
 from ...storage.timeline_entries import TimelineEntry
+from ...storage.upkeep.paging import Page
 from ..access.authentication import Viewer
 from ..access.context import HttpContext
 from ..answers.answer import Answer, array

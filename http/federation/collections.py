@@ -15,7 +15,7 @@ from ...actors.rules.visibility import Perspective, belongs_in_thread, shows_net
 from ...actors.shown.statuses import ShownStatus
 from ...storage import featured_tags, follows, timeline_entries
 from ...storage.accounts import Account
-from ...storage.paging import Page
+from ...storage.upkeep.paging import Page
 from ..access.context import HttpContext
 from ..answers.answer import Answer
 from ..answers.errors import Gone, NotFound

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Generic, Literal, TypeVar
 from urllib.parse import quote, urlencode
 
-from ...storage.paging import Page
+from ...storage.upkeep.paging import Page
 from ..answers.answer import Headers
 from .parameters import Count, Cursor, Input, LowerCursor
 from .request import TOKEN_PARAMETERS

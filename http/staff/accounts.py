@@ -17,8 +17,8 @@ from ...storage.accounts import Account
 from ...storage.admin_accounts import AdminUser
 from ...storage.audit_log import AuditFilter
 from ...storage.moderation import State
-from ...storage.paging import Page
 from ...storage.reports import ReportFilter
+from ...storage.upkeep.paging import Page
 from ..access.context import HttpContext
 from ..admin.accounts import STATUSES, AdminAccountsQuery
 from ..admin.moderation import MOST_TEXT, ActionParameters, command_of

@@ -11,8 +11,8 @@ import trio
 
 from ...actors.kernel.clock import first_id_at
 from ...actors.rules.roles import Permission
-from ...storage import dashboard
 from ...storage.engine.database import Connection
+from ...storage.upkeep import dashboard
 from ..access.context import HttpContext
 from ..answers.errors import HttpError
 from ..intake.parameters import Choice, Input

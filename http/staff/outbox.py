@@ -9,8 +9,8 @@ from ...actors.kernel import Refused
 from ...actors.rules.roles import Permission
 from ...actors.rules.wording import number_of
 from ...actors.staff import repairs
-from ...storage import outbox_upkeep
-from ...storage.outbox_upkeep import ChosenEffects, WaitingEffect
+from ...storage.upkeep import outbox_upkeep
+from ...storage.upkeep.outbox_upkeep import ChosenEffects, WaitingEffect
 from ..intake.parameters import Flag, Ids, Input, Text
 from .member import DangerousForm, Question, StaffForm, StaffMember
 from .staff_page import Done, Facts, StaffPage

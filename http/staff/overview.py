@@ -8,7 +8,7 @@ from typing import cast
 
 from ...actors.rules.roles import Permission
 from ...actors.rules.wording import things_of
-from ...storage import attention
+from ...storage.upkeep import attention
 from ..access.operations import MEANINGS, TreePart
 from .member import StaffMember
 from .staff_page import Facts, StaffPage

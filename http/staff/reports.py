@@ -12,8 +12,8 @@ from ...actors.shown.reports import reported_statuses
 from ...storage import admin_accounts, audit_log, reports, statuses
 from ...storage.accounts import Account
 from ...storage.audit_log import AuditEntry, AuditFilter
-from ...storage.paging import Page
 from ...storage.reports import Report
+from ...storage.upkeep.paging import Page
 from ..access.context import HttpContext, find_row
 from ..admin.moderation import MOST_TEXT
 from ..admin.reports import ReportQuery

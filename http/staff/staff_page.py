@@ -24,7 +24,7 @@ from urllib.parse import urlencode
 
 from ...actors.kernel import Refused
 from ...actors.rules.roles import Permission
-from ...storage.paging import Page
+from ...storage.upkeep.paging import Page
 from ..access.context import HttpContext
 from ..answers.answer import Answer, redirect
 from ..answers.errors import HttpError

@@ -9,9 +9,9 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 from ... import __version__
 from ...actors.kernel.clock import first_id_at
-from ...storage import dashboard
-from ...storage.dashboard import CountTookTooLong, Periods
 from ...storage.engine.database import Connection
+from ...storage.upkeep import dashboard
+from ...storage.upkeep.dashboard import CountTookTooLong, Periods
 from ..access.context import HttpContext
 from ..answers.errors import invalid
 

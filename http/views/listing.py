@@ -7,8 +7,8 @@ from typing import Any
 
 from ...actors.rules.visibility import shown_at_all
 from ...actors.timelines.paging import AdmittedRows, read_rows
-from ...storage.paging import Page
 from ...storage.timeline_entries import ListedEntry
+from ...storage.upkeep.paging import Page
 from ..access.authentication import Viewer
 from ..access.context import HttpContext
 from ..answers.answer import Answer, Headers, array

@@ -8,8 +8,8 @@ from ...actors.rules.visibility import Perspective, belongs_on_profile
 from ...actors.timelines.paging import read_page
 from ...storage import timelines
 from ...storage.accounts import Account
-from ...storage.paging import Page
 from ...storage.timeline_entries import TimelineEntry
+from ...storage.upkeep.paging import Page
 from ..access.context import HttpContext
 
 OPEN = ("public", "unlisted")

@@ -12,7 +12,7 @@ from ...actors.rules.visibility import ANONYMOUS
 from ...actors.shown.statuses import ShownStatus
 from ...actors.timelines.tag import TagPage
 from ...storage.accounts import Account
-from ...storage.paging import Page
+from ...storage.upkeep.paging import Page
 from ..access.context import HttpContext
 from ..answers.answer import Answer
 from ..entities.account import avatar_url

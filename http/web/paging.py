@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...storage.paging import Page
+from ...storage.upkeep.paging import Page
 from ..intake.parameters import Cursor, Input, LowerCursor
 
 POSTS = 20  # on a page

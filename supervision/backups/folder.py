@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from ...storage.flushing import flush, flush_disk
+from ...storage.upkeep.flushing import flush, flush_disk
 from .errors import BackupFailed
 from .manifest import BackedUpFile, Manifest, read, written
 

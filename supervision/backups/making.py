@@ -12,14 +12,14 @@ from typing import Protocol
 
 from ... import __version__
 from ...actors.configuration import Settings
-from ...storage.copies import NamedFile, named_files
 from ...storage.engine import programs
 from ...storage.engine.clients import ClientPrograms, choose
 from ...storage.engine.connect import LoneConnection
 from ...storage.engine.migrate import migrations, missing
 from ...storage.engine.transfer import contents, snapshot
 from ...storage.files import COMMANDS, Folder
-from ...storage.highest import highest_id
+from ...storage.upkeep.copies import NamedFile, named_files
+from ...storage.upkeep.highest import highest_id
 from ..settings.domain import NOTE
 from ..settings.media_folders import media_folder
 from .errors import BackupFailed, explain_full_disk

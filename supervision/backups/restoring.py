@@ -15,7 +15,6 @@ from pathlib import Path
 
 from ...actors.configuration import StorageSettings
 from ...actors.kernel.clock import BELOW_MILLISECONDS
-from ...storage.copies import GAP, last_statements, restored_from
 from ...storage.engine.clients import choose
 from ...storage.engine.cluster import UNFINISHED, Cluster
 from ...storage.engine.connect import LoneConnection
@@ -23,7 +22,8 @@ from ...storage.engine.data_folder import RESTORING, make_private
 from ...storage.engine.embedded import discard, enter_cluster, put_in_place
 from ...storage.engine.migrate import migrations
 from ...storage.engine.transfer import NOT_EMPTY, analyze, contents, is_empty, load
-from ...storage.flushing import flush, flush_disk
+from ...storage.upkeep.copies import GAP, last_statements, restored_from
+from ...storage.upkeep.flushing import flush, flush_disk
 from .checking import check_there
 from .errors import BackupDamaged, BackupFailed, explain_full_disk
 from .folder import PART, BackupFolder, copied, reread

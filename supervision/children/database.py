@@ -23,7 +23,7 @@ from ...storage.engine.pool import ConnectionPool, open_pool
 from ...storage.engine.pool_numbers import PoolNumbers
 from ...storage.engine.postmaster import started_at
 from ...storage.engine.term import Requirement, Term, hold_term
-from ...storage.highest import highest_id
+from ...storage.upkeep.highest import highest_id
 from ..refusals import Refusals
 
 REVIVAL = 1.0  # seconds between two checks that PostgreSQL is back

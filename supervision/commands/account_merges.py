@@ -49,8 +49,8 @@ def merge(server: ChosenServer, source: str, target: str, dry_run: bool, yes: bo
 async def _merge(db: Connection, here: Here, gone: str, kept: str) -> JsonObject:
     """Move everything of one account to another one, and remove it. Return what was moved and what was dropped."""
     from ...actors.staff.acts import Target
-    from ...storage import account_merges
     from ...storage.engine import notices
+    from ...storage.upkeep import account_merges
 
     one, other = await find_account(db, here, gone), await find_account(db, here, kept)
     for account in (one, other):

@@ -17,8 +17,8 @@ from .options import dry_run_option, json_option, print_json, setting_options
 from .refusals import CommandRefused
 
 if TYPE_CHECKING:
-    from ...storage.account_upkeep import ForeignAccount, KeyHolder
     from ...storage.engine.database import Connection
+    from ...storage.upkeep.account_upkeep import ForeignAccount, KeyHolder
     from .rows import Here, Transact
 
 # Accounts for which it was promised are left out.
@@ -55,7 +55,7 @@ def refresh(
 
 async def _find_one(db: Connection, here: Here, handle: str) -> list[ForeignAccount]:
     """Return the account with a handle, unless it waits to be fetched. Raises CommandRefused for one of this server."""
-    from ...storage import account_upkeep
+    from ...storage.upkeep import account_upkeep
 
     account = await find_account(db, here, handle)
     if account.local:
@@ -66,7 +66,7 @@ async def _find_one(db: Connection, here: Here, handle: str) -> list[ForeignAcco
 async def _find_many(db: Connection, here: Here, domain: str | None) -> list[ForeignAccount]:
     """Return the accounts of a domain and its subdomains; without one, those that were fetched long ago."""
     from ...actors.federation.resolver import STALE_AFTER
-    from ...storage import account_upkeep
+    from ...storage.upkeep import account_upkeep
 
     if domain is not None:
         return await account_upkeep.to_refresh(db, domain=checked_domain(domain))
@@ -106,7 +106,7 @@ def rotate_keys(server: ChosenServer, name: str | None, everybody: bool, dry_run
 
 async def _find_keys(db: Connection, here: Here, handle: str | None) -> list[KeyHolder]:
     """Return the account with a handle, or all accounts, whose key can be replaced. Raises CommandRefused for none."""
-    from ...storage import account_upkeep
+    from ...storage.upkeep import account_upkeep
 
     account = None if handle is None else await find_local(db, here, handle)
     found = await account_upkeep.with_keys(db, None if account is None else account.id)

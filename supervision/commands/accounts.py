@@ -13,7 +13,7 @@ from ...actors.rules.identity import pasted_domain
 from ...actors.rules.mailboxes import spelled
 from ...actors.rules.wording import number_of
 from ...storage.engine.json_values import JsonObject
-from ...storage.paging import Page
+from ...storage.upkeep.paging import Page
 from .account_merges import merge
 from .account_states import STATES, approve, reject
 from .account_upkeep import refresh, rotate_keys

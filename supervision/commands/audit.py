@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ...storage.engine.json_values import JsonObject
-from ...storage.paging import Page
+from ...storage.upkeep.paging import Page
 from .chosen_server import ChosenServer
 from .options import json_option, print_list, setting_options
 

@@ -102,10 +102,10 @@ def _move(settings: Settings, target: str, named: Path | None, progress: Update)
 
     Raises CommandRefused, AnotherNode, ClientFailed and Unavailable.
     """
-    from ...storage.copies import mark_moved
     from ...storage.engine.connect import LoneConnection
     from ...storage.engine.term import COPYING_NAME
     from ...storage.engine.transfer import Place, copy_database
+    from ...storage.upkeep.copies import mark_moved
     from .rows import existing_database
 
     _check(settings, target)

@@ -10,7 +10,7 @@ import click
 
 from ...actors.rules.wording import number_of
 from ...storage.engine.json_values import JsonObject
-from ...storage.paging import Page
+from ...storage.upkeep.paging import Page
 from .chosen_server import ChosenServer
 from .options import ask_first, dry_run_option, json_option, print_json, print_list, setting_options, yes_option
 from .refusals import CommandRefused, require

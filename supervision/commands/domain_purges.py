@@ -17,7 +17,7 @@ from .refusals import CommandRefused
 
 if TYPE_CHECKING:
     from ...storage.engine.database import Connection
-    from ...storage.purges import KnownDomain
+    from ...storage.upkeep.purges import KnownDomain
     from .progress import Update
     from .rows import Here, Transact
 
@@ -73,7 +73,7 @@ def _foreign(written: str, server: ChosenServer) -> str:
 
 async def _survey(db: Connection, here: Here, domain: str) -> list[KnownDomain]:
     """Return what is kept of a domain and of each of its subdomains. Raises CommandRefused if it is nothing."""
-    from ...storage import purges
+    from ...storage.upkeep import purges
 
     found = await purges.survey(db, domain)
     if not found:
@@ -109,8 +109,8 @@ async def _begin(db: Connection, here: Here, domain: str, found: Sequence[KnownD
     from ...actors.effects.files import files_unused
     from ...actors.kept.custom_emojis import NOTICE
     from ...actors.staff.acts import Target
-    from ...storage import purges
     from ...storage.engine import notices
+    from ...storage.upkeep import purges
 
     act = here.act
     await act.log("purge_domain", Target("domain", None, domain), "", **_counted(found))
@@ -123,7 +123,7 @@ async def _delete_some(db: Connection, here: Here, domain: str, after: int) -> l
     """Delete the next accounts, and return them. The server erases what they have and their rows."""
     from ...actors.commands.account_deletions import mark_deleted
     from ...actors.effects.account_deletions import account_purged
-    from ...storage import purges
+    from ...storage.upkeep import purges
 
     act = here.act
     found = await purges.accounts(db, domain, after, ACCOUNTS_AT_ONCE)

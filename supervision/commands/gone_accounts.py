@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from ...actors.activitypub.signatures import SignatureScheme
     from ...actors.configuration import Settings
     from ...actors.federation.fetching import DocumentFetcher
-    from ...storage.account_upkeep import ForeignAccount
     from ...storage.engine.database import Connection
+    from ...storage.upkeep.account_upkeep import ForeignAccount
     from .progress import Update
     from .rows import Here, Transact
 
@@ -107,7 +107,7 @@ async def _find(
     db: Connection, here: Here, after: int, domain: str | None, with_relations: bool, limit: int
 ) -> Sequence[ForeignAccount]:
     """Return the accounts to ask for."""
-    from ...storage import account_upkeep
+    from ...storage.upkeep import account_upkeep
 
     checked = None if domain is None else checked_domain(domain)
     return await account_upkeep.to_cull(db, after, checked, with_relations, limit)

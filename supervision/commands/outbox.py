@@ -15,7 +15,7 @@ from .refusals import CommandRefused, require
 
 if TYPE_CHECKING:
     from ...storage.engine.database import Connection
-    from ...storage.outbox_upkeep import ChosenEffects, WaitingEffect
+    from ...storage.upkeep.outbox_upkeep import ChosenEffects, WaitingEffect
     from .rows import Here, Transact
 
 AT_ONCE = 500  # effects that one transaction drops
@@ -41,7 +41,7 @@ def list_(
     server: ChosenServer, as_json: bool, queue: str | None, kind: str | None, failed: bool, text: bool, limit: int
 ) -> None:
     """List effects, the oldest first: id, kind, for what, state, tries, when the next is due, the last error."""
-    from ...storage.outbox_upkeep import ChosenEffects
+    from ...storage.upkeep.outbox_upkeep import ChosenEffects
 
     found = server.transact(_waiting, ChosenEffects(None, queue, kind, failed), limit, text)
     print_list(found, _line, as_json=as_json)
@@ -49,7 +49,7 @@ def list_(
 
 async def _waiting(db: Connection, here: Here, chosen: ChosenEffects, limit: int, text: bool) -> list[JsonObject]:
     """Return effects, the oldest first, as JSON."""
-    from ...storage import outbox_upkeep
+    from ...storage.upkeep import outbox_upkeep
 
     return [_effect(one, here.now, text=text) for one in await outbox_upkeep.waiting(db, chosen, limit)]
 
@@ -102,7 +102,7 @@ def retry(
 
     Servers that are left alone for a while get nothing before: `troupe federation retry HOST` ends that.
     """
-    from ...storage.outbox_upkeep import ChosenEffects
+    from ...storage.upkeep.outbox_upkeep import ChosenEffects
 
     _check(ids, queue, kind, everything=everything)
     chosen = ChosenEffects(ids or None, queue, kind)
@@ -141,7 +141,7 @@ def drop(
 
     Those that the server carries out at this moment are left.
     """
-    from ...storage.outbox_upkeep import ChosenEffects
+    from ...storage.upkeep.outbox_upkeep import ChosenEffects
 
     _check(ids, queue, kind, everything=everything or failed)
     if not dry_run:

@@ -9,7 +9,7 @@ import click
 
 from ...storage import accounts
 from ...storage.engine.json_values import JsonObject
-from ...storage.paging import Page
+from ...storage.upkeep.paging import Page
 from .chosen_server import ChosenServer
 from .names import find_account
 from .options import json_option, print_json, print_list, setting_options

@@ -12,7 +12,7 @@ from ...storage.engine.connect import transact_once
 from ...storage.engine.database import Connection, Unavailable
 from ...storage.engine.embedded import embedded, exists
 from ...storage.engine.migrate import require_current
-from ...storage.highest import highest_id
+from ...storage.upkeep.highest import highest_id
 from ..settings.domain import base_url, domain_of
 
 if TYPE_CHECKING:

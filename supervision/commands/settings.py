@@ -11,7 +11,7 @@ import click
 from ...actors.configuration import MailSettings, Settings
 from ...actors.rules.live_settings import LIVE_SETTINGS, InvalidSetting, LiveSetting, live_setting
 from ...storage.engine.json_values import JsonObject
-from ...storage.paging import Page
+from ...storage.upkeep.paging import Page
 from .chosen_server import ChosenServer
 from .options import dry_run_option, json_option, print_list, setting_options
 from .refusals import WrongValue, require

@@ -96,7 +96,7 @@ def vacuum(server: ChosenServer, dry_run: bool, as_json: bool) -> None:
 async def _count_deleted(db: Connection, here: Here) -> tuple[int, int]:
     """Return how many posts can be erased, and how many open reports keep."""
     from ...actors.housekeeping.expiry import DELETED_STATUSES
-    from ...storage import expiry
+    from ...storage.upkeep import expiry
 
     (kept,) = DELETED_STATUSES.kept
     return await expiry.count_statuses(db, here.now - kept)

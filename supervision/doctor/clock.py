@@ -10,7 +10,7 @@ from ...actors.kernel.clock import instant_of_id
 from ...storage.engine.connect import transact_once
 from ...storage.engine.database import StorageError
 from ...storage.engine.server_facts import server_time
-from ...storage.highest import highest_id
+from ...storage.upkeep.highest import highest_id
 from .findings import Examination, Finding
 
 SUBJECT = "clock"

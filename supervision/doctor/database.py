@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...actors.kernel import instant_of_id
-from ...storage import words_to_come
 from ...storage.engine.connect import transact_once
 from ...storage.engine.database import StorageError
 from ...storage.engine.fitness import OLDEST
 from ...storage.engine.migrate import MigrationRefused, require_current
 from ...storage.engine.server_facts import ServerFacts, server_facts
+from ...storage.upkeep import words_to_come
 from ..system.disks import size_text
 from .findings import Examination, Finding
 

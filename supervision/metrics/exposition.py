@@ -9,8 +9,8 @@ from prometheus_client.core import Metric
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
 
 from ...http.access.operations import SharedCheck
-from ...storage.backlog import Backlog, find_backlog
 from ...storage.engine.database import StorageError
+from ...storage.upkeep.backlog import Backlog, find_backlog
 from .families import Sources, families
 
 CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4

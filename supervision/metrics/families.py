@@ -25,8 +25,8 @@ from ...actors.outbox.relay import Result
 from ...actors.push.sender import PushResult, PushSender
 from ...http.access.context import HttpContext
 from ...http.access.streams import CLIENT_LEFT, StreamCounts, StreamEnd
-from ...storage.backlog import Backlog, EffectBacklog
 from ...storage.engine.histogram import Histogram
+from ...storage.upkeep.backlog import Backlog, EffectBacklog
 from ..children.actor_system import ActorSystem
 from ..children.database import SupervisedDatabase
 from ..log.log import SupervisionLog

@@ -10,10 +10,10 @@ import pytest
 import trio
 
 from troupe.actors.media.kinds import HEAD, IMAGES, kind_of
-from troupe.storage import copies
 from troupe.storage.engine.connect import LoneConnection
 from troupe.storage.engine.embedded import embedded
 from troupe.storage.files import COMMANDS, Folder
+from troupe.storage.upkeep import copies
 
 from .. import plain_http
 from ..http.uploading import picture

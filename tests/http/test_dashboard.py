@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from troupe.storage import dashboard
 from troupe.storage.engine.database import Connection
+from troupe.storage.upkeep import dashboard
 
 from ..clients import Person, Stage
 

@@ -12,9 +12,9 @@ from troupe.actors.commands.registration import ConfirmEmail
 from troupe.actors.housekeeping import expiry
 from troupe.actors.kernel import Address
 from troupe.http.access.authentication import Tokens
-from troupe.storage import expiry as deletions
 from troupe.storage.engine.database import Connection, Doubtful, Unavailable
 from troupe.storage.secrets import hash_of
+from troupe.storage.upkeep import expiry as deletions
 from troupe.supervision.commands.account_states import approve_sign_up
 from troupe.supervision.commands.new_accounts import RequestedAccount, make_accounts
 from troupe.supervision.commands.rows import Here

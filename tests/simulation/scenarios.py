@@ -10,7 +10,7 @@ from troupe.actors.kernel import Refused
 from troupe.actors.timelines.list import ListPage
 from troupe.actors.timelines.timeline import Timeline
 from troupe.storage import relations
-from troupe.storage.paging import Page
+from troupe.storage.upkeep.paging import Page
 from troupe.supervision.testing.stage import PAGE, Person, Simulation
 
 ON_THE_LIST = """

@@ -5,7 +5,7 @@ from troupe.actors.commands.notification_requests import AcceptNotificationReque
 from troupe.actors.kernel import Message
 from troupe.storage import notification_requests, notifications
 from troupe.storage.notification_policy import Action, PolicyChange
-from troupe.storage.paging import Page
+from troupe.storage.upkeep.paging import Page
 from troupe.supervision.testing import simulation
 from troupe.supervision.testing.stage import Person, Simulation, stage
 

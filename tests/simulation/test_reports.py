@@ -12,8 +12,9 @@ from troupe.actors.commands.report_handling import AssignReport, ReopenReport, R
 from troupe.actors.commands.reports import FileReport
 from troupe.actors.kernel import Refused
 from troupe.actors.staff.acts import Staff
-from troupe.storage import expiry, reports
+from troupe.storage import reports
 from troupe.storage.engine.database import Connection
+from troupe.storage.upkeep import expiry
 from troupe.supervision.testing import simulation
 from troupe.supervision.testing.stage import Person, Simulation, insist, stage
 

@@ -1,6 +1,6 @@
 """The highest id in use, of every table that has ids."""
 
-from troupe.storage.highest import TABLES, highest_id
+from troupe.storage.upkeep.highest import TABLES, highest_id
 
 from .conftest import Stage, new_id
 

@@ -25,7 +25,6 @@ from troupe.storage import (
     blocks,
     deletions,
     edits,
-    expiry,
     favourites,
     follows,
     idempotency,
@@ -49,6 +48,7 @@ from troupe.storage.outbox import NewEffect
 from troupe.storage.reports import NewReport
 from troupe.storage.secrets import hash_of
 from troupe.storage.statuses import NewStatus, Status, StatusTag
+from troupe.storage.upkeep import expiry
 
 from .conftest import NOW, Stage, act_of, counted, new_id, session
 from .racing import Work, cross, race, whole

@@ -13,8 +13,8 @@ from troupe.storage.engine.connect import run
 from troupe.storage.engine.database import Connection
 from troupe.storage.notification_policy import FILTERABLE, NotificationPolicy, PolicyChange
 from troupe.storage.notifications import NewNotification
-from troupe.storage.paging import Page
 from troupe.storage.statuses import Status
+from troupe.storage.upkeep.paging import Page
 
 from .conftest import Stage, new_id, session
 from .racing import Work, race, waiting, whole

@@ -19,10 +19,10 @@ from troupe.storage.accounts import Account
 from troupe.storage.follows import FollowTerms
 from troupe.storage.notifications import NewNotification, Notification
 from troupe.storage.oauth import Application, NewToken
-from troupe.storage.paging import Page
 from troupe.storage.push_subscriptions import MOST_DEVICES, NewPushSubscription, PushAddress
 from troupe.storage.secrets import hash_of
 from troupe.storage.statuses import Status
+from troupe.storage.upkeep.paging import Page
 
 from .conftest import Stage, new_id
 

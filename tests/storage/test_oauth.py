@@ -2,9 +2,10 @@
 
 from datetime import timedelta
 
-from troupe.storage import expiry, instance, oauth
+from troupe.storage import instance, oauth
 from troupe.storage.accounts import Account
 from troupe.storage.oauth import Application, Grant, NewToken
+from troupe.storage.upkeep import expiry
 
 from .conftest import NOW, Stage, new_id
 

@@ -10,7 +10,7 @@ from troupe.storage import dead_letters, idempotency, outbox, stream_log
 from troupe.storage.dead_letters import DeadLetter
 from troupe.storage.idempotency import KeyedStatus
 from troupe.storage.outbox import DueEffect, NewEffect
-from troupe.storage.paging import Page
+from troupe.storage.upkeep.paging import Page
 
 from .conftest import NOW, Stage, new_id
 

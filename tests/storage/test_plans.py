@@ -28,7 +28,6 @@ from troupe.storage import (
     edits,
     email_changes,
     endorsements,
-    expiry,
     exports,
     favourites,
     featured_tags,
@@ -86,6 +85,7 @@ from troupe.storage.blocked_networks import BlockedNetwork
 from troupe.storage.engine.connect import connect
 from troupe.storage.reports import ReportFilter
 from troupe.storage.server_blocks import table_of
+from troupe.storage.upkeep import expiry
 
 from ..databases import Databases
 from .conftest import NOW

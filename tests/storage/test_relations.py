@@ -3,7 +3,7 @@
 from troupe.storage import blocks, domain_blocks, follow_requests, follows, mutes, notifications, relations
 from troupe.storage.follows import ChangedTerms, FollowTerms
 from troupe.storage.notifications import NewNotification
-from troupe.storage.paging import Page
+from troupe.storage.upkeep.paging import Page
 
 from .conftest import Stage, counted, new_id
 

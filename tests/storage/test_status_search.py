@@ -5,12 +5,13 @@ from datetime import UTC, datetime
 
 import pytest
 
-from troupe.storage import status_search, statuses, words_to_come
+from troupe.storage import status_search, statuses
 from troupe.storage.accounts import Account
 from troupe.storage.engine.database import Connection
 from troupe.storage.status_search import Onlooker, StatusSearch, find_newest, mark, words
 from troupe.storage.status_words import STRETCHES, author, stretches, stretches_between
 from troupe.storage.statuses import NewStatus
+from troupe.storage.upkeep import words_to_come
 
 from .conftest import Stage
 

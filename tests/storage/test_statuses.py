@@ -27,11 +27,11 @@ from troupe.storage.activities import NO_REMOTE_FOLLOWERS, NewActivity, RemoteFo
 from troupe.storage.idempotency import KeyedStatus
 from troupe.storage.notifications import NewNotification
 from troupe.storage.outbox import NewEffect
-from troupe.storage.paging import Page
 from troupe.storage.polls import NewPoll
 from troupe.storage.status_flags import Flags
 from troupe.storage.statuses import Mention, NewStatus, Status, StatusTag, plain_status
 from troupe.storage.timeline_entries import ENTRY_COLUMNS, ENTRY_JOINS, ENTRY_TAGS, TAGS, TimelineEntry
+from troupe.storage.upkeep.paging import Page
 
 from .conftest import NOW, Stage, counted, new_id
 

@@ -2,9 +2,10 @@
 
 import pytest
 
-from troupe.storage import expiry, favourites, suggestions
+from troupe.storage import favourites, suggestions
 from troupe.storage.accounts import Account
 from troupe.storage.statuses import Status
+from troupe.storage.upkeep import expiry
 
 from .conftest import Stage, new_id
 

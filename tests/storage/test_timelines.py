@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from troupe.storage import deletions, followed_tags, tags, timelines
-from troupe.storage.paging import Page
 from troupe.storage.statuses import StatusTag
+from troupe.storage.upkeep.paging import Page
 
 from .conftest import Stage, new_id
 

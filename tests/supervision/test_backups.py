@@ -19,11 +19,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 from troupe.actors.kernel.clock import BELOW_MILLISECONDS
-from troupe.storage import copies
 from troupe.storage.engine.clients import ClientFailed, RunningPsql
 from troupe.storage.engine.connect import transact_once
 from troupe.storage.engine.migrate import migrations
-from troupe.storage.highest import highest_id
+from troupe.storage.upkeep import copies
+from troupe.storage.upkeep.highest import highest_id
 from troupe.supervision.backups import making, restoring
 from troupe.supervision.backups.folder import BackupFolder
 from troupe.supervision.commands import troupe

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from troupe.storage import account_merges
+from troupe.storage.upkeep import account_merges
 from troupe.supervision.commands import troupe
 
 from .foreign import Rows

@@ -21,9 +21,9 @@ from troupe.actors.deliveries.sender import DeliveryPutOff, DeliveryRefused, Del
 from troupe.actors.outgoing.messages import Unreachable
 from troupe.actors.push.delivery import PushReply
 from troupe.actors.push.sender import PushFailed, PushPutOff, PushSender
-from troupe.storage.backlog import Backlog
 from troupe.storage.engine.histogram import Histogram
 from troupe.storage.hosts import Host
+from troupe.storage.upkeep.backlog import Backlog
 from troupe.supervision.metrics import exposition
 from troupe.supervision.metrics.exposition import PATIENCE, Exposition, FamilyRegistry, written
 from troupe.supervision.metrics.families import gauge, histogram

@@ -21,8 +21,8 @@ from ....storage import follows, oauth, relations
 from ....storage.engine.database import Connection, StorageError
 from ....storage.follows import FollowTerms as StoredFollow
 from ....storage.oauth import Application, NewToken
-from ....storage.paging import Page
 from ....storage.secrets import hash_of
+from ....storage.upkeep.paging import Page
 from .patience import insist
 from .server import SimulatedServer
 from .stream import Stream

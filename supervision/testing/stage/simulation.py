@@ -30,7 +30,7 @@ from ....actors.timelines.public import PublicPage
 from ....storage import accounts, users
 from ....storage.accounts import NewAccount
 from ....storage.engine.database import Connection
-from ....storage.paging import Page
+from ....storage.upkeep.paging import Page
 from ....storage.users import NewUser
 from ..run import Eventually, Go, Predicate, Run
 from .patience import insist

@@ -2,8 +2,8 @@
 
 import pytest
 
-from troupe.storage import dashboard
 from troupe.storage.engine.database import Connection
+from troupe.storage.upkeep import dashboard
 
 from ...clients import Stage
 from .members import member

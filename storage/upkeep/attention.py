@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from .engine.database import Connection
+from ..engine.database import Connection
 
 MOST = 1000
 

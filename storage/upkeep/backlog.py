@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from .engine.database import Connection
+from ..engine.database import Connection
 
 # Rows of a kind that is due in the future wait for their time: polls, statuses for later, tries after a failure.
 # Counting reads rows, so it stops at some number: the exact length of a longer backlog says nothing more.

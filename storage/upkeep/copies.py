@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 
-from .engine.database import Connection
+from ..engine.database import Connection
 
 # Each column with names of files, in pages by a key. A file of a suspended account is withheld (see `files.py`); by the
 # rows, because an effect may be about to move it.

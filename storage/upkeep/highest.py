@@ -1,6 +1,6 @@
 """The highest id in use, so that new ids are higher also when the clock was set back."""
 
-from .engine.database import Connection
+from ..engine.database import Connection
 
 # Every table whose ids the server draws. A test compares them with PostgreSQL's catalogue.
 TABLES = (

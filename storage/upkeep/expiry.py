@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from .engine.database import Connection
+from ..engine.database import Connection
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from .engine.database import Connection, Row, replaced
-from .outbox import StoredEffect
+from ..engine.database import Connection, Row, replaced
+from ..outbox import StoredEffect
 
 COLUMNS = """
     id, queue, kind, partition_key AS key, coalesce(group_key, partition_key) AS "group", payload, request_id, causes,

@@ -5,7 +5,7 @@ The newest are filled in first. `below_id` moves down to the oldest status; then
 
 from collections.abc import Mapping
 
-from .engine.database import Connection
+from ..engine.database import Connection
 
 BELOW = "SELECT below_id FROM words_to_come"
 

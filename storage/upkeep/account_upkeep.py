@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from .engine.database import Connection
+from ..engine.database import Connection
 
 # Each condition that is not given holds for all. Accounts that wait to be fetched are left out.
 TO_REFRESH = """

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from .engine.database import Connection, Row
+from ..engine.database import Connection, Row
 
 # Above every id: the value for a missing `max_id`.
 NO_LIMIT = 2**63 - 1

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from .engine.database import Connection
+from ..engine.database import Connection
 
 _WITHIN = "({column} = $1 OR right({column}, length($1) + 1) = '.' || $1)"
 

@@ -11,7 +11,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 from asyncpg import QueryCanceledError  # pyright: ignore[reportMissingTypeStubs]  # asyncpg has none
 
-from .engine.database import Connection
+from ..engine.database import Connection
 
 P = ParamSpec("P")
 T = TypeVar("T")

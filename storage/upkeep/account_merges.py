@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .engine.database import Connection
+from ..engine.database import Connection
 
 # In the order of ids, as everywhere.
 LOCK = "SELECT id FROM accounts WHERE id = ANY($1::bigint[]) AND deleted_at IS NULL ORDER BY id FOR UPDATE"
