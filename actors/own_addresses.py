@@ -12,11 +12,12 @@ from typing import Any
 
 from cachetools import LRUCache
 
-from ..storage import accounts, own_addresses
+from ..storage import accounts
 from ..storage.accounts import Account
 from ..storage.engine.database import Connection, Database
 from ..storage.engine.json_values import JsonObject
-from ..storage.own_addresses import StatusAtAddress
+from ..storage.federation import own_addresses
+from ..storage.federation.own_addresses import StatusAtAddress
 from .activitypub.names import LocalAccountName, LocalNames, LocalStatusName, OwnName, ServerActorName
 from .activitypub.vocabulary import is_list, is_object
 

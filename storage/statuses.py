@@ -5,20 +5,10 @@ from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from typing import Any
 
-from . import (
-    accounts,
-    activities,
-    custom_emojis,
-    idempotency,
-    media,
-    notifications,
-    outbox,
-    polls,
-    preview_cards,
-    status_words,
-)
+from . import accounts, custom_emojis, idempotency, media, notifications, outbox, polls, preview_cards, status_words
 from .engine.database import Connection, Row
 from .engine.sql import Statement, insert_from
+from .federation import activities
 
 EMOJIS = custom_emojis.OF_ROW.format(row="s")
 

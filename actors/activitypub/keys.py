@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, TypeAlias
 import trio
 from cachetools import LRUCache
 
-from ...storage import signing_keys
 from ...storage.engine.database import Database
-from ...storage.signing_keys import KeyPair
+from ...storage.federation import signing_keys
+from ...storage.federation.signing_keys import KeyPair
 from ..memory.single_flight import SingleFlight
 from .names import LocalNames, key_id_of
 from .signatures import SigningKey

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...storage import favourites, notifications, tombstones
+from ...storage import favourites, notifications
+from ...storage.federation import tombstones
 from ...storage.notifications import NewNotification
 from ...storage.statuses import Status
 from ..account import AccountActor, AccountChange

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from ...storage import accounts, follower_lists, follows, relations
+from ...storage import accounts, follows, relations
+from ...storage.federation import follower_lists
 from ..account import AccountActor, AccountChange
 from ..kernel import Message, turn
 from ..sending.relations import send_end_of_unknown_follow

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...storage import remote_statuses, statuses, tombstones
+from ...storage import statuses
 from ...storage.engine.database import Connection
-from ...storage.remote_statuses import EditState
+from ...storage.federation import remote_statuses, tombstones
+from ...storage.federation.remote_statuses import EditState
 from ...storage.statuses import Status
 from ..account import AccountActor, AccountChange
 from ..activitypub.notes import ReceivedQuote

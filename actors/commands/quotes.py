@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...storage import accounts, quotes, remote_statuses, statuses
+from ...storage import accounts, quotes, statuses
+from ...storage.federation import remote_statuses
 from ..account import AccountActor, AccountChange
 from ..facts.statuses import EditedStatus, EndedQuotes
 from ..kernel import Message, Refused, SystemMessage, turn

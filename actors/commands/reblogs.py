@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from ...storage import remote_statuses, statuses
+from ...storage import statuses
+from ...storage.federation import remote_statuses
 from ...storage.notifications import NewNotification
 from ...storage.statuses import NewStatus, Status
 from ..account import AccountActor, AccountChange

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...storage import quotes, remote_statuses, statuses
+from ...storage import quotes, statuses
+from ...storage.federation import remote_statuses
 from ...storage.statuses import Status
 from ..account import AccountChange
 from ..activitypub.notes import ReceivedQuote

@@ -12,23 +12,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from zlib import crc32
 
-from ...storage import (
-    accounts,
-    media,
-    polls,
-    quotes,
-    relations,
-    remote_statuses,
-    statuses,
-    strikes,
-    tags,
-    tombstones,
-)
+from ...storage import accounts, media, polls, quotes, relations, statuses, strikes, tags
 from ...storage.edits import Revision, keep_first, thin_out
 from ...storage.engine.database import Connection
+from ...storage.federation import remote_statuses, tombstones
+from ...storage.federation.remote_statuses import Arrival, Placeholder, RemoteAttachment
 from ...storage.notifications import NewNotification
 from ...storage.polls import NewPoll, Option, Poll
-from ...storage.remote_statuses import Arrival, Placeholder, RemoteAttachment
 from ...storage.statuses import NewStatus, Status, StatusTag
 from ..account import AccountActor, AccountChange
 from ..activitypub.notes import ReceivedAttachment, ReceivedNote, ReceivedPoll

@@ -6,18 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from ...storage import (
-    accounts,
-    blocks,
-    follow_requests,
-    follows,
-    mutes,
-    quotes,
-    relations,
-    suggestions,
-    tombstones,
-)
+from ...storage import accounts, blocks, follow_requests, follows, mutes, quotes, relations, suggestions
 from ...storage.engine.database import Connection
+from ...storage.federation import tombstones
 from ...storage.notifications import NewNotification
 from ..account import AccountActor, AccountChange
 from ..broadcast.viewers import expired, relation_of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...storage import activities, signing_keys
+from ...storage.federation import activities, signing_keys
 from ..account import AccountActor, AccountChange
 from ..activitypub.keys import make_key, private_pem, public_pem
 from ..effects.sending import RotateKeyNow, SendAccountNow, SendDeletionNow, SendTalliesNow

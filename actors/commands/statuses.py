@@ -15,13 +15,13 @@ from ...storage import (
     media,
     notifications,
     polls,
-    remote_files,
     reports,
     scheduled_statuses,
     statuses,
 )
-from ...storage.activities import NO_REMOTE_FOLLOWERS, RemoteFollowers, find_remote_followers
 from ...storage.engine.database import Connection
+from ...storage.federation import remote_files
+from ...storage.federation.activities import NO_REMOTE_FOLLOWERS, RemoteFollowers, find_remote_followers
 from ...storage.notifications import NewNotification
 from ...storage.polls import NewPoll
 from ...storage.scheduled_statuses import ScheduledStatus

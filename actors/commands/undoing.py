@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...storage import tombstones
+from ...storage.federation import tombstones
 from ..account import AccountChange
 
 

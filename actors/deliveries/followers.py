@@ -9,10 +9,10 @@ import orjson
 import trio
 from cachetools import TTLCache
 
-from ...storage import follower_lists
-from ...storage.activities import StoredActivity
 from ...storage.engine.database import Database
 from ...storage.engine.json_values import JsonObject
+from ...storage.federation import follower_lists
+from ...storage.federation.activities import StoredActivity
 from ..activitypub.follower_lists import HEADER, FollowerList, digest_of
 from ..activitypub.names import LocalNames
 from ..activitypub.vocabulary import PUBLIC, origin_of, uris_of

@@ -12,9 +12,9 @@ from datetime import datetime, timedelta
 
 from cachetools import LRUCache
 
-from ...storage import hosts
 from ...storage.engine.database import Connection, Database
-from ...storage.hosts import Host, SignatureScheme
+from ...storage.federation import hosts
+from ...storage.federation.hosts import Host, SignatureScheme
 from ..kernel import Clock, Record
 
 FAILURES = 5  # in a row, after which a host is left alone

@@ -13,10 +13,10 @@ from typing import Literal
 
 import trio
 
-from ...storage import activities
-from ...storage.activities import StoredActivity
 from ...storage.engine.database import Database
-from ...storage.hosts import Host
+from ...storage.federation import activities
+from ...storage.federation.activities import StoredActivity
+from ...storage.federation.hosts import Host
 from ..activitypub.keys import SigningKeys, with_private
 from ..activitypub.signatures import SignatureScheme, SigningKey, sign
 from ..activitypub.vocabulary import CONTENT_TYPE, host_of

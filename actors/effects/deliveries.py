@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import timedelta
 
-from ...storage import activities
+from ...storage.federation import activities
 from ..deliveries.hosts import QUEUE
 from ..deliveries.sender import DeliveryPutOff, DeliveryRefused, DeliverySender
 from ..promises import Effect

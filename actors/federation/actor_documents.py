@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from ...storage.actor_keys import ActorKey
 from ...storage.engine.json_values import JsonObject
-from ...storage.remote_accounts import RemoteProfile
+from ...storage.federation.actor_keys import ActorKey
+from ...storage.federation.remote_accounts import RemoteProfile
 from ..activitypub.key_documents import keys_of_actor
 from ..activitypub.links import page_of, picture_of
 from ..activitypub.notes import EARLIEST, read_emojis, time_of

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
-from ...storage import pins, remote_accounts
+from ...storage import pins
 from ...storage.accounts import Account
 from ...storage.engine.database import Connection
-from ...storage.remote_accounts import Totals
+from ...storage.federation import remote_accounts
+from ...storage.federation.remote_accounts import Totals
 from ..activitypub.vocabulary import is_object, same_host, types_of, uri_of
 from ..broadcast.broadcast import account_address
 from ..commands.pins import Pin, Unpin

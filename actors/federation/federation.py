@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ...storage import accounts, remote_accounts
+from ...storage import accounts
 from ...storage.engine.database import Database
+from ...storage.federation import remote_accounts
 from ..activitypub.keys import MakeKey, SigningKeys, make_key
 from ..activitypub.names import LocalNames
 from ..activitypub.signatures import SignatureScheme, sign

@@ -13,10 +13,10 @@ from urllib.parse import urljoin
 
 import trio
 
-from ...storage import hosts
 from ...storage.engine.database import Database
 from ...storage.engine.json_values import JsonObject
-from ...storage.hosts import SignatureScheme
+from ...storage.federation import hosts
+from ...storage.federation.hosts import SignatureScheme
 from ..activitypub.door import read_document
 from ..activitypub.media_types import PROFILE, links_of, names_document
 from ..activitypub.names import LocalNames

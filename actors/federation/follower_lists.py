@@ -14,8 +14,8 @@ from functools import partial
 import trio
 from cachetools import TTLCache
 
-from ...storage import follower_lists
 from ...storage.accounts import Account
+from ...storage.federation import follower_lists
 from ..activitypub.follower_lists import FollowerList, digest_of
 from ..activitypub.vocabulary import host_of, same_host, uri_of
 from ..commands.follower_lists import DropFollowers, EndUnknownFollow

@@ -15,9 +15,10 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 
-from ...storage import outbox, received_activities
+from ...storage import outbox
 from ...storage.engine.database import Connection, Doubtful, Unavailable
 from ...storage.engine.json_values import JsonObject
+from ...storage.federation import received_activities
 from ..activitypub.door import read_document
 from ..activitypub.follower_lists import HEADER, read_header
 from ..activitypub.requests import SignatureRefused

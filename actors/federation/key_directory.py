@@ -17,10 +17,10 @@ from functools import partial
 import trio
 from cachetools import TTLCache
 
-from ...storage import actor_keys
-from ...storage.actor_keys import ActorKey
 from ...storage.engine.database import Database
 from ...storage.engine.json_values import JsonObject
+from ...storage.federation import actor_keys
+from ...storage.federation.actor_keys import ActorKey
 from ..activitypub.door import read_document
 from ..activitypub.key_documents import is_key, key_among, key_in, keys_of_actor, names_key
 from ..activitypub.requests import ReceivedRequest, SignatureRefused

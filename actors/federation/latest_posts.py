@@ -10,9 +10,9 @@ from collections.abc import Awaitable, Callable, Iterator
 from datetime import datetime
 from itertools import islice
 
-from ...storage import remote_statuses
 from ...storage.accounts import Account
 from ...storage.engine.json_values import JsonObject
+from ...storage.federation import remote_statuses
 from ..activitypub.notes import ReceivedNote, is_post
 from ..activitypub.vocabulary import is_object, object_of, same_host, types_of, uri_of
 from ..context import ActorContext

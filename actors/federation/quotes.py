@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ...storage import accounts, statuses
 from ...storage.engine.database import Database
-from ...storage.remote_statuses import KnownStatus
+from ...storage.federation.remote_statuses import KnownStatus
 from ...storage.statuses import Status
 from ..activitypub.notes import ReceivedNote
 from ..activitypub.vocabulary import same_host, types_of, uri_of

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol, TypeVar
 
-from ...storage import accounts, remote_statuses
+from ...storage import accounts
 from ...storage.accounts import Account
 from ...storage.engine.json_values import JsonObject
-from ...storage.remote_statuses import KnownStatus
+from ...storage.federation import remote_statuses
+from ...storage.federation.remote_statuses import KnownStatus
 from ..activitypub.names import LocalNames
 from ..activitypub.notes import ReceivedNote
 from ..activitypub.vocabulary import host_of, object_of, same_host, types_of, uri_of

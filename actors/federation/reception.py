@@ -12,10 +12,11 @@ from datetime import datetime
 
 import trio
 
-from ...storage import outbox, received_activities, remote_accounts, remote_statuses
+from ...storage import outbox
 from ...storage.accounts import Account
 from ...storage.engine.database import Connection
 from ...storage.engine.json_values import JsonObject
+from ...storage.federation import received_activities, remote_accounts, remote_statuses
 from ..activitypub.door import read_document
 from ..activitypub.follower_lists import HEADER, read_header
 from ..activitypub.requests import ReceivedRequest, SignatureRefused

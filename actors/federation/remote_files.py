@@ -14,10 +14,10 @@ from io import BytesIO
 import trio
 from cachetools import TTLCache
 
-from ...storage import remote_files
 from ...storage.engine.database import Database
+from ...storage.federation import remote_files
+from ...storage.federation.remote_files import Kind, Purpose, RemoteCopy, RemoteSource
 from ...storage.media import ProcessedMedia
-from ...storage.remote_files import Kind, Purpose, RemoteCopy, RemoteSource
 from ..facts.fact import Facts
 from ..facts.statuses import ChangedStatus
 from ..kernel import Clock, NotAnswered

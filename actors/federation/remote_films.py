@@ -13,8 +13,8 @@ from typing import IO
 
 import trio
 
-from ...storage import remote_files
 from ...storage.engine.database import Database
+from ...storage.federation import remote_files
 from ...storage.media import ProcessedMedia
 from ..activitypub.vocabulary import host_of
 from ..kernel import Clock, NotAnswered

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from ...storage import accounts, actor_keys, remote_accounts, server_blocks, tombstones
+from ...storage import accounts, server_blocks
 from ...storage.accounts import Account
-from ...storage.actor_keys import ActorKey
 from ...storage.blocked_domains import BlockedDomain
 from ...storage.engine.database import Connection
-from ...storage.remote_accounts import KnownRow, RemoteProfile
+from ...storage.federation import actor_keys, remote_accounts, tombstones
+from ...storage.federation.actor_keys import ActorKey
+from ...storage.federation.remote_accounts import KnownRow, RemoteProfile
 from ..context import ActorContext
 from ..effects.refollows import actor_changed
 from ..facts.accounts import ChangedAccount

@@ -15,9 +15,10 @@ from typing import TypeVar
 import trio
 from cachetools import TTLCache
 
-from ...storage import accounts, remote_accounts, remote_statuses, statuses
+from ...storage import accounts, statuses
 from ...storage.accounts import Account
 from ...storage.engine.json_values import JsonObject
+from ...storage.federation import remote_accounts, remote_statuses
 from ..activitypub.names import LocalNames
 from ..activitypub.notes import ReceivedNote, ReceivedQuote, author_of, is_post
 from ..activitypub.uris import ascii_uri, same_uri

@@ -8,8 +8,9 @@ from datetime import datetime, timedelta
 
 import trio
 
-from ...storage import changed_settings, media, media_budget, preview_cards, remote_files
+from ...storage import changed_settings, media, media_budget, preview_cards
 from ...storage.engine.database import Connection, Database, Doubtful, Unavailable
+from ...storage.federation import remote_files
 from ...storage.files import COMMANDS, Folder
 from ...storage.preview_cards import Swept
 from ..effects.files import files_unused

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import orjson
 
-from ...storage import activities
-from ...storage.activities import FoundInbox, NewActivity
 from ...storage.engine.database import Connection
 from ...storage.engine.json_values import JsonObject
+from ...storage.federation import activities
+from ...storage.federation.activities import FoundInbox, NewActivity
 from ..activitypub.vocabulary import LARGEST_DOCUMENT, host_of
 from ..context import ActorContext
 from ..deliveries.hosts import LONGEST_HOST, groups_of

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ...storage import accounts, follows, outbox, tombstones
+from ...storage import accounts, follows, outbox
 from ...storage.accounts import Account
 from ...storage.engine.database import Connection
 from ...storage.engine.json_values import JsonObject
+from ...storage.federation import tombstones
 from ...storage.follows import RemoteFollow
 from ..account import AccountActor
 from ..activitypub.documents.activities import accept_of, block_of, follow_of, reject_of, undo_of

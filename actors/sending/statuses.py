@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...storage import accounts, statuses
-from ...storage.activities import RemoteFollowers
 from ...storage.engine.database import Connection
 from ...storage.engine.json_values import JsonObject
+from ...storage.federation.activities import RemoteFollowers
 from ...storage.statuses import InsertedStatus, Status
 from ..account import AccountActor
 from ..activitypub.documents.activities import (

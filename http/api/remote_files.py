@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import cast, get_args
 
-from ...storage.remote_files import Kind
+from ...storage.federation.remote_files import Kind
 from ..access.context import HttpContext
 from ..answers.answer import Answer
 from ..answers.errors import NotFound

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ...actors.activitypub.uris import maybe_web_address
 from ...actors.federation.remote_files import digest_of
+from ...storage.federation.remote_files import Kind
 from ...storage.media import Media
-from ...storage.remote_files import Kind
 
 
 def media_fields(media: Media, base_url: str) -> dict[str, object]:

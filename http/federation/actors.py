@@ -8,8 +8,9 @@ from ...actors.activitypub.documents.actors import actor_of, server_actor_of
 from ...actors.activitypub.documents.collections import collection_of
 from ...actors.rules.identity import USERNAME
 from ...actors.rules.visibility import Perspective
-from ...storage import accounts, peer_readers
+from ...storage import accounts
 from ...storage.accounts import Account
+from ...storage.federation import peer_readers
 from ..access.context import HttpContext
 from ..answers.answer import Answer, redirect
 from ..answers.errors import NotFound

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...actors.activitypub.documents.collections import collection_of, collection_page_of
 from ...actors.activitypub.vocabulary import origin_of
-from ...storage import follower_lists
+from ...storage.federation import follower_lists
 from ..access.context import HttpContext
 from ..answers.answer import Answer
 from ..answers.errors import Gone, NotFound

@@ -17,8 +17,8 @@ from ...actors.activitypub.vocabulary import host_of
 from ...actors.broadcast.broadcast import account_address
 from ...actors.federation.key_directory import KeyUnavailable
 from ...actors.rules.visibility import ANONYMOUS, Perspective
-from ...storage import peer_readers
 from ...storage.accounts import Account
+from ...storage.federation import peer_readers
 from ..access.context import HttpContext
 from ..answers.errors import BackendFailed, Forbidden, HttpError
 from ..intake.request import Request

@@ -10,8 +10,9 @@ import trio
 from ...actors.federation.errors import DocumentUnavailable
 from ...actors.rules import text
 from ...actors.rules.identity import domain_of, handle_of
-from ...storage import accounts, remote_accounts
+from ...storage import accounts
 from ...storage.accounts import Account
+from ...storage.federation import remote_accounts
 from ..access.context import HttpContext
 
 MENTION_PATIENCE = 5.0  # seconds that a new status waits for the accounts that it mentions

@@ -16,7 +16,7 @@ from .refusals import CommandRefused
 
 if TYPE_CHECKING:
     from ...storage.engine.database import Connection
-    from ...storage.hosts import HostOverview
+    from ...storage.federation.hosts import HostOverview
     from .rows import Here
 
 
@@ -36,7 +36,7 @@ def hosts(server: ChosenServer, as_json: bool) -> None:
 async def _hosts(db: Connection, here: Here) -> list[JsonObject]:
     """Return the hosts that deliveries fail to reach or wait for."""
     from ...actors.deliveries.hosts import QUEUE
-    from ...storage import hosts
+    from ...storage.federation import hosts
 
     return [_fields(one) for one in await hosts.overview(db, QUEUE)]
 
@@ -62,7 +62,7 @@ def show(server: ChosenServer, host: str, as_json: bool) -> None:
 async def _known_of(db: Connection, here: Here, host: str) -> JsonObject:
     """Return what is known of a host."""
     from ...actors.deliveries.hosts import QUEUE
-    from ...storage import hosts
+    from ...storage.federation import hosts
 
     found = await hosts.overview(db, QUEUE, host.lower())
     if not found:
@@ -85,8 +85,8 @@ def retry(server: ChosenServer, host: str) -> None:
 async def _retry(db: Connection, here: Here, host: str) -> int:
     """Make all deliveries to a host due. Return the number of those that had to wait."""
     from ...actors.deliveries.hosts import QUEUE, groups_of
-    from ...storage import hosts
     from ...storage.engine import notices
+    from ...storage.federation import hosts
 
     await hosts.close_breaker(db, host.lower())
     number = await hosts.make_due(db, groups_of(host.lower()), QUEUE, here.now)
@@ -110,7 +110,7 @@ def drop(server: ChosenServer, host: str, dry_run: bool, yes: bool) -> None:
 async def _drop(db: Connection, here: Here, host: str) -> int:
     """Delete all deliveries to a host, and the activities that had no others. Return their number."""
     from ...actors.deliveries.hosts import QUEUE, groups_of
-    from ...storage import activities, hosts
+    from ...storage.federation import activities, hosts
 
     gone = await hosts.drop(db, groups_of(host.lower()), QUEUE)
     for activity_id, deliveries in gone.items():

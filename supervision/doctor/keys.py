@@ -9,11 +9,11 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from ...actors.activitypub.keys import public_pem
 from ...actors.memory.push_key import UnusablePushKey, push_key_in, push_key_of
-from ...storage import signing_keys
 from ...storage.engine.connect import transact_once
 from ...storage.engine.database import Connection, StorageError
+from ...storage.federation import signing_keys
+from ...storage.federation.signing_keys import KeyPair
 from ...storage.push_key import find_push_key
-from ...storage.signing_keys import KeyPair
 from .findings import Examination, Finding
 
 SUBJECT = "keys"

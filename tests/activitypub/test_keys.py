@@ -9,7 +9,7 @@ from tests.signing import another_key
 from troupe.actors.activitypub.keys import SigningKeys, private_pem, public_pem
 from troupe.actors.activitypub.names import LocalNames
 from troupe.storage.engine.database import Database
-from troupe.storage.signing_keys import KeyPair
+from troupe.storage.federation.signing_keys import KeyPair
 
 ADA = "https://ours.test/users/ada"
 

@@ -17,8 +17,8 @@ from troupe.actors import remote_emojis
 from troupe.actors.commands import received_statuses
 from troupe.actors.memory import daily_quotas
 from troupe.actors.memory.daily_quotas import COUNTED, DailyQuotas
-from troupe.storage import actor_keys
-from troupe.storage.tombstones import KEPT_FOR
+from troupe.storage.federation import actor_keys
+from troupe.storage.federation.tombstones import KEPT_FOR
 
 from ..clients import Person, Stage
 from ..outgoing.peer import Asked, always, answer

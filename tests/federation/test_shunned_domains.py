@@ -16,9 +16,10 @@ from troupe.actors.activitypub.signatures import SigningKey, sign
 from troupe.actors.effects.deliveries import DELIVERIES
 from troupe.actors.effects.registry import QueueWithContext
 from troupe.actors.federation.remote_files import digest_of
-from troupe.storage import activities, server_blocks
+from troupe.storage import server_blocks
 from troupe.storage.accounts import Account, NewAccount
 from troupe.storage.blocked_domains import BlockedDomain
+from troupe.storage.federation import activities
 
 from ..clients import Person, Stage
 from ..rows import create_account

@@ -21,19 +21,17 @@ from troupe.actors.media.cleaning import Cleaning
 from troupe.actors.outbox.outbox import new_effect
 from troupe.actors.outbox.relay import Relay
 from troupe.actors.promises import Promise
-from troupe.storage import (
+from troupe.storage import outbox, statuses, stream_log
+from troupe.storage.engine.database import Connection
+from troupe.storage.federation import (
     activities,
     actor_keys,
-    outbox,
     received_activities,
     remote_accounts,
     remote_statuses,
-    statuses,
-    stream_log,
     tombstones,
 )
-from troupe.storage.activities import NewActivity
-from troupe.storage.engine.database import Connection
+from troupe.storage.federation.activities import NewActivity
 
 from ..clients import Person, Stage
 from ..counting import note_statements

@@ -39,9 +39,10 @@ from troupe.actors.kernel import Refused
 from troupe.actors.rules.polls import PollTerms
 from troupe.actors.sending import accounts as sending_accounts
 from troupe.actors.sending.deliver import Recipients
-from troupe.storage import follower_lists, follows
-from troupe.storage.activities import FoundInbox, RemoteFollowers, find_remote_followers
+from troupe.storage import follows
 from troupe.storage.engine.database import Connection
+from troupe.storage.federation import follower_lists
+from troupe.storage.federation.activities import FoundInbox, RemoteFollowers, find_remote_followers
 from troupe.storage.follows import FollowTerms
 from troupe.storage.profiles import Profile
 from troupe.storage.statuses import Status
@@ -625,7 +626,7 @@ async def test_digests_of_followers_are_one_query_for_all_servers(sim: Simulatio
         asked.append(account_id)
         return await digests(db, account_id)
 
-    with patch("troupe.storage.follower_lists.digests", counted):
+    with patch("troupe.storage.federation.follower_lists.digests", counted):
         await ada.publish("psst", visibility="private")
         await all_delivered(sim)
     assert len(asked) == 1

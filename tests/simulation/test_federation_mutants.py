@@ -21,13 +21,14 @@ from troupe.actors.kernel import Refused
 from troupe.actors.outbox.relay import Relay
 from troupe.actors.outgoing.messages import OutgoingFailure
 from troupe.actors.promises import Promise
-from troupe.storage import blocks, remote_statuses, tombstones
+from troupe.storage import blocks
 from troupe.storage import polls as stored_polls
 from troupe.storage.accounts import Account
-from troupe.storage.activities import FoundInbox
 from troupe.storage.engine.database import Connection
+from troupe.storage.federation import remote_statuses, tombstones
+from troupe.storage.federation.activities import FoundInbox
+from troupe.storage.federation.remote_statuses import Arrival
 from troupe.storage.outbox import DueEffect
-from troupe.storage.remote_statuses import Arrival
 from troupe.supervision.testing import Budget
 from troupe.supervision.testing.series import Series
 from troupe.supervision.testing.stage import Simulation, TwoServers, two_servers

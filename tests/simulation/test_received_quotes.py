@@ -8,7 +8,7 @@ from typing import Any
 from troupe.actors.activitypub.notes import ReceivedQuote
 from troupe.actors.commands.late_parts import JoinParts
 from troupe.actors.commands.statuses import DeleteStatus, PublishStatus
-from troupe.storage.remote_statuses import EditState
+from troupe.storage.federation.remote_statuses import EditState
 from troupe.storage.statuses import Status
 from troupe.supervision.testing import simulation
 from troupe.supervision.testing.stage import Simulation

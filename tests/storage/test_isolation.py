@@ -20,7 +20,6 @@ from troupe.actors.staff.acts import Staff
 from troupe.http.oauth.token import TokenRequest, exchange
 from troupe.storage import (
     accounts,
-    activities,
     announcements,
     blocks,
     deletions,
@@ -37,10 +36,11 @@ from troupe.storage import (
     statuses,
 )
 from troupe.storage.accounts import Account
-from troupe.storage.activities import NewActivity
 from troupe.storage.announcements import Announcement
 from troupe.storage.engine.connect import run
 from troupe.storage.engine.database import Connection
+from troupe.storage.federation import activities
+from troupe.storage.federation.activities import NewActivity
 from troupe.storage.follows import FollowTerms
 from troupe.storage.idempotency import KeyedStatus
 from troupe.storage.oauth import Application, Grant, NewToken

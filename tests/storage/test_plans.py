@@ -10,8 +10,6 @@ from troupe.storage import (
     account_deletions,
     account_names,
     accounts,
-    activities,
-    actor_keys,
     admin_accounts,
     announcements,
     blocked_domains,
@@ -34,9 +32,7 @@ from troupe.storage import (
     filters,
     follow_requests,
     followed_tags,
-    follower_lists,
     follows,
-    hosts,
     idempotency,
     imports,
     invites,
@@ -51,7 +47,6 @@ from troupe.storage import (
     oauth,
     outbox,
     passwords,
-    peer_readers,
     pins,
     polls,
     preview_cards,
@@ -60,7 +55,6 @@ from troupe.storage import (
     reblogs,
     registration,
     relations,
-    remote_accounts,
     reports,
     scheduled_statuses,
     search,
@@ -83,6 +77,7 @@ from troupe.storage.blocked_domains import AllowedDomain, BlockedDomain
 from troupe.storage.blocked_emails import BlockedEmail, BlockedEmailDomain
 from troupe.storage.blocked_networks import BlockedNetwork
 from troupe.storage.engine.connect import connect
+from troupe.storage.federation import activities, actor_keys, follower_lists, hosts, peer_readers, remote_accounts
 from troupe.storage.reports import ReportFilter
 from troupe.storage.server_blocks import table_of
 from troupe.storage.upkeep import expiry

@@ -6,7 +6,6 @@ from typing import Any
 
 from troupe.storage import (
     accounts,
-    activities,
     bookmarks,
     conversation_mutes,
     deletions,
@@ -23,7 +22,8 @@ from troupe.storage import (
     timelines,
 )
 from troupe.storage.accounts import Account
-from troupe.storage.activities import NO_REMOTE_FOLLOWERS, NewActivity, RemoteFollowers
+from troupe.storage.federation import activities
+from troupe.storage.federation.activities import NO_REMOTE_FOLLOWERS, NewActivity, RemoteFollowers
 from troupe.storage.idempotency import KeyedStatus
 from troupe.storage.notifications import NewNotification
 from troupe.storage.outbox import NewEffect

@@ -22,7 +22,7 @@ from troupe.actors.outgoing.messages import Unreachable
 from troupe.actors.push.delivery import PushReply
 from troupe.actors.push.sender import PushFailed, PushPutOff, PushSender
 from troupe.storage.engine.histogram import Histogram
-from troupe.storage.hosts import Host
+from troupe.storage.federation.hosts import Host
 from troupe.storage.upkeep.backlog import Backlog
 from troupe.supervision.metrics import exposition
 from troupe.supervision.metrics.exposition import PATIENCE, Exposition, FamilyRegistry, written

@@ -7,8 +7,8 @@ their objects are.
 
 from __future__ import annotations
 
-from ....storage import remote_statuses
 from ....storage.engine.json_values import JsonObject
+from ....storage.federation import remote_statuses
 from ...activitypub.notes import EARLIEST, is_post, time_of, visibility_of
 from ...activitypub.vocabulary import same_host, types_of, uri_of
 from ...commands.favourites import Favourite

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ....storage import statuses
 from ....storage.engine.json_values import JsonObject
-from ....storage.remote_statuses import KnownStatus
+from ....storage.federation.remote_statuses import KnownStatus
 from ...activitypub.vocabulary import object_of, same_host, types_of, uri_of
 from ...kernel import Origin
 from ..errors import DocumentGone, DocumentUnknown

@@ -9,8 +9,9 @@ from __future__ import annotations
 from datetime import timedelta
 from urllib.parse import unquote
 
-from ....storage import follow_requests, follows, received_activities, tombstones
+from ....storage import follow_requests, follows
 from ....storage.engine.json_values import JsonObject
+from ....storage.federation import received_activities, tombstones
 from ...activitypub.names import ACTIVITY
 from ...activitypub.vocabulary import uri_of
 from ...commands.follow_requests import AuthorizeRequest, RemoveFollower

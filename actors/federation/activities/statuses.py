@@ -11,10 +11,11 @@ from collections.abc import Sequence
 from datetime import timedelta
 from unicodedata import normalize
 
-from ....storage import quotes, remote_statuses, statuses, tombstones
+from ....storage import quotes, statuses
 from ....storage.engine.database import Connection
 from ....storage.engine.json_values import JsonObject
-from ....storage.remote_statuses import KnownStatus
+from ....storage.federation import remote_statuses, tombstones
+from ....storage.federation.remote_statuses import KnownStatus
 from ...activitypub.notes import ReceivedNote, ReceivedVote, is_post, read_vote
 from ...activitypub.vocabulary import host_of, objects_of, same_host, types_of, uri_of
 from ...commands.account_deletions import DeleteAccount

@@ -7,18 +7,10 @@ URI.
 
 from __future__ import annotations
 
-from ....storage import (
-    blocks,
-    favourites,
-    follows,
-    received_activities,
-    relations,
-    remote_statuses,
-    statuses,
-    tombstones,
-)
+from ....storage import blocks, favourites, follows, relations, statuses
 from ....storage.engine.database import Connection
 from ....storage.engine.json_values import JsonObject
+from ....storage.federation import received_activities, remote_statuses, tombstones
 from ...activitypub.vocabulary import object_of, same_host, types_of, uri_of
 from ...commands.favourites import Unfavourite
 from ...commands.follow_requests import RemoveFollower

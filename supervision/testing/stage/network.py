@@ -20,9 +20,9 @@ from ....actors.outgoing.bodies import Write
 from ....actors.outgoing.client import OutgoingAnswer, OutgoingClient, OutgoingRequest, RequestLimits
 from ....actors.outgoing.messages import Unreachable
 from ....actors.outgoing.targets import RequestTarget
-from ....storage import remote_accounts, remote_statuses
 from ....storage.accounts import Account
 from ....storage.engine.json_values import JsonObject
+from ....storage.federation import remote_accounts, remote_statuses
 from ..faults import Fault
 from ..lockstep import AWAY_FOR
 from ..run import Run

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from .engine.database import Connection
+from ..engine.database import Connection
 
 # The domain of an actor is that of its handle, and the host of its URI.
 FIND = """

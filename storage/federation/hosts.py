@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, TypeAlias
 
-from .engine.database import Connection
+from ..engine.database import Connection
 
 SignatureScheme: TypeAlias = Literal["cavage", "rfc9421"]
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from .engine.database import Connection, Row
+from ..engine.database import Connection, Row
 
 FIND_OF_ACCOUNT = """
     SELECT uri, private_key, public_key FROM accounts WHERE id = $1 AND domain IS NULL AND private_key IS NOT NULL

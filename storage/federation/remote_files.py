@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, TypeAlias
 
-from .engine.database import Connection, Row
-from .engine.json_values import JsonObject
-from .media import ProcessedMedia
+from ..engine.database import Connection, Row
+from ..engine.json_values import JsonObject
+from ..media import ProcessedMedia
 
 # What a copy is made for: a picture is cut to another size for each. A `film` may be sound, too.
 Purpose: TypeAlias = Literal["image", "avatar", "header", "emoji", "film"]

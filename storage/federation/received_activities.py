@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from datetime import datetime
 from hashlib import sha256
 
-from . import outbox
-from .engine.database import Connection
-from .engine.sql import Statement
+from .. import outbox
+from ..engine.database import Connection
+from ..engine.sql import Statement
 
 INSERT = """
     INSERT INTO received_activities (digest, received_at) VALUES ($1, $2) ON CONFLICT (digest) DO NOTHING

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from .engine.database import Connection
+from ..engine.database import Connection
 
 # The XOR of the SHA-256 of URIs, as 256 binary digits; NULL for none.
 DIGEST = "bit_xor(('x' || encode(sha256(convert_to(a.uri, 'UTF8')), 'hex'))::bit(256))::text"

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .engine.database import Connection
+from ..engine.database import Connection
 
 USERNAMES = """
     SELECT username FROM accounts WHERE lower(username) = ANY($1::text[]) AND lower(coalesce(domain, '')) = ''

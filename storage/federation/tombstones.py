@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from .engine.database import Connection
+from ..engine.database import Connection
 
 # What is undone or deleted before it comes is remembered for this time: others send again for some hours.
 KEPT_FOR = timedelta(hours=6)

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from ..engine.database import Connection
+from ..engine.json_values import JsonObject
+from ..engine.sql import Statement, quoted, rows_of
 from . import tombstones
-from .engine.database import Connection
-from .engine.json_values import JsonObject
-from .engine.sql import Statement, quoted, rows_of
 
 FIND = "SELECT id, account_id, deleted_at IS NOT NULL AS deleted, edited_at FROM statuses WHERE uri = $1"
 

@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from .engine.database import Connection, replaced
+from ..engine.database import Connection, replaced
 
 INSERT = """
     INSERT INTO activities (id, account_id, body, deliveries, subject, created_at) VALUES ($1, $2, $3, $4, $5, $6)

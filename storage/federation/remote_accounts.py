@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from . import account_names
-from .accounts import COLUMNS, Account
-from .engine.database import Connection
-from .engine.json_values import JsonObject
-from .engine.sql import Statement, assigned
+from .. import account_names
+from ..accounts import COLUMNS, Account
+from ..engine.database import Connection
+from ..engine.json_values import JsonObject
+from ..engine.sql import Statement, assigned
 
 FIND = f"""
     SELECT {COLUMNS} FROM accounts a JOIN account_counts c ON c.account_id = a.id WHERE a.uri = ANY($1::text[])

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from .engine.database import Connection
+from ..engine.database import Connection
 
 FIND = "SELECT key_id, actor_uri, public_key, fetched_at FROM actor_keys WHERE key_id = $1"
 
