@@ -1,1 +1,1 @@
-"""Statements that keep the database up: what expires, merges, purges and copies, and figures for staff and operators."""
+"""Statements that keep the database up: what expires, merges and is purged, copies, and figures for operators."""

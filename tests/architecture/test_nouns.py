@@ -57,8 +57,13 @@ RUNNING = {"actor", "actors", "log", "overview", "tree"}
 SHARED_PAGES = {"live", "member", "navigation", "staff_page"}
 
 
-def modules(folder: str) -> list[str]:
-    return sorted(path.stem for path in (ROOT / folder).glob("*.py") if path.stem != "__init__")
+#: Rows of other servers, and those for staff, stand in rooms of storage.
+ROOMS_OF_ROWS = ("storage", "storage/federation", "storage/upkeep")
+
+
+def modules(*folders: str) -> list[str]:
+    paths = [path for folder in folders for path in (ROOT / folder).glob("*.py")]
+    return sorted(path.stem for path in paths if path.stem != "__init__")
 
 
 COMMANDS = [name for name in modules("actors/commands") if name not in SHARED_COMMANDS]
@@ -67,9 +72,9 @@ COMMANDS = [name for name in modules("actors/commands") if name not in SHARED_CO
 @pytest.mark.parametrize("noun", COMMANDS)
 def test_what_an_account_commands_is_stored_and_served_under_one_name(noun: str) -> None:
     if noun in RECEIVED:
-        assert RECEIVED[noun] in modules("storage")
+        assert RECEIVED[noun] in modules(*ROOMS_OF_ROWS)
         return
-    assert noun in modules("storage")
+    assert noun in modules(*ROOMS_OF_ROWS)
     assert noun in modules("http/api") + modules("http/settings") + modules("http/admin") + modules("http/staff")
 
 
@@ -82,19 +87,19 @@ def test_endpoints_send_the_commands_of_their_noun(noun: str) -> None:
 
 @pytest.mark.parametrize("page", [name for name in modules("http/staff") if name not in RUNNING | SHARED_PAGES])
 def test_a_page_for_staff_has_the_name_of_the_rows_that_it_shows(page: str) -> None:
-    assert STAFF_PAGES.get(page, page) in modules("storage")
+    assert STAFF_PAGES.get(page, page) in modules(*ROOMS_OF_ROWS)
 
 
 @pytest.mark.parametrize("entity", [name for name in modules("http/entities") if name not in SHARED_ENTITIES])
 def test_an_entity_is_one_of_the_files_that_have_its_plural(entity: str) -> None:
     plurals = {entity, f"{entity}s", f"{entity}es", ENTITIES.get(entity, entity)}
-    assert plurals & {*modules("http/api"), *modules("storage")}
+    assert plurals & {*modules("http/api"), *modules(*ROOMS_OF_ROWS)}
 
 
 def test_every_exception_is_needed() -> None:
     assert {*SHARED_COMMANDS} <= {*modules("actors/commands")}
     assert {*STAFF_PAGES, *RUNNING, *SHARED_PAGES} <= {*modules("http/staff")}
-    assert not {*STAFF_PAGES, *RUNNING} & {*modules("storage")}
+    assert not {*STAFF_PAGES, *RUNNING} & {*modules(*ROOMS_OF_ROWS)}
     assert {*SHARED_ENTITIES, *ENTITIES} <= {*modules("http/entities")}
     for noun, command in BORROWED:
         assert f"actors.commands.{command}" in imports_of(ROOT / "http" / "api" / f"{noun}.py")
