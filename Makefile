@@ -1,5 +1,6 @@
 # make run    a server on http://localhost:3000, everything it needs inside ./.venv and ./data
 # make test   lint, types and every test, as CI runs them
+# make quick  a minute of the tests that are nearest to a change
 # make lint   lint and types alone
 # make bench  what requests cost on this machine, into tests/bench/README.md
 # make lock   the lock files anew, from pyproject.toml
@@ -8,7 +9,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help run test tests bench lint types lock clean browser ffmpeg promtool wrk proxies
+.PHONY: help run test tests quick bench lint types lock clean browser ffmpeg promtool wrk proxies
 
 bin := .venv/bin
 pip := $(bin)/python -m pip --disable-pip-version-check
@@ -30,6 +31,9 @@ test: .venv/.test .venv/.troupe browser ffmpeg promtool wrk proxies
 # they are kept compiled, also for a shell that asks Python not to do so.
 tests: .venv/.test .venv/.troupe
 	PYTHONDONTWRITEBYTECODE= $(bin)/python -m pytest -q -n 3 --dist loadfile --no-loadscope-reorder --durations=15 tests
+
+quick: .venv/.test .venv/.troupe
+	@PYTHONDONTWRITEBYTECODE= $(bin)/python -m tests.quick $(SINCE)
 
 lint: .venv/.test .venv/.troupe
 	$(bin)/ruff check .
