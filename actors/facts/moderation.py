@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ...storage import accounts, users
+from ...storage.accounts import Account
 from ...storage.engine.database import Connection
 from ..broadcast.broadcast import account_address
 from ..kernel import Address, Origin, SystemMessage
@@ -22,16 +23,24 @@ class TellStates(SystemMessage[None]):
 @stored_as("moderation", {"account": "account_id"})
 @dataclass(frozen=True, slots=True)
 class ModeratedAccount(StoredFact):
-    """The states that staff put an account in, or a move. Its user is `barred` from the API if it may not act now."""
+    """The states that staff put an account in, or a move. Its user is `barred` from the API if it may not act now.
+
+    The row is given when it is published. It says the states, while its counts may be outdated.
+    """
 
     account_id: int
     barred: bool = False
+    row: Account | None = None
 
     def cache(self, facts: Facts) -> None:
         facts.acts_of_staff += 1
 
-    def announce(self, facts: Facts, origin: Origin) -> None:
-        """Have every timeline that may show statuses of the account read its rows again."""
+    async def announce(self, facts: Facts, origin: Origin) -> None:
+        """Have every timeline that may show statuses of the account read its rows again.
+
+        Afterwards they may still get statuses of the account that were sent before. They go by its row in the cache.
+        """
+        await facts.accounts.find(self.account_id)
         facts.broadcast.reread_timelines_of(self.account_id)
 
     @classmethod
@@ -49,7 +58,7 @@ async def moderation_facts(db: Connection, account_id: int) -> Sequence[Fact]:
     row = (await accounts.find_many(db, [account_id])).get(account_id)
     user = await users.find_user(db, account_id)
     barred = row is None or bool(row.suspended_at or row.deleted_at or (user and user.inactive))
-    return ChangedUser(account_id, user), ChangedAccount(account_id), ModeratedAccount(account_id, barred)
+    return ChangedUser(account_id, user), ChangedAccount(account_id), ModeratedAccount(account_id, barred, row)
 
 
 @stored_as("moderated_domain", {"domain": "domain"})

@@ -38,6 +38,7 @@ class Withdrawals:
 
     def observe(self, facts: Facts) -> None:
         facts.observe(ChangedAccount, self._remember)
+        facts.observe(ModeratedAccount, self._remember)
         for kind in (DeletedStatus, GoneStatus, ModeratedAccount, ModeratedDomain):
             facts.observe(kind, self._count)
 
@@ -52,7 +53,7 @@ class Withdrawals:
     def _count(self, fact: DeletedStatus | GoneStatus | ModeratedAccount | ModeratedDomain) -> None:
         self.facts += 1
 
-    def _remember(self, fact: ChangedAccount) -> None:
+    def _remember(self, fact: ChangedAccount | ModeratedAccount) -> None:
         row = fact.row
         if row is None or not (row.id in self._states or row.suspended_at or row.silenced_at or row.deleted_at):
             return
