@@ -2,6 +2,7 @@
 # make test   lint, types and every test, as CI runs them
 # make quick  a minute of the tests that are nearest to a change
 # make lint   lint and types alone
+# make accept the lists that are made from the code, anew: read their diff
 # make bench  what requests cost on this machine, into tests/bench/README.md
 # make lock   the lock files anew, from pyproject.toml
 #
@@ -9,7 +10,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help run test tests quick bench lint types lock clean browser ffmpeg promtool wrk proxies
+.PHONY: help run test tests quick accept bench lint types lock clean browser ffmpeg promtool wrk proxies
 
 bin := .venv/bin
 pip := $(bin)/python -m pip --disable-pip-version-check
@@ -39,6 +40,9 @@ lint: .venv/.test .venv/.troupe
 	$(bin)/ruff check .
 	$(bin)/ruff format --check .
 	$(bin)/pyright --pythonpath $(bin)/python
+
+accept: .venv/.test .venv/.troupe
+	@$(bin)/python -m tests.accept
 
 bench: .venv/.test .venv/.troupe wrk
 	@$(bin)/python -m tests.bench --readme

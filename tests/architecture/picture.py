@@ -1,4 +1,4 @@
-"""The picture of the rooms and their folders, made from the imports. `python -m tests.architecture.picture` draws it.
+"""The picture of the rooms and their folders, made from the imports. `make accept` draws it.
 
 An arrow leads from a folder to one that it imports, directly or by way of files that lie beside folders. An arrow that
 follows from two others is left out. Every folder stands above all those that it imports. There are no numbers of files
@@ -195,7 +195,3 @@ def _path(start: Spot, end: Spot, middle: float, bottom: float) -> str:
 
 def _top(spot: Spot, bottom: float) -> float:
     return bottom - BOX - ROW * spot.row
-
-
-if __name__ == "__main__":
-    PICTURE.write_text(picture(), "utf-8")

@@ -1,4 +1,4 @@
-"""The tables of READMEs and handbook, made from the code. `python -m tests.architecture.tables` writes them."""
+"""The tables of READMEs and handbook, made from the code. `make accept` writes them."""
 
 import re
 from datetime import timedelta
@@ -67,12 +67,7 @@ def _setting(name: str, description: str | None) -> str:
     return f"| `{name}` | `{PREFIX}{name.upper()}` | {f'`{shown}`' if shown else ''} | {description} |"
 
 
-def main() -> None:
-    for table, file in TABLES.items():
-        text, rows = (ROOT / file).read_text("utf-8"), table()
-        old = re.compile(re.escape(rows.partition("\n")[0]) + r"\n(?:\|.*\n)+")
-        (ROOT / file).write_text(old.sub(lambda _, rows=rows: rows + "\n", text), "utf-8")
-
-
-if __name__ == "__main__":
-    main()
+def with_table(text: str, table: str) -> str:
+    """Return a text in which the table with this head has been replaced."""
+    old = re.compile(re.escape(table.partition("\n")[0]) + r"\n(?:\|.*\n)+")
+    return old.sub(lambda _: table + "\n", text)

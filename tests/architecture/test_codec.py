@@ -24,6 +24,7 @@ from troupe.actors.kernel.codec import answer_of, of_row, to_row
 from troupe.actors.promises import Effect
 from troupe.http.streaming.frames import StreamGap, StreamResumed
 
+from ..accept import ADVICE
 from .imports import MODULES, name_of
 
 T = TypeVar("T")
@@ -33,8 +34,8 @@ TEXTS = ("", "a", "\0", "ü𝄞\u200d", '{"a":1}', "2026-11-22T12:00:00Z")
 ZONES = (UTC, timezone(timedelta(hours=5, minutes=45)), timezone(timedelta(hours=-9)))
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
-# Other versions of the server know these names. The list may only become longer.
 DEEPEST = 6  # objects inside of each other, above which optional fields are empty
+# Other versions of the server know these names. The list may only become longer.
 NAMES = (Path(__file__).parent / "codec_names.txt").read_text("utf-8").split()
 
 
@@ -157,4 +158,4 @@ def test_every_class_is_registered(base: type) -> None:
 
 def test_no_name_is_lost_and_each_is_listed() -> None:
     assert {*NAMES} - CLASSES.keys() == set()
-    assert CLASSES.keys() - {*NAMES} == set(), "add them to codec_names.txt"
+    assert CLASSES.keys() - {*NAMES} == set(), ADVICE

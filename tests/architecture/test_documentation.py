@@ -12,6 +12,7 @@ import pytest
 
 from troupe.supervision.commands import troupe
 
+from ..accept import ADVICE
 from .imports import ROOMS
 from .tables import HANDBOOK, TABLES
 
@@ -46,7 +47,7 @@ COMMANDS = commands(troupe, "troupe")
 
 @pytest.mark.parametrize(("table", "file"), TABLES.items())
 def test_the_readmes_hold_the_tables_that_the_code_prints(table: Callable[[], str], file: str) -> None:
-    assert table() in (ROOT / file).read_text("utf-8"), "run `python -m tests.architecture.tables`"
+    assert table() in (ROOT / file).read_text("utf-8"), ADVICE
 
 
 @pytest.mark.parametrize("words", [words for words, command in COMMANDS if not isinstance(command, click.Group)])

@@ -13,6 +13,8 @@ import pytest
 
 import troupe
 
+from ..accept import ADVICE
+
 ROOT = Path(__file__).parents[2]
 ROOMS = ("storage", "actors", "http", "supervision")
 # What a package holds besides modules, and what no package should.
@@ -54,7 +56,7 @@ def test_every_folder_with_modules_is_a_listed_package(project: dict[str, Any]) 
     folders = {module.parent.relative_to(ROOT) for room in ROOMS for module in (ROOT / room).rglob("*.py")}
     assert {".".join(("troupe", *folder.parts)) for folder in folders} | {"troupe"} == set(
         project["tool"]["setuptools"]["packages"]
-    )
+    ), ADVICE
 
 
 def test_a_wheel_holds_every_file_of_the_rooms(wheel: set[str]) -> None:

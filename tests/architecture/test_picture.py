@@ -1,14 +1,10 @@
-"""The picture of the rooms is that of the imports, and its arrows lead down."""
+"""The picture of the rooms is a golden file (`tests/accept.py`), and its arrows lead down."""
 
 from itertools import pairwise
 
-from .picture import PICTURE, Drawing, folders, picture, reduced
+from .picture import PICTURE, Drawing, folders, reduced
 
 ARROWS = {"top": {"left", "right", "low"}, "left": {"low"}, "right": set[str](), "low": set[str]()}
-
-
-def test_the_picture_is_that_of_the_imports() -> None:
-    assert PICTURE.read_text("utf-8") == picture(), "run `python -m tests.architecture.picture`"
 
 
 def test_every_folder_is_in_it() -> None:

@@ -14,6 +14,7 @@ from troupe.http.access import rates
 from troupe.http.access.rates import RateRule
 from troupe.http.router import all_endpoints
 
+from ..accept import ADVICE, counting_rules, shape
 from ..clients import Client, Person, Stage
 from .serving import request, say, serving
 from .streaming.conftest import Edge, edge
@@ -30,10 +31,6 @@ def options() -> dict[str, Any]:
     return {"rate_limits": True}
 
 
-def shape(path: str) -> str:
-    return re.sub(r"<[^>]*>", "<>", path)
-
-
 def served(stage: Stage) -> set[tuple[str, str]]:
     """Method and path of every endpoint, and of what is served in front of them. Quart has no route of its own."""
     assert [rule.rule for rule in stage.app.url_map.iter_rules()] == ["/<everything:path>"]
@@ -48,28 +45,9 @@ def listed() -> dict[tuple[str, str], list[str]]:
     return {(method, path): names.split(", ") for method, path, names in rows}
 
 
-def counted() -> Iterator[tuple[tuple[str, str], list[str]]]:
-    """The names of the rules of each route, from the code."""
-    for endpoint in all_endpoints():
-        general = "api" if rates.is_api(endpoint.path) else rates.rule_of(endpoint.path).name
-        yield (
-            (endpoint.method, shape(endpoint.path)),
-            [
-                general,
-                *(rule.name for rule in endpoint.rates),
-                *(f"a file: {rule.name}" for rule in endpoint.file_rates),
-            ],
-        )
-    yield ("GET", "/api/v1/streaming/<>"), ["streams"]
-    yield ("WEBSOCKET", "/api/v1/streaming"), ["streams", "subscriptions"]
-    yield ("OPTIONS", "/api/<>"), ["preflights"]
-    yield ("ANY", "/<>"), ["pages"]
-    yield ("ANY", "/api/<>"), ["api"]
-
-
 async def test_the_list_names_every_route_with_its_rules(stage: Stage) -> None:
     assert served(stage) - listed().keys() == set(), f"routes that {LIST.name} does not name"
-    assert listed() == dict(counted())
+    assert listed() == dict(counting_rules()), ADVICE
 
 
 def exhaust(stage: Stage, rule: RateRule, subject: str) -> None:

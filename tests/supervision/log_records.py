@@ -1,7 +1,7 @@
 """A record of each event of the supervision log, with the facts that it has, and the log in each of its forms.
 
-`python -m tests.supervision.log_records` writes the forms anew into `golden/`. Read the difference before you commit
-it: operators have programs and eyes for these lines.
+`make accept` writes the forms into `golden/`. Read the difference before you commit it: operators have programs and
+eyes for these lines.
 """
 
 from datetime import UTC, datetime
@@ -138,13 +138,3 @@ def written(form: Form) -> str:
         log.record("actor.crashed", **RECORDS[LogEvent.ACTOR_CRASHED] | {"request_id": request})
     log.close()
     return "".join(lines)
-
-
-def main() -> None:
-    GOLDEN.mkdir(exist_ok=True)
-    for name, form in FORMS.items():
-        (GOLDEN / f"{name}.log").write_text(written(form), "utf-8")
-
-
-if __name__ == "__main__":
-    main()
