@@ -2,7 +2,7 @@
 
 An endpoint is a function and the data that `dispatch` needs to call it:
 
-    @api.get("/api/v1/statuses/<id>", scopes=("read:statuses",))
+    @api.get("/api/v1/statuses/<id>", returns="Status", scopes=("read:statuses",))
     async def show(context: HttpContext, viewer: Viewer | None, id: int) -> Answer: ...
 
 A function receives the parameters that it names: `context: HttpContext`, `request: Request`, `token: Token`,
@@ -80,6 +80,7 @@ class Endpoint:
     page: bool
     waiting: bool
     documents: Documents
+    returns: str | None
     closable: bool
     framework: bool  # True if Quart calls it
     input: type[Input] | None
@@ -116,7 +117,7 @@ def _input_of(kind: type[Input], query: bytes) -> Input:
 
 
 class Declaration(TypedDict, total=False):
-    """The options of an endpoint. `Router.route` explains them."""
+    """The options of an endpoint that several may share. `Router.route` explains them."""
 
     auth: Auth
     scopes: tuple[str, ...]
@@ -148,6 +149,7 @@ class Router:
         page: bool = False,
         waiting: bool = False,
         documents: Documents = "none",
+        returns: str | None = None,
     ) -> Callable[[Function], Function]:
         """Declare the decorated function as the endpoint of these methods.
 
@@ -156,6 +158,9 @@ class Router:
         approved yet. With `documents`, it answers other servers with documents of ActivityPub, instead of a page if
         they ask for them (`too`) or in any case (`only`). `rates` count each request, before its body is read;
         `file_rates` count each file of a request.
+
+        `returns` is the type of the JSON of a successful answer, in the notation of `openapi/entities.txt`; `{}` is the
+        object without members. The OpenAPI document leaves out endpoints without it: pages, pictures, removed paths.
         """
 
         def declare(function: Function) -> Function:
@@ -166,7 +171,7 @@ class Router:
                 self.endpoints.append(
                     Endpoint(
                         method, path, function, auth, scopes, permission, rates, file_rates, body_limit, page, waiting,
-                        documents, closable, framework, signature.input, signature.token, signature.viewer,
+                        documents, returns, closable, framework, signature.input, signature.token, signature.viewer,
                         tuple(signature.arguments),
                     )
                 )  # fmt: skip
@@ -174,18 +179,20 @@ class Router:
 
         return declare
 
-    def get(self, path: str, **how: Unpack[Declaration]) -> Callable[[Function], Function]:
-        return self.route("GET", path=path, **how)
+    def get(self, path: str, returns: str | None = None, **how: Unpack[Declaration]) -> Callable[[Function], Function]:
+        return self.route("GET", path=path, returns=returns, **how)
 
-    def post(self, path: str, **how: Unpack[Declaration]) -> Callable[[Function], Function]:
-        return self.route("POST", path=path, **how)
+    def post(self, path: str, returns: str | None = None, **how: Unpack[Declaration]) -> Callable[[Function], Function]:
+        return self.route("POST", path=path, returns=returns, **how)
 
-    def put(self, path: str, **how: Unpack[Declaration]) -> Callable[[Function], Function]:
+    def put(self, path: str, returns: str | None = None, **how: Unpack[Declaration]) -> Callable[[Function], Function]:
         """An update: clients send PUT or PATCH for the same thing."""
-        return self.route("PUT", "PATCH", path=path, **how)
+        return self.route("PUT", "PATCH", path=path, returns=returns, **how)
 
-    def delete(self, path: str, **how: Unpack[Declaration]) -> Callable[[Function], Function]:
-        return self.route("DELETE", path=path, **how)
+    def delete(
+        self, path: str, returns: str | None = None, **how: Unpack[Declaration]
+    ) -> Callable[[Function], Function]:
+        return self.route("DELETE", path=path, returns=returns, **how)
 
 
 api = Router()

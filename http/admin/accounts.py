@@ -118,19 +118,37 @@ class AdminAccountsQuery(AccountsFilter):
         )
 
 
-@api.get("/api/v1/admin/accounts", auth="user", scopes=READ_ACCOUNTS, permission=Permission.MANAGE_USERS)
+@api.get(
+    "/api/v1/admin/accounts",
+    auth="user",
+    scopes=READ_ACCOUNTS,
+    permission=Permission.MANAGE_USERS,
+    returns="[Admin.Account]",
+)
 async def show_flagged(context: HttpContext, request: Request, viewer: Viewer, sought: FlaggedAccounts) -> Answer:
     """Accounts by filters, the newest first."""
     return await _answer(context, request, viewer, sought, sought.wanted(context.settings.local_domain))
 
 
-@api.get("/api/v2/admin/accounts", auth="user", scopes=READ_ACCOUNTS, permission=Permission.MANAGE_USERS)
+@api.get(
+    "/api/v2/admin/accounts",
+    auth="user",
+    scopes=READ_ACCOUNTS,
+    permission=Permission.MANAGE_USERS,
+    returns="[Admin.Account]",
+)
 async def show_sought(context: HttpContext, request: Request, viewer: Viewer, sought: AdminAccountsQuery) -> Answer:
     """Accounts by filters, the newest first."""
     return await _answer(context, request, viewer, sought, sought.wanted(context.settings.local_domain))
 
 
-@api.get("/api/v1/admin/accounts/<id>", auth="user", scopes=READ_ACCOUNTS, permission=Permission.MANAGE_USERS)
+@api.get(
+    "/api/v1/admin/accounts/<id>",
+    auth="user",
+    scopes=READ_ACCOUNTS,
+    permission=Permission.MANAGE_USERS,
+    returns="Admin.Account",
+)
 async def show(context: HttpContext, viewer: Viewer, id: int) -> Answer:
     """One account."""
     return json(await render_admin_account(context, viewer, id))
@@ -144,6 +162,7 @@ def _undo(command: str, state: State, sentence: str) -> None:
         auth="user",
         scopes=WRITE_ACCOUNTS,
         permission=Permission.MANAGE_USERS,
+        returns="Admin.Account",
     )
     async def undo(context: HttpContext, viewer: Viewer, id: int) -> Answer:
         await viewer.ask(UndoModeration(await staff_of(context, viewer), state), account_address(id))
@@ -158,14 +177,26 @@ _undo("unsensitive", "sensitive", "Mark the media of an account no longer as sen
 _undo("unsuspend", "suspend", "End the suspension of an account.")
 
 
-@api.post("/api/v1/admin/accounts/<id>/approve", auth="user", scopes=WRITE_ACCOUNTS, permission=Permission.MANAGE_USERS)
+@api.post(
+    "/api/v1/admin/accounts/<id>/approve",
+    auth="user",
+    scopes=WRITE_ACCOUNTS,
+    permission=Permission.MANAGE_USERS,
+    returns="Admin.Account",
+)
 async def approve(context: HttpContext, viewer: Viewer, id: int) -> Answer:
     """Approve a sign-up."""
     await viewer.ask(ApproveSignUp(await staff_of(context, viewer)), account_address(id))
     return json(await render_admin_account(context, viewer, id))
 
 
-@api.post("/api/v1/admin/accounts/<id>/reject", auth="user", scopes=WRITE_ACCOUNTS, permission=Permission.MANAGE_USERS)
+@api.post(
+    "/api/v1/admin/accounts/<id>/reject",
+    auth="user",
+    scopes=WRITE_ACCOUNTS,
+    permission=Permission.MANAGE_USERS,
+    returns="Admin.Account",
+)
 async def reject(context: HttpContext, viewer: Viewer, id: int) -> Answer:
     """Delete the account of a sign-up that is not approved. The answer shows it as it was."""
     shown = await render_admin_account(context, viewer, id)
@@ -173,7 +204,13 @@ async def reject(context: HttpContext, viewer: Viewer, id: int) -> Answer:
     return json(shown)
 
 
-@api.delete("/api/v1/admin/accounts/<id>", auth="user", scopes=WRITE_ACCOUNTS, permission=Permission.DELETE_USER_DATA)
+@api.delete(
+    "/api/v1/admin/accounts/<id>",
+    auth="user",
+    scopes=WRITE_ACCOUNTS,
+    permission=Permission.DELETE_USER_DATA,
+    returns="Admin.Account",
+)
 async def delete(context: HttpContext, viewer: Viewer, id: int) -> Answer:
     """Delete a suspended account at once. The answer shows it as it was."""
     shown = await render_admin_account(context, viewer, id)

@@ -28,7 +28,13 @@ class AuditLogQuery(Paged):
         return AuditFilter(self.actor_id, self.target_type or None, self.target_id, self.action or None)
 
 
-@api.get("/api/v1/admin/audit_log", auth="user", scopes=("admin:read",), permission=Permission.VIEW_AUDIT_LOG)
+@api.get(
+    "/api/v1/admin/audit_log",
+    auth="user",
+    scopes=("admin:read",),
+    permission=Permission.VIEW_AUDIT_LOG,
+    returns="[Admin.AuditEntry]",
+)
 async def show(context: HttpContext, request: Request, viewer: Viewer, sought: AuditLogQuery) -> Answer:
     """Acts of staff, the latest first."""
     found, links = await listed(context, request, sought, audit_log.page, sought.wanted())

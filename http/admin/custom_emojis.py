@@ -59,20 +59,27 @@ class UploadedEmoji(ChangedEmoji):
         return self.shortcode
 
 
-@api.get("/api/v1/admin/custom_emojis", auth="user", scopes=READ, permission=PERMISSION)
+@api.get("/api/v1/admin/custom_emojis", auth="user", scopes=READ, permission=PERMISSION, returns="[Admin.CustomEmoji]")
 async def show_all(context: HttpContext, request: Request, paged: Paged) -> Answer:
     """The emoji, the disabled ones too, the newest first."""
     rows, links = await listed(context, request, paged, custom_emojis.page)
     return json([managed_emoji_fields(emoji, context.settings.base_url) for emoji in rows], headers=links)
 
 
-@api.get("/api/v1/admin/custom_emojis/<id>", auth="user", scopes=READ, permission=PERMISSION)
+@api.get(
+    "/api/v1/admin/custom_emojis/<id>", auth="user", scopes=READ, permission=PERMISSION, returns="Admin.CustomEmoji"
+)
 async def show(context: HttpContext, id: int) -> Answer:
     return _answer(context, await find_row(context, custom_emojis.find, id))
 
 
 @api.post(
-    "/api/v1/admin/custom_emojis", auth="user", scopes=WRITE, permission=PERMISSION, body_limit=uploads.EMOJI_BODY
+    "/api/v1/admin/custom_emojis",
+    auth="user",
+    scopes=WRITE,
+    permission=PERMISSION,
+    body_limit=uploads.EMOJI_BODY,
+    returns="Admin.CustomEmoji",
 )
 async def add(context: HttpContext, viewer: Viewer, wanted: UploadedEmoji) -> Answer:
     """Add an emoji. Its picture is made anew, in a process of its own."""
@@ -83,7 +90,12 @@ async def add(context: HttpContext, viewer: Viewer, wanted: UploadedEmoji) -> An
 
 
 @api.put(
-    "/api/v1/admin/custom_emojis/<id>", auth="user", scopes=WRITE, permission=PERMISSION, body_limit=uploads.EMOJI_BODY
+    "/api/v1/admin/custom_emojis/<id>",
+    auth="user",
+    scopes=WRITE,
+    permission=PERMISSION,
+    body_limit=uploads.EMOJI_BODY,
+    returns="Admin.CustomEmoji",
 )
 async def change(context: HttpContext, viewer: Viewer, id: int, wanted: ChangedEmoji) -> Answer:
     """Change an emoji. Its name stays: texts have it."""
@@ -95,7 +107,7 @@ async def change(context: HttpContext, viewer: Viewer, id: int, wanted: ChangedE
         return _answer(context, await viewer.ask(ChangeEmoji(staff, id, changes, files_of(made))))
 
 
-@api.delete("/api/v1/admin/custom_emojis/<id>", auth="user", scopes=WRITE, permission=PERMISSION)
+@api.delete("/api/v1/admin/custom_emojis/<id>", auth="user", scopes=WRITE, permission=PERMISSION, returns="{}")
 async def remove(context: HttpContext, viewer: Viewer, id: int) -> Answer:
     await viewer.ask(RemoveEmoji(await staff_of(context, viewer), id))
     return EMPTY

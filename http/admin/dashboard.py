@@ -109,7 +109,7 @@ class RetentionQuery(Input):
     frequency: Annotated[Literal["day", "month"], Choice] = Field(default="day")
 
 
-@api.post("/api/v1/admin/measures", auth="user", scopes=READ, permission=MANAGE)
+@api.post("/api/v1/admin/measures", auth="user", scopes=READ, permission=MANAGE, returns="[Admin.Measure]")
 async def show_measures(context: HttpContext, wanted: MeasureQuery) -> Answer:
     """Measures for each day from `start_at` to `end_at`. Keys that are unknown, or about nothing, are left out."""
     days = figures.days(wanted.start_at, wanted.end_at)
@@ -128,7 +128,7 @@ async def show_measures(context: HttpContext, wanted: MeasureQuery) -> Answer:
     return json(found)
 
 
-@api.post("/api/v1/admin/dimensions", auth="user", scopes=READ, permission=MANAGE)
+@api.post("/api/v1/admin/dimensions", auth="user", scopes=READ, permission=MANAGE, returns="[Admin.Dimension]")
 async def show_dimensions(context: HttpContext, wanted: DimensionQuery) -> Answer:
     """Dimensions over a time, without one over the last month."""
     end = wanted.end_at or context.clock.now()
@@ -150,7 +150,7 @@ async def show_dimensions(context: HttpContext, wanted: DimensionQuery) -> Answe
     return json(found)
 
 
-@api.post("/api/v1/admin/retention", auth="user", scopes=READ, permission=MANAGE)
+@api.post("/api/v1/admin/retention", auth="user", scopes=READ, permission=MANAGE, returns="[Admin.Cohort]")
 async def show_retention(context: HttpContext, wanted: RetentionQuery) -> Answer:
     """For the users who signed up in each day or month: how many of them were active in it and in each later one."""
     if wanted.start_at is None or wanted.end_at is None:

@@ -44,6 +44,7 @@ class ActionParameters(Input):
     auth="user",
     scopes=WRITE,
     permission=Permission.MANAGE_USERS,
+    returns="{}",
 )
 async def act(context: HttpContext, viewer: Viewer, id: int, wanted: ActionParameters) -> Answer:
     """Put an account in a state, warn its user, or act on statuses of it."""

@@ -44,20 +44,20 @@ class ReportChange(Input):
     rule_ids: MaybeIds = None
 
 
-@api.get("/api/v1/admin/reports", **READING)
+@api.get("/api/v1/admin/reports", **READING, returns="[Admin.Report]")
 async def show_all(context: HttpContext, request: Request, viewer: Viewer, wanted: ReportQuery) -> Answer:
     """A page of reports, the latest first."""
     found, links = await listed(context, request, wanted, reports.page, wanted.chosen())
     return array(await render_reports(context, viewer, found), links)
 
 
-@api.get("/api/v1/admin/reports/<id>", **READING)
+@api.get("/api/v1/admin/reports/<id>", **READING, returns="Admin.Report")
 async def show(context: HttpContext, viewer: Viewer, id: int) -> Answer:
     found = await find_row(context, reports.find, id)
     return await _answer(context, viewer, found)
 
 
-@api.put("/api/v1/admin/reports/<id>", **WRITING)
+@api.put("/api/v1/admin/reports/<id>", **WRITING, returns="Admin.Report")
 async def update(context: HttpContext, viewer: Viewer, id: int, wanted: ReportChange) -> Answer:
     """Change the category of a report, and the rules that it names."""
     rule_ids = None if wanted.rule_ids is None else tuple(dict.fromkeys(wanted.rule_ids))
@@ -66,25 +66,25 @@ async def update(context: HttpContext, viewer: Viewer, id: int, wanted: ReportCh
     return await _answer(context, viewer, await viewer.ask(message))
 
 
-@api.post("/api/v1/admin/reports/<id>/assign_to_self", **WRITING)
+@api.post("/api/v1/admin/reports/<id>/assign_to_self", **WRITING, returns="Admin.Report")
 async def assign_to_self(context: HttpContext, viewer: Viewer, id: int) -> Answer:
     """Take a report on, also from another moderator."""
     message = AssignReport(await staff_of(context, viewer), id, viewer.account_id)
     return await _answer(context, viewer, await viewer.ask(message))
 
 
-@api.post("/api/v1/admin/reports/<id>/unassign", **WRITING)
+@api.post("/api/v1/admin/reports/<id>/unassign", **WRITING, returns="Admin.Report")
 async def unassign(context: HttpContext, viewer: Viewer, id: int) -> Answer:
     message = AssignReport(await staff_of(context, viewer), id, None)
     return await _answer(context, viewer, await viewer.ask(message))
 
 
-@api.post("/api/v1/admin/reports/<id>/resolve", **WRITING)
+@api.post("/api/v1/admin/reports/<id>/resolve", **WRITING, returns="Admin.Report")
 async def resolve(context: HttpContext, viewer: Viewer, id: int) -> Answer:
     return await _answer(context, viewer, await viewer.ask(ResolveReport(await staff_of(context, viewer), id)))
 
 
-@api.post("/api/v1/admin/reports/<id>/reopen", **WRITING)
+@api.post("/api/v1/admin/reports/<id>/reopen", **WRITING, returns="Admin.Report")
 async def reopen(context: HttpContext, viewer: Viewer, id: int) -> Answer:
     return await _answer(context, viewer, await viewer.ask(ReopenReport(await staff_of(context, viewer), id)))
 

@@ -78,30 +78,33 @@ HASH = re.compile(r"[0-9a-fA-F]{64}")
 
 def _declare(
     path: str,
+    entity: str,
     permission: Permission,
     kind: type[R],
     render: Callable[[HttpContext, Sequence[R]], Awaitable[list[Fields]]],
     end: Callable[[Staff, int], Message[R] | Message[None]],
+    ended: str = "{}",
 ) -> tuple[Declaration, Declaration]:
     """Declare the endpoints that list blocks, the newest first, show one, and end one by a command.
 
-    Return the options of further ones, which read and which write.
+    `entity` is the type of a block in the API, `ended` the type of the answer to the end of one. Return the options of
+    further endpoints, which read and which write.
     """
     noun = path.rpartition("/")[2]
     reading: Declaration = {"auth": "user", "scopes": (f"admin:read:{noun}",), "permission": permission}
     writing: Declaration = {"auth": "user", "scopes": (f"admin:write:{noun}",), "permission": permission}
 
-    @api.get(path, **reading)
+    @api.get(path, **reading, returns=f"[{entity}]")
     async def show_all(context: HttpContext, request: Request, paged: Paged) -> Answer:
         rows, links = await listed(context, request, paged, server_blocks.page, kind)
         return json(await render(context, rows), headers=links)
 
-    @api.get(f"{path}/<id>", **reading)
+    @api.get(f"{path}/<id>", **reading, returns=entity)
     async def show(context: HttpContext, id: int) -> Answer:
         found = await find_row(context, server_blocks.find, kind, id)
         return json((await render(context, [found]))[0])
 
-    @api.delete(f"{path}/<id>", **writing)
+    @api.delete(f"{path}/<id>", **writing, returns=ended)
     async def remove(context: HttpContext, viewer: Viewer, id: int) -> Answer:
         gone = await viewer.ask(end(await staff_of(context, viewer), id))
         return EMPTY if gone is None else json((await render(context, [gone]))[0])
@@ -120,7 +123,12 @@ def _each(fields: Callable[[R], Fields]) -> Callable[[HttpContext, Sequence[R]],
 
 DOMAINS = "/api/v1/admin/domain_blocks"
 _, WRITE_DOMAINS = _declare(
-    DOMAINS, Permission.MANAGE_FEDERATION, BlockedDomain, _each(blocked_domain_fields), LiftDomainBlock
+    DOMAINS,
+    "Admin.DomainBlock",
+    Permission.MANAGE_FEDERATION,
+    BlockedDomain,
+    _each(blocked_domain_fields),
+    LiftDomainBlock,
 )
 
 
@@ -152,7 +160,7 @@ class NewDomainBlock(Domain, DomainBlockParameters):
     """A block to make."""
 
 
-@api.post(DOMAINS, **WRITE_DOMAINS)
+@api.post(DOMAINS, **WRITE_DOMAINS, returns="Admin.DomainBlock")
 async def block_domain(context: HttpContext, viewer: Viewer, wanted: NewDomainBlock) -> Answer:
     """Block a domain. Where a block that forbids more rules it already, that one is answered with the error."""
     message = ImposeDomainBlock(await staff_of(context, viewer), wanted.name(), wanted.terms())
@@ -164,7 +172,7 @@ async def block_domain(context: HttpContext, viewer: Viewer, wanted: NewDomainBl
     return json({"error": text, "existing_domain_block": fields}, 422)
 
 
-@api.put(f"{DOMAINS}/<id>", **WRITE_DOMAINS)
+@api.put(f"{DOMAINS}/<id>", **WRITE_DOMAINS, returns="Admin.DomainBlock")
 async def change_domain(context: HttpContext, viewer: Viewer, id: int, wanted: DomainBlockParameters) -> Answer:
     message = ChangeDomainBlock(await staff_of(context, viewer), id, wanted.terms())
     return json(blocked_domain_fields(await viewer.ask(message)))
@@ -174,11 +182,17 @@ async def change_domain(context: HttpContext, viewer: Viewer, id: int, wanted: D
 
 ALLOWED = "/api/v1/admin/domain_allows"
 _, WRITE_ALLOWED = _declare(
-    ALLOWED, Permission.MANAGE_FEDERATION, AllowedDomain, _each(allowed_domain_fields), DisallowDomain
+    ALLOWED,
+    "Admin.DomainAllow",
+    Permission.MANAGE_FEDERATION,
+    AllowedDomain,
+    _each(allowed_domain_fields),
+    DisallowDomain,
+    "Admin.DomainAllow",
 )
 
 
-@api.post(ALLOWED, **WRITE_ALLOWED)
+@api.post(ALLOWED, **WRITE_ALLOWED, returns="Admin.DomainAllow")
 async def allow(context: HttpContext, viewer: Viewer, domain: Domain) -> Answer:
     message = AllowDomain(await staff_of(context, viewer), domain.name())
     return json(allowed_domain_fields(await viewer.ask(message)))
@@ -188,7 +202,7 @@ async def allow(context: HttpContext, viewer: Viewer, domain: Domain) -> Answer:
 
 NETWORKS = "/api/v1/admin/ip_blocks"
 _, WRITE_NETWORKS = _declare(
-    NETWORKS, Permission.MANAGE_BLOCKS, BlockedNetwork, _each(blocked_network_fields), UnblockNetwork
+    NETWORKS, "Admin.IpBlock", Permission.MANAGE_BLOCKS, BlockedNetwork, _each(blocked_network_fields), UnblockNetwork
 )
 
 
@@ -221,7 +235,7 @@ class NetworkBlockParameters(Input):
         return self.expires_in or (0 if "expires_in" in self.model_fields_set else None)
 
 
-@api.post(NETWORKS, **WRITE_NETWORKS)
+@api.post(NETWORKS, **WRITE_NETWORKS, returns="Admin.IpBlock")
 async def block_network(
     context: HttpContext, request: Request, viewer: Viewer, wanted: NetworkBlockParameters
 ) -> Answer:
@@ -231,7 +245,7 @@ async def block_network(
     return json(blocked_network_fields(await viewer.ask(message)))
 
 
-@api.put(f"{NETWORKS}/<id>", **WRITE_NETWORKS)
+@api.put(f"{NETWORKS}/<id>", **WRITE_NETWORKS, returns="Admin.IpBlock")
 async def change_network(
     context: HttpContext, request: Request, viewer: Viewer, id: int, wanted: NetworkBlockParameters
 ) -> Answer:
@@ -250,7 +264,12 @@ def kept_addresses(context: HttpContext, request: Request) -> KeptAddresses:
 
 EMAILS = "/api/v1/admin/canonical_email_blocks"
 READ_EMAILS, WRITE_EMAILS = _declare(
-    EMAILS, Permission.MANAGE_BLOCKS, BlockedEmail, _each(blocked_email_fields), UnblockEmail
+    EMAILS,
+    "Admin.CanonicalEmailBlock",
+    Permission.MANAGE_BLOCKS,
+    BlockedEmail,
+    _each(blocked_email_fields),
+    UnblockEmail,
 )
 
 
@@ -280,14 +299,14 @@ def hash_of(email: str) -> bytes:
     return canonical_hash(email)
 
 
-@api.post(f"{EMAILS}/test", **READ_EMAILS)
+@api.post(f"{EMAILS}/test", **READ_EMAILS, returns="[Admin.CanonicalEmailBlock]")
 async def test_email(context: HttpContext, tested: TestedEmail) -> Answer:
     """The blocks of an address: one or none."""
     found = await context.database.read(server_blocks.find_by_key, BlockedEmail, hash_of(tested.email))
     return json([] if found is None else [blocked_email_fields(found)])
 
 
-@api.post(EMAILS, **WRITE_EMAILS)
+@api.post(EMAILS, **WRITE_EMAILS, returns="Admin.CanonicalEmailBlock")
 async def block_email(context: HttpContext, viewer: Viewer, wanted: EmailToBlock) -> Answer:
     message = BlockEmail(await staff_of(context, viewer), wanted.hash())
     return json(blocked_email_fields(await viewer.ask(message)))
@@ -306,7 +325,12 @@ async def _with_history(context: HttpContext, rows: Sequence[BlockedEmailDomain]
 
 EMAIL_DOMAINS = "/api/v1/admin/email_domain_blocks"
 _, WRITE_EMAIL_DOMAINS = _declare(
-    EMAIL_DOMAINS, Permission.MANAGE_BLOCKS, BlockedEmailDomain, _with_history, UnblockEmailDomain
+    EMAIL_DOMAINS,
+    "Admin.EmailDomainBlock",
+    Permission.MANAGE_BLOCKS,
+    BlockedEmailDomain,
+    _with_history,
+    UnblockEmailDomain,
 )
 
 
@@ -324,7 +348,7 @@ class EmailDomain(Input):
         return name
 
 
-@api.post(EMAIL_DOMAINS, **WRITE_EMAIL_DOMAINS)
+@api.post(EMAIL_DOMAINS, **WRITE_EMAIL_DOMAINS, returns="Admin.EmailDomainBlock")
 async def block_email_domain(context: HttpContext, viewer: Viewer, wanted: EmailDomain) -> Answer:
     message = BlockEmailDomain(await staff_of(context, viewer), wanted.name(), wanted.allow_with_approval)
     return json((await _with_history(context, [await viewer.ask(message)]))[0])

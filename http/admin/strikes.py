@@ -22,7 +22,9 @@ WRITE = ("admin:write:accounts", "admin:write")
 ON_A_PAGE = 40
 
 
-@api.get("/api/v1/admin/appeals", auth="user", scopes=READ, permission=Permission.MANAGE_APPEALS)
+@api.get(
+    "/api/v1/admin/appeals", auth="user", scopes=READ, permission=Permission.MANAGE_APPEALS, returns="[Admin.Appeal]"
+)
 async def show_appeals(context: HttpContext, request: Request, paged: Paged) -> Answer:
     """Appeals that wait for a decision, newest first."""
     found = await context.database.read(strikes.open_appeals, paged.page(ON_A_PAGE))
@@ -33,13 +35,25 @@ async def show_appeals(context: HttpContext, request: Request, paged: Paged) -> 
     )
 
 
-@api.post("/api/v1/admin/appeals/<id>/approve", auth="user", scopes=WRITE, permission=Permission.MANAGE_APPEALS)
+@api.post(
+    "/api/v1/admin/appeals/<id>/approve",
+    auth="user",
+    scopes=WRITE,
+    permission=Permission.MANAGE_APPEALS,
+    returns="Admin.Appeal",
+)
 async def approve(context: HttpContext, viewer: Viewer, id: int) -> Answer:
     """End the strike, and what it did."""
     return await _decide(context, viewer, id, approved=True)
 
 
-@api.post("/api/v1/admin/appeals/<id>/reject", auth="user", scopes=WRITE, permission=Permission.MANAGE_APPEALS)
+@api.post(
+    "/api/v1/admin/appeals/<id>/reject",
+    auth="user",
+    scopes=WRITE,
+    permission=Permission.MANAGE_APPEALS,
+    returns="Admin.Appeal",
+)
 async def reject(context: HttpContext, viewer: Viewer, id: int) -> Answer:
     """Let the strike stand."""
     return await _decide(context, viewer, id, approved=False)

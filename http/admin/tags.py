@@ -47,19 +47,23 @@ class TagForm(Input):
         return ChangeTag(staff, before.tag.id, name, self.usable, self.listable, self.trendable)
 
 
-@api.get("/api/v1/admin/tags", auth="user", scopes=READ, permission=Permission.MANAGE_TAXONOMIES)
+@api.get("/api/v1/admin/tags", auth="user", scopes=READ, permission=Permission.MANAGE_TAXONOMIES, returns="[Admin.Tag]")
 async def show_all(context: HttpContext, request: Request, paged: Paged) -> Answer:
     """All hashtags, the newest first."""
     found, links = await listed(context, request, paged, tags.all_reviewed, id_of=lambda one: one.tag.id)
     return json(await rendered(context, found), headers=links)
 
 
-@api.get("/api/v1/admin/tags/<id>", auth="user", scopes=READ, permission=Permission.MANAGE_TAXONOMIES)
+@api.get(
+    "/api/v1/admin/tags/<id>", auth="user", scopes=READ, permission=Permission.MANAGE_TAXONOMIES, returns="Admin.Tag"
+)
 async def show(context: HttpContext, id: int) -> Answer:
     return await tag_answer(context, id)
 
 
-@api.put("/api/v1/admin/tags/<id>", auth="user", scopes=WRITE, permission=Permission.MANAGE_TAXONOMIES)
+@api.put(
+    "/api/v1/admin/tags/<id>", auth="user", scopes=WRITE, permission=Permission.MANAGE_TAXONOMIES, returns="Admin.Tag"
+)
 async def change(context: HttpContext, viewer: Viewer, id: int, wanted: TagForm) -> Answer:
     """Change what a hashtag may do, and how it is written: in other letters of the same name."""
     before = await find(context, id)

@@ -23,7 +23,7 @@ MANAGE = Permission.MANAGE_TAXONOMIES
 ON_A_PAGE = 20
 
 
-@api.get("/api/v1/admin/trends/tags", auth="user", scopes=READ, permission=MANAGE)
+@api.get("/api/v1/admin/trends/tags", auth="user", scopes=READ, permission=MANAGE, returns="[Admin.Tag]")
 async def show_tags(context: HttpContext, paged: PagedByOffset) -> Answer:
     """The hashtags that trend or wait for a decision, the first one most."""
     limit, offset = paged.limit_and_offset(ON_A_PAGE)
@@ -33,7 +33,7 @@ async def show_tags(context: HttpContext, paged: PagedByOffset) -> Answer:
     return json(await rendered(context, [known[id] for id in ids if id in known]))
 
 
-@api.get("/api/v1/admin/trends/statuses", auth="user", scopes=READ, permission=MANAGE)
+@api.get("/api/v1/admin/trends/statuses", auth="user", scopes=READ, permission=MANAGE, returns="[Status]")
 async def show_statuses(context: HttpContext, viewer: Viewer, paged: PagedByOffset) -> Answer:
     """The statuses that trend, wait for a decision or were forbidden, the first one most."""
     limit, offset = paged.limit_and_offset(ON_A_PAGE)
@@ -42,7 +42,7 @@ async def show_statuses(context: HttpContext, viewer: Viewer, paged: PagedByOffs
     return array(await render_all(context, viewer, list(shown.values())))
 
 
-@api.get("/api/v1/admin/trends/links", auth="user", scopes=READ, permission=MANAGE)
+@api.get("/api/v1/admin/trends/links", auth="user", scopes=READ, permission=MANAGE, returns="[Trends.Link]")
 async def show_links(context: HttpContext, paged: PagedByOffset) -> Answer:
     """The links that trend, wait for a decision or were forbidden, the first one most."""
     limit, offset = paged.limit_and_offset(ON_A_PAGE)
@@ -57,16 +57,16 @@ async def show_links(context: HttpContext, paged: PagedByOffset) -> Answer:
     )
 
 
-@api.post("/api/v1/admin/trends/tags/<id>/approve", auth="user", scopes=WRITE, permission=MANAGE)
-@api.post("/api/v1/admin/trends/tags/<id>/reject", auth="user", scopes=WRITE, permission=MANAGE)
+@api.post("/api/v1/admin/trends/tags/<id>/approve", auth="user", scopes=WRITE, permission=MANAGE, returns="Admin.Tag")
+@api.post("/api/v1/admin/trends/tags/<id>/reject", auth="user", scopes=WRITE, permission=MANAGE, returns="Admin.Tag")
 async def review_tag(context: HttpContext, request: Request, viewer: Viewer, id: int) -> Answer:
     """Let a hashtag trend, or keep it out of the trends."""
     await _review(context, request, viewer, "tag", (await find(context, id)).tag.name)
     return await tag_answer(context, id)
 
 
-@api.post("/api/v1/admin/trends/statuses/<id>/approve", auth="user", scopes=WRITE, permission=MANAGE)
-@api.post("/api/v1/admin/trends/statuses/<id>/reject", auth="user", scopes=WRITE, permission=MANAGE)
+@api.post("/api/v1/admin/trends/statuses/<id>/approve", auth="user", scopes=WRITE, permission=MANAGE, returns="Status")
+@api.post("/api/v1/admin/trends/statuses/<id>/reject", auth="user", scopes=WRITE, permission=MANAGE, returns="Status")
 async def review_status(context: HttpContext, request: Request, viewer: Viewer, id: int) -> Answer:
     """Let a status trend, or keep it out of the trends."""
     shown = await find_public(context, id)
@@ -74,8 +74,10 @@ async def review_status(context: HttpContext, request: Request, viewer: Viewer, 
     return Answer((await render_all(context, viewer, [shown]))[0])
 
 
-@api.post("/api/v1/admin/trends/links/<id>/approve", auth="user", scopes=WRITE, permission=MANAGE)
-@api.post("/api/v1/admin/trends/links/<id>/reject", auth="user", scopes=WRITE, permission=MANAGE)
+@api.post(
+    "/api/v1/admin/trends/links/<id>/approve", auth="user", scopes=WRITE, permission=MANAGE, returns="Trends.Link"
+)
+@api.post("/api/v1/admin/trends/links/<id>/reject", auth="user", scopes=WRITE, permission=MANAGE, returns="Trends.Link")
 async def review_link(context: HttpContext, request: Request, viewer: Viewer, id: int) -> Answer:
     """Let a link trend, or keep it out of the trends."""
     card = await find_row(context, preview_cards.find_by_id, id)

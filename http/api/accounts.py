@@ -63,13 +63,13 @@ class AccountSearch(Input):
     following: Flag = False
 
 
-@api.get("/api/v1/accounts")
+@api.get("/api/v1/accounts", returns="[Account]")
 async def show_several(context: HttpContext, wanted: AccountIds) -> Answer:
     """The accounts that exist, in the order of the ids."""
     return array(await render_accounts(context, wanted.id[:MOST_AT_ONCE]))
 
 
-@api.get("/api/v1/accounts/lookup", scopes=READ)
+@api.get("/api/v1/accounts/lookup", scopes=READ, returns="Account")
 async def look_up(context: HttpContext, viewer: Viewer | None, lookup: Lookup) -> Answer:
     """An account by its handle, without asking another server."""
     handle = handle_of(without_signs_around(lookup.acct), context.settings.local_domain)
@@ -78,7 +78,7 @@ async def look_up(context: HttpContext, viewer: Viewer | None, lookup: Lookup) -
     return await account_answer(context, presentable(await context.database.read(accounts.find_by_acct, *handle)))
 
 
-@api.get("/api/v1/accounts/search", auth="user", scopes=READ)
+@api.get("/api/v1/accounts/search", auth="user", scopes=READ, returns="[Account]")
 async def show_found(context: HttpContext, viewer: Viewer, query: AccountSearch) -> Answer:
     """Search accounts by a handle, the address of a profile or words of a name, an exact handle first.
 
@@ -91,7 +91,7 @@ async def show_found(context: HttpContext, viewer: Viewer, query: AccountSearch)
     return array(await render_accounts(context, ids))
 
 
-@api.get("/api/v1/accounts/<id>", scopes=READ)
+@api.get("/api/v1/accounts/<id>", scopes=READ, returns="Account")
 async def show(context: HttpContext, viewer: Viewer | None, id: int) -> Answer:
     """One account; 410 when it is suspended. What was fetched long ago is fetched again, for the next request."""
     account = await find_account(context, id)
@@ -99,7 +99,7 @@ async def show(context: HttpContext, viewer: Viewer | None, id: int) -> Answer:
     return await account_answer(context, account)
 
 
-@api.get("/api/v1/accounts/<id>/statuses", scopes=("read:statuses",))
+@api.get("/api/v1/accounts/<id>/statuses", scopes=("read:statuses",), returns="[Status]")
 async def show_statuses(
     context: HttpContext, request: Request, viewer: Viewer | None, id: int, wanted: Posts
 ) -> Answer:
@@ -122,7 +122,7 @@ async def _statuses(
     return await render_all(context, viewer, await visible_among(context, ids, perspective))
 
 
-@api.get("/api/v1/accounts/<id>/followers", scopes=READ)
+@api.get("/api/v1/accounts/<id>/followers", scopes=READ, returns="[Account]")
 async def show_followers(
     context: HttpContext, request: Request, viewer: Viewer | None, id: int, paged: Paged
 ) -> Answer:
@@ -130,7 +130,7 @@ async def show_followers(
     return await _network(context, request, viewer, await find_account(context, id), paged, follows.followers_page)
 
 
-@api.get("/api/v1/accounts/<id>/following", scopes=READ)
+@api.get("/api/v1/accounts/<id>/following", scopes=READ, returns="[Account]")
 async def show_following(
     context: HttpContext, request: Request, viewer: Viewer | None, id: int, paged: Paged
 ) -> Answer:
@@ -154,7 +154,7 @@ async def _network(
     return await accounts_page(context, request, rows, page.limit)
 
 
-@api.get("/api/v1/accounts/<id>/lists", auth="user", scopes=("read:lists",))
+@api.get("/api/v1/accounts/<id>/lists", auth="user", scopes=("read:lists",), returns="[List]")
 async def show_lists(context: HttpContext, viewer: Viewer, id: int) -> Answer:
     """The viewer's lists that an account is on."""
     account = await find_account(context, id)
@@ -162,7 +162,7 @@ async def show_lists(context: HttpContext, viewer: Viewer, id: int) -> Answer:
     return json([list_fields(one) for one in holding])
 
 
-@api.get("/api/v1/accounts/<id>/identity_proofs", auth="user")
+@api.get("/api/v1/accounts/<id>/identity_proofs", auth="user", returns="[IdentityProof]")
 async def show_identity_proofs(context: HttpContext, id: int) -> Answer:
     """None, as everywhere since version 3.5."""
     await find_account(context, id)

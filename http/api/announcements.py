@@ -14,7 +14,7 @@ REACTION = "/api/v1/announcements/<id>/reactions/<name>"
 REACTING = ("write:favourites",)
 
 
-@api.get("/api/v1/announcements", auth="user")
+@api.get("/api/v1/announcements", auth="user", returns="[Announcement]")
 async def show(context: HttpContext, viewer: Viewer) -> Answer:
     """The announcements that are shown now, those that the viewer has dismissed too."""
     shown = await context.database.read(announcements.current, viewer.account_id, context.clock.now())
@@ -22,19 +22,19 @@ async def show(context: HttpContext, viewer: Viewer) -> Answer:
     return json([announcement_fields(one, emojis, base_url) for one in shown])
 
 
-@api.post("/api/v1/announcements/<id>/dismiss", auth="user", scopes=("write:accounts",))
+@api.post("/api/v1/announcements/<id>/dismiss", auth="user", scopes=("write:accounts",), returns="{}")
 async def dismiss(viewer: Viewer, id: int) -> Answer:
     await viewer.ask(DismissAnnouncement(id))
     return json({})
 
 
-@api.put(REACTION, auth="user", scopes=REACTING)
+@api.put(REACTION, auth="user", scopes=REACTING, returns="{}")
 async def react(viewer: Viewer, id: int, name: str) -> Answer:
     await viewer.ask(React(id, name))
     return json({})
 
 
-@api.delete(REACTION, auth="user", scopes=REACTING)
+@api.delete(REACTION, auth="user", scopes=REACTING, returns="{}")
 async def unreact(viewer: Viewer, id: int, name: str) -> Answer:
     await viewer.ask(Unreact(id, name))
     return json({})

@@ -35,7 +35,7 @@ class NewApplication(Input):
         return list(dict.fromkeys(uri for text in self.redirect_uris for uri in text.split()))
 
 
-@api.post("/api/v1/apps", rates=(rates.APPS,))
+@api.post("/api/v1/apps", rates=(rates.APPS,), returns="CredentialApplication")
 async def register(context: HttpContext, new: NewApplication) -> Answer:
     """A new application with its secret."""
     redirects, wanted = new.redirects(), scopes.parse(" ".join(new.scopes or new.scope)) or scopes.DEFAULT
@@ -56,7 +56,7 @@ async def register(context: HttpContext, new: NewApplication) -> Answer:
     return json(credential_application_fields(application, secret, context.push_key.public))
 
 
-@api.get("/api/v1/apps/verify_credentials", auth="app")
+@api.get("/api/v1/apps/verify_credentials", auth="app", returns="Application")
 async def show_own(context: HttpContext, token: Token) -> Answer:
     """The application that the token belongs to."""
     application = await find_row(context, oauth.find_application, token.application_id)

@@ -15,7 +15,7 @@ from ..views.listing import accounts_page
 READ = ("read:blocks", "follow")
 
 
-@api.get("/api/v1/blocks", auth="user", scopes=READ)
+@api.get("/api/v1/blocks", auth="user", scopes=READ, returns="[Account]")
 async def show_blocks(context: HttpContext, request: Request, viewer: Viewer, paged: Paged) -> Answer:
     """The accounts that the viewer blocks, the latest first."""
     page = paged.page(PEOPLE)

@@ -22,7 +22,7 @@ WRITE = ("write:conversations",)
 ON_A_PAGE = 20
 
 
-@api.get("/api/v1/conversations", auth="user", scopes=("read:statuses",))
+@api.get("/api/v1/conversations", auth="user", scopes=("read:statuses",), returns="[Conversation]")
 async def show_all(context: HttpContext, request: Request, viewer: Viewer, paged: Paged) -> Answer:
     """The conversations of the viewer, the latest first. The cursors are ids of last statuses."""
     page = paged.page(ON_A_PAGE)
@@ -38,18 +38,18 @@ async def show_all(context: HttpContext, request: Request, viewer: Viewer, paged
     return array(await _render(context, viewer, shown), headers)
 
 
-@api.delete("/api/v1/conversations/<id>", auth="user", scopes=WRITE)
+@api.delete("/api/v1/conversations/<id>", auth="user", scopes=WRITE, returns="{}")
 async def remove(viewer: Viewer, id: int) -> Answer:
     await viewer.ask(RemoveConversation(id))
     return EMPTY
 
 
-@api.post("/api/v1/conversations/<id>/read", auth="user", scopes=WRITE)
+@api.post("/api/v1/conversations/<id>/read", auth="user", scopes=WRITE, returns="Conversation")
 async def mark_read(context: HttpContext, viewer: Viewer, id: int) -> Answer:
     return await _mark(context, viewer, MarkConversation(id, unread=False))
 
 
-@api.post("/api/v1/conversations/<id>/unread", auth="user", scopes=WRITE)
+@api.post("/api/v1/conversations/<id>/unread", auth="user", scopes=WRITE, returns="Conversation")
 async def mark_unread(context: HttpContext, viewer: Viewer, id: int) -> Answer:
     return await _mark(context, viewer, MarkConversation(id, unread=True))
 

@@ -8,6 +8,6 @@ from ..entities.custom_emoji import emoji_fields
 from ..router import api
 
 
-@api.get("/api/v1/custom_emojis")
+@api.get("/api/v1/custom_emojis", returns="[CustomEmoji]")
 def show(context: HttpContext) -> Answer:
     return json([emoji_fields(one, context.settings.base_url) for one in context.rendered.emojis.all])

@@ -26,7 +26,7 @@ class DirectoryQuery(Input):
     offset: Count = None
 
 
-@api.get("/api/v1/directory")
+@api.get("/api/v1/directory", returns="[Account]")
 async def show_directory(context: HttpContext, viewer: Viewer | None, query: DirectoryQuery) -> Answer:
     """Accounts that opted in, without those that the viewer shuns; nothing beyond an offset of 4,000."""
     context.check_preview(viewer)

@@ -19,7 +19,7 @@ WRITE = ("write:blocks", "follow")
 DOMAINS = 100  # on a page, unless the request says how many
 
 
-@api.get("/api/v1/domain_blocks", auth="user", scopes=READ)
+@api.get("/api/v1/domain_blocks", auth="user", scopes=READ, returns="[string]")
 async def show_domain_blocks(context: HttpContext, request: Request, viewer: Viewer, paged: Paged) -> Answer:
     """The domains that the viewer blocks, the latest first."""
     page = paged.page(DOMAINS)
@@ -28,13 +28,13 @@ async def show_domain_blocks(context: HttpContext, request: Request, viewer: Vie
     return json([domain for _, domain in rows], 200, row_links(context, request, ids, page.limit, "since_id"))
 
 
-@api.post("/api/v1/domain_blocks", auth="user", scopes=WRITE)
+@api.post("/api/v1/domain_blocks", auth="user", scopes=WRITE, returns="{}")
 async def block_domain(viewer: Viewer, domain: Domain) -> Answer:
     await viewer.ask(BlockDomain(domain.name()))
     return EMPTY
 
 
-@api.delete("/api/v1/domain_blocks", auth="user", scopes=WRITE)
+@api.delete("/api/v1/domain_blocks", auth="user", scopes=WRITE, returns="{}")
 async def unblock_domain(viewer: Viewer, domain: Domain) -> Answer:
     await viewer.ask(UnblockDomain(domain.name()))
     return EMPTY

@@ -64,7 +64,7 @@ class QuotePolicy(Input):
     quote_approval_policy: Annotated[Literal["public", "followers", "nobody"] | None, Choice] = None
 
 
-@api.put("/api/v1/statuses/<id>", auth="user", scopes=WRITE, rates=(rates.STATUSES,))
+@api.put("/api/v1/statuses/<id>", auth="user", scopes=WRITE, rates=(rates.STATUSES,), returns="Status")
 async def edit(context: HttpContext, viewer: Viewer, id: int, edit: EditForm) -> Answer:
     """Replace the content of a status. A parameter that is left out empties its field."""
     edit.check()
@@ -86,7 +86,7 @@ async def edit(context: HttpContext, viewer: Viewer, id: int, edit: EditForm) ->
     return await answer_with(context, viewer, id)
 
 
-@api.put("/api/v1/statuses/<id>/interaction_policy", auth="user", scopes=WRITE)
+@api.put("/api/v1/statuses/<id>/interaction_policy", auth="user", scopes=WRITE, returns="Status")
 async def change_quote_policy(context: HttpContext, viewer: Viewer, id: int, policy: QuotePolicy) -> Answer:
     """Change who may quote a status of the viewer's. Without a policy nothing changes."""
     if policy.quote_approval_policy is not None:
@@ -94,7 +94,7 @@ async def change_quote_policy(context: HttpContext, viewer: Viewer, id: int, pol
     return await answer_with(context, viewer, id)
 
 
-@api.get("/api/v1/statuses/<id>/history", scopes=READ)
+@api.get("/api/v1/statuses/<id>/history", scopes=READ, returns="[StatusEdit]")
 async def show_history(context: HttpContext, viewer: Viewer | None, id: int) -> Answer:
     """The states of a status, the oldest first.
 
@@ -112,7 +112,7 @@ async def show_history(context: HttpContext, viewer: Viewer | None, id: int) -> 
     return array([edit_json(original, one, author, quote, base_url, context.rendered.emojis) for one in seen])
 
 
-@api.get("/api/v1/statuses/<id>/source", auth="user", scopes=READ)
+@api.get("/api/v1/statuses/<id>/source", auth="user", scopes=READ, returns="StatusSource")
 async def show_source(context: HttpContext, viewer: Viewer, id: int) -> Answer:
     """The source text of a status, to edit it."""
     shown = await find_visible(context, viewer, id)

@@ -30,6 +30,7 @@ class NewEmail(Input):
     scopes=("write:accounts",),
     rates=(rates.CONFIRMATIONS, rates.CONFIRMATIONS_OF_USER),
     waiting=True,
+    returns="{}",
 )
 async def resend_confirmation(context: HttpContext, request: Request, viewer: Viewer, given: NewEmail) -> Answer:
     """Send another confirmation mail, to another address if one is given."""
@@ -55,7 +56,7 @@ async def _check(context: HttpContext, request: Request, email: str) -> None:
         raise refusal([verdict.complaint or blocked()])
 
 
-@api.get("/api/v1/emails/check_confirmation", auth="user", scopes=("read:accounts",), waiting=True)
+@api.get("/api/v1/emails/check_confirmation", auth="user", scopes=("read:accounts",), waiting=True, returns="bool")
 async def check_confirmation(viewer: Viewer) -> Answer:
     """True if the address is confirmed. The whole body is `true` or `false`."""
     return json(viewer.token.confirmed_at is not None)

@@ -23,21 +23,21 @@ READ = ("read:accounts",)
 ENDORSE = ("write:accounts",)
 
 
-@api.post("/api/v1/accounts/<id>/pin", auth="user", scopes=ENDORSE)
-@api.post("/api/v1/accounts/<id>/endorse", auth="user", scopes=ENDORSE)
+@api.post("/api/v1/accounts/<id>/pin", auth="user", scopes=ENDORSE, returns="Relationship")
+@api.post("/api/v1/accounts/<id>/endorse", auth="user", scopes=ENDORSE, returns="Relationship")
 async def endorse(context: HttpContext, viewer: Viewer, id: int) -> Answer:
     await viewer.ask(Endorse(id))
     return await relationship(context, viewer, id)
 
 
-@api.post("/api/v1/accounts/<id>/unpin", auth="user", scopes=ENDORSE)
-@api.post("/api/v1/accounts/<id>/unendorse", auth="user", scopes=ENDORSE)
+@api.post("/api/v1/accounts/<id>/unpin", auth="user", scopes=ENDORSE, returns="Relationship")
+@api.post("/api/v1/accounts/<id>/unendorse", auth="user", scopes=ENDORSE, returns="Relationship")
 async def unendorse(context: HttpContext, viewer: Viewer, id: int) -> Answer:
     await viewer.ask(Unendorse(id))
     return await relationship(context, viewer, id)
 
 
-@api.get("/api/v1/accounts/<id>/endorsements")
+@api.get("/api/v1/accounts/<id>/endorsements", returns="[Account]")
 async def show_endorsements_of(
     context: HttpContext, request: Request, viewer: Viewer | None, id: int, paged: Paged
 ) -> Answer:  # fmt: skip
@@ -48,7 +48,7 @@ async def show_endorsements_of(
     return await _endorsements(context, request, account.id, paged, perspective.shunned)
 
 
-@api.get("/api/v1/endorsements", auth="user", scopes=READ)
+@api.get("/api/v1/endorsements", auth="user", scopes=READ, returns="[Account]")
 async def show_endorsements(context: HttpContext, request: Request, viewer: Viewer, paged: Paged) -> Answer:
     """The accounts that the viewer recommends."""
     return await _endorsements(context, request, viewer.account_id, paged, ())

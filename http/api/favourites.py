@@ -16,25 +16,25 @@ from ..views.statuses import answer_with
 WRITE = ("write:favourites",)
 
 
-@api.post("/api/v1/statuses/<id>/favourite", auth="user", scopes=WRITE)
+@api.post("/api/v1/statuses/<id>/favourite", auth="user", scopes=WRITE, returns="Status")
 async def favourite(context: HttpContext, viewer: Viewer, id: int) -> Answer:
     await viewer.ask(Favourite(id))
     return await answer_with(context, viewer, id)
 
 
-@api.post("/api/v1/statuses/<id>/unfavourite", auth="user", scopes=WRITE)
+@api.post("/api/v1/statuses/<id>/unfavourite", auth="user", scopes=WRITE, returns="Status")
 async def unfavourite(context: HttpContext, viewer: Viewer, id: int) -> Answer:
     await viewer.ask(Unfavourite(id))
     return await answer_with(context, viewer, id)
 
 
-@api.get("/api/v1/favourites", auth="user", scopes=("read:favourites",))
+@api.get("/api/v1/favourites", auth="user", scopes=("read:favourites",), returns="[Status]")
 async def show_favourites(context: HttpContext, request: Request, viewer: Viewer, paged: Paged) -> Answer:
     """The viewer's favourites, the latest first."""
     return await statuses_of(context, request, viewer, paged, favourites.page)
 
 
-@api.get("/api/v1/statuses/<id>/favourited_by", scopes=("read:accounts", "read:statuses"))
+@api.get("/api/v1/statuses/<id>/favourited_by", scopes=("read:accounts", "read:statuses"), returns="[Account]")
 async def show_favourited_by(
     context: HttpContext, request: Request, viewer: Viewer | None, id: int, paged: Paged
 ) -> Answer:

@@ -34,13 +34,13 @@ class NewFeaturedTag(Input):
         return found
 
 
-@api.get("/api/v1/featured_tags", auth="user", scopes=READ)
+@api.get("/api/v1/featured_tags", auth="user", scopes=READ, returns="[FeaturedTag]")
 async def show(context: HttpContext, viewer: Viewer) -> Answer:
     """The hashtags that the viewer features."""
     return await _featured_by(context, await _own(context, viewer))
 
 
-@api.get("/api/v1/accounts/<id>/featured_tags")
+@api.get("/api/v1/accounts/<id>/featured_tags", returns="[FeaturedTag]")
 async def show_of(context: HttpContext, viewer: Viewer | None, id: int) -> Answer:
     """The hashtags that an account features; an empty list for accounts that it blocks."""
     account = await find_account(context, id)
@@ -49,21 +49,21 @@ async def show_of(context: HttpContext, viewer: Viewer | None, id: int) -> Answe
     return await _featured_by(context, account)
 
 
-@api.get("/api/v1/featured_tags/suggestions", auth="user", scopes=READ)
+@api.get("/api/v1/featured_tags/suggestions", auth="user", scopes=READ, returns="[Tag]")
 async def suggest(context: HttpContext, viewer: Viewer) -> Answer:
     """Hashtags that the viewer uses much and does not feature."""
     found = await context.database.read(featured_tags.suggestions, viewer.account_id, SUGGESTED)
     return array(await render_tags(context, viewer, found))
 
 
-@api.post("/api/v1/featured_tags", auth="user", scopes=WRITE)
+@api.post("/api/v1/featured_tags", auth="user", scopes=WRITE, returns="FeaturedTag")
 async def feature(context: HttpContext, viewer: Viewer, new: NewFeaturedTag) -> Answer:
     """Feature a hashtag. One that is featured already is returned as it is."""
     featured = await viewer.ask(FeatureTag.of(new.hashtag()))
     return json(featured_tag_fields(featured, await _own(context, viewer)))
 
 
-@api.delete("/api/v1/featured_tags/<id>", auth="user", scopes=WRITE)
+@api.delete("/api/v1/featured_tags/<id>", auth="user", scopes=WRITE, returns="{}")
 async def unfeature(viewer: Viewer, id: int) -> Answer:
     await viewer.ask(RemoveFeaturedTag(id))
     return EMPTY

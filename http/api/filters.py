@@ -194,13 +194,13 @@ async def find_filter(context: HttpContext, viewer: Viewer, id: int) -> Filter:
     return found
 
 
-@api.get("/api/v2/filters", auth="user", scopes=READ)
+@api.get("/api/v2/filters", auth="user", scopes=READ, returns="[Filter]")
 async def show_all(context: HttpContext, viewer: Viewer) -> Answer:
     """All filters of the viewer, the oldest first."""
     return json([filter_fields(one) for one in (await filters_of(context, viewer)).rows])
 
 
-@api.post("/api/v2/filters", auth="user", scopes=WRITE)
+@api.post("/api/v2/filters", auth="user", scopes=WRITE, returns="Filter")
 async def create(viewer: Viewer, form: FilterForm) -> Answer:
     """Create a filter. Without an action it warns, without `expires_in` it never expires."""
     form.check(whole=True)
@@ -211,12 +211,12 @@ async def create(viewer: Viewer, form: FilterForm) -> Answer:
     return json(filter_fields(await viewer.ask(new)))
 
 
-@api.get("/api/v2/filters/<id>", auth="user", scopes=READ)
+@api.get("/api/v2/filters/<id>", auth="user", scopes=READ, returns="Filter")
 async def show(context: HttpContext, viewer: Viewer, id: int) -> Answer:
     return json(filter_fields(await find_filter(context, viewer, id)))
 
 
-@api.put("/api/v2/filters/<id>", auth="user", scopes=WRITE)
+@api.put("/api/v2/filters/<id>", auth="user", scopes=WRITE, returns="Filter")
 async def change(viewer: Viewer, id: int, form: FilterForm) -> Answer:
     """Change a filter. A parameter that is not sent keeps its value."""
     form.check(whole=False)
@@ -224,25 +224,25 @@ async def change(viewer: Viewer, id: int, form: FilterForm) -> Answer:
     return json(filter_fields(await viewer.ask(changed)))
 
 
-@api.delete("/api/v2/filters/<id>", auth="user", scopes=WRITE)
+@api.delete("/api/v2/filters/<id>", auth="user", scopes=WRITE, returns="{}")
 async def delete(viewer: Viewer, id: int) -> Answer:
     await viewer.ask(DeleteFilter(id))
     return EMPTY
 
 
-@api.get("/api/v2/filters/<filter_id>/keywords", auth="user", scopes=READ)
+@api.get("/api/v2/filters/<filter_id>/keywords", auth="user", scopes=READ, returns="[FilterKeyword]")
 async def show_keywords(context: HttpContext, viewer: Viewer, filter_id: int) -> Answer:
     return json([keyword_fields(one) for one in (await find_filter(context, viewer, filter_id)).keywords])
 
 
-@api.post("/api/v2/filters/<filter_id>/keywords", auth="user", scopes=WRITE)
+@api.post("/api/v2/filters/<filter_id>/keywords", auth="user", scopes=WRITE, returns="FilterKeyword")
 async def add_keyword(viewer: Viewer, filter_id: int, form: NewKeyword) -> Answer:
     form.check()
     added = await viewer.ask(AddFilterKeyword(filter_id, form.keyword, form.whole_word is not False))
     return json(keyword_fields(added))
 
 
-@api.get("/api/v2/filters/keywords/<id>", auth="user", scopes=READ)
+@api.get("/api/v2/filters/keywords/<id>", auth="user", scopes=READ, returns="FilterKeyword")
 async def show_keyword(context: HttpContext, viewer: Viewer, id: int) -> Answer:
     rows = (await filters_of(context, viewer)).rows
     found = next((keyword for row in rows for keyword in row.keywords if keyword.id == id), None)
@@ -251,24 +251,24 @@ async def show_keyword(context: HttpContext, viewer: Viewer, id: int) -> Answer:
     return json(keyword_fields(found))
 
 
-@api.put("/api/v2/filters/keywords/<id>", auth="user", scopes=WRITE)
+@api.put("/api/v2/filters/keywords/<id>", auth="user", scopes=WRITE, returns="FilterKeyword")
 async def change_keyword(viewer: Viewer, id: int, form: ChangedKeyword) -> Answer:
     form.check()
     return json(keyword_fields(await viewer.ask(ChangeFilterKeyword(id, form.keyword, form.whole_word))))
 
 
-@api.delete("/api/v2/filters/keywords/<id>", auth="user", scopes=WRITE)
+@api.delete("/api/v2/filters/keywords/<id>", auth="user", scopes=WRITE, returns="{}")
 async def delete_keyword(viewer: Viewer, id: int) -> Answer:
     await viewer.ask(DeleteFilterKeyword(id))
     return EMPTY
 
 
-@api.get("/api/v2/filters/<filter_id>/statuses", auth="user", scopes=READ)
+@api.get("/api/v2/filters/<filter_id>/statuses", auth="user", scopes=READ, returns="[FilterStatus]")
 async def show_statuses(context: HttpContext, viewer: Viewer, filter_id: int) -> Answer:
     return json([entry_fields(one) for one in (await find_filter(context, viewer, filter_id)).statuses])
 
 
-@api.post("/api/v2/filters/<filter_id>/statuses", auth="user", scopes=WRITE)
+@api.post("/api/v2/filters/<filter_id>/statuses", auth="user", scopes=WRITE, returns="FilterStatus")
 async def add_status(viewer: Viewer, filter_id: int, form: NamedStatus) -> Answer:
     """Let a filter name a status that the viewer sees."""
     if form.status_id is None:
@@ -276,7 +276,7 @@ async def add_status(viewer: Viewer, filter_id: int, form: NamedStatus) -> Answe
     return json(entry_fields(await viewer.ask(AddFilterStatus(filter_id, form.status_id))))
 
 
-@api.get("/api/v2/filters/statuses/<id>", auth="user", scopes=READ)
+@api.get("/api/v2/filters/statuses/<id>", auth="user", scopes=READ, returns="FilterStatus")
 async def show_status(context: HttpContext, viewer: Viewer, id: int) -> Answer:
     rows = (await filters_of(context, viewer)).rows
     found = next((entry for row in rows for entry in row.statuses if entry.id == id), None)
@@ -285,7 +285,7 @@ async def show_status(context: HttpContext, viewer: Viewer, id: int) -> Answer:
     return json(entry_fields(found))
 
 
-@api.delete("/api/v2/filters/statuses/<id>", auth="user", scopes=WRITE)
+@api.delete("/api/v2/filters/statuses/<id>", auth="user", scopes=WRITE, returns="{}")
 async def delete_status(viewer: Viewer, id: int) -> Answer:
     await viewer.ask(DeleteFilterStatus(id))
     return EMPTY

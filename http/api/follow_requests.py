@@ -18,7 +18,7 @@ READ = ("read:follows", "follow")
 WRITE = ("write:follows", "follow")
 
 
-@api.get("/api/v1/follow_requests", auth="user", scopes=READ)
+@api.get("/api/v1/follow_requests", auth="user", scopes=READ, returns="[Account]")
 async def show(context: HttpContext, request: Request, viewer: Viewer, paged: Paged) -> Answer:
     """The accounts that ask to follow the viewer, the latest request first."""
     page = paged.page(PEOPLE)
@@ -26,13 +26,13 @@ async def show(context: HttpContext, request: Request, viewer: Viewer, paged: Pa
     return await accounts_page(context, request, rows, page.limit)
 
 
-@api.post("/api/v1/follow_requests/<id>/authorize", auth="user", scopes=WRITE)
+@api.post("/api/v1/follow_requests/<id>/authorize", auth="user", scopes=WRITE, returns="Relationship")
 async def authorize(context: HttpContext, viewer: Viewer, id: int) -> Answer:
     await viewer.ask(AuthorizeRequest(id))
     return await relationship(context, viewer, id)
 
 
-@api.post("/api/v1/follow_requests/<id>/reject", auth="user", scopes=WRITE)
+@api.post("/api/v1/follow_requests/<id>/reject", auth="user", scopes=WRITE, returns="Relationship")
 async def reject(context: HttpContext, viewer: Viewer, id: int) -> Answer:
     await viewer.ask(RejectRequest(id))
     return await relationship(context, viewer, id)

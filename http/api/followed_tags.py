@@ -18,7 +18,7 @@ WRITE = ("write:follows", "follow")
 FOLLOWED = 100  # on a page, unless the request says how many
 
 
-@api.get("/api/v1/followed_tags", auth="user", scopes=READ)
+@api.get("/api/v1/followed_tags", auth="user", scopes=READ, returns="[Tag]")
 async def show(context: HttpContext, request: Request, viewer: Viewer, paged: Paged) -> Answer:
     """The hashtags that the viewer follows, the latest first."""
     page = paged.page(FOLLOWED)
@@ -27,7 +27,7 @@ async def show(context: HttpContext, request: Request, viewer: Viewer, paged: Pa
     return array(bodies, row_links(context, request, [(id, tag.id) for id, tag in rows], page.limit, "since_id"))
 
 
-@api.post("/api/v1/tags/<name>/follow", auth="user", scopes=WRITE)
+@api.post("/api/v1/tags/<name>/follow", auth="user", scopes=WRITE, returns="Tag")
 async def follow(context: HttpContext, viewer: Viewer, name: str) -> Answer:
     """Show public statuses with a hashtag on the viewer's home timeline. The hashtag need not be in use."""
     tag = await find_tag(context, name)
@@ -35,7 +35,7 @@ async def follow(context: HttpContext, viewer: Viewer, name: str) -> Answer:
     return await answer_with_tag(context, viewer, await find_tag(context, tag.name))
 
 
-@api.post("/api/v1/tags/<name>/unfollow", auth="user", scopes=WRITE)
+@api.post("/api/v1/tags/<name>/unfollow", auth="user", scopes=WRITE, returns="Tag")
 async def unfollow(context: HttpContext, viewer: Viewer, name: str) -> Answer:
     tag = await find_tag(context, name)
     await viewer.ask(UnfollowTag(tag.name))

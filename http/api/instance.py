@@ -32,12 +32,12 @@ KEPT_BY_BROWSERS = (("Cache-Control", "public, max-age=86400"),)
 KEPT_FOR_EVER = (("Cache-Control", "public, max-age=31536000, immutable"),)
 
 
-@api.get("/api/v1/instance")
+@api.get("/api/v1/instance", returns="V1.Instance")
 async def show_v1(context: HttpContext) -> Answer:
     return await _show(context, "v1", instance_v1)
 
 
-@api.get("/api/v2/instance")
+@api.get("/api/v2/instance", returns="Instance")
 async def show_v2(context: HttpContext) -> Answer:
     return await _show(context, "v2", instance_v2)
 
@@ -74,7 +74,7 @@ async def _about(context: HttpContext) -> About:
     )
 
 
-@api.get("/api/v1/instance/activity")
+@api.get("/api/v1/instance/activity", returns="[InstanceActivity]")
 async def show_activity(context: HttpContext) -> Answer:
     """Statuses, logins and registrations of the last weeks, the current one first. Every number is a text."""
 
@@ -87,7 +87,7 @@ async def show_activity(context: HttpContext) -> Answer:
     return Answer(await context.kept.get("activity", context.clock.now(), make))
 
 
-@api.get("/api/v1/instance/languages")
+@api.get("/api/v1/instance/languages", returns="[Language]")
 def show_languages() -> Answer:
     """The languages that a status can have, with their English names."""
     return Answer(_languages())
@@ -123,7 +123,7 @@ def show_missing_header() -> Answer:
     return Answer(plain_png(700, 335, (190, 189, 214)), 200, KEPT_BY_BROWSERS, PNG)
 
 
-@api.get("/api/v1/instance/domain_blocks")
+@api.get("/api/v1/instance/domain_blocks", returns="[DomainBlock]")
 async def show_blocked_domains(context: HttpContext, viewer: Viewer | None) -> Answer:
     """The blocks that limit what users see, the strictest first. As in Mastodon, the operator chooses to show them."""
     match context.settings.domain_blocks_shown:

@@ -58,13 +58,13 @@ class Members(Input):
         return self.account_ids
 
 
-@api.get("/api/v1/lists", auth="user", scopes=READ)
+@api.get("/api/v1/lists", auth="user", scopes=READ, returns="[List]")
 async def show_all(context: HttpContext, viewer: Viewer) -> Answer:
     """All lists of the viewer, on one page."""
     return json([list_fields(one) for one in await context.database.read(lists.all_of, viewer.account_id)])
 
 
-@api.post("/api/v1/lists", auth="user", scopes=WRITE)
+@api.post("/api/v1/lists", auth="user", scopes=WRITE, returns="List")
 async def create(viewer: Viewer, terms: ListTerms) -> Answer:
     title = terms.checked_title()
     if title is None:
@@ -73,12 +73,12 @@ async def create(viewer: Viewer, terms: ListTerms) -> Answer:
     return json(list_fields(await viewer.ask(CreateList(title, policy, bool(terms.exclusive)))))
 
 
-@api.get("/api/v1/lists/<id>", auth="user", scopes=READ)
+@api.get("/api/v1/lists/<id>", auth="user", scopes=READ, returns="List")
 async def show(context: HttpContext, viewer: Viewer, id: int) -> Answer:
     return json(list_fields(await _find(context, viewer, id)))
 
 
-@api.put("/api/v1/lists/<id>", auth="user", scopes=WRITE)
+@api.put("/api/v1/lists/<id>", auth="user", scopes=WRITE, returns="List")
 async def change(viewer: Viewer, id: int, terms: ListTerms) -> Answer:
     """Change a list. A parameter that is not sent keeps its value."""
     change = ChangeList(
@@ -87,13 +87,13 @@ async def change(viewer: Viewer, id: int, terms: ListTerms) -> Answer:
     return json(list_fields(await viewer.ask(change, list_address(id))))
 
 
-@api.delete("/api/v1/lists/<id>", auth="user", scopes=WRITE)
+@api.delete("/api/v1/lists/<id>", auth="user", scopes=WRITE, returns="{}")
 async def delete(viewer: Viewer, id: int) -> Answer:
     await viewer.ask(DeleteList(viewer.account_id), list_address(id))
     return EMPTY
 
 
-@api.get("/api/v1/lists/<id>/accounts", auth="user", scopes=READ)
+@api.get("/api/v1/lists/<id>/accounts", auth="user", scopes=READ, returns="[Account]")
 async def show_members(context: HttpContext, request: Request, viewer: Viewer, id: int, paged: Paged) -> Answer:
     """A page of a list's members; `limit=0` asks for all at once."""
     await _find(context, viewer, id)
@@ -107,14 +107,14 @@ async def show_members(context: HttpContext, request: Request, viewer: Viewer, i
     return array(bodies, links(url, request.query_texts, ids, prev="since_id", full=len(ids) == page.limit))
 
 
-@api.post("/api/v1/lists/<id>/accounts", auth="user", scopes=WRITE)
+@api.post("/api/v1/lists/<id>/accounts", auth="user", scopes=WRITE, returns="{}")
 async def add(viewer: Viewer, id: int, members: Members) -> Answer:
     """Add accounts to a list: all or none."""
     await viewer.ask(AddToList(viewer.account_id, members.given()), list_address(id))
     return EMPTY
 
 
-@api.delete("/api/v1/lists/<id>/accounts", auth="user", scopes=WRITE)
+@api.delete("/api/v1/lists/<id>/accounts", auth="user", scopes=WRITE, returns="{}")
 async def remove(viewer: Viewer, id: int, members: Members) -> Answer:
     await viewer.ask(RemoveFromList(viewer.account_id, members.given()), list_address(id))
     return EMPTY

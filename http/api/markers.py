@@ -37,13 +37,13 @@ class Positions(Input):
         return tuple(MarkerMove(name, at.last_read_id, at.version) for name, at in given if at.last_read_id is not None)
 
 
-@api.get("/api/v1/markers", auth="user", scopes=("read:statuses",))
+@api.get("/api/v1/markers", auth="user", scopes=("read:statuses",), returns="{Marker}")
 async def show(context: HttpContext, viewer: Viewer, wanted: Timelines) -> Answer:
     """The markers that the request names."""
     return _answer(await context.database.read(markers.find, viewer.account_id, wanted.timeline))
 
 
-@api.post("/api/v1/markers", auth="user", scopes=("write:statuses",))
+@api.post("/api/v1/markers", auth="user", scopes=("write:statuses",), returns="{Marker}")
 async def move(viewer: Viewer, positions: Positions) -> Answer:
     """Move markers. 409 if the client names a version that is not the last."""
     return _answer(await viewer.ask(MoveMarkers(positions.moves())))

@@ -36,7 +36,14 @@ class NewMedia(Described):
     file: MaybeUpload = None
 
 
-@api.post("/api/v1/media", auth="user", scopes=SCOPES, rates=(rates.MEDIA,), body_limit=uploads.MEDIA_BODY)
+@api.post(
+    "/api/v1/media",
+    auth="user",
+    scopes=SCOPES,
+    rates=(rates.MEDIA,),
+    body_limit=uploads.MEDIA_BODY,
+    returns="MediaAttachment",
+)
 async def upload_and_wait(context: HttpContext, viewer: Viewer, new: NewMedia) -> Answer:
     """Answer when the upload is processed; 202 if that takes very long or has to be tried again later."""
     medium = await _upload(context, viewer, new)
@@ -46,7 +53,14 @@ async def upload_and_wait(context: HttpContext, viewer: Viewer, new: NewMedia) -
     return _answer(context, medium, unfinished=202)
 
 
-@api.post("/api/v2/media", auth="user", scopes=SCOPES, rates=(rates.MEDIA,), body_limit=uploads.MEDIA_BODY)
+@api.post(
+    "/api/v2/media",
+    auth="user",
+    scopes=SCOPES,
+    rates=(rates.MEDIA,),
+    body_limit=uploads.MEDIA_BODY,
+    returns="MediaAttachment",
+)
 async def upload(context: HttpContext, viewer: Viewer, new: NewMedia) -> Answer:
     """Answer 200 with an image, which is ready, and 202 with video and sound, which are processed later."""
     medium = await _upload(context, viewer, new)
@@ -72,13 +86,20 @@ async def _upload(context: HttpContext, viewer: Viewer, new: NewMedia) -> Media:
         return await viewer.ask(AddMedia(made, description, focus))
 
 
-@api.get("/api/v1/media/<id>", auth="user", scopes=SCOPES)
+@api.get("/api/v1/media/<id>", auth="user", scopes=SCOPES, returns="MediaAttachment")
 async def show(context: HttpContext, viewer: Viewer, id: int) -> Answer:
     """Show an attachment that no published status has; 206 until it is processed."""
     return _answer(context, await _own(context, viewer, id))
 
 
-@api.put("/api/v1/media/<id>", auth="user", scopes=SCOPES, file_rates=(rates.MEDIA,), body_limit=uploads.THUMBNAIL_BODY)
+@api.put(
+    "/api/v1/media/<id>",
+    auth="user",
+    scopes=SCOPES,
+    file_rates=(rates.MEDIA,),
+    body_limit=uploads.THUMBNAIL_BODY,
+    returns="MediaAttachment",
+)
 async def describe(context: HttpContext, viewer: Viewer, id: int, described: Described) -> Answer:
     """Describe an attachment that no published status has."""
     described.check()
@@ -88,7 +109,7 @@ async def describe(context: HttpContext, viewer: Viewer, id: int, described: Des
     return _answer(context, changed)
 
 
-@api.delete("/api/v1/media/<id>", auth="user", scopes=SCOPES)
+@api.delete("/api/v1/media/<id>", auth="user", scopes=SCOPES, returns="{}")
 async def delete(viewer: Viewer, id: int) -> Answer:
     await viewer.ask(DeleteMedia(id))
     return EMPTY

@@ -14,7 +14,7 @@ from ..views.accounts import PEOPLE
 from ..views.listing import row_links
 
 
-@api.get("/api/v1/mutes", auth="user", scopes=("read:mutes", "follow"))
+@api.get("/api/v1/mutes", auth="user", scopes=("read:mutes", "follow"), returns="[MutedAccount]")
 async def show_mutes(context: HttpContext, request: Request, viewer: Viewer, paged: Paged) -> Answer:
     """The accounts that the viewer mutes, the latest first, each with the end of its mute."""
     page = paged.page(PEOPLE)

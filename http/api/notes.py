@@ -18,7 +18,7 @@ class Note(Input):
     comment: Prose = ""
 
 
-@api.post("/api/v1/accounts/<id>/note", auth="user", scopes=("write:accounts",))
+@api.post("/api/v1/accounts/<id>/note", auth="user", scopes=("write:accounts",), returns="Relationship")
 async def write_note(context: HttpContext, viewer: Viewer, id: int, note: Note) -> Answer:
     """Write a note that only the viewer sees. An empty one deletes it."""
     if len(note.comment) > LONGEST_NOTE:

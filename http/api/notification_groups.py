@@ -60,7 +60,7 @@ class GroupsCounted(Grouping):
     limit: Count = None
 
 
-@api.get("/api/v2/notifications", auth="user", scopes=READ)
+@api.get("/api/v2/notifications", auth="user", scopes=READ, returns="GroupedNotificationsResults")
 async def show_all(context: HttpContext, request: Request, viewer: Viewer, wanted: GroupedPage) -> Answer:
     """A page of groups, with links to the pages before and after the notifications it covers."""
     wanted.check()
@@ -78,7 +78,7 @@ async def show_all(context: HttpContext, request: Request, viewer: Viewer, wante
     return Answer(await _render(context, viewer, whole.shown, statuses, partial=partial), 200, headers)
 
 
-@api.get("/api/v2/notifications/unread_count", auth="user", scopes=READ)
+@api.get("/api/v2/notifications/unread_count", auth="user", scopes=READ, returns="Count")
 async def count_unread(context: HttpContext, viewer: Viewer, wanted: GroupsCounted) -> Answer:
     limit = clamp(wanted.limit, COUNTED, MOST_COUNTED)
     if not (await part_of(context, viewer, ())).filters.may_hide("notifications"):
@@ -90,7 +90,7 @@ async def count_unread(context: HttpContext, viewer: Viewer, wanted: GroupsCount
     return json({"count": len(groups) - hidden})
 
 
-@api.get("/api/v2/notifications/<group_key>", auth="user", scopes=READ)
+@api.get("/api/v2/notifications/<group_key>", auth="user", scopes=READ, returns="GroupedNotificationsResults")
 async def show(context: HttpContext, viewer: Viewer, group_key: str) -> Answer:
     group = await context.database.read(notification_groups.find, viewer.account_id, group_key)
     groups, statuses, _ = await _seen(context, viewer, [group] if group is not None else [])
@@ -99,7 +99,7 @@ async def show(context: HttpContext, viewer: Viewer, group_key: str) -> Answer:
     return Answer(await _render(context, viewer, groups, statuses, partial=False))
 
 
-@api.get("/api/v2/notifications/<group_key>/accounts", auth="user", scopes=(*READ, *WRITE))
+@api.get("/api/v2/notifications/<group_key>/accounts", auth="user", scopes=(*READ, *WRITE), returns="[Account]")
 async def show_accounts(context: HttpContext, viewer: Viewer, group_key: str) -> Answer:
     """All accounts in a group, the latest first."""
     ids = await context.database.read(notification_groups.members, viewer.account_id, group_key)
@@ -109,7 +109,7 @@ async def show_accounts(context: HttpContext, viewer: Viewer, group_key: str) ->
     )
 
 
-@api.post("/api/v2/notifications/<group_key>/dismiss", auth="user", scopes=WRITE)
+@api.post("/api/v2/notifications/<group_key>/dismiss", auth="user", scopes=WRITE, returns="{}")
 async def dismiss(viewer: Viewer, group_key: str) -> Answer:
     await viewer.ask(DismissGroup(group_key))
     return EMPTY

@@ -55,24 +55,24 @@ class PolicyFlags(Input):
         )
 
 
-@api.get("/api/v2/notifications/policy", auth="user", scopes=READ)
+@api.get("/api/v2/notifications/policy", auth="user", scopes=READ, returns="NotificationPolicy")
 async def show(context: HttpContext, viewer: Viewer) -> Answer:
     return json(notification_policy_fields(*await _policy(context, viewer)))
 
 
-@api.put("/api/v2/notifications/policy", auth="user", scopes=WRITE)
+@api.put("/api/v2/notifications/policy", auth="user", scopes=WRITE, returns="NotificationPolicy")
 async def change(context: HttpContext, viewer: Viewer, wanted: PolicyActions) -> Answer:
     """Change what the request names. The new policy applies to notifications that come from now on."""
     await viewer.ask(ChangeNotificationPolicy(wanted.change()))
     return json(notification_policy_fields(*await _policy(context, viewer)))
 
 
-@api.get("/api/v1/notifications/policy", auth="user", scopes=READ)
+@api.get("/api/v1/notifications/policy", auth="user", scopes=READ, returns="V1.NotificationPolicy")
 async def show_flags(context: HttpContext, viewer: Viewer) -> Answer:
     return json(v1_notification_policy_fields(*await _policy(context, viewer)))
 
 
-@api.put("/api/v1/notifications/policy", auth="user", scopes=WRITE)
+@api.put("/api/v1/notifications/policy", auth="user", scopes=WRITE, returns="V1.NotificationPolicy")
 async def change_flags(context: HttpContext, viewer: Viewer, wanted: PolicyFlags) -> Answer:
     """Change what the request names."""
     await viewer.ask(ChangeNotificationPolicy(wanted.change()))

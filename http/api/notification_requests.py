@@ -33,7 +33,7 @@ class Chosen(Input):
             raise invalid(f"Id is too long (maximum is {MOST_AT_ONCE} items)")
 
 
-@api.get("/api/v1/notifications/requests", auth="user", scopes=READ)
+@api.get("/api/v1/notifications/requests", auth="user", scopes=READ, returns="[NotificationRequest]")
 async def show_all(context: HttpContext, request: Request, viewer: Viewer, paged: Paged) -> Answer:
     """The open requests, the latest first."""
     page = paged.page(ON_A_PAGE)
@@ -42,13 +42,13 @@ async def show_all(context: HttpContext, request: Request, viewer: Viewer, paged
     return array(await _render(context, viewer, found), row_links(context, request, rows, page.limit, "min_id"))
 
 
-@api.get("/api/v1/notifications/requests/merged", auth="user", scopes=READ)
+@api.get("/api/v1/notifications/requests/merged", auth="user", scopes=READ, returns="Merged")
 def show_merged() -> Answer:
     """Always true: requests are accepted in one transaction, before the answer."""
     return json({"merged": True})
 
 
-@api.get("/api/v1/notifications/requests/<id>", auth="user", scopes=READ)
+@api.get("/api/v1/notifications/requests/<id>", auth="user", scopes=READ, returns="NotificationRequest")
 async def show(context: HttpContext, viewer: Viewer, id: int) -> Answer:
     found = await context.database.read(notification_requests.find, viewer.account_id, id)
     bodies = await _render(context, viewer, [found]) if found is not None else []
@@ -57,7 +57,7 @@ async def show(context: HttpContext, viewer: Viewer, id: int) -> Answer:
     return Answer(bodies[0])
 
 
-@api.post("/api/v1/notifications/requests/accept", auth="user", scopes=WRITE)
+@api.post("/api/v1/notifications/requests/accept", auth="user", scopes=WRITE, returns="{}")
 async def accept_several(viewer: Viewer, chosen: Chosen) -> Answer:
     """Accept several requests. Unknown ids are ignored, and without ids nothing is done."""
     chosen.check()
@@ -65,7 +65,7 @@ async def accept_several(viewer: Viewer, chosen: Chosen) -> Answer:
     return EMPTY
 
 
-@api.post("/api/v1/notifications/requests/dismiss", auth="user", scopes=WRITE)
+@api.post("/api/v1/notifications/requests/dismiss", auth="user", scopes=WRITE, returns="{}")
 async def dismiss_several(viewer: Viewer, chosen: Chosen) -> Answer:
     """Dismiss several requests. Unknown ids are ignored, and without ids nothing is done."""
     chosen.check()
@@ -73,7 +73,7 @@ async def dismiss_several(viewer: Viewer, chosen: Chosen) -> Answer:
     return EMPTY
 
 
-@api.post("/api/v1/notifications/requests/<id>/accept", auth="user", scopes=WRITE)
+@api.post("/api/v1/notifications/requests/<id>/accept", auth="user", scopes=WRITE, returns="{}")
 async def accept(viewer: Viewer, id: int) -> Answer:
     """Show what was filtered from this sender, and accept what comes later."""
     if not await viewer.ask(AcceptNotificationRequests((id,))):
@@ -81,7 +81,7 @@ async def accept(viewer: Viewer, id: int) -> Answer:
     return EMPTY
 
 
-@api.post("/api/v1/notifications/requests/<id>/dismiss", auth="user", scopes=WRITE)
+@api.post("/api/v1/notifications/requests/<id>/dismiss", auth="user", scopes=WRITE, returns="{}")
 async def dismiss(viewer: Viewer, id: int) -> Answer:
     """Delete a request and what was filtered. The sender stays filtered."""
     if not await viewer.ask(DismissNotificationRequests((id,))):

@@ -62,7 +62,7 @@ class Counted(NotificationTypes):
     limit: Count = None
 
 
-@api.get("/api/v1/notifications", auth="user", scopes=READ)
+@api.get("/api/v1/notifications", auth="user", scopes=READ, returns="[Notification]")
 async def show_all(context: HttpContext, request: Request, viewer: Viewer, wanted: NotificationQuery) -> Answer:
     """A page of notifications with links to both sides. Hidden notifications count for the cursors too."""
 
@@ -84,7 +84,7 @@ async def _page(context: HttpContext, viewer: Viewer, wanted: NotificationQuery,
     )
 
 
-@api.get("/api/v1/notifications/unread_count", auth="user", scopes=READ)
+@api.get("/api/v1/notifications/unread_count", auth="user", scopes=READ, returns="Count")
 async def count_unread(context: HttpContext, viewer: Viewer, wanted: Counted) -> Answer:
     """The number of notifications after the read marker."""
     limit = clamp(wanted.limit, COUNTED, MOST_COUNTED)
@@ -104,7 +104,7 @@ async def last_read(context: HttpContext, viewer: Viewer) -> int | None:
     return found[0].last_read_id if found else None
 
 
-@api.get("/api/v1/notifications/<id>", auth="user", scopes=READ)
+@api.get("/api/v1/notifications/<id>", auth="user", scopes=READ, returns="Notification")
 async def show(context: HttpContext, viewer: Viewer, id: int) -> Answer:
     found = await context.database.read(notifications.find, viewer.account_id, id)
     visible, part, _ = await _seen(context, viewer, [found] if found is not None else [])
@@ -113,13 +113,13 @@ async def show(context: HttpContext, viewer: Viewer, id: int) -> Answer:
     return Answer((await _render(context, part, visible))[0])
 
 
-@api.post("/api/v1/notifications/clear", auth="user", scopes=WRITE)
+@api.post("/api/v1/notifications/clear", auth="user", scopes=WRITE, returns="{}")
 async def clear(viewer: Viewer) -> Answer:
     await viewer.ask(ClearNotifications())
     return EMPTY
 
 
-@api.post("/api/v1/notifications/<id>/dismiss", auth="user", scopes=WRITE)
+@api.post("/api/v1/notifications/<id>/dismiss", auth="user", scopes=WRITE, returns="{}")
 async def dismiss(viewer: Viewer, id: int) -> Answer:
     await viewer.ask(DismissNotification(id))
     return EMPTY

@@ -29,7 +29,7 @@ class Embedding(Input):
     maxheight: Count = None
 
 
-@api.get("/api/oembed")
+@api.get("/api/oembed", returns="OEmbed")
 async def show(context: HttpContext, wanted: Embedding) -> Answer:
     """A public or unlisted status of this server. The viewer does not matter: other sites show it to their visitors."""
     settings = context.settings

@@ -13,7 +13,7 @@ from ..openapi.document import document
 from ..router import api
 
 
-@api.get("/api/openapi.json")
+@api.get("/api/openapi.json", returns="object")
 async def show_document(context: HttpContext) -> Answer:
     """The OpenAPI 3.1 document of this server."""
     # Making it the first time would keep the loop for 100 ms.

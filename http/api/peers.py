@@ -23,13 +23,13 @@ class PeerQuery(Input):
         return (self.q.strip().lower(),) if whole is None else (self.q.strip().lower(), whole)
 
 
-@api.get("/api/v1/instance/peers")
+@api.get("/api/v1/instance/peers", returns="[string]")
 async def show_peers(context: HttpContext) -> Answer:
     """The domains of the servers that this one knows and has not suspended."""
     return Answer(await _peers(context))
 
 
-@api.get("/api/v1/peers/search")
+@api.get("/api/v1/peers/search", returns="[string]")
 async def search_peers(context: HttpContext, query: PeerQuery) -> Answer:
     """The first known domains that begin so, in alphabetical order."""
     domains: list[str] = orjson.loads(await _peers(context))

@@ -43,14 +43,14 @@ class PhraseForm(Lifetime):
         return "hide" if self.irreversible else "warn"
 
 
-@api.get("/api/v1/filters", auth="user", scopes=READ)
+@api.get("/api/v1/filters", auth="user", scopes=READ, returns="[V1.Filter]")
 async def show_all(context: HttpContext, viewer: Viewer) -> Answer:
     """All phrases that the viewer filters."""
     rows = (await filters_of(context, viewer)).rows
     return json([phrase_fields(row, keyword) for row in rows for keyword in row.keywords])
 
 
-@api.post("/api/v1/filters", auth="user", scopes=WRITE)
+@api.post("/api/v1/filters", auth="user", scopes=WRITE, returns="V1.Filter")
 async def create(viewer: Viewer, form: PhraseForm) -> Answer:
     """Filter a phrase. Unless said otherwise it stands for whole words, and the filter never expires."""
     form.check(whole=True)
@@ -62,12 +62,12 @@ async def create(viewer: Viewer, form: PhraseForm) -> Answer:
     return json(phrase_fields(made, made.keywords[0]))
 
 
-@api.get("/api/v1/filters/<id>", auth="user", scopes=READ)
+@api.get("/api/v1/filters/<id>", auth="user", scopes=READ, returns="V1.Filter")
 async def show(context: HttpContext, viewer: Viewer, id: int) -> Answer:
     return _answer((await filters_of(context, viewer)).with_keyword(id), id)
 
 
-@api.put("/api/v1/filters/<id>", auth="user", scopes=WRITE)
+@api.put("/api/v1/filters/<id>", auth="user", scopes=WRITE, returns="V1.Filter")
 async def change(viewer: Viewer, id: int, form: PhraseForm) -> Answer:
     """Change a phrase and its filter. Without `context`, `whole_word` and `expires_in` these stay as they are."""
     form.check(whole=False)
@@ -75,7 +75,7 @@ async def change(viewer: Viewer, id: int, form: PhraseForm) -> Answer:
     return _answer(await viewer.ask(changed), id)
 
 
-@api.delete("/api/v1/filters/<id>", auth="user", scopes=WRITE)
+@api.delete("/api/v1/filters/<id>", auth="user", scopes=WRITE, returns="{}")
 async def delete(viewer: Viewer, id: int) -> Answer:
     """Remove a phrase. Its filter goes too if nothing else is in it."""
     await viewer.ask(DeletePhrase(id))

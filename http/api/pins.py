@@ -12,13 +12,13 @@ from ..views.statuses import answer_with
 WRITE = ("write:accounts",)
 
 
-@api.post("/api/v1/statuses/<id>/pin", auth="user", scopes=WRITE)
+@api.post("/api/v1/statuses/<id>/pin", auth="user", scopes=WRITE, returns="Status")
 async def pin(context: HttpContext, viewer: Viewer, id: int) -> Answer:
     await viewer.ask(Pin(id))
     return await answer_with(context, viewer, id)
 
 
-@api.post("/api/v1/statuses/<id>/unpin", auth="user", scopes=WRITE)
+@api.post("/api/v1/statuses/<id>/unpin", auth="user", scopes=WRITE, returns="Status")
 async def unpin(context: HttpContext, viewer: Viewer, id: int) -> Answer:
     await viewer.ask(Unpin(id))
     return await answer_with(context, viewer, id)

@@ -9,23 +9,23 @@ from ..entities.instance import policy_fields, rule_fields, terms_fields
 from ..router import api
 
 
-@api.get("/api/v1/instance/rules")
+@api.get("/api/v1/instance/rules", returns="[Rule]")
 async def show_rules(context: HttpContext) -> Answer:
     return json([rule_fields(rule) for rule in (await context.policies.current()).rules])
 
 
-@api.get("/api/v1/instance/extended_description")
+@api.get("/api/v1/instance/extended_description", returns="ExtendedDescription")
 async def show_description(context: HttpContext) -> Answer:
     """The operator's description as HTML; an empty string when there is none."""
     return json(policy_fields((await context.policies.current()).description))
 
 
-@api.get("/api/v1/instance/privacy_policy")
+@api.get("/api/v1/instance/privacy_policy", returns="PrivacyPolicy")
 async def show_privacy(context: HttpContext) -> Answer:
     return json(policy_fields((await context.policies.current()).privacy))
 
 
-@api.get("/api/v1/instance/terms_of_service")
+@api.get("/api/v1/instance/terms_of_service", returns="TermsOfService")
 async def show_terms(context: HttpContext) -> Answer:
     """The terms that are in force today."""
     today = context.clock.now().date()
@@ -35,7 +35,7 @@ async def show_terms(context: HttpContext) -> Answer:
     return json(terms_fields(terms, today))
 
 
-@api.get("/api/v1/instance/terms_of_service/<date>")
+@api.get("/api/v1/instance/terms_of_service/<date>", returns="TermsOfService")
 async def show_terms_of(context: HttpContext, date: str) -> Answer:
     """The terms that came or come into force on a day."""
     for terms in (await context.policies.current()).terms:

@@ -24,7 +24,7 @@ class Ballot(Input):
     choices: Numbers = ()
 
 
-@api.get("/api/v1/polls/<id>", scopes=("read:statuses",))
+@api.get("/api/v1/polls/<id>", scopes=("read:statuses",), returns="Poll")
 async def show_poll(context: HttpContext, viewer: Viewer | None, id: int) -> Answer:
     """A poll. Without a token only polls of public statuses are shown.
 
@@ -37,7 +37,7 @@ async def show_poll(context: HttpContext, viewer: Viewer | None, id: int) -> Ans
     return await _answer(context, viewer, asking)
 
 
-@api.post("/api/v1/polls/<id>/votes", auth="user", scopes=("write:statuses",))
+@api.post("/api/v1/polls/<id>/votes", auth="user", scopes=("write:statuses",), returns="Poll")
 async def vote(context: HttpContext, viewer: Viewer, id: int, ballot: Ballot) -> Answer:
     """Vote for choices, all or none, and show the poll with them."""
     if not ballot.choices:

@@ -10,7 +10,7 @@ from ..entities.account import preferences_fields
 from ..router import api
 
 
-@api.get("/api/v1/preferences", auth="user", scopes=("read:accounts",))
+@api.get("/api/v1/preferences", auth="user", scopes=("read:accounts",), returns="Preferences")
 async def show(context: HttpContext, viewer: Viewer) -> Answer:
     user = await find_row(context, users.find_user, viewer.account_id)
     return json(preferences_fields(user))

@@ -148,14 +148,19 @@ def _complaints_about_fields(fields: tuple[tuple[str, str], ...] | None) -> Iter
         yield Complaint("fields", "ERR_INVALID", "contains values with missing labels")
 
 
-@api.get("/api/v1/accounts/verify_credentials", auth="user", scopes=READ)
+@api.get("/api/v1/accounts/verify_credentials", auth="user", scopes=READ, returns="CredentialAccount")
 async def show_own(context: HttpContext, viewer: Viewer) -> Answer:
     """The viewer's own account, with its private parts."""
     return await _own_account(context, viewer)
 
 
 @api.put(
-    "/api/v1/accounts/update_credentials", auth="user", scopes=WRITE, file_rates=(rates.MEDIA,), body_limit=PICTURE_BODY
+    "/api/v1/accounts/update_credentials",
+    auth="user",
+    scopes=WRITE,
+    file_rates=(rates.MEDIA,),
+    body_limit=PICTURE_BODY,
+    returns="CredentialAccount",
 )
 async def update_own(context: HttpContext, viewer: Viewer, credentials: ProfileChange) -> Answer:
     """Change the parts of the account that are given."""
@@ -163,26 +168,28 @@ async def update_own(context: HttpContext, viewer: Viewer, credentials: ProfileC
     return await _own_account(context, viewer)
 
 
-@api.get("/api/v1/profile", auth="user", scopes=READ)
+@api.get("/api/v1/profile", auth="user", scopes=READ, returns="Profile")
 async def show_profile(context: HttpContext, viewer: Viewer) -> Answer:
     """The viewer's profile as it was typed."""
     return await _own_profile(context, viewer)
 
 
-@api.put("/api/v1/profile", auth="user", scopes=WRITE, file_rates=(rates.MEDIA,), body_limit=PICTURE_BODY)
+@api.put(
+    "/api/v1/profile", auth="user", scopes=WRITE, file_rates=(rates.MEDIA,), body_limit=PICTURE_BODY, returns="Profile"
+)
 async def update_profile(context: HttpContext, viewer: Viewer, credentials: ProfileChange) -> Answer:
     """The same change, answered with the profile."""
     await _update(context, viewer, credentials)
     return await _own_profile(context, viewer)
 
 
-@api.delete("/api/v1/profile/avatar", auth="user", scopes=WRITE)
+@api.delete("/api/v1/profile/avatar", auth="user", scopes=WRITE, returns="CredentialAccount")
 async def remove_avatar(context: HttpContext, viewer: Viewer) -> Answer:
     await viewer.ask(UpdateProfile(Profile(avatar_file="", avatar_description="")))
     return await _own_account(context, viewer)
 
 
-@api.delete("/api/v1/profile/header", auth="user", scopes=WRITE)
+@api.delete("/api/v1/profile/header", auth="user", scopes=WRITE, returns="CredentialAccount")
 async def remove_header(context: HttpContext, viewer: Viewer) -> Answer:
     await viewer.ask(UpdateProfile(Profile(header_file="", header_description="")))
     return await _own_account(context, viewer)

@@ -115,7 +115,7 @@ class DeviceSubscription(SubscriptionChange):
     subscription: DeviceEndpoint
 
 
-@api.post(PATH, auth="user", scopes=("push",))
+@api.post(PATH, auth="user", scopes=("push",), returns="WebPushSubscription")
 async def subscribe(context: HttpContext, request: Request, viewer: Viewer, wanted: DeviceSubscription) -> Answer:
     """Send notifications to a device, in the place of the one that this token had before."""
     device = wanted.subscription
@@ -141,13 +141,13 @@ async def subscribe(context: HttpContext, request: Request, viewer: Viewer, want
     return _answer(context, made)
 
 
-@api.get(PATH, auth="user", scopes=("push",))
+@api.get(PATH, auth="user", scopes=("push",), returns="WebPushSubscription")
 async def show(context: HttpContext, viewer: Viewer) -> Answer:
     """The subscription of this token."""
     return _answer(context, await context.database.read(push_subscriptions.find, viewer.token.id))
 
 
-@api.put(PATH, auth="user", scopes=("push",))
+@api.put(PATH, auth="user", scopes=("push",), returns="WebPushSubscription")
 async def change(context: HttpContext, viewer: Viewer, wanted: SubscriptionChange) -> Answer:
     """Change what the device is alerted to. What is not named is off."""
     alerts, policy = wanted.chosen_alerts, wanted.chosen_policy
@@ -157,7 +157,7 @@ async def change(context: HttpContext, viewer: Viewer, wanted: SubscriptionChang
     )
 
 
-@api.delete(PATH, auth="user", scopes=("push",))
+@api.delete(PATH, auth="user", scopes=("push",), returns="{}")
 async def unsubscribe(context: HttpContext, viewer: Viewer) -> Answer:
     """Send nothing more to the device of this token."""
     await context.database.transact(push_subscriptions.delete, viewer.token.id)

@@ -20,7 +20,7 @@ from ..views.statuses import answer_with, find_visible, perspective_of, render_a
 STATUSES = 20  # on a page, unless the request says how many
 
 
-@api.get("/api/v1/statuses/<id>/quotes", auth="user", scopes=("read:statuses",))
+@api.get("/api/v1/statuses/<id>/quotes", auth="user", scopes=("read:statuses",), returns="[Status]")
 async def show_quotes(context: HttpContext, request: Request, viewer: Viewer, id: int, paged: Paged) -> Answer:
     """The statuses that quote a status, newest first, as far as the viewer may see them.
 
@@ -39,7 +39,9 @@ async def show_quotes(context: HttpContext, request: Request, viewer: Viewer, id
     return array(bodies, found_links(context, request, found, page.limit, "since_id"))
 
 
-@api.post("/api/v1/statuses/<id>/quotes/<quoting_status_id>/revoke", auth="user", scopes=("write:statuses",))
+@api.post(
+    "/api/v1/statuses/<id>/quotes/<quoting_status_id>/revoke", auth="user", scopes=("write:statuses",), returns="Status"
+)
 async def revoke_quote(context: HttpContext, viewer: Viewer, id: int, quoting_status_id: int) -> Answer:
     """Show a status of the viewer's no more in a status that quotes it. The answer is the quoting status."""
     await viewer.ask(RevokeQuote(id, quoting_status_id))

@@ -57,7 +57,7 @@ class HandleQuery(Input):
     uri: Text = ""
 
 
-@api.get("/api/v1/accounts/relationships", auth="user", scopes=("read:follows",))
+@api.get("/api/v1/accounts/relationships", auth="user", scopes=("read:follows",), returns="[Relationship]")
 async def show_relationships(context: HttpContext, viewer: Viewer, wanted: RelationshipIds) -> Answer:
     """The viewer's relations to these accounts, in the order of the ids."""
     ids = list(dict.fromkeys(wanted.id))[:MOST_AT_ONCE]
@@ -67,7 +67,7 @@ async def show_relationships(context: HttpContext, viewer: Viewer, wanted: Relat
     return json([relationship_fields(found[id]) for id in shown if id in found])
 
 
-@api.get("/api/v1/accounts/familiar_followers", auth="user", scopes=("read:follows",))
+@api.get("/api/v1/accounts/familiar_followers", auth="user", scopes=("read:follows",), returns="[FamiliarFollowers]")
 async def show_familiar_followers(context: HttpContext, viewer: Viewer, wanted: RelationshipIds) -> Answer:
     """For each account, its followers that the viewer follows too.
 
@@ -92,14 +92,14 @@ async def show_familiar_followers(context: HttpContext, viewer: Viewer, wanted: 
     ])  # fmt: skip
 
 
-@api.post("/api/v1/accounts/<id>/follow", auth="user", scopes=FOLLOWS, rates=(rates.FOLLOWS,))
+@api.post("/api/v1/accounts/<id>/follow", auth="user", scopes=FOLLOWS, rates=(rates.FOLLOWS,), returns="Relationship")
 async def follow(context: HttpContext, viewer: Viewer, id: int, terms: FollowForm) -> Answer:
     """Follow, request to follow, or change the options. A parameter that is not sent keeps its value."""
     await viewer.ask(terms.command(id))
     return json(relationship_fields(await _as_if_accepted(context, await _find(context, viewer, id))))
 
 
-@api.post("/api/v1/follows", auth="user", scopes=FOLLOWS, rates=(rates.FOLLOWS,))
+@api.post("/api/v1/follows", auth="user", scopes=FOLLOWS, rates=(rates.FOLLOWS,), returns="Account")
 async def follow_by_handle(context: HttpContext, viewer: Viewer, handle: HandleQuery) -> Answer:
     """Follow an account by `user@domain`, or by its name if it is local. The answer is the account."""
     named = handle_of(without_signs_around(handle.uri), context.settings.local_domain)
@@ -118,31 +118,31 @@ async def _as_if_accepted(context: HttpContext, relationship: Relationship) -> R
     return replace(relationship, following=True, requested=False)
 
 
-@api.post("/api/v1/accounts/<id>/unfollow", auth="user", scopes=FOLLOWS)
+@api.post("/api/v1/accounts/<id>/unfollow", auth="user", scopes=FOLLOWS, returns="Relationship")
 async def unfollow(context: HttpContext, viewer: Viewer, id: int) -> Answer:
     await viewer.ask(Unfollow(id))
     return await relationship(context, viewer, id)
 
 
-@api.post("/api/v1/accounts/<id>/remove_from_followers", auth="user", scopes=FOLLOWS)
+@api.post("/api/v1/accounts/<id>/remove_from_followers", auth="user", scopes=FOLLOWS, returns="Relationship")
 async def remove_from_followers(context: HttpContext, viewer: Viewer, id: int) -> Answer:
     await viewer.ask(RemoveFollower(id))
     return await relationship(context, viewer, id)
 
 
-@api.post("/api/v1/accounts/<id>/block", auth="user", scopes=BLOCKS)
+@api.post("/api/v1/accounts/<id>/block", auth="user", scopes=BLOCKS, returns="Relationship")
 async def block(context: HttpContext, viewer: Viewer, id: int) -> Answer:
     await viewer.ask(Block(id))
     return await relationship(context, viewer, id)
 
 
-@api.post("/api/v1/accounts/<id>/unblock", auth="user", scopes=BLOCKS)
+@api.post("/api/v1/accounts/<id>/unblock", auth="user", scopes=BLOCKS, returns="Relationship")
 async def unblock(context: HttpContext, viewer: Viewer, id: int) -> Answer:
     await viewer.ask(Unblock(id))
     return await relationship(context, viewer, id)
 
 
-@api.post("/api/v1/accounts/<id>/mute", auth="user", scopes=MUTES)
+@api.post("/api/v1/accounts/<id>/mute", auth="user", scopes=MUTES, returns="Relationship")
 async def mute(context: HttpContext, viewer: Viewer, id: int, terms: MuteTerms) -> Answer:
     """Mute an account, or change the options of a mute."""
     duration = min(max(terms.duration or 0, 0), LONGEST_MUTE)
@@ -150,7 +150,7 @@ async def mute(context: HttpContext, viewer: Viewer, id: int, terms: MuteTerms) 
     return await relationship(context, viewer, id)
 
 
-@api.post("/api/v1/accounts/<id>/unmute", auth="user", scopes=MUTES)
+@api.post("/api/v1/accounts/<id>/unmute", auth="user", scopes=MUTES, returns="Relationship")
 async def unmute(context: HttpContext, viewer: Viewer, id: int) -> Answer:
     await viewer.ask(Unmute(id))
     return await relationship(context, viewer, id)

@@ -29,7 +29,7 @@ class NewReportForm(Input):
     rule_ids: Ids = ()
 
 
-@api.post("/api/v1/reports", auth="user", scopes=("write:reports",), rates=(rates.REPORTS,))
+@api.post("/api/v1/reports", auth="user", scopes=("write:reports",), rates=(rates.REPORTS,), returns="Report")
 async def file_report(context: HttpContext, viewer: Viewer, form: NewReportForm) -> Answer:
     """Report an account to the staff of this server."""
     if len(form.comment) > REPORT_COMMENT_CHARACTERS:

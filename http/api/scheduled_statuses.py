@@ -37,7 +37,7 @@ class Scheduled(Input):
         return moment
 
 
-@api.get("/api/v1/scheduled_statuses", auth="user", scopes=READ)
+@api.get("/api/v1/scheduled_statuses", auth="user", scopes=READ, returns="[ScheduledStatus]")
 async def show_all(context: HttpContext, request: Request, viewer: Viewer, paged: Paged) -> Answer:
     """The viewer's scheduled statuses, the last made first."""
     page = paged.page(STATUSES)
@@ -48,12 +48,12 @@ async def show_all(context: HttpContext, request: Request, viewer: Viewer, paged
     return json([scheduled_status_fields(one, base_url) for one in found], headers=paging)
 
 
-@api.get("/api/v1/scheduled_statuses/<id>", auth="user", scopes=READ)
+@api.get("/api/v1/scheduled_statuses/<id>", auth="user", scopes=READ, returns="ScheduledStatus")
 async def show(context: HttpContext, viewer: Viewer, id: int) -> Answer:
     return await _answer(context, viewer, id)
 
 
-@api.put("/api/v1/scheduled_statuses/<id>", auth="user", scopes=WRITE)
+@api.put("/api/v1/scheduled_statuses/<id>", auth="user", scopes=WRITE, returns="ScheduledStatus")
 async def move(context: HttpContext, viewer: Viewer, id: int, scheduled: Scheduled) -> Answer:
     """Change the time. The other parts of a scheduled status cannot be changed."""
     at = scheduled.moment()
@@ -63,7 +63,7 @@ async def move(context: HttpContext, viewer: Viewer, id: int, scheduled: Schedul
     return json(scheduled_status_fields(moved, context.settings.base_url))
 
 
-@api.delete("/api/v1/scheduled_statuses/<id>", auth="user", scopes=WRITE)
+@api.delete("/api/v1/scheduled_statuses/<id>", auth="user", scopes=WRITE, returns="{}")
 async def cancel(viewer: Viewer, id: int) -> Answer:
     await viewer.ask(CancelScheduledStatus(id))
     return EMPTY

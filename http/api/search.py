@@ -79,7 +79,7 @@ class SearchQuery(Input):
         return 0 if self.type is None else self.offset or 0
 
 
-@api.get("/api/v2/search", scopes=("read:search",))
+@api.get("/api/v2/search", scopes=("read:search",), returns="Search")
 async def show(context: HttpContext, viewer: Viewer | None, query: SearchQuery) -> Answer:
     """Search this server. With `resolve`, another server is asked for what a handle or an address names."""
     query.check(viewer)

@@ -120,7 +120,13 @@ class StatusIdsQuery(Input):
     id: Ids = ()
 
 
-@api.post("/api/v1/statuses", auth="user", scopes=("write:statuses",), rates=(rates.STATUSES,))
+@api.post(
+    "/api/v1/statuses",
+    auth="user",
+    scopes=("write:statuses",),
+    rates=(rates.STATUSES,),
+    returns="Status|ScheduledStatus",
+)
 async def publish(context: HttpContext, request: Request, viewer: Viewer, new: StatusForm) -> Answer:
     """Publish a status, now or at a later time. Requests with the same Idempotency-Key make one status."""
     new.check()
@@ -160,20 +166,22 @@ async def _refuse_mentions(context: HttpContext, unexpected: UnexpectedMentions)
     return Answer(b'{"error":%b,"unexpected_accounts":[%b]}' % (error, b",".join(bodies)), 422)
 
 
-@api.get("/api/v1/statuses", scopes=("read:statuses",))
+@api.get("/api/v1/statuses", scopes=("read:statuses",), returns="[Status]")
 async def show_several(context: HttpContext, viewer: Viewer | None, wanted: StatusIdsQuery) -> Answer:
     """The statuses that exist and that the viewer may see, in the order of the ids."""
     perspective = await perspective_of(viewer)
     return array(await render_all(context, viewer, await visible_among(context, wanted.id[:MOST_AT_ONCE], perspective)))
 
 
-@api.get("/api/v1/statuses/<id>", scopes=("read:statuses",))
+@api.get("/api/v1/statuses/<id>", scopes=("read:statuses",), returns="Status")
 async def show(context: HttpContext, viewer: Viewer | None, id: int) -> Answer:
     """One status."""
     return await answer_with(context, viewer, id)
 
 
-@api.delete("/api/v1/statuses/<id>", auth="user", scopes=("write:statuses",), rates=(rates.DELETIONS,))
+@api.delete(
+    "/api/v1/statuses/<id>", auth="user", scopes=("write:statuses",), rates=(rates.DELETIONS,), returns="Status"
+)
 async def delete(context: HttpContext, viewer: Viewer, id: int, deletion: Deletion) -> Answer:
     """Delete a status. The answer has its source text, so that it can be written again."""
     deleted = await viewer.ask(DeleteStatus(id, deletion.delete_media))
@@ -182,7 +190,7 @@ async def delete(context: HttpContext, viewer: Viewer, id: int, deletion: Deleti
     return Answer(deleted_status_json(shown, context.rendered, context.settings.base_url, author))
 
 
-@api.get("/api/v1/statuses/<id>/context", scopes=("read:statuses",))
+@api.get("/api/v1/statuses/<id>/context", scopes=("read:statuses",), returns="Context")
 async def show_context(context: HttpContext, viewer: Viewer | None, id: int) -> Answer:
     """The thread around a status: the statuses that it answers, and the answers to it."""
     shown = await find_visible(context, viewer, id)

@@ -22,21 +22,21 @@ READ = ("read:accounts",)
 DISMISS = ("read", "write:accounts")
 
 
-@api.get("/api/v1/suggestions", auth="user", scopes=READ)
+@api.get("/api/v1/suggestions", auth="user", scopes=READ, returns="[Account]")
 async def show_accounts(context: HttpContext, viewer: Viewer, paged: PagedByOffset) -> Answer:
     """The suggested accounts, without the reasons."""
     page = await _page(context, viewer, paged)
     return array(await render_accounts(context, [one.account_id for one in page]))
 
 
-@api.get("/api/v2/suggestions", auth="user", scopes=READ)
+@api.get("/api/v2/suggestions", auth="user", scopes=READ, returns="[Suggestion]")
 async def show(context: HttpContext, viewer: Viewer, paged: PagedByOffset) -> Answer:
     page = await _page(context, viewer, paged)
     accounts = await render_by_id(context, [one.account_id for one in page])
     return array([suggestion_json(one, accounts[one.account_id]) for one in page if one.account_id in accounts])
 
 
-@api.delete("/api/v1/suggestions/<account_id>", auth="user", scopes=DISMISS)
+@api.delete("/api/v1/suggestions/<account_id>", auth="user", scopes=DISMISS, returns="{}")
 async def dismiss(viewer: Viewer, account_id: str) -> Answer:
     """Suggest an account never again. This succeeds for every id, also for one that is none."""
     with suppress(NotFound):

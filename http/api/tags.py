@@ -15,13 +15,13 @@ from ..views.hashtags import answer_with_tag, find_tag
 WRITE = ("write:accounts",)
 
 
-@api.get("/api/v1/tags/<name>")
+@api.get("/api/v1/tags/<name>", returns="Tag")
 async def show(context: HttpContext, viewer: Viewer | None, name: str) -> Answer:
     """A hashtag with the days on which it was used, which may be none."""
     return await answer_with_tag(context, viewer, await find_tag(context, name))
 
 
-@api.post("/api/v1/tags/<name>/feature", auth="user", scopes=WRITE)
+@api.post("/api/v1/tags/<name>/feature", auth="user", scopes=WRITE, returns="Tag")
 async def feature(context: HttpContext, viewer: Viewer, name: str) -> Answer:
     """Show a hashtag on the viewer's profile. It need not be in use."""
     tag = await find_tag(context, name)
@@ -30,7 +30,7 @@ async def feature(context: HttpContext, viewer: Viewer, name: str) -> Answer:
     return await answer_with_tag(context, viewer, replace(tag, id=featured.tag_id))
 
 
-@api.post("/api/v1/tags/<name>/unfeature", auth="user", scopes=WRITE)
+@api.post("/api/v1/tags/<name>/unfeature", auth="user", scopes=WRITE, returns="Tag")
 async def unfeature(context: HttpContext, viewer: Viewer, name: str) -> Answer:
     tag = await find_tag(context, name)
     await viewer.ask(UnfeatureTag(tag.id))

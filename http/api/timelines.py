@@ -68,14 +68,14 @@ class LinkTimelineQuery(Paged):
             raise NotFound from None
 
 
-@api.get("/api/v1/timelines/home", auth="user", scopes=("read:statuses",))
+@api.get("/api/v1/timelines/home", auth="user", scopes=("read:statuses",), returns="[Status]")
 async def show_home(context: HttpContext, request: Request, viewer: Viewer, paged: Paged) -> Answer:
     """The home timeline: statuses of the accounts and hashtags that the viewer follows."""
     home = home_address(viewer.account_id)
     return await _own_timeline(context, request, viewer, paged, lambda page: viewer.ask(HomePage(page), home))
 
 
-@api.get("/api/v1/timelines/public", scopes=("read:statuses",))
+@api.get("/api/v1/timelines/public", scopes=("read:statuses",), returns="[Status]")
 async def show_public(
     context: HttpContext, request: Request, viewer: Viewer | None, wanted: PublicTimelineQuery
 ) -> Answer:
@@ -86,7 +86,7 @@ async def show_public(
     return await _timeline(context, request, viewer, ids)
 
 
-@api.get("/api/v1/timelines/tag/<hashtag>", scopes=("read:statuses",))
+@api.get("/api/v1/timelines/tag/<hashtag>", scopes=("read:statuses",), returns="[Status]")
 async def show_tag(
     context: HttpContext, request: Request, viewer: Viewer | None, hashtag: str, wanted: TagTimelineQuery
 ) -> Answer:
@@ -100,7 +100,7 @@ async def show_tag(
     return await _timeline(context, request, viewer, ids)
 
 
-@api.get("/api/v1/timelines/link", scopes=("read:statuses",))
+@api.get("/api/v1/timelines/link", scopes=("read:statuses",), returns="[Status]")
 async def show_link(context: HttpContext, request: Request, viewer: Viewer | None, wanted: LinkTimelineQuery) -> Answer:
     """The public statuses with a link that trends now. Raises NotFound for other links."""
     context.check_preview(viewer)
@@ -116,7 +116,7 @@ async def show_link(context: HttpContext, request: Request, viewer: Viewer | Non
     return await _timeline(context, request, viewer, ids)
 
 
-@api.get("/api/v1/timelines/list/<id>", auth="user", scopes=("read:lists",))
+@api.get("/api/v1/timelines/list/<id>", auth="user", scopes=("read:lists",), returns="[Status]")
 async def show_list(context: HttpContext, request: Request, viewer: Viewer, id: int, paged: Paged) -> Answer:
     """The timeline of one of the viewer's lists."""
     list, owner = list_address(id), viewer.account_id

@@ -31,7 +31,13 @@ class TranslationRequest(Input):
     lang: Text = ""
 
 
-@api.post("/api/v1/statuses/<id>/translate", auth="user", scopes=("read:statuses",), rates=(rates.TRANSLATIONS,))
+@api.post(
+    "/api/v1/statuses/<id>/translate",
+    auth="user",
+    scopes=("read:statuses",),
+    rates=(rates.TRANSLATIONS,),
+    returns="Translation",
+)
 async def translate(context: HttpContext, viewer: Viewer, id: int, wish: TranslationRequest) -> Answer:
     """The texts of a public or unlisted status in a language; without one in that of the viewer's locale."""
     shown = await find_visible(context, viewer, id)
@@ -48,7 +54,7 @@ async def translate(context: HttpContext, viewer: Viewer, id: int, wish: Transla
         return json(translation_fields(status, await context.translations.translate(status, language)))
 
 
-@api.get("/api/v1/instance/translation_languages")
+@api.get("/api/v1/instance/translation_languages", returns="{[lang]}")
 async def show_languages(context: HttpContext) -> Answer:
     """The languages into which statuses are translated, by those they are in. Empty if this server translates none."""
     with _explained():

@@ -20,8 +20,8 @@ STATUSES = 20
 LINKS = 10
 
 
-@api.get("/api/v1/trends")
-@api.get("/api/v1/trends/tags")
+@api.get("/api/v1/trends", returns="[Tag]")
+@api.get("/api/v1/trends/tags", returns="[Tag]")
 async def show_tags(context: HttpContext, request: Request, viewer: Viewer | None, paged: PagedByOffset) -> Answer:
     """The hashtags that more accounts use than before."""
     limit, offset = paged.limit_and_offset(TAGS)
@@ -31,7 +31,7 @@ async def show_tags(context: HttpContext, request: Request, viewer: Viewer | Non
     return array(bodies, _links(context, request, limit, offset, len(page)))
 
 
-@api.get("/api/v1/trends/statuses")
+@api.get("/api/v1/trends/statuses", returns="[Status]")
 async def show_statuses(context: HttpContext, request: Request, viewer: Viewer | None, paged: PagedByOffset) -> Answer:
     """The public statuses that most accounts favourite and boost, without those that the viewer does not want."""
     context.check_preview(viewer)
@@ -46,7 +46,7 @@ async def show_statuses(context: HttpContext, request: Request, viewer: Viewer |
     return array(await render_with(context, part, page), _links(context, request, limit, offset, len(page)))
 
 
-@api.get("/api/v1/trends/links")
+@api.get("/api/v1/trends/links", returns="[Trends.Link]")
 async def show_links(context: HttpContext, request: Request, paged: PagedByOffset) -> Answer:
     """The links that more accounts share than before."""
     limit, offset = paged.limit_and_offset(LINKS)

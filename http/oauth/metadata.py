@@ -39,7 +39,7 @@ def _grant_types(context: HttpContext) -> list[str]:
     return [*always, "password"] if context.settings.password_grant else always
 
 
-@api.route("GET", "POST", path="/oauth/userinfo", auth="user", scopes=("profile",))
+@api.route("GET", "POST", path="/oauth/userinfo", auth="user", scopes=("profile",), returns="Userinfo")
 async def show_userinfo(context: HttpContext, viewer: Viewer) -> Answer:
     """OpenID's claims about the viewer."""
     account = await context.accounts.find(viewer.account_id)

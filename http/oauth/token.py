@@ -84,7 +84,7 @@ class Issued:
     token: Token
 
 
-@api.post("/oauth/token")
+@api.post("/oauth/token", returns="Token")
 async def issue(context: HttpContext, request: Request, wanted: TokenRequest) -> Answer:
     """Issue a token for a code, for the client's own secret or, if the operator allows it, for a user's password."""
     if not wanted.grant_type:
@@ -101,7 +101,7 @@ async def issue(context: HttpContext, request: Request, wanted: TokenRequest) ->
     return json(token_fields(issued.secret, issued.token.scopes, issued.token.created_at))
 
 
-@api.post("/oauth/revoke")
+@api.post("/oauth/revoke", returns="{}")
 async def revoke(context: HttpContext, request: Request, given: Revocation) -> Answer:
     """Revoke a token. A token that is revoked already or unknown is no error."""
     application = await _find_client(context, request, given)

@@ -1,4 +1,4 @@
-"""The OpenAPI document of this server: made from the registered endpoints and their input, and the tables beside it."""
+"""The OpenAPI document of this server: made from the registered endpoints, their input, and `entities.txt`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ... import __version__
 from ...actors.rules import scopes
 from ..intake.parameters import Input
 from ..router import SEGMENT, Endpoint
-from .schemas import Schema, answers, entities, schema_of, shape
+from .schemas import Schema, entities, schema_of
 
 JSON = "application/json"
 # Parameters are read alike from all of these.
@@ -29,10 +29,9 @@ def document(endpoints: Iterable[Endpoint], base_url: str) -> Schema:
     paths: dict[str, Schema] = {}
     schemas = dict(entities())
     for endpoint in endpoints:
-        notation = answers().get((endpoint.method, shape(endpoint.path)))
-        if notation is not None:
+        if endpoint.returns is not None:
             path = SEGMENT.sub(r"{\1}", endpoint.path)
-            paths.setdefault(path, {})[endpoint.method.lower()] = _operation(endpoint, notation, schemas)
+            paths.setdefault(path, {})[endpoint.method.lower()] = _operation(endpoint, endpoint.returns, schemas)
     return {
         "openapi": "3.1.0",
         "jsonSchemaDialect": DIALECT,

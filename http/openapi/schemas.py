@@ -1,8 +1,7 @@
-"""The API's objects as JSON Schemas, read from two tables: `entities.txt` and `answers.txt`."""
+"""The API's objects as JSON Schemas, read from a table: `entities.txt`."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
@@ -10,7 +9,7 @@ from pathlib import Path
 
 from ...storage.engine.json_values import JsonObject
 
-FOLDER = Path(__file__).parent
+TABLE = Path(__file__).with_name("entities.txt")
 
 # A JSON Schema may have any members, at any depth: the standard of JSON Schema is what checks them, in the tests.
 Schema = JsonObject
@@ -59,25 +58,9 @@ class Member:
 def entities() -> dict[str, Schema]:
     """Return every object of the API by its name."""
     found: dict[str, list[Member]] = {}
-    for name, parent, members in _blocks(_table("entities.txt")):
+    for name, parent, members in _blocks(_table()):
         found[name] = [*found.get(parent, ()), *members]
     return {name: _object(members) for name, members in found.items()}
-
-
-@cache
-def answers() -> dict[tuple[str, str], str]:
-    """Return the type of each endpoint's answer, by method and shape of the path."""
-    found: dict[tuple[str, str], str] = {}
-    for row in _table("answers.txt").splitlines():
-        method, path, notation = row.split()
-        for one in ("PUT", "PATCH") if method in ("PUT", "PATCH") else (method,):
-            found[one, shape(path)] = notation
-    return found
-
-
-def shape(path: str) -> str:
-    """Return a path without the names of its parameters."""
-    return re.sub(r"<\w+>", "<>", path)
 
 
 def schema_of(notation: str, inner: Schema = TYPES["object"]) -> Schema:
@@ -116,8 +99,8 @@ def _object(members: list[Member]) -> Schema:
     }
 
 
-def _table(name: str) -> str:
-    lines = (FOLDER / name).read_text("utf-8").splitlines()
+def _table() -> str:
+    lines = TABLE.read_text("utf-8").splitlines()
     return "\n".join(line for line in lines if not line.startswith("#")).strip()
 
 

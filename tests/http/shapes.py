@@ -1,13 +1,12 @@
 """Every answer of the tests against the schemas that the server publishes."""
 
-import re
-from collections import defaultdict
 from functools import cache, lru_cache
 
 import orjson
 from jsonschema_rs import Draft202012Validator
 
-from troupe.http.openapi.schemas import Schema, answers, entities, schema_of
+from troupe.http.openapi.schemas import Schema, entities, schema_of
+from troupe.http.router import all_paths
 
 FAMILY = ("/api/", "/oauth/token", "/oauth/revoke", "/oauth/userinfo")
 
@@ -38,20 +37,6 @@ def validator(notation: str) -> Draft202012Validator:
 
 @lru_cache(1000)
 def promised(method: str, path: str) -> str | None:
-    """What the table says of the endpoint that a path leads to; words go before segments."""
-    fits = [shape for shape in shapes().get((method, path.count("/")), ()) if pattern(shape).fullmatch(path)]
-    return answers()[method, min(fits, key=lambda shape: shape.count("<>"))] if fits else None
-
-
-@cache
-def shapes() -> defaultdict[tuple[str, int], list[str]]:
-    """The paths of the table by method and length: each answer looks for its own, and a segment has no slash in it."""
-    found = defaultdict[tuple[str, int], list[str]](list)
-    for method, shape in answers():
-        found[method, shape.count("/")].append(shape)
-    return found
-
-
-@cache
-def pattern(shape: str) -> re.Pattern[str]:
-    return re.compile("[^/]+".join(map(re.escape, shape.split("<>"))))
+    """The type of the answer that the endpoint of a path declares."""
+    found = all_paths().find(method, path)
+    return None if found is None else found[0].returns

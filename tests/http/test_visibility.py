@@ -15,13 +15,14 @@ from troupe.actors.broadcast.broadcast import account_address
 from troupe.actors.commands.account_deletions import DeleteAccount
 from troupe.actors.effects.registry import KINDS
 from troupe.actors.kernel import Event, Origin
-from troupe.http.openapi.schemas import Schema, answers, entities, schema_of, shape
+from troupe.http.openapi.schemas import Schema, entities, schema_of
 from troupe.http.router import Endpoint, all_endpoints
 from troupe.http.streaming.channels import CHANNELS, StreamQuery, by_name
 from troupe.http.streaming.frames import NO_VIEWER, WebSocketFrames
 from troupe.http.streaming.session import StreamSession
 from troupe.storage.moderation import State
 
+from ..accept import shape
 from ..clients import Person, Reply, Stage
 from . import moderating
 from .matrix import VISIBILITIES, Viewer, World, marker, read, world_of
@@ -431,9 +432,8 @@ def named(*tables: str) -> set[tuple[str, str]]:
 
 
 def tells_of_statuses(endpoint: Endpoint) -> bool:
-    notation = answers().get((endpoint.method, shape(endpoint.path)))
     return endpoint.path.startswith(BELOW) or (
-        notation is not None and not PARTS.isdisjoint(reached(schema_of(notation)))
+        endpoint.returns is not None and not PARTS.isdisjoint(reached(schema_of(endpoint.returns)))
     )
 
 
