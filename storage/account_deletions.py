@@ -3,7 +3,7 @@
 The row of a sign-up that was never both confirmed and approved goes too: no other server has ever seen the account.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
@@ -11,6 +11,7 @@ from typing import Literal
 from . import sessions
 from .engine.database import Connection
 from .media import REPORTED, Media, delete_many
+from .upkeep.account_columns import AccountColumn, account_columns
 
 LOCK = """
     SELECT ARRAY_REMOVE(ARRAY[avatar_file, header_file], NULL) AS files FROM accounts
@@ -74,34 +75,22 @@ FORGET_AUTHOR = "UPDATE preview_cards SET author_account_id = NULL WHERE author_
 
 DELETE_ROW = "DELETE FROM accounts WHERE id = $1"
 
-# What no other account sees and no number counts. Votes stay: they are part of the results of others' polls.
-PLAIN = (
-    ("announcement_dismissals", "account_id"),
-    ("announcement_reactions", "account_id"),
-    ("bookmarks", "account_id"),
-    ("conversation_mutes", "account_id"),
-    ("account_domain_blocks", "account_id"),
-    ("account_notes", "account_id"),
-    ("account_notes", "target_account_id"),
-    ("lists", "account_id"),
-    ("list_accounts", "account_id"),
-    ("notifications", "account_id"),
-    ("notifications", "from_account_id"),
-    ("notification_requests", "account_id"),
-    ("notification_requests", "from_account_id"),
-    ("markers", "account_id"),
-    ("account_conversations", "account_id"),
-    ("idempotency", "account_id"),
-    ("endorsements", "account_id"),
-    ("endorsements", "target_account_id"),
-    ("featured_tags", "account_id"),
-    ("filters", "account_id"),
-    ("followed_tags", "account_id"),
-    ("author_reviews", "account_id"),
-    ("imports", "account_id"),
-    ("ended_suggestions", "account_id"),
-    ("ended_suggestions", "target_account_id"),
-)
+# Rows that an account owns and that are not simply deleted, table by table. Rows of all other tables are: of a new one,
+# too, because what no list names must not stay.
+DELETED_ELSEWHERE = {
+    *PRIVATE,
+    # Access: deleted or revoked when the account is marked. The last two go with their token.
+    *("web_sessions", "access_tokens", "oauth_grants", "push_subscriptions"),
+    # Other accounts see these, or numbers count them: `LEFT`. What belongs to a status goes with it.
+    *("statuses", "polls", "mentions", "pins"),
+    *("follows", "follow_requests", "blocks", "mutes", "favourites", "media_attachments"),
+}
+KEPT_TABLES = {
+    "account_counts",  # with the row of the account
+    "activities",  # they tell other servers of the deletion, and expire
+    "poll_votes",  # a part of the results of other people's polls
+    *("appeals", "reports", "strikes"),  # what staff decided
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,15 +129,21 @@ async def left(db: Connection, kind: Kind, account_id: int, limit: int) -> list[
     return await _ids(db, LEFT[kind], account_id, limit)
 
 
-def batch(table: str, column: str) -> str:
+async def plain_columns(db: Connection) -> Sequence[AccountColumn]:
+    """Return the columns by which rows are found that no other account sees and no number counts."""
+    apart = DELETED_ELSEWHERE | KEPT_TABLES
+    return [one for one in await account_columns(db) if one.owns and one.table not in apart]
+
+
+def batch(column: AccountColumn) -> str:
     """Return the query for the places of some rows of a table."""
-    return f"SELECT ctid FROM {table} WHERE {column} = $1 LIMIT $2"
+    return f"SELECT ctid FROM {column.table} WHERE {column.column} = $1 LIMIT $2"
 
 
 async def delete_plain(db: Connection, account_id: int, limit: int) -> bool:
     """Delete a batch of the rows of one table. False if nothing is left in any of them."""
-    for table, column in PLAIN:
-        query = f"DELETE FROM {table} WHERE ctid = ANY(ARRAY({batch(table, column)})) RETURNING 1"
+    for one in await plain_columns(db):
+        query = f"DELETE FROM {one.table} WHERE ctid = ANY(ARRAY({batch(one)})) RETURNING 1"
         if await db.fetch(query, account_id, limit):
             return True
     return False

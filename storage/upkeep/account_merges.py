@@ -5,10 +5,11 @@ is dropped.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
 from ..engine.database import Connection
+from .account_columns import AccountColumn, account_columns
 
 # In the order of ids, as everywhere.
 LOCK = "SELECT id FROM accounts WHERE id = ANY($1::bigint[]) AND deleted_at IS NULL ORDER BY id FOR UPDATE"
@@ -18,70 +19,47 @@ LOCK = "SELECT id FROM accounts WHERE id = ANY($1::bigint[]) AND deleted_at IS N
 class MergedColumn:
     """A column that names an account.
 
-    A row `t` is dropped if a row `kept` of the other account has the same `key`, or by `unless`. `partner` is the
-    column with the other account of a relation: no account has a relation to itself.
+    A row `t` is dropped if a row `kept` of the other account has the same values in one of `keys` and fulfils `unless`.
+    `partners` are the columns with the other account of a relation: no account has a relation to itself.
     """
 
     table: str
     column: str
-    key: str = ""
+    keys: tuple[tuple[str, ...], ...] = ()
     unless: str = "true"
-    partner: str = ""
+    partners: tuple[str, ...] = ()
 
     @property
     def rows(self) -> str:
         """The condition for the rows `t` that are moved."""
-        conditions = [f"t.{self.column} = $1"]
-        if self.partner:
-            conditions.append(f"t.{self.partner} <> $2")
-        if self.key:
-            same = f"kept.{self.key} = t.{self.key} AND {self.unless}"
+        conditions = [f"t.{self.column} = $1", *(f"t.{partner} IS DISTINCT FROM $2" for partner in self.partners)]
+        for key in self.keys:
+            same = " AND ".join([*(f"kept.{name} = t.{name}" for name in key), self.unless])
             conditions.append(f"NOT EXISTS (SELECT FROM {self.table} kept WHERE kept.{self.column} = $2 AND {same})")
         return " AND ".join(conditions)
 
 
-def _relation(table: str) -> tuple[MergedColumn, MergedColumn]:
-    """Return both sides of a relation, which a pair of accounts has once."""
-    one, other = "account_id", "target_account_id"
-    return MergedColumn(table, one, other, partner=other), MergedColumn(table, other, one, partner=one)
-
-
-MOVES = (
+# Every column is moved as its unique constraints allow (`_merged_columns`), but for these. An index with a condition is
+# no constraint.
+EXCEPTIONS = (
     # An account boosts a status once.
-    MergedColumn("statuses", "account_id", "reblog_of_id", unless="kept.deleted_at IS NULL AND t.deleted_at IS NULL"),
-    MergedColumn("statuses", "in_reply_to_account_id"),
-    MergedColumn("media_attachments", "account_id"),
-    MergedColumn("polls", "account_id"),
+    MergedColumn(
+        "statuses", "account_id", (("reblog_of_id",),), unless="kept.deleted_at IS NULL AND t.deleted_at IS NULL"
+    ),
     # Votes of both in one poll would be two ballots of one person.
-    MergedColumn("poll_votes", "account_id", "poll_id"),
-    MergedColumn("mentions", "account_id", "status_id"),
-    MergedColumn("favourites", "account_id", "status_id"),
-    MergedColumn("bookmarks", "account_id", "status_id"),
-    MergedColumn("pins", "account_id"),
-    *_relation("follows"),
-    *_relation("follow_requests"),
-    *_relation("blocks"),
-    *_relation("mutes"),
-    *_relation("endorsements"),
-    *_relation("account_notes"),
-    *_relation("ended_suggestions"),
-    MergedColumn("list_accounts", "account_id", "list_id"),
+    MergedColumn("poll_votes", "account_id", (("poll_id",),)),
     # As the index `notifications_once` has it: reports and warnings are different each time.
     MergedColumn(
-        "notifications", "from_account_id", "account_id",
+        "notifications", "from_account_id", (("account_id",),),
         unless="kept.type = t.type AND kept.status_id IS NOT DISTINCT FROM t.status_id"
         " AND t.report_id IS NULL AND t.strike_id IS NULL",
     ),
-    MergedColumn("notification_requests", "from_account_id", "account_id"),
-    MergedColumn("featured_tags", "account_id", "tag_id"),
-    MergedColumn("author_reviews", "account_id", "account_id", unless="true"),
-    MergedColumn("reports", "account_id"),
-    MergedColumn("reports", "target_account_id"),
-    MergedColumn("report_notes", "account_id"),
-    MergedColumn("strikes", "target_account_id"),
-    MergedColumn("accounts", "moved_to_id", partner="id"),
-    MergedColumn("preview_cards", "author_account_id"),
+    # An account does not move to itself.
+    MergedColumn("accounts", "moved_to_id", partners=("id",)),
 )  # fmt: skip
+
+# Added up instead: see `ADD_COUNTS`.
+COUNTS = "account_counts"
 
 _RENAMED = """
     CASE WHEN $2 = ANY({column}) THEN array_remove({column}, $1::bigint)
@@ -257,13 +235,31 @@ async def related(db: Connection, account_id: int) -> list[int]:
     return [row["id"] for row in await db.fetch(RELATED, account_id)]
 
 
+async def merged_columns(db: Connection) -> Sequence[MergedColumn]:
+    """Return how each column that names an account is moved."""
+    columns = await account_columns(db)
+    naming = {(one.table, one.column) for one in columns}
+    exceptions = {(one.table, one.column): one for one in EXCEPTIONS}
+    return [
+        exceptions.get((one.table, one.column)) or _by_constraints(one, naming)
+        for one in columns
+        if one.table != COUNTS
+    ]
+
+
+def _by_constraints(column: AccountColumn, naming: Set[tuple[str, str]]) -> MergedColumn:
+    """Move the rows that no unique constraint forbids. Two accounts in one constraint are the sides of a relation."""
+    partners = {name for key in column.keys for name in key if (column.table, name) in naming}
+    return MergedColumn(column.table, column.column, column.keys, partners=tuple(sorted(partners)))
+
+
 async def merge(db: Connection, gone: int, kept: int) -> MergedAccount:
     """Move all rows of an account to another one, and delete it. Both must be locked."""
     before = await db.fetchrow(COUNTED, gone)
     for rename in RENAMES:
         await db.execute(rename, gone, kept)
     moved, dropped = Counter[str](), Counter[str]()
-    for one in MOVES:
+    for one in await merged_columns(db):
         moved[one.table] += await _move(db, one, gone, kept)
         dropped[one.table] += await db.fetchval(f"SELECT count(*) FROM {one.table} WHERE {one.column} = $1", gone)
     after = await db.fetchrow(COUNTED, gone)

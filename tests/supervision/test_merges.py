@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from troupe.storage.upkeep import account_merges
 from troupe.supervision.commands import troupe
 
 from .foreign import Rows
@@ -15,25 +14,6 @@ from .foreign import Rows
 Run = Callable[..., Result]
 
 OLD, NEW, BOB, EVE, FAR = 2, 3, 1, 4, 5
-
-# What a row of another server's account can't be named by: these are made for users of this server alone, or go with
-# the account.
-LOCAL = {
-    *("access_tokens.account_id", "account_conversations.account_id", "account_counts.account_id"),
-    *("account_domain_blocks.account_id", "activities.account_id", "announcement_dismissals.account_id"),
-    *("announcement_reactions.account_id", "appeals.account_id", "appeals.decided_by_id", "confirmations.account_id"),
-    *("conversation_mutes.account_id", "filters.account_id", "followed_tags.account_id", "idempotency.account_id"),
-    *("imports.account_id", "invites.account_id", "lists.account_id", "markers.account_id"),
-    *("notification_requests.account_id", "notifications.account_id", "oauth_grants.account_id"),
-    *("password_resets.account_id", "push_subscriptions.account_id", "reports.action_taken_by_account_id"),
-    *("reports.assigned_account_id", "scheduled_statuses.account_id", "sign_in_challenges.account_id"),
-    *("strikes.account_id", "two_factor.account_id", "users.account_id", "web_sessions.account_id"),
-}
-REFERENCES = """
-    SELECT c.conrelid::regclass::text || '.' || a.attname FROM pg_constraint c
-    JOIN pg_attribute a ON a.attrelid = c.conrelid AND a.attnum = c.conkey[1]
-    WHERE c.contype = 'f' AND c.confrelid = 'accounts'::regclass
-"""
 
 
 @pytest.fixture
@@ -136,6 +116,13 @@ def test_nobody_follows_themselves_afterwards_or_an_account_that_they_block(rows
     assert (counts(rows, NEW), counts(rows, BOB), counts(rows, EVE)) == ((0, 1, 0), (0, 0, 0), (0, 0, 1))
 
 
+def test_a_decision_about_both_as_authors_of_trends_is_kept_once(rows: Rows, run: Run) -> None:
+    for account in (OLD, NEW):
+        rows.run("INSERT INTO author_reviews VALUES ($1, $2, now())", account, account == NEW)
+    assert merged(run)["dropped"] == {"author_reviews": 1}
+    assert rows.run("SELECT account_id, trendable FROM author_reviews") == [(NEW, True)]
+
+
 def test_a_person_votes_once(rows: Rows, run: Run) -> None:
     for poll in (41, 51):
         insert(rows, "polls", id=poll, account_id=BOB, voters_count=2 if poll == 41 else 1)
@@ -203,9 +190,3 @@ def test_other_accounts_are_refused(rows: Rows, run: Run, names: tuple[str, str]
     refused = run(*names, "--yes")
     assert (refused.exit_code, refused.stderr) == (1, f"Error: {error}\n")
     assert len(rows.run("SELECT FROM accounts")) == 5
-
-
-def test_every_column_that_names_an_account_is_moved_or_of_users_alone(rows: Rows) -> None:
-    moved = {f"{one.table}.{one.column}" for one in account_merges.MOVES}
-    assert moved | LOCAL == {name for (name,) in rows.run(REFERENCES)}
-    assert not moved & LOCAL
