@@ -21,6 +21,7 @@ from troupe.http.router import all_endpoints
 from .architecture.imports import MODULES, ROOT
 from .architecture.picture import PICTURE, picture
 from .architecture.tables import TABLES, with_table
+from .commands import COMMANDS
 from .supervision.log_records import FORMS, written
 from .supervision.log_records import GOLDEN as LOG
 
@@ -71,6 +72,14 @@ def renew_codec_names(old: str) -> str:
     return "".join(f"{name}\n" for name in sorted({*old.split(), *dict(CODEC)}))
 
 
+def renew_commands(old: str) -> str:
+    """Return all commands, with those of their options that promise something to operators."""
+    rows = sorted((words, {flag for one in command.params for flag in one.opts}) for words, command in COMMANDS.items())
+    promises = ("--json", "--dry-run", "--yes")
+    lines = (f"{words:<26}{' '.join(flag for flag in promises if flag in flags)}" for words, flags in rows)
+    return comments(old) + "".join(f"{line.rstrip()}\n" for line in lines)
+
+
 def renew_packages(old: str) -> str:
     """Return `pyproject.toml` with the list of all folders that have modules."""
     folders = {path.parent.relative_to(ROOT).parts for path in MODULES}
@@ -87,6 +96,7 @@ def comments(text: str) -> str:
 GOLDEN = (
     Golden(ROOT / "tests/http/contract/limits.txt", renew_limits),
     Golden(ROOT / "tests/architecture/codec_names.txt", renew_codec_names),
+    Golden(ROOT / "tests/architecture/commands.txt", renew_commands),
     Golden(ROOT / "pyproject.toml", renew_packages),
     Golden(PICTURE, lambda _: picture()),
     *(Golden(LOG / f"{name}.log", lambda _, form=form: written(form)) for name, form in FORMS.items()),
