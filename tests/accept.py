@@ -16,7 +16,7 @@ import click
 
 from troupe.actors.codec import CODEC
 from troupe.http.access import rates
-from troupe.http.router import all_endpoints
+from troupe.http.router import Endpoint, all_endpoints
 
 from .architecture.imports import MODULES, ROOT
 from .architecture.picture import PICTURE, picture
@@ -61,10 +61,23 @@ def counting_rules() -> Iterator[tuple[tuple[str, str], list[str]]]:
     yield ("ANY", "/api/<>"), ["api"]
 
 
-def renew_limits(old: str) -> str:
-    """Return the rate limits of all routes, sorted by path."""
+def renew_endpoints(old: str) -> str:
+    """Return all routes, sorted by path: who may call them, and the rules that count their requests."""
+    endpoints = {(endpoint.method, shape(endpoint.path)): endpoint for endpoint in all_endpoints()}
     rows = sorted((path, method, ", ".join(names)) for (method, path), names in counting_rules())
-    return comments(old) + "".join(f"{method:<9}  {path:<55}  {names}\n" for path, method, names in rows)
+    return comments(old) + "".join(
+        f"{method:<9}  {path:<47}  {access(endpoints.get((method, path))):<23}  {names}\n"
+        for path, method, names in rows
+    )
+
+
+def access(endpoint: Endpoint | None) -> str:
+    """Return who may call an endpoint, by token, scopes and role. `-`: it is answered in front of the endpoints."""
+    if endpoint is None:
+        return "-"
+    kind = "page" if endpoint.page else endpoint.auth
+    role = [] if endpoint.permission is None else [endpoint.permission.name or ""]
+    return " ".join([kind, *sorted(endpoint.scopes), *role])
 
 
 def renew_codec_names(old: str) -> str:
@@ -94,7 +107,7 @@ def comments(text: str) -> str:
 
 
 GOLDEN = (
-    Golden(ROOT / "tests/http/contract/limits.txt", renew_limits),
+    Golden(ROOT / "tests/http/contract/endpoints.txt", renew_endpoints),
     Golden(ROOT / "tests/architecture/codec_names.txt", renew_codec_names),
     Golden(ROOT / "tests/architecture/commands.txt", renew_commands),
     Golden(ROOT / "pyproject.toml", renew_packages),

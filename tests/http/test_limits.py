@@ -21,7 +21,7 @@ from .streaming.conftest import Edge, edge
 
 __all__ = ["edge"]
 
-LIST = Path(__file__).parent / "contract" / "limits.txt"
+LIST = Path(__file__).parent / "contract" / "endpoints.txt"
 RULES = {rule.name: rule for rule in vars(rates).values() if isinstance(rule, RateRule)}
 HERE = "127.0.0.1"
 
@@ -42,7 +42,7 @@ def listed() -> dict[tuple[str, str], list[str]]:
     """The names of the rules of each route, from the list."""
     lines = [line for line in LIST.read_text("utf-8").splitlines() if line and not line.startswith("#")]
     rows = [re.split(r" {2,}", line) for line in lines]
-    return {(method, path): names.split(", ") for method, path, names in rows}
+    return {(method, path): names.split(", ") for method, path, _, names in rows}
 
 
 async def test_the_list_names_every_route_with_its_rules(stage: Stage) -> None:
