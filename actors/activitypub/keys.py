@@ -101,13 +101,13 @@ def private_pem(key: RSAPrivateKey) -> str:
 
 def public_pem(key: RSAPrivateKey) -> str:
     """Return the public half of a key as documents have it."""
-    from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+    from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat  # late: see above
 
     return key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode("ascii")
 
 
 def _new_key() -> RSAPrivateKey:
-    from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
+    from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key  # late: see above
 
     return generate_private_key(65537, KEY_SIZE)
 
@@ -117,6 +117,7 @@ def _private(pem: str) -> RSAPrivateKey:
 
     It is not checked again: that takes 30 ms of CPU time for each key, in which the server answers no requests.
     """
+    # Late: see above.
     from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
 

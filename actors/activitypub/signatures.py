@@ -36,6 +36,8 @@ def claim_of(request: ReceivedRequest, now: datetime) -> SignatureClaim:
     the URL, the host, a time and, with a body, its digest), with one of another time, and for a body whose digest is
     not the signed one.
     """
+    # Late: the cryptography library takes 10 ms, 36 modules and 7.5 MiB with the first key or signature, and with
+    # these modules 18 ms, 71 modules and 9 MiB.
     from . import cavage, rfc9421
 
     by = rfc9421 if "signature-input" in request.headers else cavage
@@ -44,6 +46,7 @@ def claim_of(request: ReceivedRequest, now: datetime) -> SignatureClaim:
 
 def holds(claim: SignatureClaim, pem: str) -> bool:
     """True if the public key, in PEM, has made the signature."""
+    # Late: see above.
     from . import rfc9421
     from .public_keys import public_key, verifies
 
@@ -64,7 +67,7 @@ def sign(
 
     `body` is that of an activity; None for a GET.
     """
-    from . import cavage, rfc9421
+    from . import cavage, rfc9421  # late: see above
 
     by = rfc9421 if scheme == "rfc9421" else cavage
     return by.sign(key.key_id, key.private, method, url, body, now, more or {})

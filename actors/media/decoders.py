@@ -111,10 +111,11 @@ def _open_jpeg(source: str) -> pyvips.Image:
 def _pillow_file(kind: str) -> type[ImageFile]:
     """Return Pillow's class for the files of a kind. Its `Image.open` was turned down: it imports more formats."""
     if kind == "png":
+        # Late: the process decodes one file. Each format takes 9 ms, which is most of its time.
         from PIL.PngImagePlugin import PngImageFile
 
         return PngImageFile
-    from PIL.AvifImagePlugin import AvifImageFile
+    from PIL.AvifImagePlugin import AvifImageFile  # late: see above
 
     return AvifImageFile
 
@@ -152,7 +153,7 @@ def _frames_by_pillow(kind: str, source: str, most: int | None = None) -> pyvips
 
 def _open_heic(source: str) -> pyvips.Image:
     """Return a photo, upright as its file says, with its colour profile: phones use other colours than sRGB."""
-    import pi_heif  # pyright: ignore[reportMissingTypeStubs]  # it has none
+    import pi_heif  # pyright: ignore[reportMissingTypeStubs]  # it has none; late: it takes 10 ms
 
     try:
         photo: Any = pi_heif.open_heif(source)  # pyright: ignore[reportUnknownMemberType]  # it has no types

@@ -75,12 +75,14 @@ def push_key_in(file: Path | None) -> str | None:
 
 def new_push_key() -> str:
     """Return a new key as it is stored, in PEM."""
+    # Late: see the top.
     from cryptography.hazmat.primitives.asymmetric import ec
 
     return _pem(ec.generate_private_key(ec.SECP256R1()))
 
 
 def _pem(key: ec.EllipticCurvePrivateKey) -> str:
+    # Late: see the top.
     from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
     return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode("ascii")
@@ -88,6 +90,7 @@ def _pem(key: ec.EllipticCurvePrivateKey) -> str:
 
 def push_key_of(pem: str) -> ec.EllipticCurvePrivateKey:
     """Return the private key of a PEM text. Raises ValueError if it is none on the curve P-256, as RFC 8292 wants."""
+    # Late: see the top.
     from cryptography.hazmat.primitives.asymmetric import ec
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
@@ -115,6 +118,7 @@ def written_point(pem: str) -> bytes | None:
 
 
 def _point_of(key: ec.EllipticCurvePrivateKey) -> bytes:
+    # Late: see the top.
     from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
     return key.public_key().public_bytes(Encoding.X962, PublicFormat.UncompressedPoint)

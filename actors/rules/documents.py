@@ -27,7 +27,7 @@ def _markdown() -> MarkdownIt:
 
 @cache
 def _cleaner() -> nh3.Cleaner:
-    import nh3
+    import nh3  # late: see above
 
     return nh3.Cleaner(
         tags=TAGS | {"h1", "h2", "h3", "h4", "h5", "h6", "hr", "table", "thead", "tbody", "tr", "th", "td"},

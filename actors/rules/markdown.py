@@ -46,7 +46,8 @@ EAST_ASIAN = regex.compile(
 
 @cache
 def _markdown() -> MarkdownIt:
-    from markdown_it import MarkdownIt  # late: few statuses are written in Markdown
+    # Late: few statuses are written in Markdown. It takes 10 ms, 68 modules and 0.9 MiB.
+    from markdown_it import MarkdownIt
     from markdown_it.rules_inline import emphasis, strikethrough
 
     made = MarkdownIt("commonmark", {"html": False, "breaks": True, "maxNesting": NESTING})
@@ -113,7 +114,7 @@ def _leads_somewhere(url: str) -> bool:
 
 def _reference(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     """Take the definition of an address if its name is used. The parser writes nothing for definitions."""
-    from markdown_it.rules_block import reference
+    from markdown_it.rules_block import reference  # late: see above
 
     found = DEFINITION.match(state.src, state.bMarks[start] + state.tShift[start])
     if found is not None and state.src.lower().count(f"[{found['name'].lower()}]") == 1:

@@ -180,6 +180,6 @@ def is_disposable(domain: str) -> bool:
 
 @cache
 def _disposable() -> frozenset[str]:
-    from disposable_email_domains import blocklist
+    from disposable_email_domains import blocklist  # late: the first sign-up takes 2 ms, 1.4 MiB
 
     return frozenset(blocklist)

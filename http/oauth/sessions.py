@@ -22,7 +22,7 @@ NO_COOKIE = "If you see this again, your browser keeps no cookies: please allow 
 
 def secret_of(request: Request) -> str | None:
     """Return the browser's session secret, with or without a sign-in; None without a cookie."""
-    # The function of `werkzeug.http` raises for bytes that are no UTF-8. Late: only pages need it.
+    # The function of `werkzeug.http` raises for bytes that are no UTF-8. Late: 13 ms, 2.2 MiB, which only pages need.
     from werkzeug.sansio.http import parse_cookie
 
     return parse_cookie(request.header(b"cookie") or "").get(COOKIE) or None

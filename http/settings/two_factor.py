@@ -110,7 +110,7 @@ def _enabled(row: TwoFactor | None) -> TwoFactor | None:
 def _set_up_page(me: SignedIn, secret: str) -> Answer:
     settings = me.context.settings
     address = rules.app_address(secret, f"{me.user.username}@{settings.local_domain}", settings.title)
-    import segno  # late: few people set it up
+    import segno  # late: 8 ms, 2.2 MiB, and few people set it up
 
     picture = segno.make_qr(address).svg_inline(omitsize=True, border=4, dark="#000", light="#fff")
     return me.page("two_factor_new.html", secret=secret, address=address, picture=picture, problems={})

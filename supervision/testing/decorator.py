@@ -158,7 +158,7 @@ def shown(arguments: Mapping[str, object]) -> str:
 
 def fail(text: str) -> NoReturn:
     """Fail the running test with this text alone."""
-    import pytest  # imported here, so that the kit works where pytest is not installed
+    import pytest  # late: the kit works where pytest is not installed
 
     pytest.fail(text, pytrace=False)
 

@@ -67,7 +67,7 @@ def traces_from(environment: Mapping[str, str], record: Record) -> Traces | None
         record("traces.off", error=f"{wrong} is not known here", decision=f"use otlp by {SPOKEN}")
         return None
     try:
-        from .spans import OpenTelemetryTraces
+        from .spans import OpenTelemetryTraces  # late: 30 ms, 126 modules, 5 MiB
     except ImportError as error:
         record("traces.off", error=error, decision="pip install 'troupe-server[traces]'")
         return None
