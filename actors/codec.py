@@ -7,12 +7,12 @@ survive the way into bytes and back: `tests/architecture/test_codec.py` tries it
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, get_args
+from typing import Any
 
 from ..storage.engine.json_values import JsonObject
 from . import commands
 from .account import AccountActor
-from .broadcast.events import EVENTS, StreamedEvent
+from .broadcast.events import EVENTS
 from .effects.registry import NAMES
 from .facts.fact import FACTS
 from .kernel import Actor
@@ -29,7 +29,7 @@ __all__ = ["CODEC", "commands"]  # which registers the turns of accounts and lis
 ACTORS: tuple[type[Actor], ...] = (AccountActor, HomeTimeline, ListTimeline, PublicTimeline, TagTimeline)
 
 
-STREAMED: dict[str, type[StreamedEvent]] = {kind.__name__: kind for kind in get_args(StreamedEvent)}
+STREAMED = {kind.__name__: kind for kind in EVENTS}
 
 
 def _missed_fields(missed: Missed) -> Mapping[str, object]:

@@ -6,6 +6,7 @@ Actors append events to their feeds. Which streams show a class, and how it is r
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import get_args
 
 from ...storage.announcements import ShownAnnouncement
 from ..kernel import Event
@@ -87,15 +88,11 @@ class ReactionCounted(Event):
     count: int
 
 
-EVENTS: tuple[type[Event], ...] = (
-    StatusAppeared, StatusAmended, StatusGone, NotificationShown, NotificationsMerged, ConversationShown,
-    FiltersChanged, AnnouncementShown, AnnouncementGone, ReactionCounted,
-)  # fmt: skip
-
 StreamedEvent = (
     StatusAppeared | StatusAmended | StatusGone | NotificationShown | NotificationsMerged | ConversationShown
     | FiltersChanged | AnnouncementShown | AnnouncementGone | ReactionCounted
 )  # fmt: skip
+EVENTS: tuple[type[StreamedEvent], ...] = get_args(StreamedEvent)
 
 # An event with its key in the feed. An event without a key may be shown twice.
 Keyed = tuple[str, StreamedEvent]
