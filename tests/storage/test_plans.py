@@ -2,10 +2,13 @@
 
 import asyncio
 from collections.abc import Callable, Iterator
+from importlib import import_module
+from pkgutil import walk_packages
 from typing import Any
 
 import pytest
 
+from troupe import storage
 from troupe.storage import (
     account_deletions,
     account_names,
@@ -62,6 +65,7 @@ from troupe.storage import (
     status_flags,
     status_search,
     statuses,
+    strikes,
     suggestions,
     tags,
     timeline_entries,
@@ -155,6 +159,10 @@ FILL = """
     FROM generate_series(1, 20000) n;
     INSERT INTO report_notes (id, report_id, content, created_at)
     SELECT n, 1 + n % 2000, 'x', now() FROM generate_series(1, 5000) n;
+    INSERT INTO strikes (id, target_account_id, action, created_at)
+    SELECT n, 1 + n % 2000, 'none', now() FROM generate_series(1, 5000) n;
+    INSERT INTO appeals (id, strike_id, account_id, text, rejected_at, created_at)
+    SELECT n, n, 1 + n % 2000, 'x', CASE WHEN n % 20 > 0 THEN now() END, now() FROM generate_series(1, 5000) n;
     INSERT INTO media_attachments (id, account_id, status_id, type, created_at, updated_at)
     SELECT id, account_id, id, 'image', now(), now() FROM statuses;
     INSERT INTO scheduled_statuses (id, account_id, scheduled_at, params, media_ids, created_at)
@@ -434,6 +442,8 @@ QUERIES = [
     ("notification policy", notification_policy.FIND, (7,)),
     ("new notifications", notifications.INSERT.text, (None,) * len(notifications.INSERT.names)),
     ("earlier letters", conversations.COLLECT, ([1, 2], [100, 200], 7)),
+    *both("all hashtags", tags.ALL, *PAGE),
+    *both("open appeals", strikes.APPEALS, *PAGE),
     *both("hashtags", tags.PAGE, *PAGE, ["t7", "t8"], ["t9"], ["t10"], None, True),
     *both("conversations", conversations.PAGE, 7, *PAGE),
     ("conversations with an account", conversations.FORGET, (7, 8)),
@@ -604,6 +614,25 @@ def explain(databases: Databases) -> Iterator[Explain]:
         yield explained
         runner.run(db.close())
     databases.give_back(name)
+
+
+def page_queries() -> Iterator[tuple[str, str]]:
+    """Yield each constant that `both_ways` has made, with both of its queries."""
+    for module in walk_packages(storage.__path__, "troupe.storage."):
+        for name, value in vars(import_module(module.name)).items():
+            match value:
+                case (str(newest), str(oldest)) if newest != oldest and newest.replace("DESC", "ASC") == oldest:
+                    yield f"{module.name}.{name}", newest
+                    yield f"{module.name}.{name}", oldest
+                case _:
+                    pass
+
+
+def test_every_page_query_is_here() -> None:
+    explained = {query for _, query, _ in QUERIES}
+    found = [*page_queries()]
+    assert len(found) > 30
+    assert {name for name, query in found if query not in explained} == set(), "add a row for it to QUERIES"
 
 
 def test_no_batch_of_a_deleted_account_scans_a_table(explain: Explain, stage: Stage) -> None:
