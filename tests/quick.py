@@ -22,6 +22,7 @@ from .architecture.imports import MODULES, ROOT, imported, name_of
 
 SECONDS = 55
 SMOKE = (
+    "tests/architecture/test_accepted.py",
     "tests/architecture/test_floors.py",
     "tests/architecture/test_package.py",
     "tests/kernel/test_turns.py",
