@@ -61,22 +61,21 @@ async def _show(
     context: HttpContext, request: Request, name: str, position: ListPosition, tab: Tab, tag: str | None = None
 ) -> Answer:
     account = await find_local(context, name)
-    ids = await posts_of(context, account, ANONYMOUS, _part(account, tab, tag), position.page())
+    ids = await posts_of(context, account, ANONYMOUS, part_of(account, tab, tag), position.page())
     posts = await visible_among(context, ids, ANONYMOUS)
     pinned = await pinned_of(context, account, ANONYMOUS) if tab == "posts" and position.is_first else []
     emojis = emojis_of(context, account)
-    profile = f"/@{account.username}"
     if tag is None:
-        path, feed = profile if tab == "posts" else f"{profile}/{tab}", profile
+        path = tab_path(account, tab)
         tabs = _tabs(account, tab)
     else:
-        path = feed = tagged_url(profile, tag)
+        path = tagged_url(f"/@{account.username}", tag)
         tabs = [*_tabs(account, None), (f"#{spelling(tag, posts)}", path, True)]
     return await public_page(
         context,
         request,
         "profile.html",
-        head=_head(context, account, path, feed),
+        head=_head(context, account, path),
         account=account,
         person=byline(context, account),
         note_html=html_with_emojis(account.note, emojis),
@@ -91,7 +90,14 @@ async def _show(
     )
 
 
-def _part(account: Account, tab: Tab, tag: str | None) -> ProfilePart:
+def tab_path(account: Account, tab: Tab) -> str:
+    """Return the path of a tab of the profile."""
+    profile = f"/@{account.username}"
+    return profile if tab == "posts" else f"{profile}/{tab}"
+
+
+def part_of(account: Account, tab: Tab, tag: str | None = None) -> ProfilePart:
+    """Return the statuses that a tab shows."""
     if tab == "media":
         return ProfilePart(only_media=True, exclude_replies=not account.show_media_replies)
     return ProfilePart(exclude_replies=tab == "posts", tagged=tag)
@@ -99,12 +105,11 @@ def _part(account: Account, tab: Tab, tag: str | None) -> ProfilePart:
 
 def _tabs(account: Account, tab: Tab | None) -> list[tuple[str, str, bool]]:
     """The name and the address of each tab, and whether it is the open one."""
-    path = f"/@{account.username}"
-    tabs = [("Posts", path, tab == "posts"), ("Posts and replies", f"{path}/with_replies", tab == "with_replies")]
-    return [*tabs, ("Media", f"{path}/media", tab == "media")] if account.show_media else tabs
+    shown: list[tuple[str, Tab]] = [("Posts", "posts"), ("Posts and replies", "with_replies"), ("Media", "media")]
+    return [(name, tab_path(account, one), one == tab) for name, one in shown if one != "media" or account.show_media]
 
 
-def _head(context: HttpContext, account: Account, path: str, feed: str) -> Head:
+def _head(context: HttpContext, account: Account, path: str) -> Head:
     base_url, handle = context.settings.base_url, f"@{account.username}@{context.settings.local_domain}"
     return Head(
         title=f"{name_of(account)} ({handle})",
@@ -114,7 +119,7 @@ def _head(context: HttpContext, account: Account, path: str, feed: str) -> Head:
         image=avatar_url(account, base_url),
         image_description=account.avatar_description,
         handle=handle,
-        feed=f"{base_url}{feed}.rss",
+        feed=f"{base_url}{path}.rss",
         document=account.uri,
         noindex=not account.indexable,
     )

@@ -81,3 +81,45 @@ async def test_a_feed_can_be_read_whatever_a_name_holds(stage: Stage, ada: Perso
     await stage.sql("UPDATE accounts SET display_name = $2 WHERE id = $1", ada.account.id, "A\ufffe\x0bB ]]> &")
     assert (await feed(stage, "/@ada.rss")).findtext("title") == "AB ]]> &"
     assert (await feed(stage, "/tags/tea.rss")).findtext("title") == "#tea"
+
+
+async def test_each_tab_of_a_profile_has_a_feed(stage: Stage, ada: Person, bob: Person) -> None:
+    other = await bob.publish("not mine")
+    medium = (await uploaded(ada))["id"]
+    await ada.publish("plain")
+    await ada.write("picture", media_ids=[medium])
+    await ada.publish("@bob answer", in_reply_to_id=other["id"])
+    await ada.publish("secret", visibility="private")
+    await ada.publish("quiet", visibility="unlisted")
+    await ada.post(f"/api/v1/statuses/{other['id']}/reblog")
+    for tab, texts in (("", "picture plain"), ("/with_replies", "answer picture plain"), ("/media", "picture")):
+        path = f"/@ada{tab}"
+        assert (await page(stage, path)).link("alternate", type="application/rss+xml") == f"{BASE}{path}.rss"
+        channel = await feed(stage, f"{path}.rss")
+        shown = [item.findtext("description") or "" for item in channel.findall("item")]
+        assert channel.findtext("link") == f"{BASE}{path}"
+        assert len(shown) == len(texts.split())
+        assert all(text in one for text, one in zip(texts.split(), shown, strict=True)), tab
+
+
+async def test_a_reader_is_sent_a_feed_once(stage: Stage, ada: Person) -> None:
+    """By its entity tag, also with the mark of a proxy that compresses; else by the time that came with it."""
+    await ada.publish("hello")
+    newest = await ada.publish("bye")
+    first = await stage.anybody().get("/@ada.rss")
+    tag, time = first.headers["ETag"], first.headers["Last-Modified"]
+
+    async def asked(**headers: str) -> int:
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        return (await stage.anybody().get("/@ada.rss", headers=named)).status
+
+    for known in (tag, f"W/{tag}", f'{tag[:-1]}-gzip"', f'"other", W/{tag[:-1]}-br"'):
+        assert await asked(If_None_Match=known) == 304, known
+    assert await asked(If_None_Match='"other"') == 200
+    assert await asked(If_Modified_Since=time) == 304
+    assert await asked(If_Modified_Since="Thu, 01 Jan 2099 00:00:00 GMT") == 200
+    assert await asked(If_None_Match='"other"', If_Modified_Since=time) == 200
+    await stage.sql("UPDATE statuses SET created_at = created_at + interval '1 hour' WHERE id = $1", int(newest["id"]))
+    stage.http_context.statuses.clear()
+    moved = (await stage.anybody().get("/@ada.rss")).headers["Last-Modified"]
+    assert (await asked(If_Modified_Since=time), await asked(If_Modified_Since=moved)) == (200, 304)
