@@ -39,6 +39,13 @@ async def show_actor(context: HttpContext, request: Request, name: str) -> Answe
     return redirect(f"/@{account.username}")
 
 
+@api.get("/users/<name>.json", documents="only")
+@api.get("/@<name>.json", documents="only")
+async def show_actor_by_path(context: HttpContext, request: Request, name: str) -> Answer:
+    """The actor for programs that can't send a header. Mastodon has these addresses too."""
+    return await actor_document(context, request, name)
+
+
 @api.get("/actor", documents="only")
 async def show_server_actor(context: HttpContext) -> Answer:
     """The actor of this server. It is never hidden: two servers that demand signatures need each other's keys."""

@@ -37,6 +37,13 @@ async def show_status(context: HttpContext, request: Request, name: str, id: int
     return redirect(f"/@{account.username}/{id}")
 
 
+@api.get("/users/<name>/statuses/<id>.json", documents="only")
+@api.get("/@<name>/<id>.json", documents="only")
+async def show_status_by_path(context: HttpContext, request: Request, name: str, id: int) -> Answer:
+    """The document for programs that can't send a header."""
+    return await status_document(context, request, name, id)
+
+
 @api.get("/users/<name>/statuses/<id>/activity", documents="only")
 async def show_activity(context: HttpContext, request: Request, name: str, id: int) -> Answer:
     """The activity by which a status was published: a Create, or the Announce of a boost."""

@@ -11,7 +11,7 @@ from ...activitypub.documents_read import undeclared
 from ...clients import BASE, Person, Stage
 from ...emojis import add_emoji
 from ..uploading import uploaded
-from .peers import Peer, ask, document, peer
+from .peers import DOCUMENT, Peer, ask, document, peer
 
 ADA, BOB = f"{BASE}/users/ada", f"{BASE}/users/bob"
 INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
@@ -152,6 +152,19 @@ async def test_the_page_of_a_status_gives_its_document_too(stage: Stage, ada: Pe
     assert (await document(stage, status["url"]))["id"] == status["uri"]
 
 
+async def test_programs_ask_for_documents_by_path(stage: Stage, ada: Person) -> None:
+    """Without a header, as on servers of Mastodon."""
+    status = await ada.write("hello")
+    for paths, id in (
+        (("/users/ada", "/@ada", "/@ADA"), f"{BASE}/users/ada"),
+        ((status["uri"].removeprefix(BASE), status["url"].removeprefix(BASE)), status["uri"]),
+    ):
+        for path in paths:
+            reply = await stage.anybody().get(f"{path}.json", headers={"Accept": "text/html"})
+            assert reply.headers["Content-Type"].startswith(DOCUMENT), path
+            assert (reply.status, reply.json["id"]) == (200, id)
+
+
 async def test_a_deleted_status_leaves_a_tombstone(stage: Stage, ada: Person) -> None:
     status, hidden = await ada.write("hello"), await ada.write("psst", visibility="private")
     for one in (status, hidden):
@@ -191,7 +204,7 @@ async def written(ada: Person, una: Peer) -> dict[str, Any]:
             for one in VISIBILITIES}  # fmt: skip
 
 
-@pytest.mark.parametrize("part", ["", "/activity", "/replies", "/likes", "/shares"])
+@pytest.mark.parametrize("part", ["", ".json", "/activity", "/replies", "/likes", "/shares"])
 async def test_each_reads_what_is_theirs_to_read(
     stage: Stage, ada: Person, una: Peer, written: dict[str, Any], part: str
 ) -> None:
