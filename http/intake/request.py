@@ -51,6 +51,15 @@ class SlowBody(HttpError):
     status = 408
 
 
+class Compressed(HttpError):
+    """A body in an encoding that is not read; the header says which one is (RFC 9110, section 12.5.3)."""
+
+    status = 415
+
+    def __init__(self) -> None:
+        super().__init__("The request body must not be compressed", headers=(("Accept-Encoding", "identity"),))
+
+
 class Request:
     """Method, path, headers and parameters. The body is read once, when the parameters are first needed."""
 
@@ -137,7 +146,7 @@ class Request:
 
     async def raw_body(self, limit: int = LARGEST_BODY) -> bytes:
         """Return the body as it came, for what is signed."""
-        self._check_length(limit)
+        self._check_body(limit)
         try:
             with trio.fail_after(BODY_SECONDS + limit // BYTES_A_SECOND):
                 return b"".join([chunk async for chunk in self._limited(limit)])
@@ -154,7 +163,7 @@ class Request:
         return self._parameters
 
     async def _read_body(self, limit: int) -> Tree:
-        self._check_length(limit)
+        self._check_body(limit)
         try:
             with trio.fail_after(BODY_SECONDS + limit // BYTES_A_SECOND):
                 return await self._read_as(self.header(b"content-type") or "", limit)
@@ -177,7 +186,10 @@ class Request:
             return nest(pairs)
         return read_json(raw) if kind in JSON_TYPES or kind.endswith("+json") else {}
 
-    def _check_length(self, limit: int) -> None:
+    def _check_body(self, limit: int) -> None:
+        """Refuse a body that is too long, or compressed: a few bytes of one may become any number."""
+        if (self.header(b"content-encoding") or "").strip().lower() not in ("", "identity"):
+            raise Compressed
         declared = self._headers.get(b"content-length", b"0")
         if not declared.isdigit():
             raise Malformed("Content-Length is not a number")

@@ -20,13 +20,16 @@ MULTIPART = (
 )
 
 
-def request(body: bytes, content_type: str, query: bytes = b"", step: int = 7, declared: int | None = None) -> Request:
+def request(
+    body: bytes, content_type: str, query: bytes = b"", step: int = 7, declared: int | None = None, encoding: str = ""
+) -> Request:
     async def chunks() -> AsyncIterator[bytes]:
         for start in range(0, len(body), step):
             yield body[start : start + step]
 
     length = len(body) if declared is None else declared
     headers = [(b"content-type", content_type.encode()), (b"content-length", str(length).encode())]
+    headers += [(b"content-encoding", encoding.encode())] if encoding else []
     return Request("POST", "/", query, headers, "127.0.0.1", chunks())
 
 
@@ -128,6 +131,18 @@ async def test_a_declared_length_beyond_the_limit_is_refused_unread() -> None:
     asked = Request("POST", "/", b"", headers, "", never())
     with pytest.raises(TooLarge):
         await asked.parameters()
+
+
+@pytest.mark.parametrize(("encoding", "status"), [("gzip", 415), ("gzip, br", 415), ("Identity", 200), ("", 200)])
+async def test_a_compressed_body_is_refused_with_what_is_read(encoding: str, status: int) -> None:
+    asked = request(b'{"a":"1"}', "application/json", encoding=encoding)
+    if status == 200:
+        assert await asked.parameters() == {"a": "1"}
+        return
+    for read in (asked.parameters, asked.raw_body):
+        with pytest.raises(HttpError) as caught:
+            await read()
+        assert (caught.value.status, caught.value.headers) == (status, (("Accept-Encoding", "identity"),))
 
 
 async def never() -> AsyncIterator[bytes]:
