@@ -15,6 +15,16 @@ FIRST, LAST = datetime(1900, 1, 1, tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
 MAIL_TIME = re.compile(
     r"[A-Z][a-z]{2}, [0-9]{1,2} [A-Z][a-z]{2} [0-9]{4} [0-9]{2}:[0-9]{2}(?::[0-9]{2})? (?:GMT|UTC|[+-][0-9]{4})"
 )
+# The name of a zone behind an offset, as Java prints it (RFC 9557). The offset counts.
+ZONE_NAME = re.compile(r"(?<=[Z0-9])\[[A-Za-z0-9_/+-]{1,60}\]\Z")
+
+
+def ascii_digits(text: str) -> str:
+    """Return a text with ASCII digits for those of other scripts.
+
+    Programs print numbers and times in the digits of the device's language unless they are told otherwise.
+    """
+    return text if text.isascii() else "".join(str(int(sign)) if sign.isdecimal() else sign for sign in text)
 
 
 def instant_of(text: str) -> datetime | None:
@@ -30,9 +40,9 @@ def instant_of(text: str) -> datetime | None:
 def printed_instant(text: str) -> datetime | None:
     """Return a time in ISO 8601, or as programs print one.
 
-    JavaScript prints `Tue, 03 Feb 2026 04:05:06 GMT`, Ruby and Go end theirs with ` UTC`.
+    JavaScript prints `Tue, 03 Feb 2026 04:05:06 GMT`, Ruby and Go end theirs with ` UTC`, Java with `[Europe/Berlin]`.
     """
-    text = text.strip()
+    text = ZONE_NAME.sub("", text.strip(), 1)
     if MAIL_TIME.fullmatch(text) is None:
         return instant_of(text.removesuffix(" UTC"))
     with suppress(ValueError):

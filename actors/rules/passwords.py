@@ -19,6 +19,7 @@ from argon2.low_level import hash_secret_raw
 from pyotp.totp import TOTP
 
 from ...storage.secrets import equal_secrets
+from .instants import ascii_digits
 
 HASHER = PasswordHasher(time_cost=2, memory_cost=19456, parallelism=1)
 
@@ -97,8 +98,11 @@ def recovery_code(random: str, number: int) -> str:
 
 
 def normalized(code: str) -> str:
-    """Return a code as it is compared, however a person has typed it: without blanks, and recovery codes in groups."""
-    plain = re.sub(r"[\s-]", "", code).lower()[:16]
+    """Return a code as it is compared, however a person has typed it: without blanks, and recovery codes in groups.
+
+    Keyboards write digits of their language, letters in full width and other dashes than the one on paper.
+    """
+    plain = "".join(sign for sign in ascii_digits(normalize("NFKC", code)).lower() if sign.isalnum())[:16]
     return plain if CODE.fullmatch(plain) else "-".join(plain[at : at + 4] for at in range(0, len(plain), 4))
 
 

@@ -23,6 +23,7 @@ from pydantic import (
 from pydantic_core import ErrorDetails, PydanticCustomError, PydanticUseDefault
 
 from ...actors.rules.identity import pasted_domain
+from ...actors.rules.instants import ascii_digits
 from ...actors.rules.markup import one_line, trimmed
 from ..answers.errors import HttpError, invalid, missing
 from .decoding import Tree, Upload, Value
@@ -36,6 +37,7 @@ UNKNOWN_ID = 0
 FALSE = frozenset({"0", "f", "F", "false", "FALSE", "off", "OFF"})
 # The end of a time whose offset came in a form that does not escape `+`.
 LOST_PLUS = re.compile(r"(:[0-9]{2}(?:\.[0-9]{1,9})?) ([0-9]{2}:?[0-9]{2})$")
+ARABIC_POINT = "\u066b"  # between a whole number and its decimals
 # A file as a text (RFC 2397), which Mastodon reads too. Libraries send avatars so, in JSON and in forms. A body without
 # file parts is small (`LARGEST_BODY`), and so are the texts of one with file parts, so that this is quickly decoded.
 DATA_URL = re.compile(r"data:(?P<type>[\w.+-]+/[\w.+-]+)?(?:;[\w.+-]+=[^;,]{0,100})*;base64,", re.IGNORECASE)
@@ -133,7 +135,7 @@ def _count(value: object) -> int:
     if value is None or value == "":
         raise PydanticUseDefault
     if isinstance(value, str):
-        found = re.match(r"\s*[-+]?[0-9]{1,18}", value)
+        found = re.match(r"\s*[-+]?\d{1,18}", value)
         return int(found[0]) if found else 0
     return int(value) if isinstance(value, int | float) and abs(value) < LARGEST_COUNT else 0
 
@@ -161,13 +163,13 @@ def as_forms(value: Value) -> list[Tree]:
 
 def as_time(text: str) -> str:
     """Return the text of a time, with the `+` of its offset where a form turned it into a space."""
-    return LOST_PLUS.sub(r"\1+\2", text.strip())
+    return LOST_PLUS.sub(r"\1+\2", ascii_digits(text.strip()))
 
 
 def _numbers(value: Value) -> tuple[int, ...]:
     """The numbers in a list. Each text that is not a number becomes -1, which is the position of nothing."""
     texts = map(str, as_list(value))
-    return tuple(int(text) if text.isascii() and text.isdigit() and len(text) <= 9 else -1 for text in texts)
+    return tuple(int(text) if text.isdecimal() and len(text) <= 9 else -1 for text in texts)
 
 
 def _maybe(value: object) -> object:
@@ -178,9 +180,16 @@ def _maybe(value: object) -> object:
 
 
 def _focus(value: object) -> tuple[float, float] | None:
-    """The pair in `x,y`, each from -1 to 1; None for any other text."""
+    """The pair in `x,y`, each from -1 to 1; None for any other text.
+
+    Some apps print numbers as the device's language has them: `0,5,-0,25` in German, with digits of their own in
+    Arabic, which `float` reads.
+    """
+    parts = str(value).replace(ARABIC_POINT, ".").split(",")
+    if len(parts) == 4:
+        parts = [".".join(parts[:2]), ".".join(parts[2:])]
     try:
-        x, y = (min(max(float(part), -1.0), 1.0) for part in str(value).split(","))
+        x, y = (min(max(float(part), -1.0), 1.0) for part in parts)
     except ValueError:
         return None
     return (x, y) if x == x and y == y else None
@@ -206,7 +215,7 @@ def _seconds(value: object) -> int | None:
     """A number of seconds; None if it is empty, which means for ever and differs from a value that is not given."""
     if value is None or value == "":
         return None
-    if isinstance(value, str) and re.fullmatch(r"\s*[-+]?[0-9]{1,18}\s*", value):
+    if isinstance(value, str) and re.fullmatch(r"\s*[-+]?\d{1,18}\s*", value):
         return max(0, int(value))
     if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < LARGEST_COUNT:
         return max(0, int(value))
@@ -302,6 +311,7 @@ Line = Annotated[Text, AfterValidator(one_line)]
 MaybeLine = Annotated[MaybeText, AfterValidator(one_line)]
 Given = Annotated[str, BeforeValidator(_given)]
 Sought = Annotated[Given, AfterValidator(lambda sought: sought[:LONGEST_QUERY])]
+MaybeSought = Annotated[Text, AfterValidator(lambda sought: sought[:LONGEST_QUERY])]  # may be blank
 Flag = Annotated[bool, BeforeValidator(_flag)]
 MaybeFlag = Annotated[bool | None, BeforeValidator(_flag)]  # None: not given, which differs from false
 Count = Annotated[int | None, BeforeValidator(_count)]

@@ -17,6 +17,7 @@ from troupe.http.intake.parameters import (
     Count,
     Cursor,
     Flag,
+    Focus,
     Given,
     Ids,
     Input,
@@ -31,6 +32,10 @@ from troupe.http.intake.parameters import (
     as_time,
     attribute,
 )
+
+
+class Pointed(Input):
+    focus: Focus = None
 
 
 def parsed(query: str) -> dict[str, Any]:
@@ -148,10 +153,26 @@ def test_an_empty_value_is_not_given(value: object) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "number"), [("5", 5), ("-5", -5), ("5x", 5), ("x", 0), (7, 7), ("9" * 40, 10**18 - 1)]
+    ("value", "number"),
+    [("5", 5), ("-5", -5), ("5x", 5), ("x", 0), (7, 7), ("9" * 40, 10**18 - 1), ("\u0662\u0660", 20)],
 )
 def test_counts_are_read_as_far_as_they_are_numbers(value: object, number: int) -> None:
     assert Everything.read({"count": value}).count == number
+
+
+@pytest.mark.parametrize(
+    ("text", "point"),
+    [
+        ("0.5,-0.25", (0.5, -0.25)),
+        ("0,5,-0,25", (0.5, -0.25)),  # German
+        ("\u0660\u066b\u0665,-\u0660\u066b\u0662\u0665", (0.5, -0.25)),  # Arabic
+        ("1,0", (1.0, 0.0)),
+        ("0,5,1", None),
+        ("0,5,-0,25,1", None),
+    ],
+)
+def test_a_point_is_read_as_the_language_of_a_device_prints_it(text: str, point: tuple[float, float] | None) -> None:
+    assert Pointed.read({"focus": text}).focus == point
 
 
 @pytest.mark.parametrize("value", ["x", "-1", "1.5", "²", str(LARGEST_ID + 1), True, [], {}])

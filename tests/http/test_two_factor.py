@@ -125,12 +125,22 @@ class TestSigningIn:
 
     async def test_a_recovery_code_signs_in_once_in_any_spelling(self, stage: Stage, ada: Person) -> None:
         _, codes = await turned_on(stage, await signed_in(stage))
-        for wanted, code in ((302, codes[0].upper().replace("-", " ")), (200, codes[0])):
-            browser = Browser(stage)
-            await browser.sign_in()
-            assert (await send_code(browser, code)).status == wanted
+        spellings = (codes[0].upper().replace("-", " "), codes[1].replace("-", "\u2013"), f"\u200e{codes[2]}\u00a0")
+        for code in spellings:
+            for wanted in (302, 200):
+                browser = Browser(stage)
+                await browser.sign_in()
+                assert (await send_code(browser, code)).status == wanted
         ((left,),) = await stage.rows("SELECT count(*) FROM recovery_codes")
-        assert left == 9
+        assert left == 10 - len(spellings)
+
+    @pytest.mark.parametrize("zero", "0\u0660\u06f0\u0966\uff10")
+    async def test_a_code_may_have_the_digits_of_a_keyboard(self, stage: Stage, ada: Person, zero: str) -> None:
+        phone, _ = await turned_on(stage, await signed_in(stage))
+        browser = Browser(stage)
+        await browser.sign_in()
+        typed = (await phone.code()).translate({ord("0") + digit: ord(zero) + digit for digit in range(10)})
+        assert (await send_code(browser, f"{typed[:3]} {typed[3:]}")).status == 302
 
     async def test_the_code_of_another_account_does_not_do(self, stage: Stage, ada: Person, bob: Person) -> None:
         await turned_on(stage, await signed_in(stage))
