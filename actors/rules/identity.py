@@ -20,8 +20,9 @@ INVISIBLE = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\
 SIGNS_BEFORE = regex.compile(r"""[\s\p{Ps}\p{Pi}\p{Pf}<"'`]*+""")
 SIGNS_BEHIND = regex.compile(r"""(?r)[\s\p{Pe}\p{Pi}\p{Pf}\p{Terminal_Punctuation}…>"'`]*+""")  # read from the end
 
-# `name`, `@name`, `name@domain`. The domain may be incomplete while it is typed.
-HANDLE = re.compile(r"@?(?P<name>[A-Za-z0-9_.-]{1,2048})(?:@(?P<domain>[^\s@/]{0,259}))?")
+# `name`, `@name`, `name@domain`, and `!name@domain` as Lemmy writes groups. The domain may be incomplete while it is
+# typed.
+HANDLE = re.compile(r"(?:@|!(?=[^@]+@))?(?P<name>[A-Za-z0-9_.-]{1,2048})(?:@(?P<domain>[^\s@/]{0,259}))?")
 DOMAIN = re.compile(r"(?=.{1,253}(?::|$))[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+(:[0-9]{1,5})?")
 USERNAME = re.compile(r"[A-Za-z0-9_]{1,30}")
 # A domain, a handle or an address of a page: the part that ends with the domain is the first group.

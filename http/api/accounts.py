@@ -15,7 +15,7 @@ from ..answers.answer import Answer, array, json
 from ..answers.errors import NotFound
 from ..entities.timeline import list_fields
 from ..intake.paging import Paged, clamp, links
-from ..intake.parameters import Count, Flag, Given, Ids, Input, Sought, Text
+from ..intake.parameters import Count, Flag, Given, Ids, Input, MaybeSought, Text
 from ..intake.request import Request
 from ..router import api
 from ..views.account_search import find_accounts
@@ -56,7 +56,7 @@ class Posts(Paged):
 
 
 class AccountSearch(Input):
-    q: Sought
+    q: MaybeSought = ""
     limit: Count = None
     offset: Count = None
     resolve: Flag = False
@@ -82,8 +82,11 @@ async def look_up(context: HttpContext, viewer: Viewer | None, lookup: Lookup) -
 async def show_found(context: HttpContext, viewer: Viewer, query: AccountSearch) -> Answer:
     """Search accounts by a handle, the address of a profile or words of a name, an exact handle first.
 
-    With `resolve`, the server in a handle is asked for an account that is not known here.
+    With `resolve`, the server in a handle is asked for an account that is not known here. Apps ask at each key press,
+    also when the field is empty again: nothing is found then.
     """
+    if not query.q.strip():
+        return array([])
     ids = await find_accounts(
         context, viewer, without_signs_around(query.q), resolve=query.resolve, following=query.following,
         limit=clamp(query.limit, PEOPLE), offset=max(query.offset or 0, 0),

@@ -84,6 +84,13 @@ async def test_a_search_of_signs_finds_no_other_and_breaks_nothing(stage: Stage,
     assert await found(ada, query) in ([], ["ada"])
 
 
+@pytest.mark.parametrize("query", ["", "?q=", "?q=%20%E3%80%80"])
+async def test_an_empty_field_finds_nobody(ada: Person, query: str) -> None:
+    """Apps ask at each key press, and Mastodon answers so."""
+    reply = await ada.get(f"/api/v1/accounts/search{query}")
+    assert (reply.status, reply.json) == (200, [])
+
+
 async def test_parts_of_user_names_are_found(stage: Stage, ada: Person) -> None:
     await remote(stage, "the_quick-fox.42", "far.example", "")
     for query in ("quick", "fox", "42", "the_quick", "thequick", "quick fox", "THE_Q"):
@@ -97,7 +104,7 @@ async def test_parts_of_user_names_are_found(stage: Stage, ada: Person) -> None:
         "eve@XN--BCHER-KVA.EXAMPLE", " @eve@bücher.example ", "@eve@bücher.example,", "(@eve@bücher.example).",
         "“@eve@bücher.example”!", "<eve@bücher.example>", "acct:eve@bücher.example", "ACCT:eve@bücher.example",
         "acct://eve@bücher.example", "\u2068@eve@bücher.example\u2069", "＠eve＠bücher.example",
-        "@eve@bücher.example。",
+        "@eve@bücher.example。", "!eve@bücher.example",
         "https://bücher.example/@eve", "https://xn--bcher-kva.example/@eve", "https://xn--bcher-kva.example/@EVE/",
         "https://xn--bcher-kva.example/users/eve", "HTTPS://XN--BCHER-KVA.example/@eve", "xn--bcher-kva.example/@eve",
         "<https://xn--bcher-kva.example/@eve>,",
