@@ -112,7 +112,8 @@ def separator_line(text: str) -> tuple[str, str] | None:
 
 def rows_of(text: str, separator: str) -> Iterator[tuple[int, Sequence[str]]]:
     """Yield the rows that are not empty, with the numbers of their lines from 1. Raises UnreadableFile."""
-    reader = csv.reader(io.StringIO(with_end(text.rstrip(BLANK)), newline=""), delimiter=separator)
+    lines = io.StringIO(with_end(text.rstrip(BLANK)), newline="")
+    reader = csv.reader(lines, delimiter=separator, skipinitialspace=True)
     number, start, cells = 1, 1, list[str]()
     try:
         for cells in reader:

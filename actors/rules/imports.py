@@ -103,11 +103,7 @@ def lines_of(kind: str, file: bytes, local_domain: str, name: str = "") -> list[
         raise UnreadableFile("The file has no lines.")
     _check_kind(kind, sheet, name)
     columns = sheet.columns or PLACES[kind]
-    lines = [
-        _line(kind, number, dict(zip(columns, cells, strict=False)), local_domain)
-        for number, cells in sheet.rows
-        if not (kind == "domain_blocks" and cells[0].startswith("#"))
-    ]
+    lines = [_line(kind, number, dict(zip(columns, cells, strict=False)), local_domain) for number, cells in sheet.rows]
     found = [line for line in lines if line.target]
     if not found:
         raise UnreadableFile("The file has no lines.")
@@ -128,6 +124,8 @@ def account_target(written: str, local_domain: str) -> str:
         text = f"{page['name']}@{domain}"
     if text[:5].lower() == "acct:":
         text = text[5:]
+    if text.startswith("!") and "@" in text:  # a group, as Lemmy writes it
+        text = text[1:]
     name, at, written_domain = text.removeprefix("@").partition("@")
     domain = domain_of(written_domain) or written_domain.lower()
     is_own = not at or domain == local_domain.lower()
@@ -162,7 +160,7 @@ def _sheet(kind: str, text: str) -> Sheet:
         texts = [text] if (inner := unwrapped(text)) is None else [text, inner]
         ways = [(separator, written) for written in texts for separator in SEPARATORS]
         separator, text = max(ways, key=lambda way: _fitting(kind, way[1], way[0]))  # of equal ones the first
-    rows = [(number + first - 1, cells) for number, cells in _bounded(text, separator)]
+    rows = [(number + first - 1, cells) for number, cells in _bounded(kind, text, separator)]
     for number, cells in rows:
         if len(max(cells, key=len)) > LONGEST_TARGET:
             raise UnreadableFile(f"Line {number} is too long. Nothing was changed.")
@@ -170,9 +168,12 @@ def _sheet(kind: str, text: str) -> Sheet:
     return Sheet(rows[1:] if columns else rows, columns)
 
 
-def _bounded(text: str, separator: str, most: int = MOST_LINES + 1) -> Sequence[tuple[int, Sequence[str]]]:
+def _bounded(kind: str, text: str, separator: str, most: int = MOST_LINES + 1) -> Sequence[tuple[int, Sequence[str]]]:
+    """Return the rows, without comments. Raises UnreadableFile if there are too many."""
     found: list[tuple[int, Sequence[str]]] = []
     for row in rows_of(text, separator):
+        if _is_comment(kind, row[1]):
+            continue
         if len(found) == most or row[0] > MOST_EMPTY:
             if most == SAMPLE:
                 break
@@ -184,12 +185,17 @@ def _bounded(text: str, separator: str, most: int = MOST_LINES + 1) -> Sequence[
 def _fitting(kind: str, text: str, separator: str) -> tuple[int, int]:
     """Return how well a separator fits: the known columns of the heading, and the rows that are of a known kind."""
     try:
-        rows = _bounded(text, separator, SAMPLE)
+        rows = _bounded(kind, text, separator, SAMPLE)
     except UnreadableFile:
         return (0, 0)
     columns = _columns(rows[0][1]) if rows else None
     known = sum(column != "" for column in columns or ())
     return known, sum(_is_of(kind, cells, columns) for _, cells in rows)
+
+
+def _is_comment(kind: str, cells: Sequence[str]) -> bool:
+    """True for a row that says something about the file: no heading, and no list whose name begins with the sign."""
+    return cells[0].startswith("#") and _columns(cells) is None and not _is_of(kind, cells, None)
 
 
 def _columns(cells: Sequence[str]) -> Sequence[str] | None:

@@ -43,6 +43,9 @@ def refusal(kind: str, file: str | bytes, name: str = "") -> str:
         follows().encode(),
         follows(";").encode(),
         follows("\t").encode(),
+        follows(", ").encode(),
+        follows("; ", first="# my friends; as of today\n\n# work\n").encode(),
+        follows().replace("bob@", "#eve@two.example,true\n# at home\nbob@").encode(),
         follows("\t", languages="de en").encode(),
         follows(end="\r\n").encode(),
         follows(end="\r").encode(),
@@ -256,6 +259,7 @@ def test_what_is_not_understood_is_refused_as_a_whole(kind: str, file: str | byt
         ("@ada", "ada"),
         ("Ada", "ada"),
         ("eve@one.example:8443", "eve@one.example:8443"),
+        ("!tea@one.example", "tea@one.example"),
     ],
 )
 def test_an_account_is_found_in_each_spelling(written: str, target: str) -> None:
@@ -265,12 +269,30 @@ def test_an_account_is_found_in_each_spelling(written: str, target: str) -> None
 
 @pytest.mark.parametrize(
     "written",
-    ["<b>", "two words", "eve@", "@", "eve@one example", "https://one.example/@eve/123", "bad.example", "a;b"],
+    ["<b>", "two words", "!eve", "eve@", "@", "eve@one example", "https://one.example/@eve/123", "bad.example", "a;b"],
 )
 def test_what_is_no_account(written: str) -> None:
     assert not is_account(account_target(written, HOME))
 
 
-def test_comments_in_a_list_of_domains_are_left_out() -> None:
-    file = "# spam\n*.wild.example\n#domain of my aunt\nhttps://url.example/\n"
-    assert targets("domain_blocks", file) == ["wild.example", "url.example"]
+@pytest.mark.parametrize(
+    ("kind", "file", "found"),
+    [
+        (
+            "domain_blocks",
+            "# spam\n*.wild.example\n#domain of my aunt\nhttps://url.example/\n",
+            ["wild.example", "url.example"],
+        ),
+        ("domain_blocks", "# spam\n#domain,#severity\nbad.example,suspend\n", ["bad.example"]),
+        ("following", "#eve@one.example\n# bob, my friend\nbob@two.example\n", ["bob@two.example"]),
+        ("blocks", "# spam\neve@one.example\n# more\n", ["eve@one.example"]),
+        ("bookmarks", "# to read\nhttps://one.example/1\n#https://two.example/2\n", ["https://one.example/1"]),
+        (
+            "lists",
+            "# my lists, of 2026-11-01\n#tea,eve@one.example\nTea,bob@two.example\n",
+            ["eve@one.example", "bob@two.example"],
+        ),
+    ],
+)
+def test_comments_are_left_out(kind: str, file: str, found: list[str]) -> None:
+    assert targets(kind, file) == found
