@@ -26,11 +26,16 @@ from ..router import api
 PATH = "/api/v1/push/subscription"
 AUTH_BYTES = 16
 POINT_BYTES = 65  # of a point on P-256, uncompressed
+LINE_END = re.compile(r"[\r\n]+")
+USUAL = str.maketrans("+ /", "--_")
 
 
 def decoded(text: str) -> bytes:
-    """Return the bytes of base64url. The usual base64 and its padding are taken too, which some apps send."""
-    text = text.strip().rstrip("=").replace("+", "-").replace("/", "_")
+    """Return the bytes of base64url. The usual base64 and its padding are taken too, which some apps send.
+
+    It may be on several lines (RFC 2045), and have spaces where a form that was not escaped had a `+`.
+    """
+    text = LINE_END.sub("", text).rstrip("=").translate(USUAL)
     if not re.fullmatch(r"[A-Za-z0-9_-]{1,128}", text):
         raise ValueError("is invalid")
     try:

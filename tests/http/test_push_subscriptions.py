@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import os
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -152,6 +153,27 @@ async def test_keys_may_be_written_in_the_usual_base64_too(ada: Person) -> None:
     key, auth = point(), bytes(range(240, 256))
     usual = form(p256dh=base64.b64encode(key).decode(), auth=base64.b64encode(auth).decode())
     assert (await ada.post(PATH, usual)).status == 200
+
+
+def on_lines(text: str) -> str:
+    """As RFC 2045 has it, which Android writes unless it is told otherwise."""
+    return "\r\n".join((text[:76], text[76:], ""))
+
+
+def in_a_form(text: str) -> str:
+    """As a form reads what was not escaped."""
+    return text.replace("+", " ")
+
+
+@pytest.mark.parametrize("written_as", [on_lines, in_a_form])
+async def test_keys_may_have_gone_through_mails_and_forms(
+    stage: Stage, ada: Person, written_as: Callable[[str], str]
+) -> None:
+    key = next(made for made in iter(point, None) if b"+" in base64.b64encode(made)[:76])
+    auth = b"\xfb\xef\xbe" * 5 + b"x"
+    sent = form(p256dh=written_as(base64.b64encode(key).decode()), auth=written_as(base64.b64encode(auth).decode()))
+    assert (await ada.post(PATH, sent)).status == 200
+    assert await stage.rows("SELECT p256dh, auth FROM push_subscriptions") == [[key, auth]]
 
 
 WRONG: list[tuple[dict[str, Any], int, str]] = [
