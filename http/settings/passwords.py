@@ -131,9 +131,10 @@ async def _request_page(context: HttpContext, request: Request, problem: str | N
 @api.get("/auth/password/edit", page=True)
 async def show_reset(context: HttpContext, request: Request, link: ResetLink) -> Answer:
     """Show the form that sets a new password. Opening it does not use the link up."""
-    if await _owner(context, link) is None:
+    account_id = await _owner(context, link)
+    if account_id is None:
         return await framed_page(context, request, "password_link.html", status=404)
-    return await _reset_page(context, request, link)
+    return await _reset_page(context, request, account_id, link)
 
 
 @api.post("/auth/password/edit", page=True, rates=(rates.PASSWORD_RESETS,))
@@ -143,9 +144,9 @@ async def reset(context: HttpContext, request: Request, posted: ResetForm) -> An
     if account_id is None:
         return await framed_page(context, request, "password_link.html", status=404)
     if not sessions.is_own_form(sessions.secret_of(request), posted.form_token):
-        return await _reset_page(context, request, posted, sessions.refusal_of(request, OUTDATED))
+        return await _reset_page(context, request, account_id, posted, sessions.refusal_of(request, OUTDATED))
     if problem := _complaint(posted.new_password):
-        return await _reset_page(context, request, posted, problem)
+        return await _reset_page(context, request, account_id, posted, problem)
     new = await hashing.hashed(posted.new_password, context.passwords)
     command = ResetPassword(hash_of(posted.reset_password_token), new)
     address = Address("account", str(account_id))
@@ -160,7 +161,10 @@ async def _owner(context: HttpContext, link: ResetLink) -> int | None:
     )  # fmt: skip
 
 
-async def _reset_page(context: HttpContext, request: Request, link: ResetLink, problem: str | None = None) -> Answer:
+async def _reset_page(
+    context: HttpContext, request: Request, account_id: int, link: ResetLink, problem: str | None = None
+) -> Answer:
+    user = await context.database.read(users.find_user, account_id)
     return await form_page(
         context,
         request,
@@ -169,4 +173,5 @@ async def _reset_page(context: HttpContext, request: Request, link: ResetLink, p
         bounds=BOUNDS,
         problem=problem,
         link=link.reset_password_token,
+        username="" if user is None else user.username,
     )

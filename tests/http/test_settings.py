@@ -10,6 +10,7 @@ from troupe.http.access.rates import CONFIRMATIONS_OF_USER, FAILED_SIGN_INS
 
 from .. import plain_http
 from ..clients import PASSWORD, Person, Reply, Stage
+from .browsing import Page
 from .settling import SIGN_IN, Browser, form_token, is_signed_out, link_in, problems, signed_in
 
 NEW = "a new password"
@@ -272,6 +273,13 @@ class TestGuessing:
 
 
 class TestForgetting:
+    async def test_password_managers_are_told_whose_password_is_set(self, stage: Stage, ada: Person) -> None:
+        """By a field that they look at, which those of the type "hidden" are not."""
+        link = await forget(stage)
+        for shown in (await (await signed_in(stage)).get("/settings/password"), await Browser(stage).get(link)):
+            (field,) = Page(shown).all("input", autocomplete="username")
+            assert (field["type"], field["value"], "hidden" in field) == ("text", "ada", True)
+
     async def test_a_link_sets_a_new_password_and_ends_all_access(self, stage: Stage, ada: Person) -> None:
         browser = await signed_in(stage)
         link = await forget(stage)
