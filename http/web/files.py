@@ -18,8 +18,10 @@ FOR_EVER = (("Cache-Control", "public, max-age=31536000, immutable"),)
 ICON = 48  # pixels
 LARGE_ICON = 192
 
-# Crawlers have no use for these. The pages themselves say whether they may be indexed.
+# Crawlers have no use for these, but for what shows a post on another site. The pages themselves say whether they may
+# be indexed.
 ROBOTS = b"""User-agent: *
+Allow: /api/oembed
 Disallow: /api/
 Disallow: /auth/
 Disallow: /oauth/
@@ -62,13 +64,19 @@ def show_banner() -> Answer:
 
 @api.get("/manifest.json")
 def show_manifest(context: HttpContext) -> Answer:
-    """The name and the icon of the site, for people who put it on their home screen."""
+    """The site for home screens: its name, its icon, and the page that is sent what people share."""
     size = f"{LARGE_ICON}x{LARGE_ICON}"
     manifest = {
         "name": context.settings.title,
         "start_url": "/",
-        "display": "browser",
+        # With fewer buttons than a tab: browsers install no site that asks for a tab, and share nothing with it.
+        "display": "minimal-ui",
         "icons": [{"src": "/apple-touch-icon.png", "sizes": size, "type": PNG}],
+        "share_target": {
+            "action": "/share",
+            "method": "GET",
+            "params": {"title": "title", "text": "text", "url": "url"},
+        },
     }
     return Answer(orjson.dumps(manifest), 200, A_DAY, "application/manifest+json")
 

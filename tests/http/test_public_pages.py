@@ -535,7 +535,7 @@ async def test_the_operators_texts_are_on_pages(stage: Stage) -> None:
 async def test_crawlers_and_browsers_find_their_files(stage: Stage) -> None:
     client = stage.anybody()
     robots = await client.get("/robots.txt")
-    assert "Disallow: /api/" in robots.text.splitlines()
+    assert {"Disallow: /api/", "Allow: /api/oembed"} <= {*robots.text.splitlines()}
     assert (await client.get("/favicon.ico")).body[:4] == b"\0\0\1\0"
     manifest = (await client.get("/manifest.json")).json
     assert manifest["name"] == "Troupe"

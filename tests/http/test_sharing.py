@@ -2,7 +2,7 @@
 
 import html
 import re
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 
@@ -45,6 +45,18 @@ async def test_what_a_button_sends_can_be_changed_before_it_is_published(
     page = await (await signed_in(stage)).get(f"{PAGE}{query}")
     assert (page.status, text_in(page), chosen_in(page)) == (200, text, "public")
     assert await texts(ada) == []
+
+
+async def test_a_phone_shares_by_the_installed_site(stage: Stage, ada: Person) -> None:
+    """As its manifest says: browsers share with sites that are more than a tab."""
+    manifest = (await stage.anybody().get("/manifest.json")).json
+    target = manifest["share_target"]
+    assert manifest["display"] != "browser"
+    assert target["method"] == "GET"
+    shared = {"title": "A title", "text": "what it says", "url": "https://one.example/"}
+    query = urlencode({target["params"][name]: value for name, value in shared.items()})
+    shown = await (await signed_in(stage)).get(f"{target['action']}?{query}")
+    assert "A title what it says https://one.example/" in shown.text
 
 
 async def test_a_second_press_of_the_button_publishes_nothing_more(stage: Stage, ada: Person) -> None:
