@@ -14,6 +14,7 @@ from string import Template
 import orjson
 
 from ...storage.accounts import Account
+from ..rules.lengths import beginning
 from ..rules.markup import one_line, plain
 from ..shown.notifications import ShownNotification
 
@@ -56,7 +57,7 @@ def language_of(locale: str | None) -> str:
 
 def cut(text: str, most: int) -> str:
     """Return a text of at most so many characters; one that was cut ends in three dots."""
-    return text if len(text) <= most else text[: most - 3].rstrip() + "..."
+    return text if len(text) <= most else beginning(text, most - 3).rstrip() + "..."
 
 
 def _text_of(shown: ShownNotification) -> str:

@@ -14,6 +14,7 @@ from .scan import FoundLink, FoundMention, find
 # take 10 s), so they are paired beforehand. A letter in a flag's place joins with the same neighbours as the flag.
 FLAG = regex.compile(r"[\U0001f1e6-\U0001f1ff]{2}")
 GRAPHEME = regex.compile(r"\X")
+LONGEST_EMOJI = 16  # code points: a kiss of two people, each with a colour of skin, has ten
 
 
 def graphemes(text: str) -> int:
@@ -27,6 +28,17 @@ def cut(text: str, characters: int) -> str:
         if number == characters:
             return text[: grapheme.start()]
     return text
+
+
+def beginning(text: str, code_points: int) -> str:
+    """Return the first code points of a text, without a part of a visible character at their end."""
+    if len(text) <= code_points:
+        return text
+    for found in GRAPHEME.finditer(text[: code_points + LONGEST_EMOJI]):
+        start, end = found.span()
+        if end > code_points and end - start < LONGEST_EMOJI:
+            return text[:start]
+    return text[:code_points]  # within a character of very many code points
 
 
 def counted_length(text: str, spoiler_text: str = "") -> int:

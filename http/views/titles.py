@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...actors.rules.lengths import beginning
 from ...actors.rules.markup import plain
 from ...actors.shown.statuses import ShownStatus
 from ...storage.accounts import Account
@@ -29,7 +30,7 @@ def summary_of(shown: ShownStatus) -> str:
 def shortened(text: str, characters: int) -> str:
     """Return a text on one line. One that is too long ends in an ellipsis."""
     line = " ".join(text.split())
-    return line if len(line) <= characters else f"{line[:characters]}…"
+    return line if len(line) <= characters else f"{beginning(line, characters)}…"
 
 
 def _text(shown: ShownStatus) -> str:

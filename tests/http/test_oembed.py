@@ -87,6 +87,8 @@ async def test_behind_a_content_warning_the_text_is_left_out(stage: Stage, ada: 
 async def test_titles_are_short(stage: Stage, ada: Person) -> None:
     status = await ada.publish("x" * 400)
     assert (await embed(stage, status["url"])).json["title"] == f"Ada: {'x' * 100}…"
+    flags = await ada.publish("x" * 99 + "\U0001f1e9\U0001f1ea" + "y" * 9)
+    assert (await embed(stage, flags["url"])).json["title"] == f"Ada: {'x' * 99}…"
 
 
 @pytest.mark.parametrize(

@@ -56,6 +56,13 @@ def test_a_long_text_is_cut_and_a_short_one_is_not() -> None:
     assert cut("ab cdef", 6) == "ab..."
 
 
+@pytest.mark.parametrize("emoji", ["\U0001f1e9\U0001f1ea", "👩‍👩‍👧", "👍🏽", "e\u0301"])
+def test_no_half_of_a_character_is_left(emoji: str) -> None:
+    assert message(told("mention", content="x" * 136 + emoji + "yyyy"))["body"] == "x" * 136 + "..."
+    fits = "x" * (137 - len(emoji)) + emoji
+    assert message(told("mention", content=fits + "yyyy"))["body"] == f"{fits}..."
+
+
 def test_a_name_that_another_server_made_long_is_cut() -> None:
     long = replace(BOB, display_name="b" * 2000)
     assert len(message(told("follow", long))["title"]) < 150

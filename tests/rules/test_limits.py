@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from troupe.actors.rules.languages import language_code
-from troupe.actors.rules.lengths import counted_length, cut, graphemes, is_too_long
+from troupe.actors.rules.lengths import beginning, counted_length, cut, graphemes, is_too_long
 from troupe.actors.rules.usernames import RESERVED, is_reserved, username_errors
 
 FLAG = "\U0001f1e9\U0001f1ea"
@@ -140,3 +140,19 @@ def test_operators_reserve_names_of_their_own() -> None:
 )
 def test_languages(given: str | None, code: str | None) -> None:
     assert language_code(given) == code
+
+
+@pytest.mark.parametrize(
+    ("text", "code_points", "start"),
+    [
+        ("abc", 2, "ab"),
+        ("abc", 3, "abc"),
+        ("a👩‍👩‍👧b", 5, "a"),
+        ("a👩‍👩‍👧b", 6, "a👩‍👩‍👧"),
+        ("\U0001f1e9\U0001f1ea" * 3, 5, "\U0001f1e9\U0001f1ea" * 2),
+        ("e\u0301", 1, ""),
+        ("a" + "\u0301" * 200_000, 3, "a\u0301\u0301"),  # nobody has typed it
+    ],
+)
+def test_a_beginning_has_no_part_of_a_character(text: str, code_points: int, start: str) -> None:
+    assert beginning(text, code_points) == start
