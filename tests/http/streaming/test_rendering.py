@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 
 import pytest
 
-from troupe.actors.broadcast.events import EVENTS, FiltersChanged, NotificationsMerged, StatusGone
+from troupe.actors.broadcast.events import EVENTS, FiltersChanged, NotificationsMerged, ReactionCounted, StatusGone
 from troupe.actors.kernel import Event
 from troupe.http.entities.rendered import Renderings
 from troupe.http.streaming.channels import CHANNELS, NOTIFICATIONS
@@ -46,6 +47,17 @@ def test_a_merge_says_1(websocket: Frames, sse: Frames) -> None:
     frame = websocket.frame(NotificationsMerged(), USER)
     assert frame == b'{"stream":["user"],"event":"notifications_merged","payload":"1"}'
     assert sse.frame(NotificationsMerged(), USER) == b"event: notifications_merged\ndata: 1\n\n"
+
+
+def test_no_line_end_of_unicode_is_in_an_event(websocket: Frames, sse: Frames) -> None:
+    """Libraries lose an event that has one: they split at all line ends that Python or Unicode know."""
+    name = "a\u2028b\u2029c\u0085d\x0be"
+    frame = sse.frame(ReactionCounted(7, name, 1), USER).decode()
+    assert len(frame.splitlines()) == 3
+    _, data, _ = frame.splitlines()
+    assert json.loads(data.removeprefix("data: "))["name"] == name
+    sent = json.loads(websocket.frame(ReactionCounted(7, name, 1), USER))
+    assert json.loads(sent["payload"])["name"] == name
 
 
 def test_an_event_is_framed_once_for_each_stream(websocket: Frames, sse: Frames) -> None:
