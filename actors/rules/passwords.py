@@ -116,8 +116,11 @@ def step_of(secret: str, code: str, now: datetime) -> int | None:
 
 
 def app_address(secret: str, account: str, server: str) -> str:
-    """Return the `otpauth` address from which an authenticator app takes the secret."""
-    return TOTP(secret).provisioning_uri(name=account, issuer_name=server)
+    """Return the `otpauth` address from which an authenticator app takes the secret.
+
+    A colon stands between server and account, so that some apps refuse the name of a server that has one.
+    """
+    return TOTP(secret).provisioning_uri(name=account, issuer_name=" ".join(server.replace(":", " ").split()))
 
 
 def _digest(purpose: str, random: str) -> bytes:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from troupe.actors.rules.passwords import HASHER, hashed, hashed_quickly, matches, outdated
+from troupe.actors.rules.passwords import HASHER, app_address, hashed, hashed_quickly, matches, new_secret, outdated
 
 
 def test_passwords_are_hashed_as_owasp_recommends() -> None:
@@ -74,3 +74,9 @@ def cost(stored: str | None) -> float:
         return time.thread_time() - start
 
     return min(once() for _ in range(7))
+
+
+def test_an_authenticator_app_is_given_a_name_without_a_colon() -> None:
+    secret = new_secret("random")
+    address = app_address(secret, "ada@one.example", "Tea: the server")
+    assert address == f"otpauth://totp/Tea%20the%20server:ada%40one.example?secret={secret}&issuer=Tea%20the%20server"
