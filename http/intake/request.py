@@ -146,7 +146,7 @@ class Request:
 
     async def raw_body(self, limit: int = LARGEST_BODY) -> bytes:
         """Return the body as it came, for what is signed."""
-        self._check_body(limit)
+        self._check_length(limit)
         try:
             with trio.fail_after(BODY_SECONDS + limit // BYTES_A_SECOND):
                 return b"".join([chunk async for chunk in self._limited(limit)])
@@ -163,7 +163,10 @@ class Request:
         return self._parameters
 
     async def _read_body(self, limit: int) -> Tree:
-        self._check_body(limit)
+        # It is not read: a few bytes of a compressed body may become any number.
+        if (self.header(b"content-encoding") or "").strip().lower() not in ("", "identity"):
+            raise Compressed
+        self._check_length(limit)
         try:
             with trio.fail_after(BODY_SECONDS + limit // BYTES_A_SECOND):
                 return await self._read_as(self.header(b"content-type") or "", limit)
@@ -186,10 +189,7 @@ class Request:
             return nest(pairs)
         return read_json(raw) if kind in JSON_TYPES or kind.endswith("+json") else {}
 
-    def _check_body(self, limit: int) -> None:
-        """Refuse a body that is too long, or compressed: a few bytes of one may become any number."""
-        if (self.header(b"content-encoding") or "").strip().lower() not in ("", "identity"):
-            raise Compressed
+    def _check_length(self, limit: int) -> None:
         declared = self._headers.get(b"content-length", b"0")
         if not declared.isdigit():
             raise Malformed("Content-Length is not a number")

@@ -139,10 +139,9 @@ async def test_a_compressed_body_is_refused_with_what_is_read(encoding: str, sta
     if status == 200:
         assert await asked.parameters() == {"a": "1"}
         return
-    for read in (asked.parameters, asked.raw_body):
-        with pytest.raises(HttpError) as caught:
-            await read()
-        assert (caught.value.status, caught.value.headers) == (status, (("Accept-Encoding", "identity"),))
+    with pytest.raises(HttpError) as caught:
+        await asked.parameters()
+    assert (caught.value.status, caught.value.headers) == (status, (("Accept-Encoding", "identity"),))
 
 
 async def never() -> AsyncIterator[bytes]:
