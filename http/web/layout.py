@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ...actors.activitypub.vocabulary import CONTENT_TYPE
 from ..access.context import HttpContext
 from ..answers.answer import Answer, varied
 from ..answers.entity_tags import tagged
 from ..intake.request import Request
 from ..oauth.page_frames import bare_frame, frame_of
 from ..pages.templates import page
+from .heads import Head
 
 ASK_FIRST = ("Cache-Control", "no-cache")
 ASK_FIRST_AND_SHARE_WITH_NO_ONE = ("Cache-Control", "private, no-cache")
@@ -31,6 +33,11 @@ async def public_page(
         )
     frame = await frame_of(context, request)
     made = varied(page(template, frame, status=200, form_targets="", framed=False, **facts), "Cookie")
+    head = facts.get("head")
+    if isinstance(head, Head) and head.document:
+        # For programs that read no HTML, or ask for the headers alone.
+        link = f'<{head.document}>; rel="alternate"; type="{CONTENT_TYPE}"'
+        made = replace(made, headers=(*made.headers, ("Link", link)))
     return cacheable(made, request, private=frame.user is not None)
 
 

@@ -143,6 +143,8 @@ async def test_the_page_names_the_document(stage: Stage, ada: Person) -> None:
     for path, uri in (("/@ada", ADA), (f"/@ada/{status['id']}", status["uri"])):
         page = await stage.anybody().get(path, headers={"Accept": "text/html"})
         assert f'<link rel="alternate" type="application/activity+json" href="{uri}">' in page.text
+        assert page.headers["Link"] == f'<{uri}>; rel="alternate"; type="application/activity+json"'
+    assert "Link" not in (await stage.anybody().get("/about")).headers
 
 
 async def test_a_suspended_actor_says_so_and_nothing_else(stage: Stage, ada: Person) -> None:
