@@ -11,6 +11,16 @@ from .posts import quoted_in
 
 
 @dataclass(frozen=True, slots=True)
+class HeadImage:
+    """A picture that other sites show with a link to the page. Some show it at once only if they know its size."""
+
+    url: str
+    description: str = ""
+    width: int | None = None
+    height: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Head:
     """The facts of a page's head. Addresses are absolute, because other sites read them."""
 
@@ -18,8 +28,7 @@ class Head:
     url: str
     description: str = ""
     kind: str = "website"
-    image: str = ""
-    image_description: str = ""
+    images: tuple[HeadImage, ...] = ()
     large_image: bool = False
     handle: str = ""  # of the author
     published: str = ""

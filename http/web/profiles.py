@@ -22,7 +22,7 @@ from ..views.profiles import ProfilePart, pinned_of, posts_of
 from ..views.statuses import visible_among
 from ..views.titles import SUMMARY_CHARACTERS, name_of, shortened
 from .emojis import HERE, FindEmoji, html_with_emojis, text_with_emojis
-from .heads import Head
+from .heads import Head, HeadImage
 from .layout import public_page
 from .paging import ListPosition, neighbours
 from .posts import Byline, byline, emojis_of, posts_in
@@ -116,8 +116,7 @@ def _head(context: HttpContext, account: Account, path: str) -> Head:
         url=f"{base_url}{path}",
         description=shortened(plain(account.note), SUMMARY_CHARACTERS),
         kind="profile",
-        image=avatar_url(account, base_url),
-        image_description=account.avatar_description,
+        images=(HeadImage(avatar_url(account, base_url), account.avatar_description),),
         handle=handle,
         feed=f"{base_url}{path}.rss",
         document=account.uri,

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from ...actors.rules.visibility import ANONYMOUS
 from ...actors.shown.statuses import ShownStatus
-from ...storage.engine.json_values import JsonObject
 from ...storage.media import Media
 from ..access.context import HttpContext
 from ..answers.answer import Answer, redirect
@@ -22,7 +21,7 @@ from ..views.accounts import find_local
 from ..views.statuses import find_visible
 from ..views.threads import thread_around
 from ..views.titles import summary_of, title_of
-from .heads import Head, asks_not_to_be_indexed, embed_address
+from .heads import Head, HeadImage, asks_not_to_be_indexed, embed_address
 from .layout import public_page
 from .posts import handles_in, path_of, post_of, posts_in, replies_in
 
@@ -71,16 +70,14 @@ async def _find(context: HttpContext, name: str, id: int) -> ShownStatus:
 def _head(context: HttpContext, shown: ShownStatus) -> Head:
     settings, author, status = context.settings, shown.author, shown.status
     url = f"{settings.base_url}{path_of(shown)}"
-    picture = _picture(shown)
-    fields = None if picture is None else media_fields(picture, settings.base_url)
+    pictures = tuple(_image(medium, settings.base_url) for medium in _pictures(shown))
     return Head(
         title=title_of(shown),
         url=url,
         description=summary_of(shown),
         kind="article",
-        image=avatar_url(author, settings.base_url) if fields is None else _image(fields),
-        image_description=author.avatar_description if picture is None else picture.description,
-        large_image=picture is not None,
+        images=pictures or (HeadImage(avatar_url(author, settings.base_url), author.avatar_description),),
+        large_image=bool(pictures),
         handle=f"@{author.username}@{settings.local_domain}",
         published=shown_time(status.created_at, context.clock.now()).iso,
         embed=embed_address(settings.base_url, url),
@@ -89,14 +86,17 @@ def _head(context: HttpContext, shown: ShownStatus) -> Head:
     )
 
 
-def _picture(shown: ShownStatus) -> Media | None:
-    """The file whose picture other sites may show with a link to the status: none that people must choose to see."""
+def _pictures(shown: ShownStatus) -> list[Media]:
+    """The files whose pictures other sites may show with a link to the status: none that people must choose to see."""
     if shown.status.sensitive or shown.status.spoiler_text or shown.author.sensitized_at is not None:
-        return None
-    made = (one for one in shown.status.media if one.file is not None)
-    return next((one for one in made if one.type == "image" or one.thumbnail_file is not None), None)
+        return []
+    made = (medium for medium in shown.status.media if medium.file is not None)
+    return [medium for medium in made if medium.type == "image" or medium.thumbnail_file is not None]
 
 
-def _image(fields: JsonObject) -> str:
-    """The address of a picture itself, or of what stands for a film or for sound."""
-    return str(fields["url"] if fields["type"] == "image" else fields["preview_url"])
+def _image(medium: Media, base_url: str) -> HeadImage:
+    """Return a picture itself, or what stands for a film or for sound."""
+    fields, is_picture = media_fields(medium, base_url), medium.type == "image"
+    size = medium.meta.get("original" if is_picture else "small", {})
+    url = str(fields["url"] if is_picture else fields["preview_url"])
+    return HeadImage(url, medium.description, size.get("width"), size.get("height"))

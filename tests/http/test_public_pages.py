@@ -13,7 +13,7 @@ from troupe.http.web.paging import POSTS
 from ..clients import BASE, Person, Stage
 from .browsing import Page, feed, page
 from .policy_files import write_policy
-from .uploading import film, film_of, uploaded
+from .uploading import film, film_of, picture, uploaded
 
 HOSTILE = '"><script>alert(1)</script><img src=x onerror=alert(1)>&amp;'
 NOW = datetime(2026, 11, 27, 14, 5, tzinfo=UTC)
@@ -136,6 +136,22 @@ async def test_media_have_their_descriptions_and_hide_where_the_author_wants(sta
         (veil,) = veiled.all("details")
         assert "open" not in veil
         assert "/media/" not in (veiled.meta("og:image") or "")
+
+
+async def test_other_sites_are_told_of_each_picture_with_its_size(stage: Stage, ada: Person) -> None:
+    """Facebook shows a picture with the first link to a page only if it is told the size."""
+    dot = await uploaded(ada, picture(64, 40), description="a dot")
+    shown = await film_of(ada, film(sound=True))
+    status = await ada.write("look", media_ids=[dot["id"], (await uploaded(ada, picture(30, 50)))["id"]])
+    head = await page(stage, f"/@ada/{status['id']}")
+    told = [(one["property"][3:], one["content"]) for one in head.all("meta") if "og:image" in one.get("property", "")]
+    first, second = (medium["url"] for medium in status["media_attachments"])
+    assert told == [
+        ("image", first), ("image:width", "64"), ("image:height", "40"), ("image:alt", "a dot"),
+        ("image", second), ("image:width", "30"), ("image:height", "50"),
+    ]  # fmt: skip
+    still = await page(stage, f"/@ada/{(await ada.write('look', media_ids=[shown['id']]))['id']}")
+    assert (still.meta("og:image:width"), still.meta("og:image:height")) == ("64", "48")
 
 
 async def test_a_film_is_shown_by_its_picture_where_it_is_linked(stage: Stage, ada: Person) -> None:
