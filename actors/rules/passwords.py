@@ -84,6 +84,7 @@ STEP = 30  # seconds
 # The clock of a telephone may differ by one step in each direction.
 SLACK = 1
 CODE = re.compile("[0-9]{6}")
+LONGEST_CODE = 100  # characters that are read, blanks and dashes too
 
 
 def new_secret(random: str) -> str:
@@ -102,7 +103,8 @@ def normalized(code: str) -> str:
 
     Keyboards write digits of their language, letters in full width and other dashes than the one on paper.
     """
-    plain = "".join(sign for sign in ascii_digits(normalize("NFKC", code)).lower() if sign.isalnum())[:16]
+    written = ascii_digits(normalize("NFKC", code[:LONGEST_CODE])).lower()
+    plain = "".join(sign for sign in written if sign.isalnum())[:16]
     return plain if CODE.fullmatch(plain) else "-".join(plain[at : at + 4] for at in range(0, len(plain), 4))
 
 

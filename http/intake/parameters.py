@@ -35,6 +35,7 @@ LARGEST_ID = 2**63 - 1
 # Ids begin with the time of their creation, so no row has this one.
 UNKNOWN_ID = 0
 FALSE = frozenset({"0", "f", "F", "false", "FALSE", "off", "OFF"})
+LONGEST_TIME = 100  # characters of a text that may be one
 # The end of a time whose offset came in a form that does not escape `+`.
 LOST_PLUS = re.compile(r"(:[0-9]{2}(?:\.[0-9]{1,9})?) ([0-9]{2}:?[0-9]{2})$")
 ARABIC_POINT = "\u066b"  # between a whole number and its decimals
@@ -163,7 +164,8 @@ def as_forms(value: Value) -> list[Tree]:
 
 def as_time(text: str) -> str:
     """Return the text of a time, with the `+` of its offset where a form turned it into a space."""
-    return LOST_PLUS.sub(r"\1+\2", ascii_digits(text.strip()))
+    text = text.strip()
+    return text if len(text) > LONGEST_TIME else LOST_PLUS.sub(r"\1+\2", ascii_digits(text))
 
 
 def _numbers(value: Value) -> tuple[int, ...]:
