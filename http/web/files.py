@@ -75,6 +75,8 @@ def show_manifest(context: HttpContext) -> Answer:
         "share_target": {
             "action": "/share",
             "method": "GET",
+            # What a GET has in any case, but Chromium warns of a manifest that does not say so.
+            "enctype": "application/x-www-form-urlencoded",
             "params": {"title": "title", "text": "text", "url": "url"},
         },
     }
