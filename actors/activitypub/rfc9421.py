@@ -8,17 +8,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import cast
+from typing import Any, cast
 
 import http_sf
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 from http_message_signatures import HTTPMessageSigner, HTTPMessageVerifier, HTTPSignatureKeyResolver
 from http_message_signatures.algorithms import ED25519, RSA_V1_5_SHA256
+from http_message_signatures.digests import ContentDigest
 from http_message_signatures.exceptions import HTTPMessageSignaturesException
 
 from .public_keys import PublicKey
-from .requests import ReceivedRequest, SignatureRefused, check_host, check_time, time_of
+from .requests import HASHES, ReceivedRequest, SignatureRefused, check_host, check_time, time_of
 from .vocabulary import CONTENT_TYPE
 
 LONGEST_HEADER = 8192
@@ -28,17 +29,19 @@ PARTS_OF_TARGET = ("@authority", "@path")
 WHOLE_TARGET = ("@authority", "@request-target")
 LABEL = "sig1"
 
-# A dictionary of structured fields: labels, each with its components and its parameters.
-Signatures = Mapping[str, tuple[object, Mapping[str, object]]]
+# A member of a structured field with its parameters: the components that a signature covers, for example.
+Member = tuple[object, Mapping[str, object]]
+Members = Mapping[str, Member]  # by their names: the labels of signatures, or the kinds of digests
 
 
 @dataclass(frozen=True, slots=True)
 class Rfc9421Claim:
-    """A signature of which all but the key is checked."""
+    """A signature of which all but the key is checked. `headers` have no other signature."""
 
     key_id: str
     signed_at: datetime
     request: ReceivedRequest
+    headers: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +67,21 @@ class _OneKey(HTTPSignatureKeyResolver):
         return self._private
 
 
+class _KnownDigests(ContentDigest):
+    """The digests of a body without those of unknown kinds, which are ignored (RFC 9530). One must be known."""
+
+    @classmethod
+    def verify(cls, value: str | bytes, body: bytes, *, key: str | None = None) -> None:
+        if key is None and isinstance(value, str):
+            known = {kind: digest for kind, digest in _members_of(value).items() if kind in HASHES}
+            value = _written(known) if known else value
+        super().verify(value, body, key=key)
+
+
 class _Verifier(HTTPMessageVerifier):
     """The library's verifier without its clock: the times are checked before."""
+
+    content_digest_class = _KnownDigests
 
     def validate_created_and_expires(self, sig_input: object, max_age: timedelta | None = None) -> None:
         pass
@@ -73,12 +89,8 @@ class _Verifier(HTTPMessageVerifier):
 
 def claim_of(request: ReceivedRequest, now: datetime) -> Rfc9421Claim:
     """Return what the `Signature-Input` header of a request claims. Raise SignatureRefused if it can't hold."""
-    covered, parameters = _only_signature(request.headers.get("signature-input", ""))
-    needed = {*COMPONENTS, "content-digest"} if request.has_body else {*COMPONENTS}
-    if covered.issuperset(PARTS_OF_TARGET) or covered.issuperset(WHOLE_TARGET):
-        needed.remove("@target-uri")
-    if missing := needed - covered:
-        raise SignatureRefused(f"the signature does not cover {', '.join(sorted(missing))}")
+    label, signature = _meant(request)
+    _, parameters = signature
     key_id, created, expires = (parameters.get(name) for name in ("keyid", "created", "expires"))
     if not isinstance(key_id, str) or not key_id:
         raise SignatureRefused("the signature names no key")
@@ -87,7 +99,33 @@ def claim_of(request: ReceivedRequest, now: datetime) -> Rfc9421Claim:
     signed_at = time_of(created)
     check_time(signed_at, now, time_of(expires) if type(expires) is int else None)
     check_host(request)
-    return Rfc9421Claim(key_id, signed_at, request)
+    return Rfc9421Claim(key_id, signed_at, request, _headers_with(request, label, signature))
+
+
+def _meant(request: ReceivedRequest) -> tuple[str, Member]:
+    """Return the first signature that covers what must be signed, with its label.
+
+    Proxies and services add signatures of their own, which cover less.
+    """
+    missing = set[str]()
+    for label, signature in _members_of(request.headers["signature-input"]).items():
+        covered = _covered_by(signature)
+        needed = {*COMPONENTS, "content-digest"} if request.has_body else {*COMPONENTS}
+        if covered.issuperset(PARTS_OF_TARGET) or covered.issuperset(WHOLE_TARGET):
+            needed.remove("@target-uri")
+        if needed <= covered:
+            return label, signature
+        missing = missing or needed - covered
+    raise SignatureRefused(f"the signature does not cover {', '.join(sorted(missing)) or 'anything'}")
+
+
+def _headers_with(request: ReceivedRequest, label: str, signature: Member) -> dict[str, str]:
+    """Return the headers of a request with one of its signatures alone: the library takes no choice among several."""
+    made = _members_of(request.headers.get("signature", "")).get(label)
+    if made is None:
+        raise SignatureRefused("the signature is not there")
+    alone = {"signature-input": _written({label: signature}), "signature": _written({label: made})}
+    return dict(request.headers) | alone
 
 
 def holds(claim: Rfc9421Claim, key: PublicKey) -> bool:
@@ -98,10 +136,10 @@ def holds(claim: Rfc9421Claim, key: PublicKey) -> bool:
         key_resolver=_OneKey(public=key),
     )
     request = claim.request
-    message = _LibraryRequest(request.method, request.base_url + request.path, dict(request.headers))
+    message = _LibraryRequest(request.method, request.base_url + request.path, dict(claim.headers))
     try:
         verifier.verify(message, max_age=None, body=request.body if request.has_body else None)
-    except HTTPMessageSignaturesException:
+    except (HTTPMessageSignaturesException, SignatureRefused):  # the latter for a digest that can't be read
         return False
     return True
 
@@ -117,19 +155,26 @@ def sign(
     return message.headers
 
 
-def _only_signature(header: str) -> tuple[set[str], Mapping[str, object]]:
-    """Return the components that the one signature covers, and its parameters. Of two, none is known to be meant."""
+def _members_of(header: str) -> Members:
+    """Return the members of a dictionary of structured fields. Raise SignatureRefused for another text."""
     if len(header) > LONGEST_HEADER:
         raise SignatureRefused("the signature is too long")
     try:
-        parsed = cast(Signatures, http_sf.parse(header.encode(), tltype="dictionary"))  # the library has no types
+        return cast(Members, http_sf.parse(header.encode(), tltype="dictionary"))  # the library has no types
     except (ValueError, TypeError):
         raise SignatureRefused("the signature can't be read") from None
-    if len(parsed) != 1:
-        raise SignatureRefused("the request has not one signature")
-    ((components, parameters),) = parsed.values()
+
+
+def _written(members: Members) -> str:
+    """Return the members of a dictionary as a header has them."""
+    return http_sf.ser(cast(Any, members))  # as above
+
+
+def _covered_by(signature: Member) -> set[str]:
+    """Return the components that a signature covers."""
+    components, _ = signature
     if not isinstance(components, list):
         raise SignatureRefused("the signature can't be read")
-    listed = cast(list[tuple[object, Mapping[str, object]]], components)
+    listed = cast(list[Member], components)
     # A component with parameters is another one: `"content-digest";req`, for example, is that of another message.
-    return {name for name, parameters in listed if isinstance(name, str) and not parameters}, parameters
+    return {name for name, parameters in listed if isinstance(name, str) and not parameters}

@@ -3,6 +3,7 @@
 from base64 import b64encode
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from hashlib import sha256, sha512
 from typing import get_args
 
 import pytest
@@ -167,6 +168,50 @@ def test_a_signature_by_rfc_9421_that_lacks_something_is_refused(change: Change)
     headers = signed("rfc9421")
     change(headers)
     assert not is_good(received(headers))
+
+
+def digests(**of: bytes) -> str:
+    return ", ".join(f"{kind.replace('_', '-')}=:{b64encode(digest).decode()}:" for kind, digest in of.items())
+
+
+RIGHT = {"sha_256": sha256(BODY).digest(), "sha_512": sha512(BODY).digest()}
+
+
+@pytest.mark.parametrize(
+    ("told", "good"),
+    [
+        (digests(unixsum=b"7", **RIGHT), True),
+        (digests(sha_512=RIGHT["sha_512"], blake3=b"x"), True),
+        (digests(unixsum=b"7", sha_256=sha256(b"another").digest()), False),
+        (digests(sha_256=RIGHT["sha_256"], sha_512=sha512(b"another").digest()), False),
+        (digests(unixsum=b"7"), False),
+        ("sha-256", False),
+    ],
+)
+def test_digests_of_unknown_kinds_are_ignored(told: str, good: bool) -> None:
+    covered = f'("@method" "@path" "@authority" "content-digest");created={int(NOW.timestamp())};keyid="{KEY.key_id}"'
+    base = (
+        f'"@method": POST\n"@path": /inbox\n"@authority": troupe.test\n"content-digest": {told}\n'
+        f'"@signature-params": {covered}'
+    )
+    signature = b64encode(PRIVATE.sign(base.encode(), PKCS1v15(), SHA256())).decode()
+    headers = {"Signature-Input": f"a={covered}", "Signature": f"a=:{signature}:", "Content-Digest": told}
+    assert is_good(received(headers)) == good
+
+
+@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize("good", [True, False])
+def test_a_proxy_may_add_a_signature_of_its_own(first: bool, good: bool) -> None:
+    headers = signed("rfc9421")
+    if not good:
+        headers["Signature"] = headers["Signature"].replace("=:", "=:AAAA", 1)
+    more = {
+        "Signature-Input": 'proxy=("@authority" "signature-agent");created=1;keyid="p";tag="web-bot-auth"',
+        "Signature": "proxy=:AAAA:",
+    }
+    for name, added in more.items():
+        headers[name] = f"{added}, {headers[name]}" if first else f"{headers[name]}, {added}"
+    assert is_good(received(headers)) == good
 
 
 def test_the_created_and_expires_parameters_are_read() -> None:
