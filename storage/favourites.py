@@ -23,6 +23,8 @@ DELETE = """
     RETURNING gone.id
 """
 
+RENAME = "UPDATE favourites SET uri = $3 WHERE account_id = $1 AND status_id = $2"
+
 FIND = "SELECT status_id FROM favourites WHERE account_id = $1 AND uri = $2"
 
 ENTRIES = """
@@ -50,6 +52,11 @@ async def insert(
 async def delete(db: Connection, account_id: int, status_id: int) -> int | None:
     """Remove a favourite. Return its id; None if there was none."""
     return await db.fetchval(DELETE, account_id, status_id)
+
+
+async def rename(db: Connection, account_id: int, status_id: int, uri: str) -> None:
+    """Give a favourite of an account of another server another URI."""
+    await db.execute(RENAME, account_id, status_id, uri)
 
 
 async def status_of(db: Connection, account_id: int, uri: str) -> int | None:

@@ -13,7 +13,7 @@ In a document that came through the door
   at least two;
 - an object that has nothing but an `id` is that URI;
 - texts, numbers and booleans are such, and a text that came by languages alone stands where the plain one would;
-- a post in a Create or an Update has an author, an audience and a time, if the activity has them.
+- a post in a Create, an Invite or an Update has an author, an audience and a time, if the activity has them.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ MAPS = {"contentMap": "content", "nameMap": "name", "summaryMap": "summary"}
 NO_LANGUAGE = "und"
 LANGUAGE = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{1,8}){0,8}")  # BCP 47, as far as servers use it
 MOST_LANGUAGES = 100  # of one text
-ACTIVITIES_OF_POSTS = frozenset({"Create", "Update"})
+ACTIVITIES_OF_POSTS = frozenset({"Create", "Invite", "Update"})
 AUDIENCE = ("to", "cc", "bto", "bcc", "audience")
 ADDRESSES = frozenset({*AUDIENCE, "automaticApproval", "manualApproval"})
 LISTS = frozenset(

@@ -31,6 +31,7 @@ from .vocabulary import (
     host_of,
     is_list,
     is_object,
+    list_of,
     object_of,
     objects_of,
     text_of,
@@ -49,6 +50,7 @@ MOST_WRITTEN_HASHTAGS = 2 * MOST_HASHTAGS  # that are looked at: many may be one
 MOST_EMOJIS = 100
 MOST_ADDRESSEES = 500
 MOST_OPTIONS = 100
+MOST_PLACES = 10  # of an event, that are looked at
 LONGEST_OPTION = 500
 LONGEST_DESCRIPTION = 10_000
 LONGEST_BLANK = 1_000  # of HTML that may show nothing; what is longer is read as a text in any case
@@ -287,6 +289,13 @@ def _warning(document: JsonObject) -> str:
 def _content(document: JsonObject) -> str:
     if not _is_written(document):
         return _title_and_link(document)
+    is_answer = "inReplyTo" in document  # or a vote, whose name is an option
+    if not document.get("content") and not is_answer and (title := _title(document)):
+        return sanitise(f"<p>{escape(title)}</p>")
+    return _text(document)
+
+
+def _text(document: JsonObject) -> str:
     content = document.get("content", "")
     kind = WRITTEN_AS.get(_media_type(document))
     if kind is None or (kind == "text/markdown" and BEGINS_AS_HTML.match(content)):  # Markdown may hold HTML
@@ -294,12 +303,21 @@ def _content(document: JsonObject) -> str:
     return render_elsewhere(content, kind)
 
 
+def _title(document: JsonObject) -> str:
+    return trimmed(plain_if_html(text_of(document.get("name"), LONGEST_TITLE) or ""))
+
+
 def _title_and_link(document: JsonObject) -> str:
-    """Return a title and the page, for what is longer than a post or of another kind."""
-    title = trimmed(plain_if_html(text_of(document.get("name"), LONGEST_TITLE) or ""))
+    """Return a title and the page, for what is longer than a post or of another kind.
+
+    What has neither a title nor a summary is shown whole: its text is the caption of a film or a picture, for example.
+    """
+    title = _title(document)
     summary = plain(sanitise(text_of(document.get("summary"), SPOILER_CODE_POINTS) or ""))
     url = _page_address(document) or uri_of(document) or ""
     texts = [f"<p>{escape(text)}</p>" for text in (title, _time_and_place(document), summary) if text]
+    if not title and not summary:
+        texts.append(_text(document))
     links = [f'<p><a href="{escape_attribute(link)}">{escape(link)}</a></p>' for link in (*_linked(document), url)]
     return sanitise("".join(texts + links))
 
@@ -338,13 +356,20 @@ def _local_time(value: object) -> datetime | None:
 
 
 def _place(value: object) -> list[str]:
-    """Return the name of a place, and the street and the town of its address."""
-    place = object_of(value)
-    if place is None:
-        return []
-    address = object_of(place.get("address")) or {}
-    parts = (place.get("name"), address.get("streetAddress"), address.get("addressLocality"))
-    return list(dict.fromkeys(text for part in parts if (text := trimmed(text_of(part, LONGEST_TITLE) or ""))))
+    """Return the name of a place, and the street and the town of its address. Of several places it is the first that
+    has one of these.
+
+    Some servers write a place or its address as one text.
+    """
+    for place in list_of(value)[:MOST_PLACES]:
+        thing: JsonObject = place if is_object(place) else {"name": place}
+        address = thing.get("address")
+        lines: JsonObject = address if is_object(address) else {"streetAddress": address}
+        parts = (thing.get("name"), lines.get("streetAddress"), lines.get("addressLocality"))
+        texts = [trimmed(text_of(part, LONGEST_TITLE) or "") for part in parts]
+        if told := [text for text in dict.fromkeys(texts) if text and host_of(text) is None]:
+            return told
+    return []
 
 
 def _language(document: JsonObject) -> str | None:

@@ -50,10 +50,10 @@ _PROPERTIES = """
     _misskey_content _misskey_summary commentsEnabled language identifier signature creator created signatureValue
 """
 _TYPES = """
-    Accept Add Announce Block Create Delete Flag Follow Like Move QuoteRequest Reject Remove Undo Update
+    Accept Add Announce Block Create Delete Flag Follow Invite Like Move QuoteRequest Reject Remove Undo Update
     Note Question Article Page Image Audio Video Event Document Link Mention Hashtag Emoji PropertyValue Tombstone
     Collection OrderedCollection CollectionPage OrderedCollectionPage
-    Person Service Group Organization Application Key Multikey QuoteAuthorization RsaSignature2017
+    Person Service Group Organization Application Feed Key Multikey QuoteAuthorization RsaSignature2017
 """
 PROPERTIES = frozenset(_PROPERTIES.split())
 TYPES = frozenset(_TYPES.split())

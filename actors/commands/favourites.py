@@ -20,9 +20,10 @@ from .undoing import undone
 
 @dataclass(frozen=True, slots=True)
 class Favourite(Message[None]):
-    """Command: favourite a status, or the original of a boost. A repeat changes nothing.
+    """Command: favourite a status, or the original of a boost.
 
-    The favourite of an account of another server has a `uri`.
+    The favourite of an account of another server has a `uri`. A repeat changes nothing but that: what undoes the
+    favourite names the latest one.
     """
 
     status_id: int
@@ -52,10 +53,13 @@ async def _favourite(change: AccountChange, status: Status, uri: str | None) -> 
         return refusal
     change.publish(MarkedStatus(account.id, status.id, favourited=True))
     id = change.ids.next()
-    if await favourites.insert(db, id, account.id, status.id, change.now, await tombstones.unused(db, uri)):
+    uri = await tombstones.unused(db, uri)
+    if await favourites.insert(db, id, account.id, status.id, change.now, uri):
         change.count_again(status.id)
         await change.notify(NewNotification(change.ids.next(), status.account_id, account.id, "favourite", status.id))
         change.promise(*await send_like(db, account, id, status))
+    elif uri is not None:
+        await favourites.rename(db, account.id, status.id, uri)
     return None
 
 

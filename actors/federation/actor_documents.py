@@ -16,6 +16,7 @@ from ..activitypub.key_documents import keys_of_actor
 from ..activitypub.links import page_of, picture_of
 from ..activitypub.notes import EARLIEST, read_emojis, time_of
 from ..activitypub.vocabulary import (
+    LONGEST_URI,
     host_of,
     is_object,
     list_of,
@@ -29,12 +30,14 @@ from ..activitypub.vocabulary import (
     web_uri_of,
 )
 from ..rules.domains import is_within
-from ..rules.markup import one_line, sanitise, tidy
+from ..rules.markup import escape, escape_attribute, one_line, sanitise, tidy
 from .errors import UntrustedDocument
 from .webfinger import Handle, handle_from, handle_in
 
-ACTORS = frozenset({"Person", "Service", "Group", "Organization", "Application"})
+# PieFed has feeds, which pass on what several groups do.
+ACTORS = frozenset({"Person", "Service", "Group", "Organization", "Application", "Feed"})
 BOTS = frozenset({"Service", "Application"})
+GROUPS = frozenset({"Group", "Feed"})
 
 DISPLAY_NAME_CHARACTERS = 2_048
 NOTE_CHARACTERS = 20_480
@@ -105,7 +108,7 @@ def profile_of(document: JsonObject, handle: Handle, now: datetime) -> RemotePro
         header_description=header[1],
         locked=document.get("manuallyApprovesFollowers") is True,
         bot=not BOTS.isdisjoint(types),
-        is_group="Group" in types,
+        is_group=not GROUPS.isdisjoint(types),
         discoverable=document.get("discoverable") is True,
         indexable=document.get("indexable") is True,
         memorial=document.get("memorial") is True,
@@ -166,17 +169,33 @@ def _picture(value: object) -> tuple[str | None, str]:
 
 
 def _fields(document: JsonObject) -> list[JsonObject]:
-    """Return the rows of a profile's table."""
+    """Return the rows of a profile's table.
+
+    Most servers write them as values of properties. FEP-fb2a has notes and links, also beside these for other servers.
+    """
+    attached = objects_of(document.get("attachment"))
+    rows = [one for one in attached if "PropertyValue" in types_of(one)] or attached
     found: list[JsonObject] = []
-    for one in objects_of(document.get("attachment")):
+    for one in rows:
         if len(found) == FIELDS:
             break
-        name, value = text_of(one.get("name"), FIELD_CHARACTERS), text_of(one.get("value"), FIELD_CHARACTERS)
-        if "PropertyValue" in types_of(one) and name is not None and value is not None:
+        name, value = text_of(one.get("name"), FIELD_CHARACTERS), _value_of(one)
+        if name is not None and value is not None:
             # Each answer that shows a post of the account has them, so they are short after they have grown, too.
             value = sanitise(value, FIELD_TAGS, most=2 * FIELD_CHARACTERS)
             found.append({"name": one_line(name), "value": value, "verified_at": None})
     return found
+
+
+def _value_of(field: JsonObject) -> str | None:
+    """Return the value of a row, in HTML; None for what is no row."""
+    types = types_of(field)
+    if "PropertyValue" in types:
+        return text_of(field.get("value"), FIELD_CHARACTERS)
+    if "Note" in types:
+        return text_of(field.get("content"), FIELD_CHARACTERS)
+    address = text_of(field.get("href"), LONGEST_URI) if "Link" in types else None
+    return None if address is None else f'<a href="{escape_attribute(address)}">{escape(address)}</a>'
 
 
 def _moment(told: datetime | None, now: datetime) -> datetime | None:

@@ -31,6 +31,39 @@ async def test_an_account_is_found_by_its_handle(stage: Stage, ada: Person, peer
     assert 'keyId="https://home.test/actor#main-key"' in signed.headers["signature"]
 
 
+@pytest.mark.parametrize(("type", "bot", "group"), [
+    ("Feed", False, True), ("Group", False, True), ("Application", True, False), (["Person", "Feed"], False, True),
+])  # fmt: skip
+async def test_an_actor_is_of_one_of_several_types(
+    ada: Person, peer: ForeignServer, type: Any, bot: bool, group: bool
+) -> None:
+    peer.person("eve", type=type)
+    (found,) = await search(ada, f"@eve@{peer.domain}")
+    assert (found["bot"], found["group"]) == (bot, group)
+
+
+NOTE = {"type": "Note", "name": "Likes", "content": "<p>tea &amp; <b>cake</b></p><script>x</script>"}
+LINK = {"type": "Link", "name": "<b>Web</b>", "href": 'https://peer.test/?a="&b', "rel": ["me"]}
+
+
+@pytest.mark.parametrize(("attached", "fields"), [
+    ([NOTE, LINK], [
+        ("Likes", "<p>tea &amp; <b>cake</b></p>"),
+        ("<b>Web</b>", '<a href="https://peer.test/?a=&quot;&amp;b" target="_blank" rel="nofollow noopener noreferrer">'
+         'https://peer.test/?a="&amp;b</a>'),
+    ]),
+    ([{"type": "Link", "name": "Web", "href": "javascript:alert(1)"}], [("Web", "javascript:alert(1)")]),
+    ([NOTE, {"type": "PropertyValue", "name": "Likes", "value": "tea"}], [("Likes", "tea")]),  # for other servers
+    ([{"type": "Image", "name": "x", "url": "https://peer.test/x.png"}, {"type": "Link", "href": "x"}], []),
+])  # fmt: skip
+async def test_fields_may_be_notes_and_links(
+    ada: Person, peer: ForeignServer, attached: list[Any], fields: list[tuple[str, str]]
+) -> None:
+    peer.person("eve", attachment=attached)
+    (found,) = await search(ada, f"@eve@{peer.domain}")
+    assert [(one["name"], one["value"]) for one in found["fields"]] == fields
+
+
 async def test_totals_are_those_that_the_other_server_tells(stage: Stage, ada: Person, peer: ForeignServer) -> None:
     peer.person("eve")
     (found,) = await search(ada, f"eve@{peer.domain}")

@@ -87,3 +87,35 @@ async def test_what_else_is_announced_changes_nothing(
     assert await titles(ada) == ["A title"]
     assert await stage.rows("SELECT FROM favourites") == []
     assert len(peer.peer.asked) == asked
+
+
+async def test_a_ban_from_a_group_is_no_block_by_the_moderator(
+    stage: Stage, ada: Person, peer: ForeignServer, group: dict[str, Any]
+) -> None:
+    mona = peer.person("mona")
+    await take(stage, {"id": f"{mona['id']}#1", "type": "Follow", "actor": mona["id"], "object": f"{HOME}/users/ada"})
+    ban = act(mona, "Block", f"{HOME}/users/ada", target=group["id"], summary="spam")
+    await take(stage, ban)
+    assert await stage.rows("SELECT count(*) FROM follows") == [[2]]
+    assert await stage.rows("SELECT FROM blocks") == []
+    await take(stage, act(mona, "Block", f"{HOME}/users/ada", 2))
+    await take(stage, act(mona, "Undo", ban, 3))
+    assert len(await stage.rows("SELECT FROM blocks")) == 1
+
+
+@pytest.mark.parametrize("announced_by_group", [True, False])
+async def test_a_moderator_may_change_the_group(
+    stage: Stage, ada: Person, peer: ForeignServer, group: dict[str, Any], announced_by_group: bool
+) -> None:
+    mona, mallory = peer.person("mona"), peer.person("mallory", "other.test")
+    changed = peer.person("group", type="Group", name="Another name")
+    update = act(mona, "Update", changed | {"name": "A forged name"})
+    await take(stage, act(mallory, "Update", changed))
+    await take(stage, act(mallory, "Announce", update, 2))
+    names = "SELECT display_name FROM accounts WHERE uri = $1"
+    assert await stage.rows(names, group["id"]) == [["Group"]]
+    if announced_by_group:
+        await announced(stage, group, update)
+    else:
+        await take(stage, update)
+    assert await stage.rows(names, group["id"]) == [["Another name"]]

@@ -198,6 +198,15 @@ async def test_likes_boosts_and_their_end(stage: Stage, ada: Person, peer: Forei
     assert (shown["favourites_count"], shown["reblogs_count"]) == (0, 0)
 
 
+async def test_a_repeated_like_is_undone_by_its_latest_id(stage: Stage, ada: Person, peer: ForeignServer) -> None:
+    eve, status = peer.person("eve"), await ada.publish("hello")
+    for number in (1, 2):
+        await take(stage, act(eve, "Like", status["uri"], number))
+    for number, favourites in ((1, 1), (2, 0)):
+        await take(stage, act(eve, "Undo", f"{eve['id']}#Like/{number}", number))
+        assert (await ada.get(f"/api/v1/statuses/{status['id']}")).json["favourites_count"] == favourites
+
+
 async def test_a_block_ends_both_follows(stage: Stage, ada: Person, peer: ForeignServer) -> None:
     eve = peer.person("eve")
     await take(stage, follow(eve, "ada"))

@@ -190,6 +190,54 @@ async def test_a_warning_and_a_title_may_be_html(stage: Stage, ada: Person, peer
     assert found["content"].startswith("<p>Tom &amp; Jerry\u2019s</p><p><a href=")
 
 
+@pytest.mark.parametrize(
+    ("changes", "paragraphs"),
+    [
+        ({"type": "Video", "content": "<p>my <b>cat</b></p>"}, ["my <b>cat</b>"]),
+        ({"type": "Image", "content": "a *cat*", "mediaType": "text/markdown"}, ["a <em>cat</em>"]),
+        ({"type": "Article", "name": "Cats", "content": "<p>very long</p>"}, ["Cats"]),
+        ({"type": "Article", "summary": "On cats", "content": "<p>very long</p>"}, ["On cats"]),
+        ({"type": "Note", "name": "Cats & more", "content": None}, ["Cats &amp; more"]),
+        ({"type": "Note", "name": "Cats", "content": "<p>a cat</p>"}, ["a cat"]),
+    ],
+)
+async def test_a_post_is_shown_by_what_it_has(
+    stage: Stage, ada: Person, peer: ForeignServer, changes: dict[str, Any], paragraphs: list[str]
+) -> None:
+    found = (await posted(stage, ada, peer, **changes))["content"]
+    linked = "<p><a href=" in found
+    assert linked == (changes["type"] != "Note")
+    assert found.partition("<p><a href=")[0] == "".join(f"<p>{one}</p>" for one in paragraphs)
+
+
+@pytest.mark.parametrize(
+    ("location", "told"),
+    [
+        ({"type": "Place", "name": "Hall", "address": "12 High St, Kiel"}, "Hall, 12 High St, Kiel"),
+        ({"name": "Hall", "address": {"streetAddress": "12 High St", "addressLocality": "Kiel"}},
+         "Hall, 12 High St, Kiel"),
+        ("The hall, Kiel", "The hall, Kiel"),
+        ([{"type": "VirtualLocation", "url": "https://meet.test/1"}, {"type": "Place", "name": "Hall"}], "Hall"),
+        ("https://peer.test/places/1", ""),
+        ([7, None, {"address": [8]}], ""),
+    ],
+)  # fmt: skip
+async def test_a_place_may_be_one_text(
+    stage: Stage, ada: Person, peer: ForeignServer, location: Any, told: str
+) -> None:
+    event = {"type": "Event", "name": "Fair", "startTime": "2026-12-05T19:00:00Z", "location": location}
+    found = (await posted(stage, ada, peer, **event))["content"].partition("<p><a href=")[0]
+    assert found == f"<p>Fair</p><p>2026-12-05 19:00{told and f', {told}'}</p>"
+
+
+async def test_an_event_may_come_with_an_invitation(stage: Stage, ada: Person, peer: ForeignServer) -> None:
+    eve = peer.person("eve")
+    document = note(eve, type="Event", name="Fair", to=None, cc=None, tag=[MENTION])
+    await take(stage, act(eve, "Invite", document, to=[PUBLIC], cc=[ADA]))
+    found = await shown(stage, ada, document)
+    assert (found["visibility"], found["content"].partition("<p><a")[0]) == ("public", "<p>Fair</p>")
+
+
 @pytest.mark.parametrize(("texts", "content", "language"), [
     ({"content": "<p>tea</p>", "contentMap": {"de": "<p>Tee</p>", "en": "<p>tea</p>"}}, "<p>tea</p>", "en"),
     ({"contentMap": {"de": "<p>Tee</p>", "en": "<p>tea</p>"}}, "<p>Tee</p>", "de"),

@@ -23,6 +23,7 @@ HANDLERS: Mapping[str, Handler] = {
     "Delete": delete,
     "Flag": flag,
     "Follow": follow,
+    "Invite": create,  # Hubzilla publishes events so
     "Like": like,
     "Move": move,
     "QuoteRequest": quote_request,

@@ -28,6 +28,8 @@ async def announce(inbox: InboxContext, activity: Activity) -> None:
     uri, embedded = activity.object_uri, activity.object
     if embedded is not None and not is_post(embedded):
         await _withdraw(inbox, activity, embedded)
+        if "Update" in types_of(embedded) and uri_of(embedded.get("object")) == activity.actor.uri:
+            await inbox.resolver.refresh(activity.actor, has_changed=True)  # a moderator has changed the group
         await follow_up(inbox, embedded, activity.origin)
         return
     if uri is None:

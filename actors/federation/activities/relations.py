@@ -136,7 +136,12 @@ async def reject(inbox: InboxContext, activity: Activity) -> None:
         await inbox.ask(activity.actor.id, RemoveFollower(follower), activity.origin)
 
 
+def is_ban(document: JsonObject) -> bool:
+    """True for a Block that a moderator sends (FEP-1b12): it bans from the group or the server that is its target."""
+    return document.get("target") is not None
+
+
 async def block(inbox: InboxContext, activity: Activity) -> None:
     target = await inbox.local_account_id(activity.object_uri)
-    if target is not None:
+    if target is not None and not is_ban(activity.document):
         await inbox.ask(activity.actor.id, Block(target, activity.id), activity.origin)

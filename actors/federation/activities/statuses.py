@@ -2,7 +2,8 @@
 
 A Create may be a vote in a poll of this server. An Update may be one of a poll's counts or of the actor itself, and
 NodeBB tells of a deletion by an Update to a Tombstone. A Delete may end the permission to quote a post, or the actor
-itself; what it names and has not come yet is not stored when it comes.
+itself; what it names and has not come yet is not stored when it comes. Moderators change groups, which are other actors
+of their servers.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from ...commands.polls import Vote
 from ...commands.quotes import RevokeQuote
 from ...commands.received_statuses import ReceiveEdit
 from ...commands.statuses import DeleteStatus
+from ..actor_documents import is_actor
 from ..notes import keep_note, note_of
 from ..quotes import is_authorized
 from ..receiving import Activity, InboxContext
@@ -109,6 +111,8 @@ async def update(inbox: InboxContext, activity: Activity) -> None:
         await change(inbox, activity, document)
     elif "Tombstone" in types_of(document):
         await delete_status(inbox, activity, uri)
+    elif is_actor(document) and (account := await inbox.stored_account(uri)) is not None:
+        await inbox.resolver.refresh(account, has_changed=True)
 
 
 async def change(inbox: InboxContext, activity: Activity, document: JsonObject) -> None:

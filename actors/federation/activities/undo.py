@@ -18,7 +18,7 @@ from ...commands.reblogs import Unreblog
 from ...commands.relations import Unblock, Unfollow
 from ...kernel import Message
 from ..receiving import Activity, InboxContext
-from .relations import actor_of, mark_of
+from .relations import actor_of, is_ban, mark_of
 
 UNDOABLE = ("Follow", "Like", "Announce", "Block", "Accept")
 
@@ -93,7 +93,7 @@ async def _with_account(
     relation = await relations.find_relation(db, actor, other)
     if kind == "Follow":
         return Unfollow(other) if relation.following or relation.requested else None
-    return Unblock(other) if relation.blocking else None
+    return Unblock(other) if relation.blocking and not is_ban(embedded) else None
 
 
 async def _by_uri(db: Connection, activity: Activity, uri: str) -> Undoing | None:
