@@ -157,6 +157,16 @@ class ServerSettings(SettingsGroup):
         "a domain name without scheme or path, such as social.example.org or localhost:3000",
     )
 
+    @field_validator("host")
+    @classmethod
+    def _to_listen_on(cls, value: str) -> str:
+        host = (
+            value[1:-1] if value.startswith("[") and value.endswith("]") else value
+        )  # an IPv6 address as URLs have it
+        if not is_host(host):
+            raise ValueError("it is no name and no IP address")
+        return host
+
     @field_validator("data", "tls_certificate", "tls_key")
     @classmethod
     def _absolute(cls, value: Path | None) -> Path | None:

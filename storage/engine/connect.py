@@ -13,6 +13,7 @@ import orjson
 
 from . import lock_waits, trouble
 from .database import Connection
+from .urls import for_asyncpg
 
 #: asyncpg's own connection, whose types pyright cannot see through.
 Asyncpg = Any
@@ -79,7 +80,7 @@ async def connect(dsn: str, *, application_name: str, deadline: float = 10.0, pa
     PostgreSQL itself does that. After `patience`, callers stop waiting for one that does not.
     """
     connection = await asyncpg.connect(
-        dsn,
+        for_asyncpg(dsn),
         connection_class=TypeCachingConnection,
         timeout=CONNECT_TIMEOUT,
         command_timeout=patience,

@@ -12,6 +12,8 @@ from typing import Any
 
 import asyncpg
 
+from .urls import for_asyncpg
+
 #: Seconds after which a wait is said.
 SAID_AFTER = 1.0
 # Seconds between two looks for a lock. Most that takes long is work.
@@ -71,7 +73,7 @@ async def holders(dsn: str, processes: Collection[int]) -> Mapping[int, str]:
 @asynccontextmanager
 async def _looking(dsn: str) -> AsyncGenerator[Any]:
     looking = await asyncpg.connect(
-        dsn, timeout=PATIENCE, command_timeout=PATIENCE, server_settings={"timezone": "UTC"}
+        for_asyncpg(dsn), timeout=PATIENCE, command_timeout=PATIENCE, server_settings={"timezone": "UTC"}
     )
     try:
         yield looking

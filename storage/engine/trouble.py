@@ -10,13 +10,13 @@ import socket
 import ssl
 from collections.abc import Generator
 from contextlib import contextmanager
-from urllib.parse import urlsplit
 
 import asyncpg  # pyright: ignore[reportMissingTypeStubs]  # it has none
 
 from .cluster import is_own
 from .database import Unavailable
 from .fitness import NO_SESSION
+from .urls import is_whole
 
 URL = "TROUPE_DATABASE_URL"
 
@@ -24,6 +24,9 @@ UNREADABLE = (
     f"{URL} can't be read: it looks like postgresql://user:password@host:5432/name, and in user and password each of"
     " / : @ # ? % is written as % and two hexadecimal digits"
 )
+
+
+UNKNOWN = f"leave it out of {URL}, which has it behind the question mark"
 
 
 class SslRefused(ConnectionError):
@@ -83,23 +86,15 @@ def connecting(dsn: str) -> Generator[None]:
     """Turn errors into Unavailable, around the opening of a connection to `dsn`."""
     with unavailable(dsn):
         try:
-            if not _is_whole(dsn):
+            if not is_whole(dsn):
                 raise ValueError
             yield
-        except ValueError as error:
+        except asyncpg.UndefinedObjectError as error:
+            raise Unavailable(f"{_cause(error)}: {UNKNOWN}") from error
+        except (ValueError, OverflowError) as error:  # the latter for a port above 65535
             if isinstance(error, asyncpg.InterfaceError):
                 raise
             raise Unavailable(UNREADABLE) from None
-
-
-def _is_whole(dsn: str) -> bool:
-    """False if a password with @ / ? or # in it cuts the URL.
-
-    Its rest would be taken for the host, or shown as the name of the database. Values of a query may have an @.
-    """
-    _, authority, path, query, fragment = urlsplit(dsn)
-    cut = authority.count("@") > 1 or any("@" in part for part in (path, query.partition("=")[0], fragment))
-    return not cut and ("@" in authority or "@" not in query)
 
 
 def explain(error: BaseException, dsn: str = "") -> str:

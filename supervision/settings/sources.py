@@ -181,7 +181,7 @@ def _from_file(path: Path | None) -> dict[str, Source]:
     if path is None:
         return {}
     try:
-        text = path.read_text("utf-8")
+        text = path.read_text("utf-8-sig")  # editors of Windows put a byte order mark before it
         values: dict[str, object] = tomllib.loads(text)
         return {name: Source("file", _place(path, text, name), value, path) for name, value in values.items()}
     except OSError as error:
@@ -212,7 +212,7 @@ def _complete(lines: Sequence[str]) -> bool:
 
 def _from_environment(environ: Mapping[str, str]) -> dict[str, Source]:
     found = {
-        name: Source("environment", variable(name), environ[variable(name)])
+        name: Source("environment", variable(name), _written_in(environ[variable(name)]))
         for name in _fields()
         if variable(name) in environ
     }
@@ -227,10 +227,20 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, Source]:
     return found
 
 
+def _written_in(value: str) -> str:
+    """Return the value of a variable as an operator has meant it.
+
+    Docker's `--env-file` hands on the quotation marks around a value, and lines of Windows end in a carriage return.
+    """
+    value = value.removesuffix("\r")
+    is_quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "\"'"
+    return value[1:-1] if is_quoted else value
+
+
 def _secret_in(name: str, path: str) -> str:
     """Return what a file holds, without the line break that editors add."""
     try:
-        secret = Path(path).read_text("utf-8").removesuffix("\n").removesuffix("\r")
+        secret = Path(path).read_text("utf-8-sig").removesuffix("\n").removesuffix("\r")
     except OSError as error:
         raise ConfigurationError(f"{variable(name)}{OF_FILE}: {path} can't be read: {error.strerror}") from None
     except UnicodeDecodeError:

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from troupe.storage.engine.connect import connect, run
+from troupe.storage.engine.connect import connect, run, transact_once
+from troupe.storage.engine.database import Unavailable
 
 TIMES = "SELECT $1::timestamptz[]"
 SIZES = "CREATE TYPE size AS ENUM ('small', 'large')"
@@ -47,6 +48,28 @@ def test_types_that_a_migration_makes_are_read_by_each_connection(dsn: str) -> N
     run(make)
     statements = [run(lambda: asked(dsn, READ_SIZES, ["small"])) for _ in range(2)]
     assert statements[0] == statements[1] != [READ_SIZES]
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    ["connect_timeout=10", "keepalives=1&keepalives_idle=30", "channel_binding=prefer&gssencmode=disable&sslsni=1"],
+)
+def test_parameters_of_libpq_alone_are_left_out(dsn: str, parameters: str) -> None:
+    named = f"{dsn}{'&' if '?' in dsn else '?'}{parameters}&work_mem=5MB"
+    assert transact_once(named, lambda db: db.fetchval("SHOW work_mem")) == "5MB"
+
+
+@pytest.mark.parametrize("parameter", ["channel_binding=require", "schema=public", "pool_size=5"])
+def test_a_parameter_that_postgresql_does_not_know_is_named(dsn: str, parameter: str) -> None:
+    named = f"{dsn}{'&' if '?' in dsn else '?'}{parameter}"
+    name = parameter.partition("=")[0]
+    with pytest.raises(Unavailable, match=f'"{name}": leave it out of TROUPE_DATABASE_URL'):
+        transact_once(named, lambda db: db.fetchval("SELECT 1"))
+
+
+def test_a_port_that_no_host_has_is_no_fault_of_this_program() -> None:
+    with pytest.raises(Unavailable, match="can't be read"):
+        transact_once("postgresql://ada@127.0.0.1:99999/troupe", lambda db: db.fetchval("SELECT 1"))
 
 
 ASLEEP = "SELECT wait_event = 'PgSleep' FROM pg_stat_activity WHERE pid = $1"

@@ -196,6 +196,49 @@ def test_a_mail_server_with_more_than_its_name_is_refused(host: str) -> None:
         read_settings({}, {"TROUPE_SMTP_HOST": host})
 
 
+@pytest.mark.parametrize(
+    ("written", "host"), [("[::1]", "::1"), ("[::]", "::"), ("::", "::"), ("0.0.0.0", "0.0.0.0"), ("box_1", "box_1")]
+)
+def test_the_server_listens_on_a_name_or_an_address(written: str, host: str) -> None:
+    assert read_settings({}, {"TROUPE_HOST": written, "TROUPE_DOMAIN": "a.example"}).host == host
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0:3000", "[::]:3000", "http://0.0.0.0", "10.0.0.0/8", "[::1"])
+def test_an_address_with_a_port_or_a_scheme_is_refused(host: str) -> None:
+    with pytest.raises(ConfigurationError, match=r"host = .* Right is: a name or an IP address"):
+        read_settings({}, {"TROUPE_HOST": host, "TROUPE_DOMAIN": "a.example"})
+
+
+@pytest.mark.parametrize(
+    ("written", "password"),
+    [
+        ('"hunter2"', "hunter2"),
+        ("'hunter2'", "hunter2"),
+        ('"hunter2"\r', "hunter2"),
+        ("hunter2\r", "hunter2"),
+        ("hunter2 ", "hunter2 "),
+        ('hun"ter2"', 'hun"ter2"'),
+        ("\"hunter2'", "\"hunter2'"),
+        ('"', '"'),
+        ("\"'hunter2'\"", "'hunter2'"),
+    ],
+)
+def test_quotation_marks_and_line_ends_of_environment_files_are_no_part_of_a_value(written: str, password: str) -> None:
+    read = read_settings({}, {"TROUPE_SMTP_PASSWORD": written}).smtp_password
+    assert read is not None
+    assert read.get_secret_value() == password
+
+
+def test_files_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
+    settings, secret = tmp_path / "troupe.toml", tmp_path / "secret"
+    settings.write_bytes(b'\xef\xbb\xbfdomain = "a.example"\r\nport = 3001\r\n')
+    secret.write_bytes(b"\xef\xbb\xbfhunter2\r\n")
+    read = read_settings({}, {"TROUPE_SMTP_PASSWORD_FILE": str(secret)}, settings)
+    assert (read.domain, read.port) == ("a.example", 3001)
+    assert read.smtp_password is not None
+    assert read.smtp_password.get_secret_value() == "hunter2"
+
+
 def test_an_empty_domain_is_none() -> None:
     assert read_settings({}, {"TROUPE_DOMAIN": ""}).domain is None
 
