@@ -224,7 +224,7 @@ def read_note(document: JsonObject, followers: str | None, now: datetime) -> Rec
         mentioned=mentioned,
         named=tuple(one for one in named if one not in mentioned)[:MOST_MENTIONS],
         silent=silent,
-        hashtags=tuple(_hashtags(document)),
+        hashtags=tuple(read_hashtags(document)),
         emojis=read_emojis(document),
         attachments=tuple(_attachments(document)),
         poll=_poll(document, now) if "Question" in types_of(document) else None,
@@ -424,7 +424,8 @@ def _mentioned(document: JsonObject) -> list[str]:
     return list(dict.fromkeys(uri for tag in tags if (uri := uri_of(tag.get("href"))) is not None))
 
 
-def _hashtags(document: JsonObject) -> Iterator[ReceivedHashtag]:
+def read_hashtags(document: JsonObject) -> Iterator[ReceivedHashtag]:
+    """Yield the hashtags that a post or a profile names, each once."""
     seen: set[str] = set()
     names = (text_of(tag.get("name"), 255) for tag in tags_of(document) if "Hashtag" in types_of(tag))
     for written in islice(names, MOST_WRITTEN_HASHTAGS):

@@ -1,22 +1,24 @@
-"""The parts of an account that have documents of their own: totals, pinned posts, and the target of a move."""
+"""The parts of an account that have documents of their own: totals, pinned posts and hashtags, the target of a move."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
-from ...storage import pins
+from ...storage import featured_tags, pins
 from ...storage.accounts import Account
 from ...storage.engine.database import Connection
 from ...storage.federation import remote_accounts
 from ...storage.federation.remote_accounts import Totals
+from ..activitypub.notes import read_hashtags
 from ..activitypub.vocabulary import is_object, same_host, types_of, uri_of
 from ..broadcast.broadcast import account_address
+from ..commands.featured_tags import FeatureTag, UnfeatureTag
 from ..commands.pins import Pin, Unpin
 from ..context import ActorContext
 from ..facts.accounts import ChangedAccount
 from ..kernel import Refused, Runtime
-from ..rules.limits import PINS_ELSEWHERE
+from ..rules.limits import FEATURED_TAGS, PINS_ELSEWHERE
 from .collections import read_collection
 from .errors import FetchFailed
 from .fetching import DocumentFetcher
@@ -45,8 +47,11 @@ class AccountDetails:
         self._find_target = find_target
         self._find_status = find_status
 
-    async def read(self, account: Account, target_uri: str | None) -> None:
-        """Fetch and store what is told of an account. With `target_uri` it says that it has moved there."""
+    async def read(self, account: Account, target_uri: str | None, tags_url: str | None) -> None:
+        """Fetch and store what is told of an account.
+
+        With `target_uri` it says that it has moved there. `tags_url` is the collection of its featured hashtags.
+        """
         target = None if target_uri is None else await self._find_target(target_uri)
         is_proven = target is not None and account.uri in target.also_known_as
         totals = await self._totals(account)
@@ -56,6 +61,8 @@ class AccountDetails:
         await self._context.facts.apply([ChangedAccount(account.id)])
         if account.suspended_at is None:
             await self._read_pins(account)
+            if tags_url is not None:
+                await self._read_tags(account, tags_url)
 
     async def _totals(self, account: Account) -> Totals:
         return Totals(
@@ -84,6 +91,24 @@ class AccountDetails:
         gone = known.difference(wanted) if featured.failure is None else ()
         for message in (*map(Unpin, sorted(gone)), *(Pin(id) for id in wanted if id not in known)):
             with suppress(Refused):  # a post of another author, or to a few people
+                await self._runtime.ask(account_address(account.id), message)
+
+    async def _read_tags(self, account: Account, url: str) -> None:
+        """Feature the hashtags that the account's server shows on its profile, and no others."""
+        fetch = self._fetcher.fetch_collection
+        featured = await read_collection(url, account.uri, fetch, pages=1, most=FEATURED_TAGS)
+        if featured.failure is not None:
+            return
+        wanted = {tag.name: tag.display_name for tag in read_hashtags({"tag": featured.items})}
+        known = {
+            tag.name: tag.tag_id for tag in await self._context.database.read(featured_tags.of_account, account.id)
+        }
+        gone, new = known.keys() - wanted, wanted.keys() - known
+        for message in (
+            *(UnfeatureTag(known[name]) for name in gone),
+            *(FeatureTag(name, wanted[name]) for name in new),
+        ):
+            with suppress(Refused):
                 await self._runtime.ask(account_address(account.id), message)
 
     async def _pinned(self, account: Account, item: object) -> int | None:

@@ -397,7 +397,8 @@ class Resolver:
         account = await store_profile(self._context, profile, keys_of(document, self._context.clock.now()))
         if account is not None:
             target = moved_to(document) if follows_moves else None
-            self._jobs.add("details", account.uri, partial(self._details.read, account, target))
+            tags_url = uri_of(document.get("featuredTags"))
+            self._jobs.add("details", account.uri, partial(self._details.read, account, target, tags_url))
         return account
 
     async def _refetch(self, account: Account) -> Account | None:

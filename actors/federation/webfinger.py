@@ -162,11 +162,17 @@ def handle_in(name: object) -> Handle | None:
 
 
 def _actor_uri(answer: JsonObject) -> str:
-    """Return the first actor that an answer names. One with links of removed protocols alone names none."""
-    for link in objects_of(answer.get("links")):
+    """Return the first actor that an answer names. One with links of removed protocols alone names none.
+
+    Some servers leave the type out, and some answer with the actor's document itself.
+    """
+    links = [link for link in objects_of(answer.get("links")) if _has_relation(link, "self")]
+    typed = [link for link in links if names_document(text_of(link.get("type"), LONGEST_URI) or "")]
+    untyped = [link for link in links if "type" not in link]
+    own = [{"href": answer.get("id")}] if "inbox" in answer else []
+    for link in (*typed, *untyped, *own):
         uri = link.get("href")
-        is_actor = _has_relation(link, "self") and names_document(text_of(link.get("type"), LONGEST_URI) or "")
-        if is_actor and isinstance(uri, str) and host_of(uri) is not None and len(uri) <= LONGEST_URI:
+        if isinstance(uri, str) and host_of(uri) is not None and len(uri) <= LONGEST_URI:
             return ascii_uri(uri)
     raise UntrustedDocument("the answer names no actor")
 

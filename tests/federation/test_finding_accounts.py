@@ -15,7 +15,7 @@ from troupe.http.views import resolving
 from ..clients import Person, Stage
 from ..waiting import PATIENCE, until_found
 from .delivering import HOME, act, take
-from .finding import search
+from .finding import search, until_done
 from .peer import ForeignServer
 
 
@@ -62,6 +62,35 @@ async def test_fields_may_be_notes_and_links(
     peer.person("eve", attachment=attached)
     (found,) = await search(ada, f"@eve@{peer.domain}")
     assert [(one["name"], one["value"]) for one in found["fields"]] == fields
+
+
+async def test_featured_hashtags_are_those_of_the_profile(stage: Stage, ada: Person, peer: ForeignServer) -> None:
+    tags = peer.url("/users/eve/collections/tags")
+    eve = peer.person("eve", featuredTags=tags)
+
+    async def featured(*items: Any) -> list[str]:
+        peer.serve(tags, {"id": tags, "type": "Collection", "items": list(items)})
+        (found,) = await search(ada, f"@eve@{peer.domain}")
+        await take(stage, act(eve, "Update", eve, str(items)))
+        await until_done(stage)
+        shown = (await ada.get(f"/api/v1/accounts/{found['id']}/featured_tags")).json
+        return sorted(one["name"] for one in shown)
+
+    tea, cake = ({"type": "Hashtag", "name": name} for name in ("#Tea", "#cake"))
+    assert await featured(tea, {"type": "Note", "name": "#x"}, "https://peer.test/tags/y", tea) == ["Tea"]
+    assert await featured(tea, cake) == ["Tea", "cake"]
+    assert len(await featured(*({"type": "Hashtag", "name": f"#t{number}"} for number in range(20)))) == 10
+    peer.fail(tags, 500)
+    await take(stage, act(eve, "Update", eve, "again"))
+    await until_done(stage)
+    assert await stage.rows("SELECT count(*) FROM featured_tags") == [[10]]
+    assert await featured() == []
+    elsewhere = peer.url("/tags", "other.test")
+    peer.serve(elsewhere, {"id": elsewhere, "type": "Collection", "items": [tea]})
+    peer.person("eve", featuredTags=elsewhere)
+    await take(stage, act(eve, "Update", eve, "elsewhere"))
+    await until_done(stage)
+    assert await stage.rows("SELECT count(*) FROM featured_tags") == [[0]]
 
 
 async def test_totals_are_those_that_the_other_server_tells(stage: Stage, ada: Person, peer: ForeignServer) -> None:

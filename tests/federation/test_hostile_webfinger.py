@@ -97,6 +97,29 @@ async def test_an_answer_without_an_actor_finds_nothing(
 
 
 @pytest.mark.parametrize(
+    "links",
+    [
+        [{"rel": "self", "href": "EVE"}],
+        [{"rel": "self", "href": "x"}, {"rel": "self", "type": DOCUMENT, "href": "EVE"}],
+    ],
+)
+async def test_a_link_may_have_no_type(ada: Person, peer: ForeignServer, links: list[dict[str, Any]]) -> None:
+    eve = peer.person("eve")
+    named = [one | {"href": eve["id"]} if one["href"] == "EVE" else one for one in links]
+    peer.handle("eve", None, None, links=named)
+    assert [one["uri"] for one in await search(ada, f"eve@{peer.domain}")] == [eve["id"]]
+
+
+async def test_the_answer_may_be_the_actor_itself(ada: Person, peer: ForeignServer) -> None:
+    eve, mallory = peer.person("eve"), peer.person("mallory")
+    place = peer.webfinger_url(f"eve@{peer.domain}")
+    peer.serve(place, mallory, DOCUMENT)  # under the handle that is mallory's own
+    assert [one["username"] for one in await search(ada, f"eve@{peer.domain}")] == ["mallory"]
+    peer.serve(place, eve, DOCUMENT)
+    assert [one["uri"] for one in await search(ada, f"eve@{peer.domain}")] == [eve["id"]]
+
+
+@pytest.mark.parametrize(
     "body", [b"", b"[]", b"{", b"null", b"x" * 2_000_000, b'{"subject": 7}', b'{"subject": "acct:@"}']
 )
 async def test_an_answer_that_is_none_finds_nothing(
