@@ -71,6 +71,15 @@ def _name_server(value: object) -> object:
     return str(ipaddress.ip_address(host)), int(port or 53)
 
 
+def _network(value: object) -> object:
+    """Return an address or a network. `172.19.0.1/16` is the network of this address, as for blocks of staff."""
+    return ipaddress.ip_network(value, strict=False) if isinstance(value, str) else value
+
+
+def _lower(value: object) -> object:
+    return value.strip().lower() if isinstance(value, str) else value
+
+
 MetricsPlace = Path | tuple[str, int] | None
 
 
@@ -90,7 +99,7 @@ NameServers = Annotated[
     tuple[Annotated[tuple[str, int], BeforeValidator(_name_server)], ...], BeforeValidator(_from_commas)
 ]
 Names = Annotated[tuple[str, ...], BeforeValidator(_from_commas)]
-Networks = Annotated[tuple[Network, ...], BeforeValidator(_from_commas)]
+Networks = Annotated[tuple[Annotated[Network, BeforeValidator(_network)], ...], BeforeValidator(_from_commas)]
 MaybePath = Annotated[Path | None, BeforeValidator(_nothing_if_empty)]
 Text = Annotated[str | None, BeforeValidator(_nothing_if_empty)]
 Secret = Annotated[SecretStr | None, BeforeValidator(_nothing_if_empty)]
@@ -263,7 +272,7 @@ class StorageSettings(ServerSettings):
         None,
         "The address of the store that speaks S3. Without one it is Amazon's.",
         "a URL such as https://objects.example.org or http://127.0.0.1:9000",
-        pattern=r"^https?://[^/?#\s]+/?$",
+        pattern=r"^https?://[^/?#\s]+(/[^?#\s]*)?$",
     )
     s3_bucket: Text = setting(None, "The bucket for media files.", "the name of a bucket")
     s3_region: str = setting("us-east-1", "The region of the bucket.", "a name such as eu-central-1", min_length=1)
@@ -377,7 +386,7 @@ class MailSettings(ServerSettings):
         "a name or an IP address, without scheme and port, such as mail.example.org",
     )
     smtp_port: int = setting(587, "The TCP port of that server.", "a number from 1 to 65535", ge=1, le=65535)
-    smtp_tls: Literal["none", "starttls", "tls"] = setting(
+    smtp_tls: Annotated[Literal["none", "starttls", "tls"], BeforeValidator(_lower)] = setting(
         "starttls",
         "Encryption of the connection to it: none, by STARTTLS after a greeting in clear, or TLS from the start.",
         "none, starttls or tls",

@@ -16,7 +16,7 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, cast
+from typing import Literal, cast, get_args, get_origin
 
 from pydantic import SecretStr, ValidationError
 from pydantic.fields import FieldInfo
@@ -213,8 +213,8 @@ def _complete(lines: Sequence[str]) -> bool:
 def _from_environment(environ: Mapping[str, str]) -> dict[str, Source]:
     found = {
         name: Source("environment", variable(name), _written_in(environ[variable(name)]))
-        for name in _fields()
-        if variable(name) in environ
+        for name, field in _fields().items()
+        if variable(name) in environ and (environ[variable(name)] or _may_be_empty(field))
     }
     named = {name: path for name in SECRETS if (path := environ.get(variable(name) + OF_FILE))}
     for name, path in named.items():
@@ -225,6 +225,12 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, Source]:
         place = f"the file {path} ({variable(name)}{OF_FILE})"
         found[name] = Source("secret file", place, _secret_in(name, path), Path(path))
     return found
+
+
+def _may_be_empty(field: FieldInfo) -> bool:
+    """False for a number, a choice or a yes-or-no. Compose makes empty variables of what was not chosen."""
+    kinds = {field.annotation, *get_args(field.annotation)}
+    return get_origin(field.annotation) is not Literal and kinds.isdisjoint({int, float, bool})
 
 
 def _written_in(value: str) -> str:

@@ -229,6 +229,34 @@ def test_quotation_marks_and_line_ends_of_environment_files_are_no_part_of_a_val
     assert read.get_secret_value() == password
 
 
+@pytest.mark.parametrize("name", ["PORT", "TAKEOVER", "SMTP_TLS", "TLS_REDIRECT_PORT", "REGISTRATIONS"])
+def test_an_empty_number_or_choice_was_not_chosen(tmp_path: Path, name: str) -> None:
+    file = tmp_path / "troupe.toml"
+    file.write_text("port = 3001\n")
+    read = read_settings({}, {f"TROUPE_{name}": ""}, file)
+    assert read == read_settings({}, {}, file)
+    assert read.port == 3001
+
+
+def test_networks_of_proxies_are_read_as_those_that_staff_block() -> None:
+    read = read_settings({}, {"TROUPE_TRUSTED_PROXIES": "172.19.0.1/16, 10.0.0.7, 2001:db8::1/64"})
+    assert list(map(str, read.trusted_proxies)) == ["172.19.0.0/16", "10.0.0.7/32", "2001:db8::/64"]
+
+
+@pytest.mark.parametrize(("written", "tls"), [("STARTTLS", "starttls"), ("Tls", "tls"), (" none", "none")])
+def test_the_encryption_of_mails_may_be_written_in_capitals(written: str, tls: str) -> None:
+    assert read_settings({}, {"TROUPE_SMTP_TLS": written}).smtp_tls == tls
+
+
+@pytest.mark.parametrize(
+    "endpoint", ["https://a.example", "http://127.0.0.1:9000/", "https://x.supabase.example/storage/v1/s3"]
+)
+def test_a_store_may_be_below_a_path(endpoint: str) -> None:
+    assert read_settings({}, {"TROUPE_S3_ENDPOINT": endpoint}).s3_endpoint == endpoint.rstrip("/")
+    with pytest.raises(ConfigurationError, match="s3_endpoint"):
+        read_settings({}, {"TROUPE_S3_ENDPOINT": f"{endpoint}?region=x"})
+
+
 def test_files_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
     settings, secret = tmp_path / "troupe.toml", tmp_path / "secret"
     settings.write_bytes(b'\xef\xbb\xbfdomain = "a.example"\r\nport = 3001\r\n')
