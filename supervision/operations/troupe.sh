@@ -1,10 +1,11 @@
 #!/bin/sh
 # Copy to /usr/local/bin/troupe. For root: runs a command as the server's user, with the server's settings.
 set -eu
+# As systemd reads it: to a shell, a password with $ ; & or # in it would be something else.
 if [ -r /etc/troupe/environment ]; then
-    set -a
-    . /etc/troupe/environment
-    set +a
+    while IFS= read -r line || [ -n "$line" ]; do
+        case $line in TROUPE_*=*) export "$line" ;; esac
+    done < /etc/troupe/environment
 fi
 export TROUPE_CONFIG=/etc/troupe/troupe.toml TROUPE_DATA=/var/lib/troupe
 exec runuser -u troupe -- /opt/troupe/bin/troupe "$@"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from troupe.actors.configuration import Settings
-from troupe.supervision.settings.sources import unknown_variables
+from troupe.supervision.settings.sources import read_settings, unknown_variables
 
 ROOT = Path(__file__).parents[2]
 OPERATIONS = ROOT / "supervision" / "operations"
@@ -73,6 +73,31 @@ def test_settings_have_their_names_in_the_handbook() -> None:
 
 def test_the_script_is_one() -> None:
     subprocess.run(["sh", "-n", str(OPERATIONS / "troupe.sh")], check=True)
+
+
+def test_the_script_reads_secrets_as_systemd_does(tmp_path: Path) -> None:
+    """Each line is a name and a text, also one with characters that mean something to a shell."""
+    script = tmp_path / "troupe"
+    script.write_text((OPERATIONS / "troupe.sh").read_text("utf-8").replace("/etc/troupe/environment", "environment"))
+    runuser = tmp_path / "runuser"
+    runuser.write_text("#!/bin/sh\nexec env --null\n")
+    runuser.chmod(0o700)
+    lines = [
+        "# a comment", "", "export TROUPE_PORT=1", "OTHER=x", "TROUPE_SMTP_PASSWORD=a$b;c & d#e`f\\g'h\r",
+        'TROUPE_TITLE="My $server"', "TROUPE_S3_SECRET_KEY=*?=",
+    ]  # fmt: skip
+    (tmp_path / "environment").write_bytes("\n".join(lines).encode())
+    path = {"PATH": f"{tmp_path}:/usr/bin:/bin"}
+    told = subprocess.run(["sh", script], env=path, cwd=tmp_path, check=True, capture_output=True).stdout.decode()
+    environ = dict(line.split("=", 1) for line in told.split("\0") if line.startswith(("TROUPE_", "OTHER")))
+    assert sorted(environ) == [
+        "TROUPE_CONFIG", "TROUPE_DATA", "TROUPE_S3_SECRET_KEY", "TROUPE_SMTP_PASSWORD", "TROUPE_TITLE",
+    ]  # fmt: skip
+    read = read_settings({}, {name: text for name, text in environ.items() if name != "TROUPE_CONFIG"})
+    assert read.title == "My $server"
+    assert read.smtp_password is not None
+    assert read.smtp_password.get_secret_value() == "a$b;c & d#e`f\\g'h"
+    assert environ["TROUPE_S3_SECRET_KEY"] == "*?="
 
 
 @pytest.mark.parametrize("name", FILES)
