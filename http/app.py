@@ -1,16 +1,16 @@
-"""The ways of a request to its endpoint. All find it in one table (`router.py`), and `dispatch` makes all answers.
+"""The ASGI layers and the fast path. Both find endpoints in one table (`router.py`), and `dispatch` makes all answers.
 
 The connection reads plain requests itself (`server/plain.py`), because hypercorn and ASGI cost several times what most
-answers cost. `FastPath` answers those for the API and for inboxes. All other requests come through hypercorn to an ASGI
+answers cost. `FastPath` answers plain requests for the API and inboxes. All others come through hypercorn to an ASGI
 application. Its layers, from the outermost to the innermost:
 
-    NormalizedPaths   gives each path the one spelling that limits, headers and endpoints go by
-    RequestBodies     lets a body through as fast as an endpoint reads it
-    NetworkGate       refuses clients of networks that staff keep out
-    Routes            answers WebSockets, server-sent events, and what `FastPath` would answer
+    NormalizedPaths   normalizes the path, which limits, headers and endpoints are found by
+    RequestBodies     receives a body as fast as an endpoint reads it
+    NetworkGate       refuses clients of networks that staff have blocked
+    Routes            serves WebSockets, server-sent events, and requests of the API that are not plain
     WebFramework      answers everything else by Quart: pages, bodies without a type, unknown paths, other methods
 
-`framework.py` and `server/listener.py` are the only modules that know which framework serves.
+`framework.py` and `server/listener.py` are the only modules that know which framework is used.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from .streaming.sse import serve_sse
 from .streaming.websocket import refuse_websocket, serve_websocket
 
 SLASHES = re.compile("//+")
-# Below this path, what no endpoint answers is a stream.
+# Paths below this without an endpoint are streams.
 STREAMS = "/api/v1/streaming"
 READING = ("GET", "HEAD")
 
@@ -48,7 +48,7 @@ class FastPath:
         self._paths = all_paths()
 
     def answer(self, plain: PlainRequest, client: str) -> Awaitable[bytes] | None:
-        """Return the answer to a plain request, as HTTP/1.1 sends it; None if it is not for this path."""
+        """Return the answer to a plain request, as HTTP/1.1 sends it; None if hypercorn has to answer it."""
         found = self._paths.find(plain.method, plain.path)
         if found is None or found[0].framework:
             return None
@@ -71,7 +71,7 @@ def make_app(context: HttpContext, framework: Application) -> NormalizedPaths:
 
 
 class NormalizedPaths:
-    """An ASGI application around another one, which gets normalized paths."""
+    """ASGI middleware: the inner application gets normalized paths."""
 
     def __init__(self, inner: Application) -> None:
         self._inner = inner
@@ -84,11 +84,11 @@ class NormalizedPaths:
 
 
 def normalized(path: str) -> str:
-    """Return a path with exactly one slash in front, and one between two segments.
+    """Return a path with exactly one slash in front and between two segments.
 
-    RFC 9112 lets clients send a whole address in place of a path. Apps join addresses and paths to
-    `//api/v1/instance` or `/api/v1//instance`, which the reference server answers. The framework's router ignores
-    further slashes in front; without this, they would circumvent all checks of how a path begins.
+    RFC 9112 allows a whole URL in place of a path. Apps join URLs and paths to `//api/v1/instance` or
+    `/api/v1//instance`, which the reference server answers. The framework's router ignores further slashes in front, so
+    without this a path with them would pass all checks of how a path begins.
     """
     _, colon, rest = path.partition("://")
     if colon and not path.startswith("/"):
@@ -97,11 +97,10 @@ def normalized(path: str) -> str:
 
 
 class RequestBodies:
-    """An ASGI application around another one, which gets each body in the scope.
+    """ASGI middleware: the inner application gets each body in the scope.
 
-    No answer begins before the body has ended or its limits are reached, so that the answer does not depend on how much
-    of the body has arrived: to a body that is not valid it is always 400. A body that no endpoint reads is dropped
-    first.
+    No answer begins before the body has ended or its limits are reached. So the answer does not depend on how much of
+    the body has arrived: an invalid body always gets a 400. A body that no endpoint reads is dropped first.
     """
 
     def __init__(self, inner: Application) -> None:
@@ -125,7 +124,7 @@ class RequestBodies:
 
 
 def _is_announced(scope: Scope) -> bool:
-    """True if the headers say that there is a body. In HTTP/2 they need not."""
+    """True if the headers announce a body. HTTP/2 does not require an announcement."""
     return any(
         name == b"transfer-encoding" or (name == b"content-length" and int(value) > 0)
         for name, value in scope["headers"]
@@ -133,17 +132,14 @@ def _is_announced(scope: Scope) -> bool:
 
 
 class NetworkGate:
-    """An ASGI application around another one, which gets the requests of clients whose network has access.
-
-    All others get a 403 on every path and stream.
-    """
+    """ASGI middleware: clients of blocked networks get a 403 on every path and stream."""
 
     def __init__(self, context: HttpContext, inner: Application) -> None:
         self._context = context
         self._inner = inner
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        # Servers without such blocks pay for one attribute.
+        # Without such blocks, a request costs only this attribute.
         if self._context.blocks.networks.bar_some and scope["type"] != "lifespan" and self._is_barred(scope):
             await self._refuse(scope, receive, send)
         else:
@@ -171,7 +167,7 @@ def _is_barred(context: HttpContext, address: str) -> bool:
 
 
 class Routes:
-    """An ASGI application around the framework, which gets the requests that have to be its own."""
+    """ASGI middleware around the framework. It answers the API and the streams without the framework."""
 
     def __init__(self, context: HttpContext, framework: Application) -> None:
         self._context = context
@@ -188,7 +184,7 @@ class Routes:
             case "websocket" if _below_streams(scope["path"]) is None:
                 await refuse_websocket(self._context, scope, receive, send)
             case "websocket":
-                # The stream is named by the query or by frames, wherever below the root the socket is opened.
+                # The query or frames name the stream, whatever the path below the root is.
                 await serve_websocket(self._context, self._websocket, scope, receive, send)
             case _:
                 await self._framework(scope, receive, send)
@@ -214,14 +210,17 @@ def _below_streams(path: str) -> str | None:
 
 
 def _is_read(scope: Scope) -> bool:
-    """True if the whole body will be read. HTTP/2 need not announce one, and an unread body holds up the connection."""
+    """True if the whole body will be read.
+
+    HTTP/2 does not require the announcement of a body, and an unread body holds up the connection.
+    """
     return BODY_KEY in scope or scope["http_version"] < "2"
 
 
 def without_host(inner: Application) -> Application:
-    """Return an application that gets no Host header, because the framework fails if that is not a valid name.
+    """Return an application that gets no Host header, because the framework fails if the host is not a valid name.
 
-    Signed requests are checked for it: it stays in the scope.
+    The header stays in the scope, because signatures cover it.
     """
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
@@ -235,7 +234,7 @@ def without_host(inner: Application) -> Application:
 
 
 class WebFramework:
-    """The web framework, from the first request on that needs it.
+    """The web framework, imported by the first request that needs it.
 
     Its import takes a fifth of a second and 12 MiB. It happens in a thread, so that other requests do not wait.
     """

@@ -7,10 +7,10 @@ from typing import Any
 
 from .answers.answer import FinishedAnswer, Headers
 
-# Dicts. Each server and framework has its own types for them, which are not compatible with each other.
+# Scopes and messages are dicts. The types that servers and frameworks have for them are not compatible.
 Scope = Any
-Message = Any  # the same
-# The key of the Host headers in the scope of a request that a framework gets without them.
+Message = Any  # a dict too
+# The key of the Host headers in a scope from whose headers `app.without_host` has removed them.
 HOSTS = "troupe.hosts"
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
@@ -18,6 +18,7 @@ Application = Callable[[Scope, Receive, Send], Coroutine[object, object, None]]
 
 
 def encoded(headers: Headers) -> list[tuple[bytes, bytes]]:
+    """Return headers as ASGI wants them: bytes, with names in lower case."""
     return [(name.lower().encode(), value.encode()) for name, value in headers]
 
 

@@ -1,6 +1,6 @@
 """From a request to its answer: rate limits, token, scopes, input, the endpoint's function, headers.
 
-The fast path, Quart and the simulation call the same functions, so the answer does not depend on what serves it.
+The fast path, Quart and the simulation call the same functions, so all three give equal answers.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from .oauth.page_frames import error_page
 from .router import Endpoint, EndpointCall
 
 READS = ("GET", "HEAD")
-# Errors of the paths below it have the shape of RFC 6749: a code word and a description.
+# Errors of paths below this have the shape of RFC 6749: an error code and a description.
 OAUTH = "/oauth/"
 
 
@@ -69,9 +69,9 @@ def _finished(endpoint: Endpoint, call: EndpointCall, answer: Answer) -> Finishe
 
 
 async def refuse_route(context: HttpContext, request: Request, methods: Sequence[str] = ()) -> FinishedAnswer:
-    """Return the answer where no endpoint is: preflights, unknown paths, and known paths with another method.
+    """Return the answer to a request without an endpoint: a preflight, an unknown path, or another method.
 
-    `methods` are those of a known path.
+    `methods` are the methods of a known path.
     """
     began = perf_counter()
     answering = _without_route(context, request, methods)
@@ -94,7 +94,7 @@ async def _without_route(context: HttpContext, request: Request, methods: Sequen
 
 
 def _preflight(context: HttpContext, request: Request, methods: str) -> FinishedAnswer:
-    """The answer to a browser that asks which methods and headers it may use."""
+    """Return the answer to a browser that asks which methods and headers it may use."""
     try:
         context.limits.count_for_address(request, rates.PREFLIGHTS)
     except TooMany as error:
@@ -104,7 +104,7 @@ def _preflight(context: HttpContext, request: Request, methods: str) -> Finished
 
 
 async def _no_endpoint(call: EndpointCall, methods: Sequence[str]) -> Exception:
-    """The error of a request without an endpoint. It counts like all others."""
+    """Return the error of a request without an endpoint. The request counts for the rate limits."""
     try:
         await _identify(call, secret_in_head(call.request))
         _count(call)
@@ -114,9 +114,9 @@ async def _no_endpoint(call: EndpointCall, methods: Sequence[str]) -> Exception:
 
 
 def answer_to_error(context: HttpContext, request: Request, error: Exception) -> Answer:
-    """Return the answer to an exception. One that is no refusal is logged with its cause.
+    """Return the answer to an exception. Unexpected exceptions are logged with their cause.
 
-    A refusal by the database is not logged here: the storage room logs it.
+    Errors of the database are not logged here: the storage room logs them.
     """
     if is_expected(error):
         pass
@@ -134,7 +134,7 @@ def answer_to_error(context: HttpContext, request: Request, error: Exception) ->
 
 
 def _in_oauth_shape(request: Request, error: Exception) -> Exception:
-    """Return the error of a request that can't be read in the shape that its path has for errors."""
+    """Return the error; below `OAUTH`, an error about the input becomes `invalid_request` (RFC 6749)."""
     if isinstance(error, Malformed | Unprocessable) and request.path.startswith(OAUTH):
         return Malformed("invalid_request", description=error.description or error.text)
     return error
@@ -153,7 +153,7 @@ async def _answer(endpoint: Endpoint, call: EndpointCall) -> Answer:
     request = call.request
     closed = endpoint.closable and call.context.settings.limited_federation and not endpoint.shows_document(request)
     needs_token = endpoint.auth != "none" or endpoint.wants_token or endpoint.wants_viewer or closed
-    # Where a token changes nothing, one in the header is read all the same: the request counts for its account.
+    # A token in the header is read even if the endpoint ignores it: the request counts for the account of the token.
     secret, revoked = None, False
     try:
         if not _recognize(call):
@@ -173,7 +173,7 @@ async def _answer(endpoint: Endpoint, call: EndpointCall) -> Answer:
 
 
 def _recognize(call: EndpointCall) -> bool:
-    """True if the Authorization header is known as that of a valid token, which is taken then."""
+    """Use the cached token of the Authorization header. Return False if it is not cached."""
     header = call.request.raw_header(b"authorization")
     token = None if header is None else call.context.tokens.of_header(header)
     if token is None or token.account_id is None:
@@ -196,7 +196,7 @@ async def _identify(call: EndpointCall, secret: str | None) -> bool:
 
 
 def _require_user(call: EndpointCall) -> None:
-    """Check that a user asks who may read, where a server with limited federation is closed to all others."""
+    """Check that the request has a user who may read. Called for closed endpoints with limited federation."""
     if call.token is None:
         raise Unauthorized(USER_REQUIRED)
     viewer_of(call.context.runtime, call.token, call.request.origin, moved=True)
@@ -205,7 +205,7 @@ def _require_user(call: EndpointCall) -> None:
 def _authorize(endpoint: Endpoint, call: EndpointCall) -> None:
     """Check that the user may act now, and that the token has a scope and the user a role for the endpoint.
 
-    Users whose account has moved still read what needs no user, and see it as before.
+    Users whose account has moved may still read what is open to visitors, and see it as users.
     """
     if call.token is None:
         return

@@ -1,7 +1,7 @@
-"""Quart, the web framework, which answers what the fast path does not: pages, unknown paths and other methods.
+"""Quart, the web framework: it answers requests for pages, unknown paths and other methods.
 
-It has one route for all paths. The table of paths says which endpoint a request is for, as everywhere. Few
-requests need Quart, so it is imported when the first of them comes (`WebFramework` in `app.py`).
+Quart has one route for all paths; the table of paths (`router.py`) finds the endpoint. Few requests need Quart, so the
+first of them imports it (`WebFramework` in `app.py`).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ EVERYTHING = "everything"  # the name of Quart's only route
 def make_quart(context: HttpContext) -> QuartTrio:
     """Return the application of the framework."""
     app = QuartTrio(__name__, static_folder=None)
-    # The most that Quart holds of a body without a `Content-Type`, which no endpoint reads.
+    # The bound of a body without a `Content-Type`, which Quart reads and no endpoint does.
     app.config["MAX_CONTENT_LENGTH"] = LARGEST_BODY
     # A slow client may take long for a file. `server/connection.py` ends a connection whose client takes nothing.
     app.config["RESPONSE_TIMEOUT"] = None

@@ -39,11 +39,11 @@ Function = Callable[..., Answer | Awaitable[Answer]]
 
 FOLDERS = ("admin", "api", "federation", "oauth", "settings", "staff", "web")
 SEGMENT = re.compile(r"<(\w+)>")
-# The paths of endpoints that answer without the web framework. For each request Quart makes a context, a request, a
-# response and a nursery, which costs several times what most answers of the API cost, or all that an inbox does.
+# Endpoints below these paths answer without the web framework. For each request Quart makes a context, a request, a
+# response and a nursery. That costs several times as much as most answers of the API, or as the work of an inbox.
 API = "/api/"
 INBOX = "/inbox"
-LONGEST_REMEMBERED = 100  # bytes of a query string whose input is kept for the next request with the same
+LONGEST_REMEMBERED = 100  # bytes; the inputs of shorter query strings are cached
 UNSTORABLE = re.compile("[\\0\ud800-\udfff]")
 
 
@@ -99,7 +99,7 @@ class Endpoint:
             call.input = _input_of(self.input, request.query_string)
 
     def shows_document(self, request: Request) -> bool:
-        """True if a request gets a document of ActivityPub, whose readers sign their requests and have no token."""
+        """True if the answer is a document of ActivityPub. Its readers sign their requests, and have no token."""
         return self.documents == "only" or (self.documents == "too" and asks_for_document(request))
 
     async def answer(self, call: EndpointCall) -> Answer:
@@ -112,7 +112,7 @@ class Endpoint:
 # of mails have secrets in their queries.
 @lru_cache(maxsize=4096)
 def _input_of(kind: type[Input], query: bytes) -> Input:
-    """Return the input that a query string without a body has. Raises what `Input.read` raises."""
+    """Return the input of a request without a body. Raises the errors of `Input.read`."""
     return kind.read(nest(read_urlencoded(query)) if query else {})
 
 
@@ -263,10 +263,9 @@ def path_text(segment: str) -> str:
 
 @cache
 def all_endpoints() -> tuple[Endpoint, ...]:
-    """Import every module with endpoints and return what they declare, in the order of the modules' names.
+    """Import every module with endpoints and return all endpoints, in the order of the modules' names.
 
-    A module in one of `FOLDERS` registers its endpoints by being there: nothing lists the modules. The order does not
-    depend on which of them were imported before.
+    Every module in `FOLDERS` is imported: there is no list of modules. The order does not depend on earlier imports.
     """
     for folder in FOLDERS:
         package = import_module(f".{folder}", __package__)
@@ -286,22 +285,22 @@ class _PathNode:
     """A node of the prefix tree: the segments that may follow, and the endpoints whose paths end here."""
 
     words: dict[str, _PathNode] = field(default_factory=dict[str, "_PathNode"])
-    # Parameters, each with the texts before and behind it, as in `@<name>.rss`. The one with the most text comes first.
+    # Parameters with text before and behind, as in `@<name>.rss`. The parameter with the most text comes first.
     affixed: list[tuple[str, str, _PathNode]] = field(default_factory=list[tuple[str, str, "_PathNode"]])
-    parameter: _PathNode | None = None  # one that is a whole segment
+    parameter: _PathNode | None = None  # a parameter that is a whole segment
     ends: dict[str, Endpoint] = field(default_factory=dict[str, Endpoint])
 
 
 class PathTable:
-    """Endpoints by method and path, for all ways on which requests come.
+    """Endpoints by method and path.
 
     Where a word and a parameter both fit, the word wins. A slash at the end is ignored, as in the reference server:
-    some clients (Mastodon.py) ask for `/api/v1/instance/`. HEAD is for the endpoint of GET.
+    some clients (Mastodon.py) ask for `/api/v1/instance/`. A HEAD finds the endpoint of GET.
     """
 
     def __init__(self, endpoints: Iterable[Endpoint]) -> None:
         self._root = _PathNode()
-        self._fixed: dict[tuple[str, str], Endpoint] = {}  # those whose paths have no parameters
+        self._fixed: dict[tuple[str, str], Endpoint] = {}  # endpoints whose paths have no parameters
         self._names: dict[str, list[str]] = {}
         for endpoint in endpoints:
             self._add(endpoint)
@@ -338,7 +337,7 @@ class PathTable:
 
 
 def _following(node: _PathNode, part: str) -> _PathNode:
-    """Return the node behind a segment of a declared path, which is made if it is not there."""
+    """Return the node behind a segment of a declared path; a new node if there is none yet."""
     if (parameter := SEGMENT.search(part)) is None:
         return node.words.setdefault(part, _PathNode())
     before, behind = part[: parameter.start()], part[parameter.end() :]
@@ -355,7 +354,7 @@ def _following(node: _PathNode, part: str) -> _PathNode:
 
 
 def _walk_straight(root: _PathNode, parts: Sequence[str]) -> End | None:
-    """Return the first end that `_walk` finds if it never has to choose, as for nearly all paths: at half the cost."""
+    """Return the first end that `_walk` yields, at half its cost; None if a segment allows a choice, which is rare."""
     node, values = root, list[str]()
     for part in parts:
         following = node.words.get(part)
@@ -369,7 +368,7 @@ def _walk_straight(root: _PathNode, parts: Sequence[str]) -> End | None:
 
 
 def _walk(node: _PathNode, parts: Sequence[str], at: int, values: tuple[str, ...]) -> Iterator[End]:
-    """Yield what a path may end at: words before parameters, and parameters with much text before those with little."""
+    """Yield the ends that match a path: words before parameters, parameters with more text before others."""
     if at == len(parts):
         yield node.ends, values
         return

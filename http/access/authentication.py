@@ -1,11 +1,11 @@
-"""Authentication: from the token in a request to the viewer that an endpoint sees, and what is closed without one.
+"""Authentication: from the token in a request to the viewer of an endpoint; and the paths that require a sign-in.
 
-Tokens are cached, and the visits of their users are noted in memory: neither costs a query. A token stays in the cache
-until a change of it is announced. Tokens of users who are not confirmed or approved yet are not cached, so that a
+Tokens are cached, and the visits of users are noted in memory, so neither needs a query. A token stays in the cache
+until a fact announces its change. Tokens of users who are not confirmed or approved yet are not cached, so that a
 confirmation or an approval by any process takes effect at once.
 
-Clients send the same header again and again. So the tokens of users are also found by the header itself, which need not
-be read and hashed then.
+Clients repeat their headers. So a second cache finds the tokens of users by the whole header, without parsing and
+hashing.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ USER_REQUIRED = "This method requires an authenticated user"
 
 # A token record is some 600 bytes: the cache stays under 10 MB.
 REMEMBERED = 16_384
-# Visits between two sweeps: a user who changes the address with every request fills no table, and a crowd no memory.
+# Visits between two sweeps. The bounds protect the table from a user whose address changes with every request, and the
+# memory from a crowd.
 MOST_OF_AN_ACCOUNT = 20
 MOST_ACCOUNTS = 100_000
 
@@ -55,7 +56,7 @@ class Viewer:
         self._runtime = runtime
 
     async def ask(self, message: Message[R], address: Address | None = None) -> R:
-        """Ask the viewer's own account actor, or another one in the viewer's name."""
+        """Send a message to the viewer's actor, or to another actor in the viewer's name, and return the reply."""
         return await self._runtime.ask(address or self.address, message, origin=self.origin)
 
 
@@ -71,7 +72,7 @@ def secret_in_head(request: Request) -> str | None:
 async def secret_of(request: Request, body_limit: int) -> str | None:
     """Return the token of a request: from the header, else the query, else the body.
 
-    At most LARGEST_BODY of the body is read for it, also where files are allowed: an upload needs a token first.
+    At most LARGEST_BODY of the body is read, also where files are allowed: an upload requires a token in its head.
     """
     secret = secret_in_head(request)
     if secret is not None or not (request.query_string or request.has_body):
@@ -89,7 +90,7 @@ async def secret_of(request: Request, body_limit: int) -> str | None:
 
 
 def secret_among(parameters: Mapping[str, object]) -> str | None:
-    """Return the token that was sent as a parameter, under either of its names."""
+    """Return the token in the parameters, under either of its names."""
     for name in TOKEN_PARAMETERS:
         value = parameters.get(name)
         if isinstance(value, str) and value:
@@ -100,7 +101,7 @@ def secret_among(parameters: Mapping[str, object]) -> str | None:
 def viewer_of(runtime: Runtime, token: Token, origin: Origin, *, waiting: bool = False, moved: bool = False) -> Viewer:
     """Return the user of a token. Raises 422 if the token has no user, and 403 if the user may not act now.
 
-    With `waiting`, users may act who are not confirmed or approved yet, and with `moved` those whose account has moved.
+    `waiting` allows users who are not confirmed or approved yet, `moved` allows users whose account has moved.
     """
     if token.account_id is None:
         raise Unprocessable(USER_REQUIRED)
@@ -118,8 +119,8 @@ def check_state(token: Token, *, waiting: bool = False, moved: bool = False) -> 
         raise Forbidden("Your login is currently disabled")
 
 
-# The paths that limited federation closes to people who are not signed in: all that it shows of its users. Its
-# description stays open, and everything that is needed to sign up and to sign in.
+# Paths that require a sign-in with limited federation: everything about users. The description of the server, and all
+# that a sign-up and a sign-in need, stay open.
 CLOSED = ("/api/", "/@", "/users/", "/tags/", "/web/", "/deck/", "/statuses/")
 OPEN = frozenset(
     {
@@ -142,16 +143,16 @@ def is_closable(method: str, path: str) -> bool:
 
 
 class Tokens:
-    """The tokens used last. Unknown ones are not cached: guessed tokens must not displace real ones."""
+    """A cache of tokens. Unknown tokens are not cached: guessed tokens must not displace real tokens."""
 
     def __init__(self) -> None:
         self._found: LRUCache[bytes, Token] = LRUCache(REMEMBERED)
         self._by_header: dict[bytes, Token] = {}
         self._forgotten = 0
-        self.used: set[int] = set()  # ids of applications' own tokens; the unused ones are deleted
+        self.used: set[int] = set()  # ids of used tokens of applications; unused tokens of applications are deleted
 
     async def find(self, database: Database, secret: str) -> Token | None:
-        """Return the record of a token, also of a revoked one; None if there was never such a token."""
+        """Return the record of a token, which may be revoked; None if the token is unknown."""
         token_hash = hash_of(secret)
         token = self._found.get(token_hash) or await self._read(database, token_hash)
         if token is not None and token.account_id is None:
@@ -159,11 +160,11 @@ class Tokens:
         return token
 
     def of_header(self, header: bytes) -> Token | None:
-        """Return the valid token of a user whose Authorization header is known."""
+        """Return the cached token of an Authorization header, which is valid and a user's; None if none is cached."""
         return self._by_header.get(header)
 
     def remember(self, header: bytes, token: Token) -> None:
-        """Keep the header that a valid token of a user came in, as long as the token itself is kept."""
+        """Cache the Authorization header of a user's valid token, as long as the token itself is cached."""
         if self._found.get(token.token_hash) is token:
             if len(self._by_header) >= REMEMBERED:
                 self._by_header.clear()
@@ -183,9 +184,9 @@ class Tokens:
         self._by_header.clear()
 
     def forget_account(self, account_id: int) -> None:
-        """Drop the tokens of an account whose user, or whose state, has changed."""
+        """Drop the tokens of an account because its user or its state has changed."""
         self._forgotten += 1
-        for token_hash in [one for one, token in self._found.items() if token.account_id == account_id]:
+        for token_hash in [key for key, token in self._found.items() if token.account_id == account_id]:
             del self._found[token_hash]
         self._by_header.clear()
 
@@ -201,16 +202,13 @@ def _waits(token: Token) -> bool:
 
 
 class Visits:
-    """The addresses that users have used since the last sweep, which stores them every hour.
-
-    A crash loses them.
-    """
+    """The addresses of users since the last sweep. A sweep stores them every hour, and a crash loses them."""
 
     def __init__(self) -> None:
         self._of_accounts: dict[int, dict[tuple[date, str], datetime]] = {}
 
     def note(self, account_id: int, address: str, now: datetime) -> None:
-        """Note that a user acts from an address. What is no IP address, such as a local socket, is left out."""
+        """Note that a user acts from an address. An address that is not an IP address is ignored."""
         ip = _plain_address(address)
         if ip is None:
             return
@@ -219,19 +217,19 @@ class Visits:
             if len(self._of_accounts) >= MOST_ACCOUNTS:
                 return
             of_account = self._of_accounts[account_id] = {}
-        place = (now.date(), ip)  # of a clock that says UTC
+        place = (now.date(), ip)  # in UTC
         if place in of_account or len(of_account) < MOST_OF_AN_ACCOUNT:
             of_account[place] = now
 
     def take(self) -> list[Visit]:
         """Return all visits and forget them."""
         taken, self._of_accounts = self._of_accounts, {}
-        return [Visit(id, *place, used_at) for id, one in taken.items() for place, used_at in one.items()]
+        return [Visit(id, *place, used_at) for id, places in taken.items() for place, used_at in places.items()]
 
 
 @lru_cache(maxsize=4096)
 def _plain_address(address: str) -> str | None:
-    """Return an address in its shortest form, one of IPv4 always as such. None if it is none."""
+    """Return an IP address in its shortest form; a mapped IPv4 address as IPv4. None if it is not an IP address."""
     try:
         parsed = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:

@@ -1,7 +1,7 @@
-"""The context of the HTTP room: all that an endpoint may use, in one place, and the settings that hold now.
+"""The context of the HTTP room: everything that an endpoint may use, and the current settings.
 
-Changes of staff hold at once and without a restart, in place of the configuration. The rule for sign-ups is one of
-these settings. It is in memory, because many pages and answers say it.
+Settings that staff change override the configuration at once, without a restart. They include the rule for sign-ups,
+which is in memory because many pages and answers need it.
 """
 
 from __future__ import annotations
@@ -55,14 +55,14 @@ from .streams import Pump, Streams
 P = ParamSpec("P")
 R = TypeVar("R")
 
-# argon2 takes 19 MiB and some 20 ms of a core for each password. Two at a time leave enough for other requests.
+# argon2 needs 19 MiB and some 20 ms of a core for each password. Two at once leave enough for other requests.
 PASSWORDS_AT_ONCE = 2
-# Who may sign up, and the level of the log, have loaders of their own.
+# Settings with loaders of their own.
 APART = frozenset({"registrations", "log_level"})
 
 
 class Answered(Protocol):
-    """An answer to a request, or what else a handshake ends with."""
+    """An answer to a request, or the end of a handshake."""
 
     @property
     def status(self) -> int: ...
@@ -81,7 +81,8 @@ class TraceRequest(Protocol):
 class HttpContext:
     """Passed to every endpoint that has a parameter of this type.
 
-    `settings` are those that hold now: staff changes some while the server runs. `configured` are those of its start.
+    `settings` are the current settings: staff may change some while the server runs. `configured` are the settings of
+    the configuration.
     """
 
     settings: Settings
@@ -90,7 +91,7 @@ class HttpContext:
     clock: Clock
     ids: Ids
     record: Record  # the supervision log
-    secret: Callable[[], str]  # makes a new token that cannot be guessed
+    secret: Callable[[], str]  # returns a new random token
     push_key: PushKey
     accounts: AccountCache
     statuses: StatusCache
@@ -156,11 +157,11 @@ class HttpContext:
         self.facts.observe(ChangedCustomEmojis, self.rendered.use_emojis)
 
     def note_visit(self, request: Request, account_id: int) -> None:
-        """Note that a user uses the account now, from the address of a request."""
+        """Note that a user is active now, at the address of a request."""
         self.visits.note(account_id, request.address(self.settings.trusted_proxies), self.clock.now())
 
     def check_preview(self, viewer: Viewer | None) -> None:
-        """Raise 401 for anonymous people where there are no previews."""
+        """Raise 401 for visitors if the setting for previews is off."""
         if viewer is None and not self.settings.shows_previews:
             raise Unauthorized(USER_REQUIRED)
 
@@ -175,13 +176,13 @@ class HttpContext:
         )
 
     def use_settings(self, changed: Mapping[str, Value]) -> None:
-        """Have these settings hold in place of those of the configuration."""
+        """Override settings of the configuration."""
         self.settings = self.limits.settings = self.configured.changed(changed)
         self.policies.describe(self.settings.description)
         self.kept.forget()
 
     def _end_barred(self) -> None:
-        """Close the streams of networks that have no access any more."""
+        """Close the streams of blocked networks."""
         networks, now = self.blocks.networks, self.clock.now()
         if networks.bar_some:
             self.streams.close_addresses(lambda address: networks.severity_for(address, now) == "no_access")
@@ -192,7 +193,7 @@ class HttpContext:
         self.streams.close_token(fact.token_hash)
 
     def _moderated(self, fact: ModeratedAccount) -> None:
-        """Read the tokens of an account again, and close its streams if its user may not sign in any more."""
+        """Drop the tokens of an account from the cache, and close its streams if its user may not sign in any more."""
         self.tokens.forget_account(fact.account_id)
         if fact.barred:
             self.streams.close_account(fact.account_id)
@@ -204,7 +205,7 @@ async def find_row(
     *args: P.args,
     **kwargs: P.kwargs,
 ) -> R:
-    """Return what a query finds. Raises NotFound if it finds nothing."""
+    """Return the result of a query. Raises NotFound if it is None."""
     found = await context.database.read(query, *args, **kwargs)
     if found is None:
         raise NotFound
@@ -212,7 +213,7 @@ async def find_row(
 
 
 class LiveSettings(RowLoader):
-    """Gives the values of changed settings to `use`, at start and after each change."""
+    """Calls `use` with the changed settings, at start and after each change."""
 
     def __init__(self, database: Database, use: Callable[[Mapping[str, Value]], None]) -> None:
         super().__init__()
@@ -224,9 +225,9 @@ class LiveSettings(RowLoader):
 
 
 def values_in(rows: Mapping[str, str]) -> dict[str, Value]:
-    """Return the values of the settings in rows. Those that an other version has stored, and this can't read, are left.
+    """Return the values of the settings in rows.
 
-    Then the configuration counts.
+    Values that this version can't parse, because another version has stored them, are ignored.
     """
     found: dict[str, Value] = {}
     for name, text in rows.items():
@@ -239,7 +240,7 @@ def values_in(rows: Mapping[str, str]) -> dict[str, Value]:
 
 
 class SignUps(RowLoader):
-    """The rule that holds now: the changed one, else that of the configuration."""
+    """The current rule for sign-ups: the rule that staff have set, else the rule of the configuration."""
 
     def __init__(
         self,
@@ -265,7 +266,7 @@ class SignUps(RowLoader):
 
     @property
     def closed_without_mail(self) -> bool:
-        """True if staff or the configuration would let people sign up, and there is no mail server."""
+        """True if sign-ups are closed only because there is no mail server."""
         return self.rule == "closed" and (self._changed_to or self._configured) != "closed"
 
     @property

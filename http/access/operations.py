@@ -1,10 +1,10 @@
-"""The running server as staff and operators see it: tree, log, live pages, how requests reach it, and readiness.
+"""The running server as staff and operators see it: tree, log, live pages, the proxy probe, and readiness.
 
-Supervision, which this room can't import, hands in the tree and the log.
+Supervision, which this room can't import, passes in the tree and the log.
 
-The server is not ready while it starts and while it stops, without its database or with one that can only be read, on a
-full disk, and without descriptors for further clients. Any client may ask if it is ready, as often as it likes. So the
-result of one check is used for all requests of a moment, and only one task waits for a database that does not answer.
+The server is not ready while it starts or stops, if the database does not answer or is read-only, if a disk is full, or
+if there are no descriptors for further clients. Any client may request the readiness, at any rate. So all requests of a
+second share a check, and only one task waits for a database that does not answer.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from ..server.addresses import Network
 
 T = TypeVar("T")
 
-# Seconds for which an answer of the database is good.
+# Seconds for which the result of a check is used.
 KEPT = 1.0
-# Seconds that a request waits for the database.
+# Seconds that a request waits for a check.
 PATIENCE = 1.0
 
 Obstacle = Literal["starting", "stopping", "database", "read_only", "disk", "descriptors"]
 
-# What each means, for people.
+# The obstacles in words, for people.
 MEANINGS: dict[Obstacle, str] = {
     "starting": "the server starts",
     "stopping": "the server stops",
@@ -45,13 +45,13 @@ MEANINGS: dict[Obstacle, str] = {
     "descriptors": "there are no file descriptors for further clients",
 }
 
-# A part of the supervision tree: its name, its state, what else it says, and the parts under it.
+# A part of the supervision tree: its name, its state, other facts, and its children.
 TreePart = Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
 class LogRecord:
-    """A record of the supervision log. Its number is the higher the later it was written."""
+    """A record of the supervision log. Later records have higher numbers."""
 
     number: int
     time: datetime
@@ -68,16 +68,16 @@ class ServerOperations(Protocol):
         ...
 
     def records(self) -> Sequence[LogRecord]:
-        """Return the newest records of the log that are held in memory, the oldest first."""
+        """Return the log records in memory, oldest first."""
         ...
 
     def without_texts(self, text: str) -> str:
-        """Return the text of an error without data of people."""
+        """Return the text of an error without personal data."""
         ...
 
 
 class Unsupervised:
-    """A server without supervision: that of a test."""
+    """A server without supervision, for tests."""
 
     def tree(self) -> TreePart:
         return {"name": "troupe", "children": []}
@@ -89,24 +89,24 @@ class Unsupervised:
         return text
 
 
-# Live pages of one user. A person has few windows, and each costs queries while it is open.
+# Live pages of a user. A person has few windows, and each needs queries while it is open.
 MOST_OPEN = 8
 
 
 class LivePages:
-    """Counts the open pages for staff that are kept current, for each user."""
+    """Counts the open live pages of each user."""
 
     def __init__(self) -> None:
         self._open: Counter[int] = Counter()
 
     def check(self, account_id: int) -> None:
-        """Raise TooMany if the user has as many as one may have."""
+        """Raise TooMany if the user has `MOST_OPEN` live pages."""
         if self._open[account_id] >= MOST_OPEN:
             raise TooMany(text="Too many pages are kept current at once")
 
     @contextmanager
     def opened(self, account_id: int) -> Generator[None]:
-        """Count a page inside of the block."""
+        """Count a page during the block."""
         self._open[account_id] += 1
         try:
             yield
@@ -118,28 +118,28 @@ class LivePages:
 
 PROBE_HEADER = b"x-troupe-probe"
 PROBE_LASTS = timedelta(minutes=1)
-MOST_PROBES = 16  # good tokens: one for each `doctor` that runs
+MOST_PROBES = 16  # valid tokens: each `doctor` that runs has one
 
 
 class ProxyProbe:
-    """The probe of `troupe doctor`: a request through the public address, whose answer says how it arrived here.
+    """The probe of `troupe doctor`: a request through the public address. Its answer shows how the request arrived.
 
-    Only a request with a token that the control socket gave out is answered so: others learn nothing of the proxy.
+    The request needs a token from the control socket, because the answer shows how the proxy is configured.
     """
 
     def __init__(self, clock: Clock, secret: Callable[[], str]) -> None:
         self._clock = clock
         self._secret = secret
-        self._tokens: deque[tuple[str, datetime]] = deque(maxlen=MOST_PROBES)  # and until when they are good
+        self._tokens: deque[tuple[str, datetime]] = deque(maxlen=MOST_PROBES)  # with their expiry
 
     def issue(self) -> str:
-        """Return a new token, for a minute."""
+        """Return a new token, which is valid for a minute."""
         token = self._secret()
         self._tokens.append((token, self._clock.now() + PROBE_LASTS))
         return token
 
     def seen(self, request: Request, trusted: Sequence[Network]) -> dict[str, object] | None:
-        """Return how a request arrived; None if it has no good token."""
+        """Return how a request arrived; None if it has no valid token."""
         sent = request.header(PROBE_HEADER)
         now = self._clock.now()
         if sent is None or not any(now <= until and equal_secrets(sent, token) for token, until in self._tokens):
@@ -153,24 +153,24 @@ class ProxyProbe:
 
 
 class Readiness:
-    """Looks when a request asks for it."""
+    """Checks if the server is ready, when a request asks for it."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._check = SharedCheck(self._obstacles, kept=KEPT, patience=PATIENCE)
         self.phase: Literal["starting", "serving", "stopping"] = "starting"
-        # Called in a thread: true if a disk is full. Without one, no disk is looked at.
+        # Called in a thread. Returns True if a disk is full. None: disks are not checked.
         self.is_disk_full: Callable[[], bool] | None = None
 
     async def obstacles(self) -> tuple[Obstacle, ...]:
-        """Return what keeps the server from its work now, or did a moment ago; nothing if it is ready."""
+        """Return the obstacles of a check, which is at most `KEPT` seconds old; none if the server is ready."""
         if self.phase != "serving":
             return (self.phase,)
         found = await self._check.found()
         return ("database",) if found is None else found
 
     async def run(self) -> None:
-        """Look when it is wanted. Runs as long as the server serves."""
+        """Check on demand. Runs as long as the server serves."""
         await self._check.run()
 
     async def _obstacles(self) -> tuple[Obstacle, ...]:
@@ -186,27 +186,27 @@ class Readiness:
     async def _trouble_of_database(self) -> Literal["database", "read_only"] | None:
         try:
             read_only = await self._database.read(_is_read_only)
-        except Exception:  # any error: the server goes on, and the storage room logs it
+        except Exception:  # any error is the obstacle; the storage room logs it
             return "database"
         return "read_only" if read_only else None
 
 
 def explained(obstacles: tuple[Obstacle, ...]) -> str:
-    """Return why the server is not ready, for people."""
-    return f"Not ready: {'; '.join(MEANINGS[one] for one in obstacles)}"
+    """Return the reason why the server is not ready, for people."""
+    return f"Not ready: {'; '.join(MEANINGS[obstacle] for obstacle in obstacles)}"
 
 
 async def _is_read_only(db: Connection) -> bool:
-    """True for a standby, such as a primary after a failover, and for a database that staff have closed to writes."""
+    """True for a standby, such as an old primary after a failover, and for a database that is set to read-only."""
     return await db.fetchval("SELECT current_setting('transaction_read_only') = 'on'")
 
 
 class SharedCheck(Generic[T]):
-    """One run of a slow check for all callers that ask at about the same time.
+    """A slow check whose result concurrent callers share.
 
-    It calls `check` when a caller asks, and keeps what it returned or raised for `kept` seconds. The check runs in a
-    task of its own: callers wait for it no longer than they can, and a check that hangs is not begun again. So a
-    database that does not answer holds one task, and not each request.
+    It calls `check` on demand, and caches the result or the exception for `kept` seconds. The check runs in a task of
+    its own: callers wait for it at most `patience` seconds, and a check that hangs is not started again. So a database
+    that does not answer blocks one task, not all requests.
     """
 
     def __init__(self, check: Callable[[], Awaitable[T]], *, kept: float, patience: float) -> None:
@@ -220,7 +220,7 @@ class SharedCheck(Generic[T]):
         self._known_until = 0.0
 
     async def found(self) -> T | None:
-        """Return or raise what a check did now or a moment ago; None if it takes longer than `patience` seconds."""
+        """Return or raise the result of a check; None if it takes longer than `patience` seconds."""
         if trio.current_time() >= self._known_until:
             self._wanted.set()
             with trio.move_on_after(self._patience) as waiting:
@@ -232,14 +232,14 @@ class SharedCheck(Generic[T]):
         return self._found
 
     async def run(self) -> None:
-        """Run the check when it is wanted, for ever."""
+        """Run the check on demand, for ever."""
         self._known_until = 0.0
         while True:
             await self._wanted.wait()
             self._found, self._error = None, None
             try:
                 self._found = await self._check()
-            except Exception as error:  # for those who ask: the next check may work
+            except Exception as error:  # raised for the callers; the next check may work
                 self._error = error
             self._known_until = trio.current_time() + self._kept
             self._known.set()

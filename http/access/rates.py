@@ -1,7 +1,7 @@
-"""Counts of requests: those that limits are checked by, and those that metrics show.
+"""Rate limits, and the counts of requests for metrics.
 
-Rate limits have fixed windows, and three headers that describe the one closest to its end. The windows of a rule begin
-at the same time for all subjects, so its counts are one dict that is dropped as a whole.
+Rate limits have fixed windows. Three headers describe the limit that is closest to exhaustion. The windows of a rule
+begin at the same time for all subjects, so its counts are a dict that is dropped as a whole.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ HOUR = 60 * MINUTE
 DAY = 24 * HOUR
 
 
-# The most subjects that one rule counts at a time, some 15 MB. A client with more addresses than that gains nothing
-# when the counts begin again. Without a bound they would take all memory.
+# The most subjects of a rule, some 15 MB; with one more, all its counts begin again. A client with more addresses gains
+# nothing by that. Without a bound the counts could take all memory.
 MOST_SUBJECTS = 100_000
 
 
@@ -39,34 +39,34 @@ class RateRule:
     name: str
     limit: int
     seconds: int
-    per_address: bool = False  # also with a token
+    per_address: bool = False  # also for requests with a token
 
 
-# Every call
+# All requests of the API
 PER_ACCOUNT = RateRule("account", 1500, 5 * MINUTE)
 PER_TOKEN = RateRule("token", 300, 5 * MINUTE)
 PER_ADDRESS = RateRule("address", 300, 5 * MINUTE)
 PAGING = RateRule("paging", 300, 15 * MINUTE)
-# Everything outside of the API, per address. A page of a timeline shows up to two hundred pictures; an address may be
-# that of a household, an office or a mobile network. Load balancers ask for the health every second or so.
+# Requests outside of the API, per address. A page of a timeline shows up to two hundred pictures; an address may belong
+# to a household, an office or a mobile network. Load balancers request the health about every second.
 PAGES = RateRule("pages", 300, 5 * MINUTE, per_address=True)
 TOKENS = RateRule("tokens", 100, 5 * MINUTE, per_address=True)
 DISCOVERY = RateRule("discovery", 600, 5 * MINUTE, per_address=True)
-# Another server asks for each post that its users are told of, and for the collections of each account.
+# Other servers request each post that is announced to them, and the collections of each account.
 DOCUMENTS = RateRule("documents", 1500, 5 * MINUTE, per_address=True)
 FILES = RateRule("files", 6000, 5 * MINUTE, per_address=True)
 HEALTH = RateRule("health", 3000, 5 * MINUTE, per_address=True)
 # A browser sends a preflight before a call of another origin, once for each address.
 PREFLIGHTS = RateRule("preflights", 3000, 5 * MINUTE, per_address=True)
-# Deliveries of other servers: by the address that sends, and by the server that has signed. One server may have many
-# addresses, and one address may be a service in front of many servers.
+# Deliveries of other servers: by the address that sends, and by the server that has signed. A server may have many
+# addresses, and many servers may share an address.
 DELIVERIES = RateRule("deliveries", 12000, 5 * MINUTE, per_address=True)
 ACTIVITIES = RateRule("activities", 6000, 5 * MINUTE)
-# Streaming, per account, or per address without one. An app opens a stream again when it comes to the foreground or its
-# network changes, and subscribes to a timeline for each column that it shows.
+# Streaming, per account, or per address without an account. An app opens a stream again when it comes to the foreground
+# or its network changes, and subscribes to a timeline for each column.
 STREAMS = RateRule("streams", 300, 5 * MINUTE)
 SUBSCRIPTIONS = RateRule("subscriptions", 600, 5 * MINUTE)
-# Each of these reads up to a day of changes, in a turn of the timeline. Beyond it, a stream begins with a gap.
+# A resumption reads up to a day of changes, in a turn of the timeline. Beyond the limit, a stream begins with `gap`.
 RESUMPTIONS = RateRule("resumptions", 120, 5 * MINUTE)
 # Certain calls, per account
 STATUSES = RateRule("statuses", 300, 3 * HOUR)
@@ -78,19 +78,19 @@ TRANSLATIONS = RateRule("translations", 100, 15 * MINUTE)
 # Certain calls, per address
 APPS = RateRule("apps", 5, 10 * MINUTE, per_address=True)
 ACCOUNTS = RateRule("accounts", 5, 30 * MINUTE, per_address=True)
-# Of a whole network, because one person may have many addresses.
+# Per network, because a person may have many addresses.
 ACCOUNTS_OF_NETWORK = RateRule("accounts of a network", 20, HOUR, per_address=True)
 SIGN_UPS = RateRule("sign-ups", 25, 5 * MINUTE, per_address=True)
 CONFIRMATIONS = RateRule("confirmations", 25, 5 * MINUTE, per_address=True)
 IMPORTS = RateRule("imports", 25, HOUR, per_address=True)
 PASSWORD_RESETS = RateRule("password resets", 25, 5 * MINUTE, per_address=True)
-# Wrong passwords: `oauth/users.py` says how they are counted
+# Wrong passwords; `oauth/users.py` counts them
 FAILED_SIGN_INS = RateRule("failed sign-ins", 25, 5 * MINUTE, per_address=True)
 FAILED_SIGN_INS_LATELY = RateRule("failed sign-ins lately", 1, HOUR, per_address=True)
 FAILED_SIGN_INS_OF_ACCOUNT = RateRule("failed sign-ins of an account", 25, HOUR)
 # Wrong codes of two-factor authentication. Only people who know the password can send one and lock the user out.
 FAILED_CODES = RateRule("failed codes of an account", 10, HOUR)
-# Mails that one user asks for, or that go to one address
+# Mails that a user requests, or that go to an address
 CONFIRMATIONS_OF_USER = RateRule("confirmations of a user", 5, 30 * MINUTE)
 
 
@@ -122,7 +122,7 @@ BY_PATH: tuple[tuple[str, RateRule], ...] = (
 
 
 def is_api(path: str) -> bool:
-    """True if calls of the path count as the API's."""
+    """True if requests for the path count as requests of the API."""
     return path.startswith(API)
 
 
@@ -134,7 +134,7 @@ def rule_of(path: str) -> RateRule:
 
 
 class RateStatus(NamedTuple):
-    """The count of a subject in a rule's current window. Each request makes one or two, so it is a tuple."""
+    """The count of a subject in a rule's current window. A tuple, because each request makes one or two."""
 
     limit: int
     remaining: int
@@ -154,13 +154,13 @@ class RateStatus(NamedTuple):
 
 
 class Rates:
-    """The counts of all rules. They are lost with the process, which the durability table allows."""
+    """The counts of all rules, in memory only, as the durability table allows."""
 
     def __init__(self) -> None:
         self._windows: dict[str, tuple[int, dict[str, int]]] = {}
 
     def count(self, rule: RateRule, subject: str, now: datetime) -> RateStatus:
-        """Count one request."""
+        """Count a request."""
         return self._count(rule, subject, int(now.timestamp()))
 
     def _count(self, rule: RateRule, subject: str, seconds: int) -> RateStatus:
@@ -179,25 +179,25 @@ class Rates:
             counts[subject] -= 1
 
     def count_all(self, charges: Iterable[tuple[RateRule, str]], now: datetime) -> RateStatus | None:
-        """Count one request for several rules. Return the status closest to exhaustion."""
+        """Count a request for several rules. Return the status closest to exhaustion."""
         seconds, found = int(now.timestamp()), None
         for rule, subject in charges:
             found = nearest(found, self._count(rule, subject, seconds))
         return found
 
 
-# Stands for the window of a rule that has counted nothing. It is never the current one.
+# The window of a rule without counts. No current window has this number.
 _NO_WINDOW: tuple[int, dict[str, int]] = (-1, {})
 
 
-def nearest(one: RateStatus | None, other: RateStatus | None) -> RateStatus | None:
-    """Return the status that is closer to exhaustion."""
-    if one is None or other is None:
-        return other if one is None else one
-    return other if other.remaining < one.remaining else one
+def nearest(first: RateStatus | None, second: RateStatus | None) -> RateStatus | None:
+    """Return the status that is closer to exhaustion; the first if both are equal."""
+    if first is None or second is None:
+        return second if first is None else first
+    return second if second.remaining < first.remaining else first
 
 
-# All requests of some minutes have the same few ends of windows, and `strftime` takes as long as counting.
+# The requests of some minutes share a few ends of windows, and `strftime` takes as long as counting.
 @lru_cache(maxsize=64)
 def _instant_of(seconds: int) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
@@ -206,15 +206,15 @@ def _instant_of(seconds: int) -> str:
 class RateLimits:
     """Counts requests, files and acts by their rules, unless the settings turn that off.
 
-    Every request is counted, also one that no endpoint answers. Calls of the API count for the account and the token
-    that make them, or for the address. Everything else counts for the address, by the first entry of `BY_PATH` that
-    the path begins with. An endpoint may have further rules of its own.
+    Every request is counted, also without an endpoint. Requests of the API count for the account and the token, or for
+    the address. All others count for the address, by the first entry of `BY_PATH` that the path begins with. An
+    endpoint may have further rules.
     """
 
     def __init__(self, rates: Rates, clock: Clock, settings: RequestSettings) -> None:
         self._rates = rates
         self._clock = clock
-        self.settings = settings  # those that hold now
+        self.settings = settings  # the current settings
 
     def count_request(self, request: Request, token: Token | None, rules: Iterable[RateRule]) -> RateStatus | None:
         """Count a request by its path and by the given rules.
@@ -226,13 +226,13 @@ class RateLimits:
         return self._rates.count_all(self._charges(request, token, rules), self._clock.now())
 
     def count_file(self, account_id: int, rules: Iterable[RateRule]) -> RateStatus | None:
-        """Count one file of a request that is counted already, in the same way."""
+        """Count a file of a request, by the given rules. Return the status as `count_request` does."""
         if not self.settings.rate_limits:
             return None
         return self._rates.count_all([(rule, str(account_id)) for rule in rules], self._clock.now())
 
     def count_for_address(self, request: Request, rule: RateRule) -> None:
-        """Count an action for the address that asks for it. Raises TooMany."""
+        """Count an action for the address of a request. Raises TooMany."""
         self._count(rule, self._address(request))
 
     def count_for_host(self, host: str, rule: RateRule) -> None:
@@ -244,17 +244,17 @@ class RateLimits:
         self.count_for_client(request.address(self.settings.trusted_proxies), token, rule)
 
     def count_for_client(self, address: str, token: Token | None, rule: RateRule) -> None:
-        """The same for the client with this address, whose request is over."""
+        """Count an action as `count_for_account` does, when the request is over. Raises TooMany."""
         account = None if token is None else token.account_id
         self._count(rule, subject_of(address) if account is None else str(account))
 
     def count_sign_up(self, request: Request) -> None:
-        """Count a sign-up for the network that it comes from. Raises TooMany."""
+        """Count a sign-up for the network of the client. Raises TooMany."""
         network = network_subject_of(request.address(self.settings.trusted_proxies))
         self._count(ACCOUNTS_OF_NETWORK, network)
 
     def count_mail(self, email: str) -> None:
-        """Count a mail for its address, regardless of who asks for it. Raises TooMany."""
+        """Count a mail for its recipient's address, whoever requests it. Raises TooMany."""
         self._count(CONFIRMATIONS_OF_USER, email.casefold())
 
     def _count(self, rule: RateRule, subject: str) -> None:
@@ -290,7 +290,7 @@ METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 
 
 class RouteCount:
-    """The requests of one method and route: how many got which status, and seconds until the answer was made."""
+    """The requests of a method and route: the number for each status, and a histogram of seconds until the answer."""
 
     __slots__ = ("seconds", "statuses")
 
@@ -299,17 +299,17 @@ class RouteCount:
         self.seconds = Histogram()
 
     def add(self, status: int, seconds: float) -> None:
-        """Count a request that took so long."""
+        """Count a request, its status and its duration."""
         statuses = self.statuses
         statuses[status] = statuses.get(status, 0) + 1
         self.seconds.observe(seconds)
 
 
 class RequestCounts:
-    """The numbers of answered requests since the process started, for metrics. They are written for each request.
+    """The numbers of answered requests since the process started, for metrics.
 
-    A route is the pattern of a path, such as `/api/v1/statuses/<id>`, so that there are as many as endpoints. Its count
-    is made when the first request comes.
+    A route is the pattern of a path, such as `/api/v1/statuses/<id>`, so the number of routes has a bound. The first
+    request for a route adds its `RouteCount`.
     """
 
     def __init__(self) -> None:
@@ -318,5 +318,5 @@ class RequestCounts:
     def of(self, method: str, route: str) -> RouteCount:
         if (found := self.routes.get((method, route))) is not None:
             return found
-        # Clients choose methods freely, and there must not be a family member for each.
+        # Clients may invent methods, and a metric must not have an entry for each.
         return self.routes.setdefault((method if method in METHODS else "other", route), RouteCount())

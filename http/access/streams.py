@@ -1,6 +1,6 @@
-"""The open streaming connections, and the task that sends what is new to all of them, one after the other.
+"""The open streaming connections, and the task that sends new events to them, one connection after the other.
 
-Revocations and the end of the server close the connections. A task switch costs more than a system call, so streams
+Revocations and the stop of the server close the connections. A task switch costs more than a system call, so streams
 have no tasks of their own.
 """
 
@@ -21,7 +21,7 @@ from ...storage.oauth import Token
 
 
 class StreamEnd(Enum):
-    """The reason why a session ends: the WebSocket's close code and text. The first two leave time for the queue."""
+    """The reason why a session ends: the WebSocket's close code and text. `orderly` ends first send the queue."""
 
     STOPPING = 1012, "The server restarts"
     LOST = 1013, "This stream failed, connect again"
@@ -46,11 +46,11 @@ class StreamEnd(Enum):
 
 @dataclass(slots=True)
 class StreamCounts:
-    """The streams that are served in one way, since the process started."""
+    """Counts of WebSockets or of server-sent events, since the process started."""
 
     opened: int = 0
-    events: int = 0  # sent to clients, each time they were
-    ends: Counter[str] = field(default_factory=Counter[str])  # by the name of an `End`, or `CLIENT_LEFT`
+    events: int = 0  # an event that is sent to two clients counts twice
+    ends: Counter[str] = field(default_factory=Counter[str])  # by the name of a `StreamEnd`, or `CLIENT_LEFT`
 
     @property
     def open(self) -> int:
@@ -58,7 +58,7 @@ class StreamCounts:
 
 
 SNAPSHOT_SLICE = 200  # streams looked at between two checkpoints
-# Why a stream has ended that the server did not end.
+# The name for the end of a stream that the client has closed.
 CLIENT_LEFT = "client_left"
 
 
@@ -70,8 +70,8 @@ class StreamSnapshot:
     streams: tuple[str, ...]  # `user`, `hashtag tea`
     request_id: str
     open: float
-    behind: int  # events that it has not read, of its stream that is furthest behind
-    blocked: float  # since its client took something, while something is being sent
+    behind: int  # unread events of the subscription that is furthest behind
+    blocked: float  # since its client last took bytes, while bytes wait
 
 
 class OpenStream(Protocol):
@@ -101,7 +101,7 @@ class Streams:
         return len(self._sessions)
 
     def add(self, session: OpenStream) -> None:
-        """Keep a session until it is removed. One that comes while the server stops ends at once."""
+        """Add a session until `remove`. While the server stops, it ends at once."""
         self._sessions.add(session)
         if self._stopping:
             session.end(StreamEnd.STOPPING)
@@ -110,11 +110,11 @@ class Streams:
         self._sessions.discard(session)
 
     def snapshots(self, now: float, most: int) -> Generator[None, None, list[StreamSnapshot]]:
-        """Return the streams that are furthest behind, at most so many. Pauses after each slice."""
+        """Return the `most` streams that are furthest behind. Yields after each slice."""
         first: list[StreamSnapshot] = []
         rest = iter(list(self._sessions))
         while some := list(islice(rest, SNAPSHOT_SLICE)):
-            first = nlargest(most, [*first, *(one.snapshot(now) for one in some)], key=_lag_of)
+            first = nlargest(most, [*first, *(session.snapshot(now) for session in some)], key=_lag_of)
             yield
         return first
 
@@ -148,23 +148,23 @@ class Streams:
             session.end(why)
 
 
-def _lag_of(one: StreamSnapshot) -> tuple[float, ...]:
-    return one.behind, one.blocked, one.open
+def _lag_of(stream: StreamSnapshot) -> tuple[float, ...]:
+    return stream.behind, stream.blocked, stream.open
 
 
 SENDING_SLICE = 0.001  # seconds of sending between two checkpoints
 
 
 class Sending(Protocol):
-    """A stream that has news."""
+    """A stream that has new events."""
 
     def send_now(self) -> None:
-        """Send what the client takes at once. It raises no error."""
+        """Send as much as the client takes without waiting. It raises no error."""
         ...
 
 
 class Pump:
-    """The queue of streams that have news."""
+    """The queue of streams that have new events."""
 
     def __init__(self) -> None:
         self._waiting: deque[Sending] = deque()
@@ -172,7 +172,7 @@ class Pump:
         self._runs = False
 
     def add(self, stream: Sending) -> None:
-        """Have a stream send soon; at once while this does not run."""
+        """Let a stream send soon; at once if `run` is not running."""
         self._waiting.append(stream)
         if self._sleeper is not None:
             trio.lowlevel.reschedule(self._sleeper)
@@ -192,10 +192,10 @@ class Pump:
                     self._sleeper = trio.lowlevel.current_task()
                     await trio.lowlevel.wait_task_rescheduled(self._stop_sleeping)
         finally:
-            self._send_all()  # those that were added before are sent to the end
+            self._send_all()  # streams that were added before send everything
 
     def _send_all(self) -> None:
-        self._runs = True  # so that streams that have more to send are added, and not begun again inside
+        self._runs = True  # so that `add` queues streams that have more to send, without recursion
         try:
             while self._waiting:
                 self._waiting.popleft().send_now()

@@ -1,9 +1,9 @@
-"""The answer of an endpoint, independent of the server, and the finished answer: with all its headers.
+"""The answer of an endpoint, independent of the server, and the finished answer with all headers.
 
-A finished answer has them as pairs for frameworks, and as bytes for HTTP/1.1. What many answers share is encoded once.
-Writing out all headers for each answer costs more than many answers.
+A finished answer has its headers as pairs for frameworks, and as bytes for HTTP/1.1. Shared headers are encoded once:
+to encode them for each answer would cost more than many answers do.
 
-The headers that many answers share are those of caching, CORS, and the protection of web pages. The path decides.
+Shared headers are about caching, CORS, and the protection of web pages. They depend on the path.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import trio
 
 JSON = "application/json; charset=utf-8"
 
-# Rendered at once, before others have a turn: some tens of ordinary statuses, or one of the largest with its author.
+# Bytes rendered between two checkpoints: some tens of ordinary statuses, or one of the largest with its author.
 BYTES_AT_ONCE = 512 * 1024
 
 Headers = tuple[tuple[str, str], ...]
@@ -30,8 +30,8 @@ EXPOSED = "Link, X-RateLimit-Reset, X-RateLimit-Limit, X-RateLimit-Remaining, X-
 # A browser caches a preflight for a day: the rules change with releases only.
 PREFLIGHT_AGE = "86400"
 
-# Paths whose answers are the same for everybody and need no cookie: files, which web clients of other origins store,
-# and the documents, feeds and pages of accounts, statuses, hashtags and emoji, which they read.
+# Paths with public answers: files, and the documents, feeds and pages of accounts, statuses, hashtags and emoji. Web
+# clients of other origins may read them.
 PUBLIC = (
     "/media/", "/media_proxy/", "/avatars/", "/headers/", "/emojis/", "/@", "/users/", "/tags/", "/actor",
     "/manifest.json",
@@ -63,9 +63,9 @@ PAGE: Headers = (
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A response. `dispatch` adds the headers that every answer has, and makes a `FinishedAnswer` of it.
+    """A response. `dispatch` adds the shared headers, and makes a `FinishedAnswer` of it.
 
-    A body that is too large for memory is given as a `stream`, with its length among the headers.
+    A `stream` replaces a body that is too large for memory. Its length is among the headers.
     """
 
     body: bytes = b""
@@ -75,20 +75,20 @@ class Answer:
     stream: Callable[[], AsyncIterator[bytes]] | None = None
 
 
-# Where there is nothing to answer, the API sends an empty object, never 204.
+# The API's answer without content: an empty object, never 204.
 EMPTY = Answer(b"{}")
 OK = Answer(b"OK", content_type="text/plain; charset=utf-8")
 
 
 def json(value: object, status: int = 200, headers: Headers = ()) -> Answer:
-    """Return a JSON answer from plain data. Frequent answers are made of prepared bytes instead."""
+    """Return a JSON answer from plain data. Frequent answers are made of rendered bytes instead."""
     return Answer(orjson.dumps(value), status, headers)
 
 
 async def in_steps(bodies: Iterable[bytes]) -> list[bytes]:
-    """Return bodies that are made one after the other. Others have a turn after each `BYTES_AT_ONCE` of them.
+    """Return the rendered bodies, with a checkpoint after each `BYTES_AT_ONCE` bytes.
 
-    A post of another server, with its author, may have half a megabyte: forty of them take a tenth of a second.
+    A post of another server may have half a megabyte with its author: a page of 40 takes a tenth of a second.
     """
     made: list[bytes] = []
     size = whole = 0
@@ -136,12 +136,12 @@ class SharedHeaders:
 
 
 class FinishedAnswer:
-    """An answer as it leaves the server. Its type and its length are not among the headers."""
+    """An answer with all headers, except its type and its length."""
 
     __slots__ = ("_lines", "_own", "_shared", "body", "content_type", "status", "stream")
 
     def __init__(self, answer: Answer, shared: SharedHeaders, *extra: tuple[str, str]) -> None:
-        """Finish an answer with the headers that many have, and with extra ones of its own.
+        """Finish an answer with shared headers, and with extra headers of its own.
 
         Raises ValueError for a header with a line break in it.
         """
@@ -160,7 +160,7 @@ class FinishedAnswer:
     def http_1(self, *, closes: bool = False, head_only: bool = False) -> bytes:
         """Return the answer as HTTP/1.1 sends it.
 
-        With `closes` it says that the connection closes after it. With `head_only` it is without its body.
+        With `closes` it has `Connection: close`. With `head_only` it has no body.
         """
         return b"%b%d\r\n%b%b%b%b\r\n%b" % (
             _start(self.status, self.content_type), len(self.body), self._lines, self._shared.lines,
@@ -176,13 +176,13 @@ def head_of(status: HTTPStatus, headers: Headers) -> bytes:
 
 @lru_cache(maxsize=256)
 def _start(status: int, content_type: str) -> bytes:
-    """Return what comes before the length of the body."""
+    """Return the head up to the length of the body."""
     line = f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\n".encode()
     return b"%b%bcontent-length: " % (line, _lines((("Content-Type", content_type),)))
 
 
 def _lines(headers: Headers) -> bytes:
-    """Return the lines of headers. A line break in a value, which could be a client's, would begin another header."""
+    """Return the lines of headers. Raises ValueError for a line break, because a client could inject headers by it."""
     text = "".join([f"{name.lower()}: {value}\r\n" for name, value in headers])
     if not text.count("\n") == text.count("\r") == len(headers):
         raise ValueError(f"A header of the answer has a line break in it: {[name for name, _ in headers]}")
@@ -195,7 +195,7 @@ def _date(second: int) -> bytes:
 
 
 OF_API, OF_PAGES = SharedHeaders(REST_WITH_CORS), SharedHeaders(PAGE)
-OF_PUBLIC = SharedHeaders(PAGE + CORS)  # not personal: the same for each Authorization
+OF_PUBLIC = SharedHeaders(PAGE + CORS)  # without `Vary: Authorization`, because the answers are public
 
 # Sources of frame-ancestors, the sites that may show a page in a frame.
 ANY_SITE, NO_SITE = "*", "'none'"
@@ -203,8 +203,8 @@ FRAMED = f"frame-ancestors {ANY_SITE};"
 
 
 def varied(answer: Answer, name: str) -> Answer:
-    """Return an answer that depends on a header of the request, so that no cache shows it to others."""
-    named = [one for header, value in answer.headers if header == "Vary" for one in value.split(", ")]
+    """Return the answer with a header of the request added to `Vary`."""
+    named = [part for header, value in answer.headers if header == "Vary" for part in value.split(", ")]
     others = tuple((header, value) for header, value in answer.headers if header != "Vary")
     return replace(answer, headers=(*others, ("Vary", ", ".join(dict.fromkeys([*named, name])))))
 
@@ -217,9 +217,9 @@ def cors_methods(path: str) -> str | None:
 
 
 def family(path: str, own: Headers = ()) -> SharedHeaders:
-    """Return the headers of every answer on a path, without those that the answer sets itself.
+    """Return the shared headers of a path, without the headers that the answer sets itself.
 
-    A page whose own policy lets other sites frame it gets no X-Frame-Options, which knows no such permission.
+    A page whose policy lets other sites frame it gets no X-Frame-Options, because that header can't allow it.
     """
     shared = _shared(path)
     if not own:
@@ -237,7 +237,7 @@ def _shared(path: str) -> SharedHeaders:
 
 
 def preflight(methods: str, wanted_headers: str | None) -> Headers:
-    """Return the headers that answer a preflight. They are named, because `*` does not cover Authorization."""
+    """Return the headers that answer a preflight. It names all headers, because `*` does not cover Authorization."""
     return (
         ("Access-Control-Allow-Methods", methods),
         ("Access-Control-Allow-Headers", wanted_headers or "Authorization, Content-Type, Idempotency-Key"),
@@ -246,12 +246,13 @@ def preflight(methods: str, wanted_headers: str | None) -> Headers:
 
 
 def page_policy(form_targets: str = "", *, framed: bool = False, live: bool = False) -> Headers:
-    """Return the content security policy of a web page, which other sites may show in a frame only if it is `framed`.
+    """Return the content security policy of a web page. Other sites may frame the page only with `framed`.
 
-    A `live` page may run scripts of this server, which may ask this server for events. No page has a script of its own.
+    A `live` page may run script files of this server, which may open server-sent events here. Inline scripts are never
+    allowed.
 
-    Browsers apply `form-action` to the redirect after a form too. So a page with a form that leads to an app names the
-    app's scheme or origin.
+    Browsers apply `form-action` to the redirect after a form too. So `form_targets` has the scheme or origin of the app
+    to which a form redirects.
     """
     scripts = "script-src 'self'; connect-src 'self'; " if live else ""
     policy = (

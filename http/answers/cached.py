@@ -1,4 +1,4 @@
-"""A cache of answers that are equal for all clients and need a count in the database."""
+"""A cache of answers that are equal for all clients and expensive for the database."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ class CachedAnswers:
         self._bodies: dict[str, tuple[datetime, bytes]] = {}
 
     def forget(self) -> None:
-        """Make all answers anew. One that is being made is not stored."""
+        """Drop all answers. An answer that is being made now is not cached."""
         self._bodies = {}
 
     async def get(self, name: str, now: datetime, make: Callable[[], Awaitable[bytes]]) -> bytes:
-        """Return the body if it is fresh, else make a new one."""
+        """Return the cached body if it is fresh, else make a new body."""
         bodies = self._bodies
         kept = bodies.get(name)
         if kept is not None and now - kept[0] < FRESH:

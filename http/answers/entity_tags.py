@@ -1,4 +1,4 @@
-"""Entity tags, by which a client asks whether the copy that it has is still the newest (RFC 9110, section 13)."""
+"""Entity tags, by which clients revalidate their copies (RFC 9110, section 13)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """All errors in the shape of the API: one tree, and one function that turns an exception into an answer.
 
-HttpError                  what it becomes
+HttpError                  status and meaning
 ├── Malformed              400, a parameter missing or unreadable
 ├── Unauthorized           401 with WWW-Authenticate
 ├── Forbidden              403
@@ -10,12 +10,12 @@ HttpError                  what it becomes
 ├── TooLarge               413
 ├── Unprocessable          422
 ├── TooMany                429
-├── BackendFailed          503, another server that is needed for the answer fails
-├── NotReady               503 with Retry-After, the answer to those who ask if the server is ready
+├── BackendFailed          503, another server that the answer needs fails
+├── NotReady               503 with Retry-After, from the endpoints for readiness
 └── Overloaded             503 with Retry-After: too many connections, or the server stops
 actors.kernel.Refused      the status and text it carries
 actors.kernel.NotAnswered  503 with Retry-After, as storage's Unavailable and Doubtful
-a fault of the machine     503 as well, such as a full disk (`storage/engine/faults.py`)
+a fault of the machine     503 too, such as a full disk (`storage/engine/faults.py`)
 anything else              500 with the request id; the cause is in the supervision log only
 """
 

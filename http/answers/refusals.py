@@ -1,4 +1,4 @@
-"""The answers that the server gives without the application, in the API's shape: `{"error": "..."}`."""
+"""The answers of the server without the application, in the API's shape: `{"error": "..."}`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .answer import OF_API, FinishedAnswer
 from .errors import HttpError, Overloaded, error_answer
 
 RawHeaders = list[tuple[bytes, bytes]]
-# What a refusal says of how it can be done: RFC 9110 asks for the protocol (section 15.5.22), RFC 6455 for its version.
+# A 426 names the protocol (RFC 9110, section 15.5.22) and its version (RFC 6455).
 HEADERS = {426: (("Upgrade", "websocket"), ("Sec-WebSocket-Version", "13"))}
 
 

@@ -1,7 +1,7 @@
-"""Decoding of what a client sends: query strings, urlencoded forms and JSON bodies become one tree of values.
+"""Decoding: query strings, urlencoded forms and JSON bodies become one tree of values.
 
-Flat pairs such as `a[b]=1` are nested in the notation that the clients of the API use: `a[]=1`, `a[b]=1`, `a[0][b]=1`
-and `a[][b]=1`. In the last, a new element of `a` begins as soon as a key repeats. A value may be a file.
+Flat pairs such as `a[b]=1` are nested in the notation of the API's clients: `a[]=1`, `a[b]=1`, `a[0][b]=1` and
+`a[][b]=1`. In `a[][b]=1`, a repeated key begins a new element of `a`. A value may be a file.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ import orjson
 
 from ..answers.errors import Malformed
 
-# A request with more parameters than any ordinary client sends is refused before it costs anything.
+# More parameters than any ordinary client sends. They are refused before they are decoded.
 MOST_PARAMETERS = 1000
-# What Java's HTTP clients declare for parts of forms. Browsers read all of these as windows-1252.
+# Charsets that Java's HTTP clients declare for parts of forms. Browsers read all of them as windows-1252.
 WESTERN = frozenset({"iso-8859-1", "latin1", "us-ascii", "windows-1252"})
-# Escapes that follow each other are read at once: a text in another script is nothing but escapes.
+# A run of escapes, which is decoded at once: a text in another script consists of escapes.
 ESCAPED = re.compile(rb"(?:%[0-9A-Fa-f]{2})+")
-# More values than a JSON body may have: commas and brackets outside of texts. The check of the read values refuses the
-# same bodies, but making hundreds of thousands of lists takes longer than anybody else should wait.
+# Matches a JSON body with too many values: it counts commas and brackets outside of texts. `_check` refuses such bodies
+# too, but to make hundreds of thousands of lists would block the loop.
 CROWDED = re.compile(
     rb'(?:[^",\[{]*+(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"[^",\[{]*+)*+[,\[{]){%d}' % (2 * MOST_PARAMETERS + 1), re.DOTALL
 )
@@ -68,14 +68,14 @@ def _decoded(raw: bytes) -> str:
 
 
 def _unescaped(escaped: re.Match[bytes]) -> bytes:
-    """By hand, because urllib's way needs most of a second for a megabyte of nothing but percent signs."""
+    """Return the bytes of escapes. `urllib` is not used: it needs most of a second for a megabyte of percent signs."""
     return bytes.fromhex(escaped[0].replace(b"%", b"").decode())
 
 
 def text(raw: bytes, charset: str = "") -> str:
     """Return the bytes of a client as text. Raises Malformed for bytes that PostgreSQL could not store.
 
-    A declared charset counts only where the bytes are no UTF-8: most clients that declare another one send UTF-8.
+    A declared charset counts only if the bytes are not UTF-8: most clients that declare another charset send UTF-8.
     """
     try:
         decoded = raw.decode("cp1252" if charset.lower() in WESTERN and not _is_utf8(raw) else "utf-8")
@@ -101,7 +101,7 @@ def read_untyped(raw: bytes) -> Tree:
 
 
 def read_json(raw: bytes) -> Tree:
-    """Return the object of a JSON body. An empty one may be written as nothing, null, a text or, by PHP, a list."""
+    """Return the object of a JSON body; an empty object for an empty body, null, `""` and PHP's `[]`."""
     raw = raw.removeprefix(BOM_UTF8).strip()
     if not raw:
         return {}
@@ -151,7 +151,7 @@ def _inside(value: Value) -> Iterable[Value]:
 
 
 def nest(pairs: Pairs) -> Tree:
-    """Return one nested dict of flat pairs."""
+    """Return a nested dict of flat pairs."""
     tree: Tree = {}
     for name, value in pairs:
         if "[" not in name:
@@ -162,7 +162,7 @@ def nest(pairs: Pairs) -> Tree:
 
 
 def _steps(name: str) -> list[str]:
-    """`a[b][]` as `a`, `b`, and an empty step for a new element."""
+    """Return the steps of a name: for `a[b][]`, `a`, `b`, and an empty step, which means a new element."""
     if len(name) > LONGEST_NAME:
         raise Malformed("A parameter name is too long")
     head, _, rest = name.partition("[")
@@ -201,7 +201,7 @@ def _dict_at(tree: Tree, name: str) -> Tree:
 
 
 def _element(elements: list[Value], steps: list[str]) -> Tree:
-    """The last element, or a new one if it has this key already."""
+    """Return the last element, or a new element if the last has a value at these steps."""
     last = elements[-1] if elements else None
     if isinstance(last, dict) and not _holds(last, steps):
         return last
@@ -214,7 +214,7 @@ def _holds(tree: Tree, steps: list[str]) -> bool:
     here: Value = tree
     for step in steps:
         if step == "":
-            return False  # a[][b][] goes on adding to the same b
+            return False  # a[][b][]=2 appends to the b of a[][b][]=1
         if not isinstance(here, dict) or step not in here:
             return False
         here = here[step]

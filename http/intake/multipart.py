@@ -1,12 +1,12 @@
 """Multipart bodies (RFC 7578), read chunk by chunk: fields stay in memory, files go to disk when they are large.
 
 Werkzeug's decoder (3.1.9) is not used: it puts a stray CR at the end of a file if a chunk ends inside the delimiter.
-Its reader of parameters is not used either: a boundary or a name without quotes ends there at the first character that
-RFC 9110 has quoted (`/`, `=`, `[`), and browsers, apps and Rack do not quote these.
+Its parser of parameters is not used either: it ends a boundary or a name without quotes at the first `/`, `=` or `[`.
+RFC 9110 requires quotes for these characters, but browsers, apps and Rack do not write them.
 
-The library `multipart` (2.0.1) reads chunks well and as fast as this, but refuses four forms that clients send and that
-Rack reads (`tests/http/test_forms.py`, `test_request.py`): lines that end with LF alone, names without quotes that have
-brackets, spaces after a delimiter, and a part that leaves out its empty line with its body.
+The library `multipart` (2.0.1) is correct and as fast, but refuses four forms that clients send and that Rack reads
+(`tests/http/test_forms.py`, `test_request.py`): lines that end with LF alone, names without quotes that have brackets,
+spaces after a delimiter, and a part without an empty line and body.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from ..answers.errors import Malformed, TooLarge
 from ..server.limits import check_file
 from .decoding import MOST_PARAMETERS, Pairs, Upload, text
 
-# All fields together. Files count for the limit of the body.
+# Bytes of all fields together. Files count for the limit of the body.
 LARGEST_FIELDS = 1024 * 1024
-LARGEST_HEAD = 16 * 1024  # of one part
-KEPT_IN_MEMORY = 512 * 1024
+LARGEST_HEAD = 16 * 1024  # bytes of the headers of a part
+KEPT_IN_MEMORY = 512 * 1024  # bytes of a file; a larger file goes to disk
 LONGEST_BOUNDARY = 200  # the RFC allows 70
 
 UNREADABLE = "The multipart body is not readable"
@@ -32,17 +32,17 @@ NO_BOUNDARY = "The multipart body has no boundary"
 CUT = "The multipart body ends before its last boundary"
 NO_NAME = "A part of the multipart body has no name"
 
-# A parameter: a quoted value, which a missing quote ends with the header, or all up to the next semicolon. Neither is
-# read twice, so that a long header costs no more than its length.
+# A parameter: a quoted value (without a closing quote it ends with the header), or all up to the next semicolon. The
+# expression does not backtrack, so that its cost is linear.
 OPTION = re.compile(
     r';\s*(?P<name>[^\s=;"]+)\s*=\s*(?:"(?P<quoted>(?:[^"\\]|\\.)*)\\?(?:"|$)|(?P<bare>[^;]*))', re.DOTALL
 )
 MOST_OPTIONS = 16  # of a header; clients send three at most
 ESCAPES = re.compile(r'\\(["\\])')
-# What browsers write in names for characters that would end them.
+# The escapes of browsers for characters that would end a name.
 WRITTEN_IN_NAMES = (("%22", '"'), ("%0D", "\r"), ("%0A", "\n"))
 FOLDED = re.compile(rb"\r?\n[ \t]+")
-# Apps leave out the names of files that they hold in memory. A text has none of these types.
+# A part with one of these types is a file also without a file name: apps send no name for files in memory.
 TYPES_OF_FILES = ("image/", "video/", "audio/")
 
 
@@ -60,7 +60,7 @@ async def read_multipart(content_type: str, chunks: AsyncIterable[bytes]) -> Pai
 
 
 class _FormPart:
-    """One part: a file if it has a file name, else a field."""
+    """A part: a file if it has a file name or a type of `TYPES_OF_FILES`, else a field."""
 
     def __init__(self, head: bytes, line_end: bytes) -> None:
         headers = dict(_header(line) for line in FOLDED.sub(b" ", head).splitlines())
@@ -72,8 +72,8 @@ class _FormPart:
         is_file = self.content_type.lower().startswith(TYPES_OF_FILES)
         self.filename = options.get("filename", "" if is_file else None)
         self.text = bytearray()
-        self._gap = len(line_end)  # the empty line's break, which a part without a body may leave out (RFC 2046)
-        # The endpoint closes it; else it is closed with the last reference to it.
+        self._gap = len(line_end)  # bytes of the empty line, which a part without a body may leave out (RFC 2046)
+        # The endpoint closes the file; otherwise it is closed with its last reference.
         self.spool = SpooledTemporaryFile()  # noqa: SIM115
         self._on_disk = False
 
@@ -96,7 +96,7 @@ class _FormPart:
         check_file(self.spool.fileno())
 
     def value(self) -> str | Upload | None:
-        """Return the text or the file; None for the part that browsers send for a field in which no file is chosen."""
+        """Return the text or the file; None for the empty part that browsers send if no file is chosen."""
         if self.filename is None:
             return text(bytes(self.text), _options(self.content_type).get("charset", ""))
         size = self.spool.tell()
@@ -133,7 +133,7 @@ class _Reader:
         return self.pairs
 
     def _skip_preamble(self) -> bool:
-        """Find the first delimiter. Its line ends as all lines of the body do, for some clients with LF alone."""
+        """Find the first delimiter. The end of its line shows if the lines of this body end with CRLF or LF."""
         delimiter = b"\n" + self._boundary
         begin = self._buffer.find(delimiter)
         if begin < 0:
@@ -209,7 +209,7 @@ class _Reader:
 
 
 def _options(header: str) -> dict[str, str]:
-    """Return the parameters of a header by their names in lower case. One with a charset (RFC 8187) comes first."""
+    """Return the parameters of a header by their names in lower case. A form with a charset (RFC 8187) is preferred."""
     found: dict[str, str] = {}
     for match in islice(OPTION.finditer(header), MOST_OPTIONS):
         name, quoted = match["name"].lower(), match["quoted"]

@@ -1,4 +1,4 @@
-"""Content negotiation: whether a client wants the document of a thing, as other servers do, or the page, or JSON.
+"""Content negotiation: documents of ActivityPub, pages, JSON, or text.
 
 The rules are those of RFC 9110, section 12.5.1: the most specific range that a type matches gives its quality.
 """
@@ -14,30 +14,30 @@ DOCUMENTS = (CONTENT_TYPE, JSON_LD, JSON)
 TEXTS = ("text/plain", "text/html")
 PAGES = ("text/html", "application/xhtml+xml")
 
-# How well a type is liked, and how precisely the range names it that says so: 2 for the type itself, 1 for `text/*`,
-# 0 for `*/*` and for types that no range names.
-Liking = tuple[float, int]
+# The quality of a type, and the precision of the range that gives it: 2 for the type itself, 1 for `text/*`, 0 for
+# `*/*` and for types without a range.
+Preference = tuple[float, int]
 
 
 def asks_for_document(request: Request) -> bool:
-    """True if a request likes the document of a thing better than its page."""
+    """True if the client prefers a document of ActivityPub to a page."""
     return prefers(request, DOCUMENTS, PAGES)
 
 
 def asks_for_json(request: Request) -> bool:
-    """True if a request likes JSON better than text."""
+    """True if the client prefers JSON to text."""
     return prefers(request, (JSON,), TEXTS)
 
 
 def prefers(request: Request, wanted: tuple[str, ...], others: tuple[str, ...]) -> bool:
-    """True if a request likes one of the wanted types better than the others.
+    """True if the client prefers one of the wanted types to the others.
 
-    If it likes them equally, it gets what it names more precisely, and of two that it names the wanted one. A request
-    that names none gets another one: `*/*` names nothing.
+    Among types of equal quality it prefers the more precise, and among equally precise types the wanted. If no range is
+    more precise than `*/*`, the result is False.
     """
     ranges = _ranges(request)
-    quality, precision = max(_liking(ranges, kind) for kind in wanted)
-    return quality > 0 and precision > 0 and (quality, precision) >= max(_liking(ranges, kind) for kind in others)
+    quality, precision = max(_preference(ranges, kind) for kind in wanted)
+    return quality > 0 and precision > 0 and (quality, precision) >= max(_preference(ranges, kind) for kind in others)
 
 
 def _ranges(request: Request) -> list[Entry]:
@@ -45,9 +45,9 @@ def _ranges(request: Request) -> list[Entry]:
     return list(entries_of(request.joined_header(b"accept") or ""))
 
 
-def _liking(ranges: list[Entry], kind: str) -> Liking:
+def _preference(ranges: list[Entry], kind: str) -> Preference:
     names = (kind, f"{kind.partition('/')[0]}/*", "*/*")
-    matching = [(2 - names.index(one.value), _quality(one)) for one in ranges if one.value in names]
+    matching = [(2 - names.index(entry.value), _quality(entry)) for entry in ranges if entry.value in names]
     if not matching:
         return 0.0, 0
     precision = max(precision for precision, _ in matching)
@@ -55,7 +55,7 @@ def _liking(ranges: list[Entry], kind: str) -> Liking:
 
 
 def _quality(entry: Entry) -> float:
-    """Return the quality of a range; 0 for one that can't be read."""
+    """Return the quality of a range; 0 if it can't be parsed."""
     try:
         return float(entry.parameters.get("q", "1"))
     except ValueError:

@@ -1,7 +1,7 @@
 """Pages: cursors, limits, the Link header with the addresses of the pages before and after, and full pages.
 
-A client takes an empty page for the end of a timeline. So where filters hide entries, the entries after them are read
-too, until the page is full.
+A client takes an empty page for the end of a timeline. So if filters hide entries, further entries are read until
+the page is full.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ PREV = Literal["min_id", "since_id"]
 # Characters that are not escaped in an address. All others are: headers are ASCII, and a hashtag may be in any script.
 OF_ADDRESSES = "/:@[]"
 
-# Reads for one page, and entries that are read for small pages even if it takes more reads. Where nearly everything is
-# hidden, the page is shorter, with links to the pages around it.
+# A page is full, or has at least this many reads and this many read entries. If nearly all entries are hidden, the page
+# is shorter, with links to the pages around it.
 MOST_READS = 10
 MOST_ENTRIES = 200
 
@@ -47,7 +47,7 @@ class Paged(Input):
 
 
 class PagedByOffset(Input):
-    """The parameters of lists that are cut by places instead of ids."""
+    """The parameters of lists that are paged by offset instead of ids."""
 
     limit: Count = None
     offset: Count = None
@@ -58,7 +58,7 @@ class PagedByOffset(Input):
 
 
 def clamp(limit: int | None, default: int, largest: int | None = None) -> int:
-    """Return a limit within its bounds. One above the maximum becomes the maximum, a negative one loses its sign."""
+    """Return a limit within its bounds. Larger limits become the maximum, negative limits lose their sign."""
     if limit is None:
         return default
     return min(abs(limit), largest or 2 * default)
@@ -86,9 +86,9 @@ def links(
 
 
 def offset_links(url: str, query: Sequence[tuple[str, str]], limit: int, offset: int, count: int) -> Headers:
-    """Return the Link header of a page of `count` entries that is cut by places; no header for an empty page.
+    """Return the Link header of a page of `count` entries that is paged by offset; no header for an empty page.
 
-    Next is there if the page is full, prev beyond the second page.
+    There is a next link if the page is full, and a prev link after the second page.
     """
     if not count:
         return ()
@@ -100,7 +100,7 @@ def offset_links(url: str, query: Sequence[tuple[str, str]], limit: int, offset:
 
 
 def _start(url: str, query: Sequence[tuple[str, str]]) -> str:
-    """Return the part that the links of a page share: all before the cursor."""
+    """Return the common start of the links of a page, up to the cursor."""
     kept = urlencode([(name, value) for name, value in query if name not in LEFT_OUT]) if query else ""
     return f"{_quoted(url)}?{kept}&" if kept else f"{_quoted(url)}?"
 
@@ -116,8 +116,7 @@ def _link(start: str, cursor: str, value: int, relation: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class FilteredPage(Generic[T]):
-    """Entries that were read together: all their ids, what is shown of them, both newest first, and how many are hidden
-    by filters."""
+    """Entries of a page: all ids and the shown entries, newest first, and the number of entries that filters hide."""
 
     ids: list[int]
     shown: list[T]
@@ -125,7 +124,7 @@ class FilteredPage(Generic[T]):
 
 
 async def read_page(page: Page, read: Callable[[Page], Awaitable[FilteredPage[T]]]) -> FilteredPage[T]:
-    """Read a page, and for each entry that is hidden one entry more."""
+    """Read a page, and a further entry for each hidden entry."""
     whole = latest = await read(page)
     reads = 1
     while latest.hidden and len(latest.ids) == page.limit and (reads < MOST_READS or len(whole.ids) < MOST_ENTRIES):
@@ -138,7 +137,7 @@ async def read_page(page: Page, read: Callable[[Page], Awaitable[FilteredPage[T]
 
 
 def _beyond(page: Page, read: FilteredPage[T]) -> Page:
-    """Return the page of as many entries as are hidden, on the far side of what was read."""
+    """Return the page behind the entries in `read`, with as many entries as are hidden in `read`."""
     if page.oldest_first:
         return replace(page, limit=read.hidden, min_id=max(read.ids))
     return replace(page, limit=read.hidden, max_id=min(read.ids))

@@ -1,6 +1,6 @@
 """The input of an endpoint: its base class, the types of its parameters, and the errors for missing or wrong ones.
 
-The types are lenient: each takes a value from a query string, a form or JSON, in every way in which clients write it.
+The types are lenient: they accept values of query strings, forms and JSON, in all spellings of known clients.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from ...actors.rules.markup import one_line, trimmed
 from ..answers.errors import HttpError, invalid, missing
 from .decoding import Tree, Upload, Value
 
-# The longest search query. A longer one finds nothing more, and costs the database seconds.
+# The longest search query, in characters. More would find nothing more, and cost the database seconds.
 LONGEST_QUERY = 1000
 LARGEST_COUNT = 2**63 - 1
 LARGEST_ID = 2**63 - 1
-# Ids begin with the time of their creation, so no row has this one.
+# Ids begin with the time of their creation, so no row has this id.
 UNKNOWN_ID = 0
 FALSE = frozenset({"0", "f", "F", "false", "FALSE", "off", "OFF"})
 LONGEST_TIME = 100  # characters of a text that may be one
@@ -45,30 +45,30 @@ DATA_URL = re.compile(r"data:(?P<type>[\w.+-]+/[\w.+-]+)?(?:;[\w.+-]+=[^;,]{0,10
 
 
 class Input(BaseModel):
-    """The base of an endpoint's parameters. Unknown parameters are ignored, wrong ones are refused."""
+    """The base of an endpoint's parameters. Unknown parameters are ignored, invalid parameters are refused."""
 
-    # Each is built with its first request: all 160 would take an eighth of a start, and 2 MiB.
+    # The first request builds the validator: all 160 would take an eighth of the start, and 2 MiB.
     model_config = ConfigDict(extra="ignore", frozen=True, defer_build=True)
 
     @classmethod
     def read(cls, parameters: Mapping[str, object]) -> Self:
-        """Return the checked input. Raises 400 if a parameter is missing and 422 if one is wrong."""
+        """Return the checked input. Raises 400 if a parameter is missing, and 422 if a parameter is invalid."""
         try:
             return cls.model_validate(parameters)
         except ValidationError as error:
             raise _refusal(error) from None
 
     def files(self) -> list[Upload]:
-        """The files that were sent."""
+        """Return the files of the request."""
         return [value for _, value in self if isinstance(value, Upload)]
 
 
 def _refusal(error: ValidationError) -> HttpError:
     found = error.errors(include_url=False)
-    for one in found:
-        if one["type"] in ("missing", "blank"):
-            return missing(str(one["loc"][-1]))
-    return invalid(*(f"{attribute(one['loc'])} {_message(one)}" for one in found))
+    for details in found:
+        if details["type"] in ("missing", "blank"):
+            return missing(str(details["loc"][-1]))
+    return invalid(*(f"{attribute(details['loc'])} {_message(details)}" for details in found))
 
 
 def attribute(path: Sequence[int | str]) -> str:
@@ -90,7 +90,7 @@ def _message(error: ErrorDetails) -> str:
         case "string_too_short":
             return f"is too short (minimum is {context['min_length']} characters)"
         case "too_long":
-            # Also of texts, where the type of the field reads them with a function of ours.
+            # pydantic also reports it for texts, if the type of the field has a validator of ours.
             unit = "characters" if isinstance(error["input"], str) else "items"
             return f"is too long (maximum is {context['max_length']} {unit})"
         case "value_error":
@@ -132,7 +132,7 @@ def _flag(value: object) -> bool:
 
 
 def _count(value: object) -> int:
-    """A number as the API reads it: the digits at the start of a text, or 0."""
+    """Return a number as the API reads it: the digits at the start of a text, or 0."""
     if value is None or value == "":
         raise PydanticUseDefault
     if isinstance(value, str):
@@ -142,7 +142,7 @@ def _count(value: object) -> int:
 
 
 def as_list(value: Value) -> list[Value]:
-    """Return a list that was written as `a[]=1`, as `a=1`, or as a hash of which the values count, in their order."""
+    """Return a list that was written as `a[]=1`, as `a=1`, or as a hash, whose keys are ignored."""
     match value:
         case None:
             raise PydanticUseDefault
@@ -169,13 +169,13 @@ def as_time(text: str) -> str:
 
 
 def _numbers(value: Value) -> tuple[int, ...]:
-    """The numbers in a list. Each text that is not a number becomes -1, which is the position of nothing."""
+    """Return the numbers in a list. A text that is not a number becomes -1, which is no valid position."""
     texts = map(str, as_list(value))
     return tuple(int(text) if text.isdecimal() and len(text) <= 9 else -1 for text in texts)
 
 
 def _maybe(value: object) -> object:
-    """A nested form. An empty one counts as not given; PHP writes it as a list."""
+    """Return a nested form. An empty form counts as not given; PHP writes it as a list."""
     if value in (None, "", {}, []):
         raise PydanticUseDefault
     return value
@@ -198,9 +198,9 @@ def _focus(value: object) -> tuple[float, float] | None:
 
 
 def _fields(value: Value) -> tuple[tuple[str, str], ...]:
-    """Names and values of profile fields, in order of appearance. The keys of a hash do not matter.
+    """Return names and values of profile fields, in order of appearance. The keys of a hash are ignored.
 
-    A scalar in place of the list or of an entry is ignored. A list of nothing but scalars counts as not given.
+    A scalar in place of the list or of an entry is ignored. A list that has only scalars counts as not given.
     """
     fields = as_forms(value)
     if not fields and value not in ([], {}):
@@ -214,7 +214,7 @@ def _part(entry: Tree, name: str) -> str:
 
 
 def _seconds(value: object) -> int | None:
-    """A number of seconds; None if it is empty, which means for ever and differs from a value that is not given."""
+    """Return a number of seconds; None for an empty value, which means for ever. A missing value has the default."""
     if value is None or value == "":
         return None
     if isinstance(value, str) and re.fullmatch(r"\s*[-+]?\d{1,18}\s*", value):
@@ -225,7 +225,7 @@ def _seconds(value: object) -> int | None:
 
 
 def _upload(value: object) -> Upload | None:
-    """A file part, or the file in a `data:` URL. A form without a file sends an empty text."""
+    """Return a file part, or the file in a `data:` URL; None for an empty text, which forms without a file send."""
     if isinstance(value, Upload):
         return value
     if value is None or value == "":
@@ -247,8 +247,7 @@ def is_id(text: str) -> bool:
 def as_id(value: object) -> int:
     """Return the id that a client wrote: decimal digits in a string, or a JSON number.
 
-    A value that cannot be an id becomes `UNKNOWN_ID`, so that every endpoint answers it as it answers an id that no row
-    has.
+    A value that cannot be an id becomes `UNKNOWN_ID`, so that every endpoint answers it as an unknown id.
     """
     if isinstance(value, str) and is_id(value):
         return int(value)
@@ -264,7 +263,7 @@ def _optional_id(value: object) -> int:
 
 
 def _position(value: object) -> int:
-    """An id that is stored without reading its row. A value that cannot be an id is refused."""
+    """Return an id that is stored without reading its row. Refuses a value that cannot be an id."""
     found = _optional_id(value)
     if found == UNKNOWN_ID and str(value) != str(UNKNOWN_ID):
         raise PydanticCustomError("invalid", "is invalid")
@@ -272,30 +271,30 @@ def _position(value: object) -> int:
 
 
 def _cursor(value: object) -> int:
-    """An id below which a page ends. One above the largest means the newest entry, as some clients ask."""
+    """Return the id below which a page begins. Some clients send numbers above the largest id for the newest page."""
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) > 18:
         return min(int(value.lstrip("0")[:20] or "0"), LARGEST_ID)
     return _optional_id(value)
 
 
 def _lower_cursor(value: object) -> int:
-    """An id above which a page begins. Nothing is above a value that can't be an id.
+    """Return the id above which a page ends. A value that can't be an id becomes the largest id: the page is empty.
 
-    A client that was moved here from another software may send an id of that software. It must not be told that all old
-    entries are new.
+    A client that was used with another software may send an id of that software. It must not take all old entries for
+    new entries.
     """
     found = _cursor(value)
     return LARGEST_ID if found == UNKNOWN_ID and not _is_zero(value) else found
 
 
 def _is_zero(value: object) -> bool:
-    """True for the beginning, which some clients ask for as id 0."""
+    """True for the id 0, by which some clients request the oldest entries."""
     text = str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""
     return text != "" and not text.strip("0")
 
 
 def _ids(value: Value) -> tuple[int, ...]:
-    """The ids in a list. Empty elements are left out: forms send them for an empty list."""
+    """Return the ids in a list. Empty elements are left out: forms send them for an empty list."""
     return tuple(as_id(element) for element in as_list(value) if element not in ("", None))
 
 
@@ -306,7 +305,7 @@ LABELLED = {
 
 Text = Annotated[str, BeforeValidator(_text)]
 MaybeText = Annotated[str | None, BeforeValidator(_text)]
-# Text that people write, as it is stored: `Prose` may have line breaks, a `Line` has none.
+# Text of people, trimmed: `Prose` may have line breaks, a `Line` has none.
 Prose = Annotated[Text, AfterValidator(trimmed)]
 MaybeProse = Annotated[MaybeText, AfterValidator(trimmed)]
 Line = Annotated[Text, AfterValidator(one_line)]
@@ -329,7 +328,7 @@ Focus = Annotated[tuple[float, float] | None, BeforeValidator(_focus), WithJsonS
 Fields = Annotated[tuple[tuple[str, str], ...] | None, BeforeValidator(_fields), WithJsonSchema(LABELLED)]
 MaybeUpload = Annotated[Upload | None, PlainValidator(_upload), WithJsonSchema({"type": "string", "format": "binary"})]
 
-# What clients should send; more is understood.
+# The documented form of ids; more forms are accepted.
 DIGITS = {"type": "string", "pattern": "^[0-9]{1,19}$"}
 
 StatusId = Annotated[int | None, BeforeValidator(_optional_id), WithJsonSchema(DIGITS)]
@@ -349,7 +348,7 @@ class Domain(Input):
     domain: Text = ""
 
     def name(self) -> str:
-        """The domain as it is stored."""
+        """Return the domain as it is stored. Raises 422 if it is not valid."""
         if not self.domain.strip():
             raise invalid("Domain can't be blank")
         name = pasted_domain(self.domain)

@@ -1,7 +1,7 @@
-"""A request as endpoints see it, independent of the server and the framework, and its body.
+"""A request, independent of the server and the framework, and its body.
 
-Quart receives a body as fast as it arrives and keeps it in memory until it is read, so every request could take as much
-memory as the largest upload. Here more of a body is received only when the endpoint reads it.
+Quart receives a body as fast as it arrives and holds it in memory until it is read, so every request could take as much
+memory as the largest upload. Here a body is received only as fast as the endpoint reads it.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ from .multipart import read_multipart
 TOKEN_PARAMETERS = ("access_token", "bearer_token")
 # The bound of bodies without files. Endpoints that take files declare their own.
 LARGEST_BODY = 1024 * 1024
-# The time for a body, so that a slow client cannot hold a connection for long. Large bodies get a minute more for every
-# four MiB that are allowed.
+# The time for a body, so that a slow client cannot hold a connection for long. Endpoints with larger limits allow a
+# minute more for every four MiB.
 BODY_SECONDS = 60
 BYTES_A_SECOND = 64 * 1024
 
 JSON_TYPES = frozenset({"application/json", "application/jsonrequest", "text/json", "text/x-json"})
-# A form of more bytes is decoded in a thread: a megabyte of escapes takes a tenth of a second.
+# A larger form is decoded in a thread: a megabyte of escapes takes a tenth of a second.
 LARGE_FORM = 64 * 1024
 
-# The methods whose body is read although it has no type.
+# The methods whose body is read also without a `Content-Type`.
 WRITING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 BODY_KEY = "troupe.body"  # the key of a body in its request's scope
 
-# If an answer is ready and the body was not read to its end, this much of it is read and dropped, so that the
+# If the body was not read to its end before the answer, at most this much of it is read and dropped, so that the
 # connection can be used again.
 LEFT_BYTES = 1024 * 1024
-LEFT_SECONDS = 5  # and this is how long it may take
+LEFT_SECONDS = 5
 
-# Of the ids of requests: the beginning, in characters of a secret (132 bits), and what a client may choose as one.
+# Ids of requests: the length of the random beginning (132 bits), and the form of ids that clients send.
 BEGINNING = 22
 REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 RawHeaders = Iterable[tuple[bytes, bytes]]
@@ -115,7 +115,7 @@ class Request:
 
     @property
     def headers(self) -> dict[str, str]:
-        """All headers by their lower-case names. Those that the request has several times are joined by commas."""
+        """All headers by their lower-case names. Repeated headers are joined by commas."""
         joined: dict[str, str] = {}
         for name, value in self._raw_headers:
             key, text = name.decode("latin-1").lower(), value.decode("latin-1")
@@ -145,7 +145,7 @@ class Request:
         return may_have_body(self.method, self._headers)
 
     async def raw_body(self, limit: int = LARGEST_BODY) -> bytes:
-        """Return the body as it came, for what is signed."""
+        """Return the bytes of the body, which a signature covers."""
         self._check_length(limit)
         try:
             with trio.fail_after(BODY_SECONDS + limit // BYTES_A_SECOND):
@@ -154,7 +154,7 @@ class Request:
             raise SlowBody("The request body took too long") from None
 
     async def parameters(self, body_limit: int = LARGEST_BODY) -> Tree:
-        """Return query and body in one nested dict. Where both have a parameter, the body's is taken."""
+        """Return query and body in one nested dict. Parameters of the body replace those of the query."""
         if self._parameters is None:
             tree = nest(self.query) if self.query_string else {}
             if self.has_body:
@@ -178,7 +178,7 @@ class Request:
         kind = content_type.partition(";")[0].partition(",")[0].strip().lower()
         if kind.startswith("multipart/"):
             return nest(await read_multipart(content_type, self._limited(limit)))
-        # A body without files stays in memory, so that the bound of endpoints that take files is not for it.
+        # A body without files is read into memory, so the larger bound of endpoints with files does not apply.
         raw = b"".join([chunk async for chunk in self._limited(min(limit, LARGEST_BODY))])
         if kind == "":
             return read_untyped(raw) if len(raw) <= LARGE_FORM else await trio.to_thread.run_sync(read_untyped, raw)
@@ -205,17 +205,17 @@ class Request:
             yield chunk
 
     def address(self, trusted: Sequence[Network] = ()) -> str:
-        """Return the client's address: the peer's, or the one that the trusted proxies give."""
+        """Return the client's address: from the trusted proxies, else the peer's."""
         return client_address(self.peer, self.forwarded_for, trusted) if trusted else self.peer
 
     @property
     def forwarded_for(self) -> str | None:
-        """The list of addresses that proxies have written; None if there is none."""
+        """The value of X-Forwarded-For; None if there is none."""
         return forwarded_for(self._raw_headers) if FORWARDED_FOR in self._headers else None
 
 
 def request_of(scope: Scope, new_id: Callable[[], str], body: AsyncIterable[bytes] | None = None) -> Request:
-    """Return the request of an ASGI scope. `new_id` makes its id if the client sent none."""
+    """Return the request of an ASGI scope. `new_id` makes its id if the client sent no valid id."""
     peer = (scope.get("client") or ("127.0.0.1", 0))[0]
     headers = [*scope["headers"], *scope.get(HOSTS, ())]
     request = Request(
@@ -226,21 +226,21 @@ def request_of(scope: Scope, new_id: Callable[[], str], body: AsyncIterable[byte
 
 
 def request_ids(secret: str) -> Callable[[], str]:
-    """Return a function that makes ids: a beginning that no other process has, and a number.
+    """Return a function that makes request ids: a beginning that no other process has, and a number.
 
-    A random id for each request would cost more than many answers.
+    A random id for each request would cost more than many answers do.
     """
     start, numbers = secret[:BEGINNING], count(1)
     return lambda: f"{start}-{next(numbers):x}"
 
 
 def request_id(given: str | None, make: Callable[[], str]) -> str:
-    """Return the client's id for the request if it is fit for a log, else a new one."""
+    """Return the client's id for the request if it is fit for a log, else a new id."""
     return given if given is not None and REQUEST_ID.fullmatch(given) else make()
 
 
 class Body:
-    """One request's body; read once."""
+    """The body of a request, which can be read once."""
 
     def __init__(self, receive: Receive) -> None:
         self._receive = receive
@@ -261,7 +261,7 @@ class Body:
                 yield event["body"]
 
     async def receive(self) -> Message:
-        """Return events for the framework: an empty body, and later that the client has disconnected."""
+        """Return ASGI events for the framework: first an empty body, later the disconnection of the client."""
         if not self._empty_sent:
             self._empty_sent = True
             return {"type": "http.request", "body": b"", "more_body": False}
@@ -283,9 +283,9 @@ class Body:
 
 
 def may_have_body(method: str, headers: Mapping[bytes, bytes]) -> bool:
-    """True if a request may have a body that an endpoint reads: one with a type, or one of a method that writes.
+    """True if a request may have a body that an endpoint reads: it has a `Content-Type`, or its method is in `WRITING`.
 
-    Some clients name no type. A length need not be announced by HTTP/2.
+    Some clients send no type, and HTTP/2 does not require a length.
     """
     return b"content-type" in headers or (method in WRITING and headers.get(b"content-length") != b"0")
 

@@ -1,7 +1,7 @@
-"""The addresses of clients: who a connection and a request are from, behind proxies, and what counts as one client.
+"""The addresses of clients: of a connection and of a request, also behind proxies, and the subject of a rate limit.
 
-A proxy that passes bytes on may say first which client they come from, by the PROXY protocol, versions 1 and 2. The
-specification is `doc/proxy-protocol.txt` of HAProxy. Exactly the header is read: what follows is the client's.
+A TCP proxy may first send the client's address by the PROXY protocol, versions 1 and 2 (HAProxy,
+`doc/proxy-protocol.txt`). Not a byte after its header is read here, because those bytes are the client's.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 def forwarded_for(headers: Iterable[tuple[bytes, bytes]]) -> str | None:
-    """Return what proxies have written into X-Forwarded-For: its lines are one list (RFC 9110, section 5.2).
+    """Return the list in X-Forwarded-For; several lines of it are one list (RFC 9110, section 5.2).
 
-    A proxy that adds a line of its own leaves the client's lines before it.
+    A proxy may add a line, after the lines that the client has sent.
     """
     lines = [value.decode("latin-1") for name, value in headers if name == FORWARDED_FOR]
     return ",".join(lines) if lines else None
 
 
 def client_address(peer: str, forwarded: str | None, trusted: Sequence[Network]) -> str:
-    """Return the address of a client, by the peer of its connection and the header that proxies write."""
+    """Return the address of a client, from the peer of its connection and X-Forwarded-For."""
     if forwarded is None:
         return peer
     here = peer
-    # From the nearest proxy outwards: the first address that is not a trusted proxy's is the client's. The client may
-    # have written the entries before it.
+    # From the nearest proxy outwards: the first address that is not a trusted proxy is the client. The client may have
+    # written the entries before its own.
     for hop in filter(None, map(str.strip, reversed(forwarded.split(",")))):
         if not is_inside(here, trusted) or (address := _without_port(hop)) is None:
             break
@@ -49,10 +49,10 @@ def client_address(peer: str, forwarded: str | None, trusted: Sequence[Network])
 
 
 def _without_port(hop: str) -> str | None:
-    """The IP address of an entry of X-Forwarded-For; None if the entry has none, as `unknown`.
+    """Return the IP address of an entry of X-Forwarded-For; None if the entry has none, as in `unknown`.
 
-    Some proxies write the client's port too, as in `192.0.2.1:5678` and `[2001:db8::1]:443`. With it, each connection
-    of a client would count as another address.
+    Some proxies write the client's port too, as in `192.0.2.1:5678` and `[2001:db8::1]:443`. It is removed, because
+    each connection of a client would count as another address.
     """
     found = HOP.fullmatch(hop)
     address = hop if found is None else found["v4"] or found["v6"]
@@ -64,7 +64,7 @@ def _without_port(hop: str) -> str | None:
 
 
 def is_inside(address: str, networks: Sequence[Network]) -> bool:
-    """True if one of the networks has this address."""
+    """True if the address is in any of the networks."""
     try:
         parsed = ipaddress.ip_address(address)
     except ValueError:
@@ -76,7 +76,7 @@ def is_inside(address: str, networks: Sequence[Network]) -> bool:
 
 @lru_cache(maxsize=4096)
 def network_subject_of(address: str) -> str:
-    """Return the network that an address is counted in: a /24 of IPv4, a /48 of IPv6."""
+    """Return the network of an address for limits of networks: a /24 of IPv4, a /48 of IPv6."""
     try:
         parsed = ipaddress.ip_address(subject_of(address).partition("/")[0])
     except ValueError:
@@ -86,7 +86,7 @@ def network_subject_of(address: str) -> str:
 
 @lru_cache(maxsize=4096)
 def subject_of(address: str) -> str:
-    """Return the subject that an address counts for: an IPv6 customer has a whole /64."""
+    """Return the subject of an address for rate limits: the /64 of IPv6, because each customer has a whole /64."""
     try:
         parsed = ipaddress.ip_address(address)
     except ValueError:
@@ -98,16 +98,16 @@ def subject_of(address: str) -> str:
     return str(ipaddress.ip_network((parsed, 64), strict=False))
 
 
-# The address of a client without one, which is connected by a Unix socket.
+# The address of a client that is connected by a Unix socket.
 HERE = ("127.0.0.1", 0)
 
 # The PROXY protocol
 SIGNATURE = b"\r\n\r\n\0\r\nQUIT\n"  # of version 2
 LONGEST_LINE = 107  # of version 1
-# Version 2: the command of a connection that the proxy makes for itself, and the families with the sizes of an address.
+# Version 2: the commands (LOCAL: the proxy connects for itself, such as a health check), and address sizes by family.
 LOCAL_COMMAND, PROXY_COMMAND = 0x20, 0x21
 TCP_FAMILIES = {0x11: 4, 0x21: 16}
-LARGEST_HEADER = 1024  # of what follows the first 16 bytes: two addresses, and extensions
+LARGEST_HEADER = 1024  # bytes after the first 16: two addresses, and extensions
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,11 +123,11 @@ class Addresses:
     """Counts the connections of each address. Trusted proxies and this machine may have any number."""
 
     def __init__(self, rules: Callable[[], AddressRules]) -> None:
-        self._rules = rules  # those that hold now
+        self._rules = rules  # returns the current rules
         self._connected: dict[str, int] = {}
 
     async def find(self, stream: trio.SocketStream) -> tuple[str, int] | None:
-        """Return the address and the port of a client; None if it is gone, or if its proxy does not tell them."""
+        """Return the address and the port of a client; None if it is gone, or if its proxy sends no valid header."""
         rules = self._rules()
         try:
             peer = parse_socket_addr(stream.socket.family, stream.socket.getpeername()) or HERE
@@ -139,7 +139,7 @@ class Addresses:
         return peer
 
     def enter(self, address: str) -> bool:
-        """Count a connection. False if the address has too many."""
+        """Count a connection. Return False if the address has too many."""
         subject, rules = subject_of(address), self._rules()
         count = self._connected.get(subject, 0)
         if count >= rules.most_connections and not _is_exempt(address, rules):
@@ -148,7 +148,7 @@ class Addresses:
         return True
 
     def leave(self, address: str) -> None:
-        """Count a connection that has ended."""
+        """Uncount a connection that has ended."""
         subject = subject_of(address)
         self._connected[subject] -= 1
         if not self._connected[subject]:
@@ -160,7 +160,7 @@ def _is_exempt(address: str, rules: AddressRules) -> bool:
 
 
 class NoProxyHeader(Exception):
-    """Raised for a connection that does not begin with a header."""
+    """Raised if a proxy's connection does not begin with a valid PROXY header."""
 
 
 async def read_proxy_header(stream: trio.SocketStream) -> tuple[str, int] | None:

@@ -1,13 +1,12 @@
-"""One client's connection: the socket under hypercorn's protocol classes, and beside them for plain requests.
+"""A client's connection: it owns the socket, answers plain requests, and passes all others to hypercorn.
 
-A plain request (`plain.py`) that the fast path knows is answered here, before hypercorn's protocol sees it. Everything
-else goes on to hypercorn on the same connection, with all that was read behind it. So answers come in the order of the
-requests: hypercorn gets no bytes while a plain request is answered, and plain ones are taken only when hypercorn is
-between two requests.
+A plain request (`plain.py`) that the fast path knows is answered here, before hypercorn's protocol sees it. All other
+bytes go to hypercorn. Answers keep the order of the requests: hypercorn gets no bytes while a plain request is
+answered, and plain requests are answered here only while hypercorn is between two requests.
 
-It replaces hypercorn's own TCP server. There a send waits without a bound, also while the server stops; the answers to
-pings are not checked; and a connection stays open after the end of its WebSocket. Here every wait has a deadline, and
-the end of a connection is the end of all its tasks.
+This class replaces hypercorn's own TCP server. In hypercorn a send waits without a bound, also while the server stops;
+the answers to pings are not checked; and a connection stays open after the end of its WebSocket. Here every wait has a
+deadline, and the end of a connection is the end of all its tasks.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ Stream = trio.SSLStream[trio.SocketStream] | trio.SocketStream
 
 
 class ClientConnection:
-    """One client's connection. Its end is the end of every task that belongs to it."""
+    """A client's connection. All its tasks end with it."""
 
     def __init__(
         self,
@@ -62,7 +61,7 @@ class ClientConnection:
         self._fast = fast
         self._client = client
         self._send_lock = trio.Lock()
-        # Shielded: when the server is cancelled, `abort` is what ends a connection, so that it can refuse its requests.
+        # Shielded, so that a cancelled server ends its connections by `abort`, which refuses their requests.
         self._scope = trio.CancelScope(shield=True)
         self._reading = trio.CancelScope()
         self._read_timeout = inf
@@ -117,7 +116,7 @@ class ClientConnection:
         return self._socket.fileno()
 
     def leave(self) -> None:
-        """End the connection, because the client has closed it: what it asked for has no reader any more."""
+        """End the connection, because the client has closed it and will not read the answer."""
         self._broken = True
         self._scope.cancel()
 
@@ -139,7 +138,7 @@ class ClientConnection:
     async def protocol_send(self, event: Event) -> None:
         """Called by the protocol classes to send, and to report that they are idle, busy or done."""
         if self._new_owner is not None:
-            return  # it has the connection now
+            return  # the new owner has the connection now
         if isinstance(event, RawData):
             # An answer with a Content-Length ends with b"". After the end hypercorn would still send a 500.
             if event.data and not self._scope.cancel_called:
@@ -150,9 +149,9 @@ class ClientConnection:
             self._scope.cancel()
 
     def hand_over(self, new_owner: StreamOwner) -> bool:
-        """End all tasks of this connection, because a stream takes the socket over. The new owner is told of its end.
+        """Give the socket to a stream, and end all tasks of this connection. `new_owner.lost` is called at the end.
 
-        False if the stream has to stay with the HTTP server, because what it sends has to be encrypted.
+        Return False if the stream has to stay with the HTTP server, because its bytes have to be encrypted.
         """
         if self._encrypted:
             return False
@@ -161,9 +160,9 @@ class ClientConnection:
         return True
 
     def take_new_owner(self) -> tuple[socket.socket, StreamOwner, bytes] | None:
-        """Return the open socket, who takes it over, and what the client has sent to it already.
+        """Return the open socket, its new owner, and the bytes that the client has already sent to the new owner.
 
-        None if it was not handed over, or is closed already.
+        None if the socket was not handed over, or is closed.
         """
         new_owner, self._new_owner = self._new_owner, None
         if new_owner is None:
@@ -175,7 +174,7 @@ class ClientConnection:
         return socket.socket(fileno=self._socket.detach()), new_owner, early
 
     async def write(self, data: bytes | memoryview) -> None:
-        """Write. If the write is cancelled, the connection ends: part of a message may have been sent."""
+        """Send bytes. A cancelled write ends the connection: a part of a message may have been sent."""
         try:
             if left := self._write_at_once(data):
                 async with self._send_lock:
@@ -224,7 +223,7 @@ class ClientConnection:
 
     async def _serve_by_hypercorn(self, kind: type[Http1] | type[Http2], server: tuple[str, int] | None) -> None:
         async with TaskGroup() as tasks:
-            # The application finds the connection in its scope's state: `streaming/connection.py` says what for.
+            # The application finds the connection in its scope's state, to hand it over (`streaming/connection.py`).
             state = ConnectionState({"connection": self})
             self.protocol = kind(
                 self._app, self._config, self._context, tasks, state, self._encrypted, self._client, server,
@@ -263,9 +262,9 @@ class ClientConnection:
         self._scope.cancel()
 
     async def _answer_plain(self, fast: FastRequests, data: bytes) -> bytes:
-        """Answer the plain requests that the data begins with. Return the rest, which is hypercorn's.
+        """Answer the plain requests at the start of the data. Return the rest, for hypercorn.
 
-        A stopping server leaves all to hypercorn, which closes the connection after the next answer.
+        A stopping server leaves all requests to hypercorn, which closes the connection after the next answer.
         """
         while data and not self._context.terminate.is_set():
             found = fast.first(data, self._client[0])
@@ -286,9 +285,10 @@ class ClientConnection:
         return data
 
     def _end_rest(self, fast: FastRequests) -> None:
-        """End the wait for a plain request. A deadline that is moved costs more than the answers of most of them.
+        """End the wait for the next request.
 
-        So the wait after one has no deadline in Trio, but a place among those that rest.
+        The wait after a plain request has no deadline in Trio, but an entry in `fast.resting`: to move a deadline costs
+        more than most plain answers.
         """
         self._idle = False
         if fast.resting.pop(self, None) is None:
@@ -306,7 +306,7 @@ class ClientConnection:
             if self._encrypted:
                 return await self.stream.receive_some(READ_AT_ONCE)
             while True:
-                # Trio's own way reads first and waits then. A client that waits for its answer has sent nothing yet.
+                # Trio would first try to read, which fails: a client that waits for its answer has sent nothing yet.
                 await trio.lowlevel.wait_readable(self._socket)
                 with suppress(BlockingIOError):
                     return os.read(self._socket.fileno(), READ_AT_ONCE)
@@ -316,7 +316,7 @@ class ClientConnection:
     async def _close(self) -> None:
         """Close so that the last answer arrives (RFC 9112, section 9.6).
 
-        The kernel drops it if bytes of the client are unread, or come after the socket is closed.
+        The kernel drops the answer if bytes of the client are unread, or come after the socket is closed.
         """
         try:
             with trio.move_on_after(limits.CLOSE, shield=True):

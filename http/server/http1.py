@@ -1,19 +1,19 @@
 """HTTP/1.1, by hypercorn's protocol class and h11, stricter than both, and the WebSockets that it changes to.
 
 hypercorn switches to HTTP/2 on a plain connection when a client asks for it (h2c). A proxy in front does not see the
-requests on such a connection, so they pass its rules and choose their own `X-Forwarded-For`. Here HTTP/2 is only chosen
-by ALPN in a TLS handshake.
+requests on such a connection, so they pass its rules and choose their own `X-Forwarded-For`. Here only ALPN in a TLS
+handshake chooses HTTP/2.
 
 h11 accepts lines that end in a bare LF, folded header lines, and bare CRs in the lines of chunks. Proxies read them
 differently, which makes request smuggling possible.
 
 The answer to some bytes depends on the bytes alone, and not on the packets in which they came or on what is running
-while they are read. h11 measures only what has not arrived completely, and takes bytes after the last request of a
-connection for an error, which reaches hypercorn before or after the answer.
+while they are read. h11 applies its size limit only to incomplete heads, and treats bytes after the last request of
+a connection as an error, which reaches hypercorn before or after the answer.
 
-WebSockets are read by hypercorn's stream class and wsproto. `streaming/` has the messages. hypercorn always accepts
-`permessage-deflate`, and checks the size of a message after it was inflated: 60 kB become 60 MB. Here the extension is
-not offered, so a compressed frame is a protocol error. After an error of the client hypercorn waits for the client to
+WebSockets are read by hypercorn's stream class and wsproto. `streaming/` reads the messages. hypercorn always accepts
+`permessage-deflate`, and checks the size of a message after decompression: 60 kB become 60 MB. Here the extension is
+not offered, so a compressed frame is a protocol error. After a client's error, hypercorn waits for the client to
 close; here the connection closes at once.
 """
 
@@ -40,14 +40,14 @@ from ..answers.refusals import overloaded, raw_headers, refusal
 from .plain import HOST
 
 MOST_HEADERS = 256  # requests with more get 431
-# Bytes of all lines with the sizes of chunks in a body, beyond 32 for each of them. Node.js and Go have similar limits:
-# otherwise a client could send a thousand bytes of extensions for each byte of the body.
+# Bytes of chunk extensions in a body: the sum of the bytes of each chunk-size line beyond `PLAIN_CHUNK_LINE`. Node.js
+# and Go have similar limits: otherwise a client could send a thousand bytes of extensions for each byte of the body.
 MOST_EXTENSIONS = 16 * 1024
 PLAIN_CHUNK_LINE = 32
 BLANK_LINE = re.compile(rb"\n\r?\n")
 # The target in the form for proxies, which servers have to accept too (RFC 9112, section 3.2.2).
 ABSOLUTE_FORM = re.compile(rb"https?://([^/?#]+)([/?].*)?", re.IGNORECASE)
-# Of the handshake of a WebSocket: the only version of the standard, and headers that may have several lines.
+# The handshake of a WebSocket: the version of RFC 6455, the length of a key, and headers that may have several lines.
 VERSION = b"13"
 KEY_BYTES = 16
 LISTS = (b"connection", b"sec-websocket-protocol")
@@ -56,8 +56,7 @@ LISTS = (b"connection", b"sec-websocket-protocol")
 class StrictLines(ReceiveBuffer):
     """h11's buffer of received bytes.
 
-    All heads and trailers are taken out of it by `maybe_extract_lines`, and the lines with the sizes of chunks by
-    `maybe_extract_next_line`.
+    h11 takes heads and trailers by `maybe_extract_lines`, and chunk-size lines by `maybe_extract_next_line`.
     """
 
     def __init__(self, largest_head: int) -> None:
@@ -66,12 +65,15 @@ class StrictLines(ReceiveBuffer):
         self._extensions = 0  # bytes, in the body that is read
 
     def maybe_extract_lines(self) -> list[bytearray] | None:
-        """The lines up to the next blank line; None while it is not there. Raises for a bare LF or CR and obs-fold."""
+        """Return the lines up to the next blank line; None if it has not arrived.
+
+        Raises LocalProtocolError for a bare LF or CR, and for folded lines.
+        """
         self._extensions = 0
         if self._data.startswith(b"\r\n"):
             self._extract(2)
             return []
-        # A bare LF counts in the search, so that it is refused at once and not waited on.
+        # The search also finds a bare LF, so that it is refused at once.
         found = BLANK_LINE.search(self._data, self._multiple_lines_search)
         if (found.end() if found else len(self._data)) > self._largest_head:
             raise h11.LocalProtocolError("the head or the trailers are too long", error_status_hint=431)
@@ -85,7 +87,7 @@ class StrictLines(ReceiveBuffer):
         return head.split(b"\r\n")[:-2]
 
     def maybe_extract_next_line(self) -> bytearray | None:
-        """The line with the size of a chunk; None while it is not there. Raises for a bare LF or CR."""
+        """The next chunk-size line; None if it has not arrived. Raises LocalProtocolError for a bare LF or CR."""
         end = self._data.find(b"\r\n", 0, MOST_EXTENSIONS)
         if end < 0 and len(self._data) < MOST_EXTENSIONS:
             return None
@@ -96,7 +98,7 @@ class StrictLines(ReceiveBuffer):
         return line
 
     def skip_empty_lines(self) -> bool:
-        """Drop empty lines before a request (RFC 9112, section 2.2). Return True if half of one is left."""
+        """Drop empty lines before a request (RFC 9112, section 2.2). Return True if a lone CR is left."""
         while self._data.startswith(b"\r\n"):
             self._extract(2)
         return len(self._data) == 1 and self._data.startswith(b"\r")
@@ -106,7 +108,7 @@ class StrictLines(ReceiveBuffer):
 
 
 class StrictConnection(h11.Connection):
-    """h11's state of a connection, which ignores empty lines before requests, and all bytes after the last one."""
+    """h11's state of a connection. Ignores empty lines before requests, and all bytes after the last request."""
 
     _receive_buffer: StrictLines
 
@@ -129,7 +131,7 @@ class StrictConnection(h11.Connection):
 
 
 class PendingWebSocket(H11WSConnection):
-    """The connection of a WebSocket. What comes before its handshake is answered waits for it."""
+    """The connection of a WebSocket. Frames that arrive before the answer to the handshake wait in its buffer."""
 
     def __init__(self, connection: h11.Connection) -> None:
         super().__init__(connection)
@@ -174,7 +176,7 @@ class Http1(H11Protocol):
         return bytes(self.connection.buffer) if isinstance(self.connection, PendingWebSocket) else b""
 
     def refusals(self) -> bytes:
-        """The bytes that refuse the current request, if its answer has not begun."""
+        """Return the bytes that refuse the current request; none if its answer has begun."""
         connection = (
             self.connection.h11_connection if isinstance(self.connection, PendingWebSocket) else self.connection
         )
@@ -200,7 +202,7 @@ class Http1(H11Protocol):
             await self._send_error_response(error)
             await self.send(Closed())
             return
-        # A request with two lengths may mean two things (RFC 9112, section 6.1). Nothing that follows is trusted.
+        # A request with two lengths is ambiguous (RFC 9112, section 6.1), so no request after it is read.
         fields = dict(headers)
         self._closes = b"transfer-encoding" in fields and b"content-length" in fields
         kind = HTTPStream
@@ -231,8 +233,8 @@ class Http1(H11Protocol):
         """Get ready for the next request, or close.
 
         hypercorn first notifies the application that the request is over, and waits until the application receives it.
-        One that has answered without reading the whole body never does: the connection would be neither ready nor
-        closed. So here the application is notified last.
+        An application that has answered without reading the whole body never does, so the connection would neither be
+        ready nor close. So here the application is notified last.
         """
         stream, self.stream = self.stream, None
         if (
@@ -280,7 +282,7 @@ def _error(request: h11.Request, target: bytes, headers: list[tuple[bytes, bytes
 
 
 class WebSocket(WSStream):
-    """One WebSocket on a connection of its own."""
+    """A WebSocket on a connection of its own."""
 
     app_put: Any
 
@@ -297,10 +299,10 @@ class WebSocket(WSStream):
         self.state = ASGIWebsocketState.CONNECTED
         self.handshake.extensions = None
         status, headers, _ = self.handshake.accept(message.get("subprotocol"), message.get("headers", []))
-        # The connection that hypercorn makes understands compressed frames even where they were not agreed on.
+        # hypercorn's own connection reads compressed frames even if the handshake did not agree on them.
         self.connection = Connection(ConnectionType.SERVER)
         await self.send(Response(stream_id=self.stream_id, status_code=status, headers=headers))
-        # hypercorn and wsproto leave the types of the three calls that pyright ignores here open.
+        # hypercorn and wsproto have no complete types for the three calls that pyright ignores here.
         self.task_group.spawn(self._send_pings)  # pyright: ignore[reportUnknownMemberType]
 
     async def _handle_events(self) -> None:
@@ -318,7 +320,7 @@ class WebSocket(WSStream):
             elif isinstance(event, Ping):
                 await self._send_wsproto_event(event.response())
             elif isinstance(event, CloseConnection):
-                # wsproto says by the same event that the client closes, and that a frame could not be read.
+                # wsproto has one event for a client that closes and for a frame that could not be read.
                 asked = self.connection.state is ConnectionState.REMOTE_CLOSING
                 await self._end(event.response() if asked else event)
                 return
@@ -346,7 +348,7 @@ def _with_lists_on_one_line(headers: list[tuple[bytes, bytes]]) -> list[tuple[by
 
 
 def opens_websocket(request: h11.Request) -> bool:
-    """True if a request asks for a WebSocket. Whether its handshake is valid is for `handshake_error`."""
+    """True if a request asks for a WebSocket. `handshake_error` checks the handshake."""
     fields = dict(request.headers)
     if request.method != b"GET" or fields.get(b"upgrade", b"").lower() != b"websocket":
         return False
@@ -357,14 +359,14 @@ def opens_websocket(request: h11.Request) -> bool:
 def handshake_error(request: h11.Request) -> int:
     """Return the status that refuses a handshake (RFC 6455, section 4.2.1); 0 if it is valid.
 
-    A handshake with a body is not valid here: the frames would begin inside of it for a proxy that ignores the body.
+    A handshake with a body is not valid here: a proxy that ignores the body would take it for frames.
     """
     keys = [value for name, value in request.headers if name == b"sec-websocket-key"]
     fields = dict(request.headers)
     has_body = b"transfer-encoding" in fields or int(fields.get(b"content-length", b"0")) > 0
     if has_body or request.http_version < b"1.1" or len(keys) != 1 or not _is_key(keys[0]):
         return 400
-    # hypercorn fails on other values than ASCII.
+    # hypercorn fails on values that are not ASCII.
     own = (value for name, value in request.headers if name == b"connection" or name.startswith(b"sec-websocket-"))
     if not all(value.isascii() for value in own):
         return 400

@@ -1,6 +1,6 @@
 """HTTP/2, by hypercorn's protocol class, with a deadline for every wait. Only a TLS handshake chooses it, by ALPN.
 
-A client's flow control windows decide when data is sent. A client that never opens them would keep a request, its
+A client's flow control windows decide when data is sent. A client that never opens them would hold a request, its
 connection and a stopping server for ever.
 """
 
@@ -25,12 +25,12 @@ LENGTH = b"content-length"
 
 
 class Http2(H2Protocol):
-    """One connection's requests and answers."""
+    """The requests and answers of a connection."""
 
     streams: dict[int, Any]
     may_be_sending = False
-    is_between_requests = False  # plain requests are those of HTTP/1.1
-    is_answering = False  # a client of TLS that sends no more has left
+    is_between_requests = False  # the fast path reads only HTTP/1.1
+    is_answering = False  # with TLS, a client that has shut down its sending side has left
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -50,7 +50,7 @@ class Http2(H2Protocol):
         return b""
 
     def refusals(self) -> bytes:
-        """The bytes that refuse all requests whose answers have not begun."""
+        """Return the bytes that refuse all requests whose answers have not begun."""
         answer = overloaded()
         headers = [(b":status", b"%d" % answer.status), *raw_headers(answer)]
         for number, stream in self.streams.items():

@@ -1,12 +1,11 @@
-"""The limits of clients: the times that the server waits for them, and the file descriptors that they may take.
+"""The limits of clients: the time for which the server waits for a client, and the file descriptors of clients.
 
 The times are in seconds. Every read and every send has one of these deadlines.
 
-Without limits of our own, clients could take all file descriptors. Then PostgreSQL could not be started again, which
-needs pipes and files, no upload could be processed, and `troupe tree` would get no answer.
+Without these limits, clients could take all file descriptors. Then PostgreSQL could not be started again, because that
+needs pipes and files; no upload could be processed; and `troupe tree` would get no answer.
 
-The kernel gives out the lowest number that is free. So a descriptor with a high number says how many are in use, and
-nothing has to be counted.
+The kernel assigns the lowest free number. So the number of a new descriptor shows how many are in use, without a count.
 """
 
 from __future__ import annotations
@@ -18,11 +17,11 @@ from ..answers.errors import Overloaded
 
 # A connection without a request, or with an incomplete request head, is closed after this time.
 KEEP_ALIVE = 75
-# A client that does not take what it is sent within this time is disconnected.
+# A client that does not accept sent bytes within this time is disconnected.
 SEND = 30
-# A client that opens connections and says nothing holds each of them for this time.
+# A client that sends nothing holds a connection for this time.
 TLS_HANDSHAKE = 10
-# A trusted proxy has this time to say which client a connection is from.
+# A trusted proxy has this time to send the PROXY header.
 PROXY_HEADER = 5
 # A connection that ends may use this time for its last bytes, and to let the client read them.
 CLOSE = 1
@@ -30,20 +29,21 @@ CLOSE = 1
 REFUSAL = 2
 # A stopping server waits this long on idle connections, because the next request may be on its way.
 LINGER = 0.5
-# A client that sends no more may have left, or wait for its answer: it is sent what is ready within this time.
+# A client that has shut down its sending side may have left, or may wait for its answer. It gets answers that are
+# ready within this time.
 LEFT = 0.5
-# Time between two WebSocket pings; `streaming/websocket.py` says why.
+# Time between two WebSocket pings; `streaming/websocket.py` has the reason.
 PING = 14.0
 
-# The soft limit to ask for. It is 1,024 on most systems, because of programs that use select(); the hard limit is
-# higher. More connections than this need more memory than most machines have.
+# The soft limit that the server sets. It is 1,024 on most systems, because of programs that use select(); the hard
+# limit is higher. More connections than this need more memory than most machines have.
 WANTED = 65_536
-# Kept for the process itself: its connections to PostgreSQL and the programs that start it again, the control socket,
-# media processes, and clients that are being refused. It takes about 60.
+# Reserved for the process itself: its connections to PostgreSQL and the programs that restart PostgreSQL, the control
+# socket, media processes, and clients that are being refused. It uses about 60.
 RESERVE = 128
-# Files that requests may have open, as a part of the limit: uploads on their way in, and media files on their way out.
+# The part of the limit for files that requests have open: uploads that arrive, and media files that are sent.
 FILES = 1 / 8
-# With a very low limit a part of it has to do.
+# With a very low limit, connections get at least this part of it, and connections and files together twice as much.
 SMALLEST_PART = 1 / 4
 
 
@@ -56,13 +56,13 @@ def raise_limit() -> None:
 
 
 def end_of_files() -> int:
-    """The first descriptor that no request may open a file with."""
+    """Return the first descriptor that files of requests may not have."""
     limit = _limit()
     return max(limit - RESERVE, int(limit * 2 * SMALLEST_PART))
 
 
 def end_of_connections() -> int:
-    """The first descriptor that no client may be connected by."""
+    """Return the first descriptor that connections of clients may not have."""
     limit = _limit()
     return max(end_of_files() - int(limit * FILES), int(limit * SMALLEST_PART))
 
@@ -78,12 +78,12 @@ def are_used_up() -> bool:
 
 
 def count_open() -> int:
-    """Return how many descriptors this process has open. It takes longer the more there are."""
+    """Return the number of open descriptors of this process. The cost grows with the number."""
     return len(os.listdir("/proc/self/fd"))
 
 
 def check_file(descriptor: int) -> None:
-    """Raise Overloaded if too many descriptors are in use to keep this file of a request open."""
+    """Raise Overloaded if a request's file has a descriptor beyond `end_of_files`."""
     if descriptor >= end_of_files():
         raise Overloaded
 

@@ -31,31 +31,31 @@ from .connection import ClientConnection
 from .plain import FastRequests
 from .stream_sockets import StreamOwner, StreamSocket, StreamSockets
 
-# hypercorn closes a connection after so many requests; a busy client's next request would get lost in that.
+# hypercorn closes a connection after this many requests, and may lose a request that is on its way then.
 REQUESTS_PER_CONNECTION = 1_000_000
 LARGEST_HEAD = 64 * 1024  # bytes
 LARGEST_MESSAGE = 64 * 1024  # of a WebSocket; clients only send subscriptions
-# Clients that are refused at the same time, by descriptors of the reserve. More of them are closed without an answer.
+# Clients that get a 503 at the same time; they use descriptors of the reserve. Others are closed without an answer.
 REFUSED_AT_ONCE = 32
-# Of a request with a path: one with a whole address is answered as one for `/`.
+# The first line of a request with a path. A request with a whole URL is redirected to `/`.
 REQUEST_LINE = re.compile(rb"([A-Z]{1,20}) (/[!-~]{0,8000}) HTTP/1\.[01]\r\n")
 
 BACKLOG = 1024  # connections that wait to be accepted
-# A machine without IPv4 or without IPv6, or an address of another machine.
+# Errors of a machine without IPv4 or without IPv6, or for an address of another machine.
 NO_SUCH_ADDRESS = frozenset({errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT})
 SO_ATTACH_FILTER = 26  # Linux (asm-generic/socket.h)
-# A program for the kernel's packet filter (linux/filter.h) that drops the packets of TCP with the flag SYN, and so the
-# first one of each connection.
+# A program for the kernel's packet filter (linux/filter.h) that drops TCP packets with the flag SYN, and so the first
+# packet of each connection.
 DROP_SYN = b"".join(
     struct.pack("HBBI", *instruction)
     for instruction in (
         (0x30, 0, 0, 13),  # load the byte with the flags
-        (0x45, 0, 1, 0x02),  # if SYN is not set, skip the next one
+        (0x45, 0, 1, 0x02),  # if SYN is not set, skip an instruction
         (0x06, 0, 0, 0),  # drop the packet
-        (0x06, 0, 0, 0xFFFFFFFF),  # take all of it
+        (0x06, 0, 0, 0xFFFFFFFF),  # accept the packet
     )
 )
-LOOKS = 10  # for clients, in the time that a stopping server waits for them
+LOOKS = 10  # polls for new clients during `limits.LINGER`
 
 
 def hypercorn_config() -> Config:
@@ -78,7 +78,7 @@ def _ignore(event: str, /, **facts: object) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Encryption:
-    """The TLS of a server without a proxy: `context` returns what the next handshake uses."""
+    """The TLS of a server without a proxy. `context` returns the SSL context of the next handshake."""
 
     context: Callable[[], ssl.SSLContext]
     base_url: str = ""
@@ -110,11 +110,11 @@ async def serve(
     release: Callable[[], bool] = lambda: True,
     task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED,
 ) -> None:
-    """Serve until `stopping`; then take no new connections, finish what runs within the grace, and return.
+    """Serve until `stopping`. Then accept no connections, finish running requests within `grace` seconds, and return.
 
-    Requests get 503 on connections for which too few file descriptors are left, and of addresses with too many of them.
-    `release` is called when no more are taken. Then new clients are kept out, and those that have connected are served.
-    If it returns False another process has the listening sockets too, and those that wait are left to it.
+    Requests get 503 if too few file descriptors are left, or if their address has too many connections. `release` is
+    called when the server accepts no more. If it returns True, new clients are refused, and clients that have connected
+    are served. If it returns False, another process has the listening sockets too, and serves the clients that wait.
     """
     context, sockets = WorkerContext(None), StreamSockets()
     clients = Clients(wrap_app(app, 0, "asgi"), hypercorn_config(), context, record, encryption, fast, rules, sockets)
@@ -214,7 +214,7 @@ class Clients:
             self._go_on_as_stream(*left, client[0])
 
     def _go_on_as_stream(self, opened: socket.socket, owner: StreamOwner, early: bytes, address: str) -> None:
-        """Serve a socket without a task. It counts as a connection until it is closed."""
+        """Serve a socket without a task. The socket counts as a connection until it is closed."""
 
         def end() -> None:
             self._connected.discard(stream)
@@ -240,13 +240,13 @@ class Clients:
             await self._changed.wait()
 
     def abort(self) -> None:
-        """End the connections that are left, and those that are still to come."""
+        """End all connections, and each later connection at once."""
         self._over = True
         for connection in list(self._connected):
             connection.abort()
 
     async def _redirect(self, stream: trio.SocketStream, encryption: Encryption) -> None:
-        """Send a client without TLS to the same address with it."""
+        """Redirect a client without TLS to the https URL of its request."""
         try:
             with trio.move_on_after(limits.REFUSAL):
                 await _answer(stream, encryption.redirect)
@@ -287,7 +287,7 @@ async def _read_head(stream: trio.SocketStream) -> bytes:
 def bind(addresses: Sequence[tuple[str, int]]) -> list[socket.socket]:
     """Return listening sockets for all addresses. Raises OSError.
 
-    Of a port, those addresses may be missing that the machine can't have: of IPv4, or of IPv6.
+    An address that the machine can't have (IPv4 or IPv6 is missing) is skipped if another address has its port.
     """
     bound: list[socket.socket] = []
     missing: dict[int, OSError] = {}
@@ -295,7 +295,7 @@ def bind(addresses: Sequence[tuple[str, int]]) -> list[socket.socket]:
     try:
         for host, port in addresses:
             try:
-                bound.append(_bind_one(host, port))
+                bound.append(_bind(host, port))
                 served.add(port)
             except OSError as error:
                 if error.errno not in NO_SUCH_ADDRESS:
@@ -304,13 +304,13 @@ def bind(addresses: Sequence[tuple[str, int]]) -> list[socket.socket]:
         for port in missing.keys() - served:
             raise missing[port]
     except OSError:
-        for one in bound:
-            one.close()
+        for listener in bound:
+            listener.close()
         raise
     return bound
 
 
-def _bind_one(host: str, port: int) -> socket.socket:
+def _bind(host: str, port: int) -> socket.socket:
     family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     listener = socket.socket(family, kind, protocol)
     try:
@@ -328,7 +328,7 @@ def _bind_one(host: str, port: int) -> socket.socket:
 
 
 def bind_path(path: Path) -> socket.socket:
-    """Return a listening Unix socket, in place of one that a server has left behind. Raises OSError."""
+    """Return a listening Unix socket. It replaces a socket file that no server listens on. Raises OSError."""
     if path.exists() and not path.is_socket():
         raise FileExistsError(errno.EEXIST, "this is not a socket")
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -371,8 +371,8 @@ class ClosingListeners:
     async def empty(self, serve: Callable[[trio.SocketStream], None], connections: Set[object]) -> None:
         """Serve all clients that wait, and close the sockets.
 
-        Wait until no client came for a moment, in which the handshakes that have begun should end, and open connections
-        may bring another request. A client on this machine has no handshake that goes on, and needs no wait.
+        Wait until no client has come for `limits.LINGER` seconds: handshakes that have begun should end in this time,
+        and open connections may send another request. Local sockets need no wait: their handshakes take no time.
         """
         try:
             looks_left = LOOKS
@@ -389,7 +389,7 @@ class ClosingListeners:
         """Serve the clients that wait now. Return True if there are any."""
         found = False
         for listener in self._listeners:
-            with suppress(OSError):  # none is left, or there are no more file descriptors
+            with suppress(OSError):  # no client is left, or no file descriptor
                 while True:
                     waiting, _ = listener.accept()
                     serve(trio.SocketStream(trio.socket.from_stdlib_socket(waiting)))
@@ -398,17 +398,17 @@ class ClosingListeners:
 
 
 def _keep_out(listener: socket.socket) -> None:
-    """Let no more clients connect to a listening socket. Those that have, also those not yet accepted, stay.
+    """Let no more clients connect to a listening socket. Connected clients stay, also if they are not accepted yet.
 
-    To shut a TCP socket down was turned down, because that resets those that wait; `listen(0)` still takes one. Packets
-    that begin a connection are dropped by a filter. The client repeats them after a second: then it is refused, or
-    reaches the next server.
+    A packet filter drops the packets that begin a connection. The client repeats them after a second: then it is
+    refused, or reaches the next server. Shutdown of a TCP socket was turned down, because it resets the clients that
+    wait; `listen(0)` was turned down, because it still lets a client connect.
     """
     if listener.family == socket.AF_UNIX:
         listener.shutdown(socket.SHUT_RD)
         return
     program = ctypes.create_string_buffer(DROP_SYN)
-    with suppress(OSError):  # Without a filter those are cut that connect in the instant before the socket is closed.
+    with suppress(OSError):  # Without a filter, a client that connects in the last instant is cut.
         listener.setsockopt(
             socket.SOL_SOCKET, SO_ATTACH_FILTER, struct.pack("HL", len(DROP_SYN) // 8, ctypes.addressof(program))
         )

@@ -1,9 +1,9 @@
-"""Plain requests: those of HTTP/1.1 that can be read in one way only, and that have arrived as a whole.
+"""Plain requests: unambiguous requests of HTTP/1.1 that have arrived as a whole.
 
-httptools reads them, at a tenth of h11's cost, and they are answered without hypercorn. Everything else is left to
-hypercorn, on the same connection: what is odd, what asks for something of the connection, what is large, and what is
-not complete yet. So the rules below may leave valid requests to hypercorn, and must never take one that h11 refuses or
-reads differently. That includes where it ends, because the next request begins there.
+httptools reads them, at a tenth of h11's cost, and they are answered without hypercorn. hypercorn gets all other
+requests on the connection: unusual, large or incomplete requests, and requests that change the connection. The rules
+below may leave valid requests to hypercorn. They must never accept a request that h11 refuses or reads differently,
+also in its length, because the next request begins at its end.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ VERSION = b" HTTP/1.1"
 METHODS = {name: name.decode() for name in (b"GET", b"HEAD", b"POST", b"PUT", b"PATCH", b"DELETE")}
 WITHOUT_BODY = ("GET", "HEAD")
 BEGINNINGS = tuple(b"%b /" % name for name in METHODS)
-# What a target may consist of (RFC 3986), without the fragment, which no client sends.
+# The characters of a target (RFC 3986), without `#`, because clients do not send the fragment.
 OF_TARGETS = (ascii_letters + digits + "-._~!$&'()*+,;=:@%/?[]").encode()
-# What the header `Host` may consist of: a name or an address, and a port (RFC 9110, section 7.2).
+# The value of the header `Host`: a name or an address, and a port (RFC 9110, section 7.2).
 HOST = re.compile(rb"(?:[\w.~!$&'()*+,;=%-]*|\[[\dA-Fa-f:.]+\])(?::\d*)?")
 
-# Requests beyond these bounds are left to hypercorn, which takes larger ones.
+# Larger requests are left to hypercorn, which has higher bounds.
 LARGEST_HEAD = 16 * 1024
 LARGEST_BODY = 64 * 1024
 MOST_HEADERS = 64
-# Clients send the same heads again and again. Those of up to so many bytes are read once.
+# Clients repeat their heads, so heads of up to this many bytes are cached.
 LONGEST_REMEMBERED = 1024
 REMEMBERED = 2048
 
-# Options of a connection that need nothing of the server: `upgrade` names no protocol without the header of that name.
-# Proxies send it with every request if they are configured to pass upgrades on.
+# Values of `Connection` that need no action. `upgrade` has no effect without a header `Upgrade`. Proxies that
+# are configured to pass upgrades on send it with every request.
 KEPT = (b"keep-alive", b"upgrade")
-# Headers that change how a message or the connection is read. Proxies in front may know them or not.
+# Headers that change how a message or the connection is read.
 UNPLAIN = frozenset({b"transfer-encoding", b"upgrade", b"expect", b"te", b"trailer", b"http2-settings"})
 
 
@@ -60,12 +60,12 @@ class PlainRequest:
     body: bytes
 
 
-# A head, read: the request without its body, and the length of the body.
+# A parsed head: the request without its body, and the length of the body.
 Head = tuple[PlainRequest, int]
 
 
 class Recogniser:
-    """Finds plain requests. What it says of some bytes depends on them alone, so all connections share one."""
+    """Finds plain requests. It keeps no state of a connection, so all connections share it."""
 
     def __init__(self) -> None:
         self._begin()
@@ -121,7 +121,7 @@ class Recogniser:
             self._begin()
             return None
         if not self._reusable:
-            self._begin()  # It waits for a body, which is read without it, or takes no further request.
+            self._begin()  # The parser waits for a body, which `first` reads, or accepts no further request.
         self._reusable = False
         return self._headers
 
@@ -134,7 +134,7 @@ class Recogniser:
         self._headers.append((name.lower(), value))
 
     def _end(self) -> None:
-        self._reusable = self._parser.should_keep_alive()  # which it knows only until the next request
+        self._reusable = self._parser.should_keep_alive()  # known only until the next request
 
 
 def _is_plain(headers: list[tuple[bytes, bytes]], fields: dict[bytes, bytes]) -> bool:
@@ -148,14 +148,14 @@ def _is_plain(headers: list[tuple[bytes, bytes]], fields: dict[bytes, bytes]) ->
 
 
 def _length(fields: dict[bytes, bytes]) -> int | None:
-    """Return the length of the body; None if it is no number or too large."""
+    """Return the length of the body; None if the header is not a number or too large."""
     text = fields.get(b"content-length", b"0")
     if not text.isdigit() or len(text) > len(str(LARGEST_BODY)) or (length := int(text)) > LARGEST_BODY:
         return None
     return length
 
 
-# Answers a plain request of the client with this address, as HTTP/1.1 sends it. None if hypercorn has to do it.
+# Called with a plain request and the client's address. Returns the answer as HTTP/1.1 bytes; None for hypercorn.
 FastAnswer = Callable[[PlainRequest, str], Awaitable[bytes] | None]
 
 
@@ -169,22 +169,22 @@ class WaitingConnection(Protocol):
         ...
 
     def end_rest(self) -> None:
-        """End the connection, because the client has asked for nothing more for too long."""
+        """End the connection, because the client has sent no request for too long."""
         ...
 
 
 class FastRequests:
-    """Finds the plain requests in what clients send, and who answers them."""
+    """Finds plain requests and their answers, and ends connections that clients have left."""
 
     def __init__(self, answer: FastAnswer) -> None:
         self._recogniser = Recogniser()
         self._answer = answer
         self.waiting: set[WaitingConnection] = set()
-        # Until when connections without a request stay open that had a plain one. The first to be closed comes first.
+        # Connections that wait for a request after a plain request, and when they are closed; the earliest comes first.
         self.resting: dict[WaitingConnection, float] = {}
 
     def first(self, data: bytes, client: str) -> tuple[Awaitable[bytes], int] | None:
-        """Return the answer to the request at the start of the data, and its length; None if it is hypercorn's."""
+        """Return the answer to the request at the start of the data, and the request's length; None for hypercorn."""
         found = self._recogniser.first(data)
         if found is None:
             return None
@@ -193,10 +193,11 @@ class FastRequests:
         return None if answer is None else (answer, length)
 
     async def watch(self) -> None:
-        """End the connections of clients that have left instead of waiting for their answers, or that rest too long.
+        """End connections whose clients have left during an answer, or have sent no request for too long.
 
-        A connection does not read while it answers, and most answers take less time than to start a task that would.
-        A client that only sends no more looks the same: so those are ended that had left at the last look too.
+        A connection does not read while it answers: most answers take less time than the start of a task that reads. A
+        client that shuts down only its sending side looks as if it had left, so it gets `limits.LEFT` seconds: only a
+        connection that is found twice is ended.
         """
         before: set[WaitingConnection] = set()
         while True:
@@ -211,7 +212,7 @@ class FastRequests:
 
     def _rested(self) -> list[WaitingConnection]:
         now = trio.current_time()
-        return [connection for connection, _ in takewhile(lambda one: one[1] <= now, self.resting.items())]
+        return [connection for connection, _ in takewhile(lambda resting: resting[1] <= now, self.resting.items())]
 
     def _left(self) -> list[WaitingConnection]:
         waiting = {connection.fileno(): connection for connection in self.waiting}

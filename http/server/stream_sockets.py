@@ -1,7 +1,7 @@
-"""The sockets of streams, without a task for each: one task reads them all, and keeps their times.
+"""The sockets of streams. One task reads all of them and runs their timers.
 
-A stream has nothing to do for most of the time. A task that waits for it, with all that belongs to an HTTP request,
-holds five times as much memory as the stream itself. So a connection hands its socket over when a stream begins on it
+A stream is idle for most of the time. A task that waits for it, with the objects of an HTTP request, holds five times
+as much memory as the stream itself. So a connection hands its socket over when a stream begins on it
 (`ClientConnection.hand_over`), and ends.
 """
 
@@ -24,41 +24,41 @@ import trio
 from . import limits
 
 READ_AT_ONCE = 16 * 1024  # bytes: clients of streams send little
-SOCKETS_AT_ONCE = 256  # those that epoll tells of between two turns of the loop
-# Of all sockets between two turns of the loop. A client can fill a read with thousands of the smallest frames.
+SOCKETS_AT_ONCE = 256  # sockets that epoll returns between two checkpoints
+# From all sockets between two checkpoints. A client can fill a read with thousands of the smallest frames.
 READ_IN_A_TURN = 32 * 1024  # bytes
-# A client that takes less than this at a time has made no progress.
-PIECE = 8 * 1024
-RESET = struct.pack("ii", 1, 0)  # a struct linger: no waiting for what has not arrived
+# A client makes progress when it takes this much.
+PIECE = 8 * 1024  # bytes
+RESET = struct.pack("ii", 1, 0)  # a struct linger: close without waiting for unsent bytes
 GONE = select.EPOLLERR | select.EPOLLHUP
 
 
 class StreamOwner(Protocol):
-    """The object that a socket was handed over to. None of this may wait."""
+    """The object that a socket was handed over to. None of its methods may block."""
 
     def begin(self, socket: StreamSocket) -> None:
-        """Called first, if the socket is still open. From now on it may be used."""
+        """Called first, if the socket is still open. The owner may use it from now on."""
         ...
 
     def receive(self, data: bytes) -> None:
-        """The client has sent this."""
+        """Called with bytes that the client has sent."""
         ...
 
     def progress(self) -> None:
-        """The client has taken a piece of what was sent; `is_full` says if all of it."""
+        """Called when the client has taken sent bytes: `PIECE` of them, or all (then `is_full` is False)."""
         ...
 
     def look(self, now: float) -> float:
-        """Do what is due. Return when to look again, on Trio's clock."""
+        """Handle the timers that are due. Return the time of the next timer, on Trio's clock."""
         ...
 
     def lost(self) -> None:
-        """The connection is closed. Called once, also if it was closed before it could begin."""
+        """Called once when the connection is closed, also if `begin` was not called."""
         ...
 
 
 class StreamSocket:
-    """The socket of one stream. Nothing that is sent waits: what the client does not take is kept until it does."""
+    """The socket of a stream. `send` never blocks: bytes that the client has not taken are buffered."""
 
     __slots__ = (
         "_events", "_is_closed", "_left", "_owner", "_rest", "_socket", "_sockets", "_taken", "_when_closed",
@@ -72,11 +72,11 @@ class StreamSocket:
         self._socket = opened
         self._owner = owner
         self._when_closed = when_closed
-        self._rest: bytes | memoryview = b""  # what the client has not taken
-        self._taken = 0  # of it, since the last progress
+        self._rest: bytes | memoryview = b""  # bytes that the client has not taken
+        self._taken = 0  # bytes of `_rest`, since the last progress
         self._events = select.EPOLLIN
         self._is_closed = False
-        self.closes_at = inf  # once all is said: until then the client may read it
+        self.closes_at = inf  # set by `finish`: until then the client may read the last bytes
         self.looks_at = inf
 
     @property
@@ -94,12 +94,12 @@ class StreamSocket:
             self.look()
 
     def limit_buffer(self, size: int) -> None:
-        """Leave at most so many bytes in the kernel's buffer, which otherwise takes megabytes."""
+        """Limit the kernel's send buffer to `size` bytes. It would grow to megabytes."""
         if self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF) > size:
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, size)
 
     def send(self, data: bytes) -> None:
-        """Send, after what the client has not taken yet. It raises no error: a connection that fails is closed soon."""
+        """Send bytes after the buffered bytes. It raises no error: a connection that fails is closed soon."""
         if self._is_closed or self.closes_at < inf:
             return
         if self._rest:
@@ -115,22 +115,22 @@ class StreamSocket:
         return bool(self._events & select.EPOLLIN)
 
     def set_reading(self, reads: bool) -> None:
-        """Read what the client sends, or leave it in the kernel for now."""
+        """Read the client's bytes, or leave them in the kernel for now."""
         if not self._is_closed:
             self._wait_for(select.EPOLLIN * reads | self._events & select.EPOLLOUT)
 
     def start(self, work: Callable[[], Awaitable[object]]) -> None:
-        """Start a task, for what has to wait."""
+        """Start a task, for work that blocks."""
         self._sockets.start(work)
 
     def look_by(self, at: float) -> None:
-        """Have the owner look at the stream at this time, or earlier."""
+        """Call the owner's `look` at this time or earlier."""
         if at < self.looks_at and not self._is_closed:
             self.looks_at = at
             self._sockets.look_at(at, self)
 
     def look(self) -> None:
-        """Have the owner do what is due."""
+        """Call the owner's `look`, or close if it is time."""
         self.looks_at = inf
         now = trio.current_time()
         if now >= self.closes_at:
@@ -139,7 +139,7 @@ class StreamSocket:
             self.look_by(min(self._owner.look(now), self.closes_at))
 
     def finish(self, data: bytes) -> None:
-        """Send the last bytes. Close when the client has read them and closes too, or a moment later."""
+        """Send the last bytes. Close when the client closes, or after `limits.CLOSE` seconds."""
         self.send(data)
         if not self._is_closed and self.closes_at == inf:
             self.closes_at = trio.current_time() + limits.CLOSE
@@ -149,13 +149,13 @@ class StreamSocket:
             self.look_by(self.closes_at)
 
     def reset(self) -> None:
-        """Close at once. The kernel would keep unsent bytes for minutes, so it is told not to."""
+        """Close at once with a reset. Otherwise the kernel would keep unsent bytes for minutes."""
         with suppress(OSError):
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
         self.close()
 
     def close(self) -> None:
-        """Close the connection, and tell the owner."""
+        """Close the connection, and notify the owner."""
         if self._is_closed:
             return
         self._is_closed = True
@@ -190,7 +190,7 @@ class StreamSocket:
         return 0
 
     def take(self, data: bytes) -> None:
-        """Take what the client has sent."""
+        """Pass received bytes to the owner, unless the connection is closing."""
         if not self._is_closed and self.closes_at == inf:
             self._owner.receive(data)
 
@@ -221,7 +221,7 @@ class StreamSocket:
             self._owner.progress()
 
     def _write(self, data: bytes | memoryview) -> int:
-        """Write what the kernel takes. After an error nothing is: the connection is closed soon."""
+        """Write as much as the kernel takes. Return the number of bytes; all of them after an error, which closes."""
         try:
             return os.write(self._socket.fileno(), data)
         except BlockingIOError:
@@ -247,13 +247,13 @@ class StreamSockets:
     def __init__(self) -> None:
         self._epoll = select.epoll()
         self._open: dict[int, StreamSocket] = {}
-        self._times: list[tuple[float, int, StreamSocket]] = []  # a heap: when to look at which
+        self._times: list[tuple[float, int, StreamSocket]] = []  # a heap of timers
         self._numbers = count()
         self._sleep = trio.CancelScope()
         self._nursery: trio.Nursery | None = None
 
     def add(self, opened: StreamSocket) -> None:
-        """Read a socket from now on, and let its owner begin."""
+        """Read a socket from now on, and call the owner's `begin`."""
         if self._epoll.closed:
             opened.reset()
             return
@@ -262,7 +262,7 @@ class StreamSockets:
         opened.begin()
 
     def forget(self, closed: StreamSocket) -> None:
-        """Wait for a socket no longer. Its times are passed over."""
+        """Stop reading a socket. Its timer stays in the heap until it is due."""
         if self._open.pop(closed.fileno(), None) is not None:
             self._epoll.unregister(closed.fileno())
 
@@ -278,7 +278,7 @@ class StreamSockets:
             self._nursery.start_soon(work)
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Serve all streams until this is cancelled. Those that are open then are closed."""
+        """Serve all streams until this is cancelled. Then close the open streams."""
         try:
             async with trio.open_nursery() as self._nursery:
                 task_status.started()
@@ -288,12 +288,12 @@ class StreamSockets:
                         await trio.lowlevel.wait_readable(self._epoll.fileno())
                     self.serve_ready()
         finally:
-            for one in list(self._open.values()):
-                one.reset()
+            for opened in list(self._open.values()):
+                opened.reset()
             self._epoll.close()
 
     def serve_ready(self) -> None:
-        """Read and write the sockets that are ready. epoll tells of the rest again, and of those before the others."""
+        """Read and write the sockets that are ready. epoll returns the rest next time, before other sockets."""
         left = READ_IN_A_TURN
         for descriptor, events in self._epoll.poll(0, SOCKETS_AT_ONCE):
             if (found := self._open.get(descriptor)) is not None:
