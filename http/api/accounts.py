@@ -19,7 +19,7 @@ from ..intake.parameters import Count, Flag, Given, Ids, Input, MaybeSought, Tex
 from ..intake.request import Request
 from ..router import api
 from ..views.account_search import find_accounts
-from ..views.accounts import PEOPLE, account_answer, find_account, presentable, render_accounts
+from ..views.accounts import PEOPLE, account_answer, find_account, render_accounts, require_public
 from ..views.listing import accounts_page
 from ..views.profiles import ProfilePart, pinned_of, posts_of
 from ..views.statuses import perspective_of, render_all, visible_among
@@ -75,7 +75,7 @@ async def look_up(context: HttpContext, viewer: Viewer | None, lookup: Lookup) -
     handle = handle_of(without_signs_around(lookup.acct), context.settings.local_domain)
     if handle is None:
         raise NotFound
-    return await account_answer(context, presentable(await context.database.read(accounts.find_by_acct, *handle)))
+    return await account_answer(context, require_public(await context.database.read(accounts.find_by_acct, *handle)))
 
 
 @api.get("/api/v1/accounts/search", auth="user", scopes=READ, returns="[Account]")

@@ -20,7 +20,7 @@ from ..answers.errors import NotFound
 from ..entities.account import account_fields, relationship_fields
 from ..intake.parameters import Count, Flag, Ids, Input, MaybeFlag, Several, Text
 from ..router import api
-from ..views.accounts import account_answer, is_presentable, presentable
+from ..views.accounts import account_answer, is_public, require_public
 from ..views.statuses import perspective_of
 
 FOLLOWS = ("write:follows", "follow")
@@ -62,7 +62,7 @@ async def show_relationships(context: HttpContext, viewer: Viewer, wanted: Relat
     """The viewer's relations to these accounts, in the order of the ids."""
     ids = list(dict.fromkeys(wanted.id))[:MOST_AT_ONCE]
     known = (await context.accounts.find_many(ids)).values()
-    shown = [one.id for one in known if is_presentable(one) and (wanted.with_suspended or one.suspended_at is None)]
+    shown = [one.id for one in known if is_public(one) and (wanted.with_suspended or one.suspended_at is None)]
     found = await context.database.read(relations.relationships, viewer.account_id, shown, context.clock.now())
     return json([relationship_fields(found[id]) for id in shown if id in found])
 
@@ -76,7 +76,7 @@ async def show_familiar_followers(context: HttpContext, viewer: Viewer, wanted: 
     """
     perspective = await perspective_of(viewer)
     targets = await context.accounts.find_many(list(dict.fromkeys(wanted.id))[:MOST_FAMILIAR])
-    present = [one for one in targets.values() if is_presentable(one) and one.suspended_at is None]
+    present = [one for one in targets.values() if is_public(one) and one.suspended_at is None]
     open_ids = [one.id for one in present if shows_network(one, perspective)]
     found = await context.database.read(relations.familiar_followers, viewer.account_id, open_ids, FAMILIAR)
     people = await context.accounts.find_many(id for familiar in found.values() for id in familiar)
@@ -105,9 +105,9 @@ async def follow_by_handle(context: HttpContext, viewer: Viewer, handle: HandleQ
     named = handle_of(without_signs_around(handle.uri), context.settings.local_domain)
     if named is None:
         raise NotFound
-    account = presentable(await context.database.read(accounts.find_by_acct, *named))
+    account = require_public(await context.database.read(accounts.find_by_acct, *named))
     await viewer.ask(Follow(account.id))
-    return await account_answer(context, presentable(await context.accounts.find(account.id)))
+    return await account_answer(context, require_public(await context.accounts.find(account.id)))
 
 
 async def _as_if_accepted(context: HttpContext, relationship: Relationship) -> Relationship:
@@ -162,7 +162,7 @@ async def relationship(context: HttpContext, viewer: Viewer, id: int) -> Answer:
 
 
 async def _find(context: HttpContext, viewer: Viewer, id: int) -> Relationship:
-    presentable(await context.accounts.find(id))
+    require_public(await context.accounts.find(id))
     found = await context.database.read(relations.relationships, viewer.account_id, [id], context.clock.now())
     if id not in found:
         raise NotFound

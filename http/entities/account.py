@@ -1,4 +1,4 @@
-"""Account with its source, role and preferences; Relationship and Suggestion: an account as a viewer sees it."""
+"""Account with its source, role and preferences; Relationship and Suggestion."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from .times import day, maybe_instant, midnight
 # The profile of a suspended account is not shown.
 HIDDEN_AVATAR = "/avatars/original/missing.png"
 MISSING_HEADER = "/headers/original/missing.png"
-# Why an account is suggested. The API has no word for past interactions among the `sources`: they are empty then,
-# unless the account is popular too.
+# The `source` of a suggestion. The API has no value for past interactions in `sources`: `sources` is then empty, unless
+# the account is popular too.
 PAST_INTERACTIONS = "past_interactions"
 GLOBAL = "global"
 
 
 def avatar_url(account: Account, base_url: str) -> str:
-    """Return the address of an account's picture. An account without a picture has one that is drawn from its id."""
+    """Return the URL of an account's picture. Without a picture, it is drawn from the id (`pictures/`)."""
     if account.suspended_at is not None:
         return f"{base_url}{HIDDEN_AVATAR}"
     if account.avatar_file is not None:
@@ -63,7 +63,7 @@ def account_json(account: Account, renderings: Renderings, base_url: str) -> byt
 def account_fields(
     account: Account, base_url: str, emojis: CustomEmojis, moved: Account | None = None
 ) -> dict[str, object]:
-    """Return the account as data. `moved` is the account that it has moved to, nested once at most."""
+    """Return the account as a dict. `moved` is the account that it has moved to; it has no `moved` itself."""
     fields = _identity(account) | _profile(account) | _pictures(account, base_url) | _counts(account)
     fields["emojis"] = emojis_of_account(account, emojis, base_url)
     if account.moved_to_id is not None:
@@ -98,7 +98,7 @@ def _identity(account: Account) -> dict[str, object]:
 
 
 def _profile(account: Account) -> dict[str, object]:
-    """The texts of a profile, which are empty for a suspended account."""
+    """Return the texts of a profile, which are empty for a suspended account."""
     suspended = account.suspended_at is not None
     return {
         "display_name": "" if suspended else account.display_name,
@@ -161,7 +161,7 @@ def credential_account_fields(
 def credential_account_json(
     account: Account, user: User, requests: int, moved: Account | None, renderings: Renderings, base_url: str
 ) -> bytes:
-    """Return the account for its owner. It is made once for the same records."""
+    """Return the account for its owner as JSON, which is cached while the records are unchanged."""
     kept, records = renderings.credentials, (account, user, requests, moved)
     return kept.find(account.id, records) or kept.keep(
         exact(orjson.dumps(credential_account_fields(account, user, requests, base_url, renderings.emojis, moved))),
@@ -179,7 +179,7 @@ def muted_account_json(account: Account, until: datetime | None, renderings: Ren
 
 
 def profile_fields(account: Account, featured: Iterable[FeaturedTag], base_url: str) -> dict[str, object]:
-    """Return the profile for its owner, as it was typed."""
+    """Return the profile for its owner, with the source of its texts."""
     public = account_fields(account, base_url, CustomEmojis())
     kept = (
         "id", "display_name", "avatar_description", "header_description", "locked", "bot", "hide_collections",
@@ -195,7 +195,7 @@ def profile_fields(account: Account, featured: Iterable[FeaturedTag], base_url: 
         "header": header,
         "header_static": header,
         "attribution_domains": account.attribution_domains,
-        "featured_tags": [featured_tag_fields(one, account) for one in featured],
+        "featured_tags": [featured_tag_fields(tag, account) for tag in featured],
     }
 
 
@@ -204,7 +204,7 @@ def _source_field(field: dict[str, object]) -> dict[str, object]:
 
 
 def relationship_fields(relationship: Relationship) -> dict[str, object]:
-    """Return how the viewer and an account stand. It never shows that the account blocks the viewer."""
+    """Return the relationship of the viewer and an account. It never shows that the account blocks the viewer."""
     return {
         "id": str(relationship.id),
         "following": relationship.following,
@@ -245,7 +245,7 @@ def suggestion_json(suggestion: Suggestion, account: bytes) -> bytes:
 def preferences_fields(user: User) -> dict[str, object]:
     """Return the preferences, with the flat names of the API.
 
-    Those about reading cannot be set yet and have the clients' default values.
+    Preferences about reading cannot be set yet, and have the clients' default values.
     """
     return {
         "posting:default:visibility": user.default_privacy,

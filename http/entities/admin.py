@@ -47,7 +47,7 @@ def admin_account_fields(
 
 
 def _user_fields(user: AdminUser | None) -> dict[str, object]:
-    """Return what an account of another server has as null."""
+    """Return the fields that are null for an account of another server."""
     if user is None:
         return WITHOUT_USER
     fields: dict[str, object] = {
@@ -72,12 +72,12 @@ def _private_fields(user: AdminUser | None) -> dict[str, object]:
     return {
         "email": user.email,
         "ip": used[0].ip if used else None,
-        "ips": [{"ip": one.ip, "used_at": instant(one.used_at)} for one in used],
+        "ips": [{"ip": visit.ip, "used_at": instant(visit.used_at)} for visit in used],
     }
 
 
 def audit_entry_fields(entry: AuditEntry) -> dict[str, object]:
-    """Return one act of staff. An actor without an id is the command line."""
+    """Return an action of staff. An actor without an id is the command line."""
     return {
         "id": str(entry.id),
         "created_at": instant(entry.created_at),
@@ -96,7 +96,7 @@ def _maybe_id(id: int | None) -> str | None:
 def measure_fields(
     key: str, days: Sequence[datetime], numbers: Sequence[int], total: int, previous: int, unit: str | None
 ) -> dict[str, object]:
-    """Return a measure: its number on each day, its total, and that of the same number of days before."""
+    """Return a measure: its number on each day, its total, and the total of as many days before."""
     return {
         "key": key,
         "unit": unit,
@@ -107,15 +107,15 @@ def measure_fields(
 
 
 def dimension_fields(key: str, data: Sequence[tuple[str, str, str]], unit: str | None = None) -> dict[str, object]:
-    """Return a dimension. Each part has its key, its name for people, and its value."""
+    """Return a dimension. Each entry of `data` has a key, a name for people, and a value."""
     more = {} if unit is None else {"unit": unit}
-    return {"key": key, "data": [{"key": one, "human_key": name, "value": value} | more for one, name, value in data]}
+    return {"key": key, "data": [{"key": part, "human_key": name, "value": value} | more for part, name, value in data]}
 
 
 def cohort_fields(
     begins: datetime, frequency: str, periods: Sequence[datetime], active: Sequence[int], size: int
 ) -> dict[str, object]:
-    """Return the users who signed up in a period, with how many were active in it and in each later one."""
+    """Return a cohort: the users who signed up in a period, and how many were active in it and in later periods."""
     return {
         "period": instant(begins),
         "frequency": frequency,

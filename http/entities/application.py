@@ -33,7 +33,7 @@ def credential_application_fields(application: Application, secret: str, vapid_k
 
 
 def token_fields(secret: str, scopes: Iterable[str], created_at: datetime) -> dict[str, object]:
-    """Return a new access token, as its client gets it."""
+    """Return a new access token for its client."""
     return {
         "access_token": secret,
         "token_type": "Bearer",
@@ -45,7 +45,7 @@ def token_fields(secret: str, scopes: Iterable[str], created_at: datetime) -> di
 def push_subscription_fields(
     subscription: PushSubscription, server_key: str, *, id_as_number: bool
 ) -> dict[str, object]:
-    """Return a subscription without its keys and its token. Some apps can read the id only as a number."""
+    """Return a subscription without its keys and its token. Some apps can parse the id only as a number."""
     return {
         "id": subscription.id if id_as_number else str(subscription.id),
         "endpoint": subscription.endpoint,

@@ -30,7 +30,7 @@ def managed_emoji_fields(emoji: CustomEmoji, base_url: str) -> dict[str, object]
 
 
 def remote_emoji_fields(emoji: RemoteEmoji, base_url: str) -> dict[str, object]:
-    """Return an emoji of another server, whose picture is fetched when it is looked at."""
+    """Return an emoji of another server. Its picture is fetched on the first request for it."""
     return {
         "shortcode": emoji.shortcode,
         "url": remote_file_address("emoji", emoji.id, emoji.url, base_url),
@@ -50,7 +50,7 @@ def emojis_of_account(account: Account, emojis: CustomEmojis, base_url: str) -> 
 
 
 def emojis_of_status(status: Status, emojis: CustomEmojis, base_url: str) -> list[dict[str, object]]:
-    """Return the emoji of a status, with those of its poll."""
+    """Return the emoji of a status and its poll."""
     if not status.local:
         return [remote_emoji_fields(emoji, base_url) for emoji in status.emojis]
     return _used_in([status.spoiler_text, status.text, *_options(status)], emojis, base_url)
@@ -64,7 +64,7 @@ def emojis_of_poll(status: Status, emojis: CustomEmojis, base_url: str) -> list[
 
 
 def emojis_of_edit(status: Status, edit: Edit, emojis: CustomEmojis, base_url: str) -> list[dict[str, object]]:
-    """Return the emoji of one state of a status."""
+    """Return the emoji of a version of a status."""
     texts = [edit.spoiler_text, plain(edit.content), *(edit.poll_options or ())]
     return _used_in(texts, emojis, base_url) if status.local else _remote_in(texts, status, base_url)
 
@@ -80,4 +80,4 @@ def _options(status: Status) -> list[str]:
 
 
 def _used_in(texts: Iterable[str], emojis: CustomEmojis, base_url: str) -> list[dict[str, object]]:
-    return [emoji_fields(one, base_url) for one in emojis.used_in(texts)]
+    return [emoji_fields(emoji, base_url) for emoji in emojis.used_in(texts)]

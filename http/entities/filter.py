@@ -15,7 +15,7 @@ from .times import maybe_instant
 
 Matches = Sequence[FilterMatch]
 
-# The member of a status that no filter matches. In other places of an answer its quotes would be escaped.
+# The member of a status without matches. Texts of people can't contain it, because their quotes are escaped.
 UNFILTERED = b'"filtered":[]'
 
 
@@ -35,7 +35,7 @@ def entry_fields(entry: FilterStatus) -> dict[str, object]:
 
 
 def phrase_fields(filter: Filter, keyword: FilterKeyword) -> dict[str, object]:
-    """V1::Filter: one keyword, with its filter's terms."""
+    """Return a V1::Filter: a keyword with the terms of its filter."""
     return {
         "id": str(keyword.id),
         "phrase": keyword.keyword,
@@ -57,7 +57,7 @@ def is_hidden(shown: ShownStatus, viewer: int | None, context: str, filters: Fil
 
 
 def with_matches(rendered: bytes, matches: Matches) -> bytes:
-    """Insert matches into what was rendered without any."""
+    """Insert matches into rendered bytes without matches."""
     return rendered.replace(UNFILTERED, b'"filtered":%b' % orjson.dumps(list(map(_result, matches))))
 
 

@@ -1,4 +1,4 @@
-"""Instance and V1::Instance: the name of the server, its limits, its features. Its rules, policies, announcements."""
+"""Instance and V1::Instance: the server's name, limits and features; and its rules, policies and announcements."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from .account import account_fields
 from .custom_emoji import emoji_fields
 from .times import instant, maybe_instant
 
-# Clients switch features on by the number in front and by the API's own version number. Both name the latest version
-# that is served completely; `tests/http/test_instance.py` says what each needs.
+# Clients enable features by the first number of `VERSION` and by `API_VERSION`. Both are the latest version whose API
+# is complete here; `tests/http/test_instance.py` has the features of each version.
 VERSION = f"4.5.0 (compatible; Troupe {__version__})"
 API_VERSION = 7
 
 THUMBNAIL = "/thumbnail.png"
-# Apps offer for upload what has one of these types, by the name that their device has for it.
+# Apps offer only files of these types for upload. Devices have different names for a type, so all names are listed.
 IMAGE_TYPES = [mime for kind in IMAGES for mime in kind.mimes]
 FILM_TYPES = [mime for kind in (*FILMS, *SOUNDS) for mime in kind.mimes]
 PRIVATE_FEED = "authenticated"
@@ -34,7 +34,7 @@ PRIVATE_FEED = "authenticated"
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """The facts about a server, out of its settings and its database."""
+    """The facts about a server, from its settings and its database."""
 
     domain: str
     base_url: str
@@ -114,7 +114,7 @@ def _contact(about: About) -> dict[str, object] | None:
 
 
 def configuration(about: About) -> dict[str, object]:
-    """Limits and switches, under the names of version 2."""
+    """Return limits and features, with the names of version 2."""
     return {
         "urls": {
             "streaming": about.streaming_url,
@@ -175,7 +175,7 @@ def _access(level: str) -> dict[str, dict[str, str]]:
 
 
 def activity_fields(monday: datetime, activity: InstanceActivity) -> dict[str, str]:
-    """InstanceActivity; every number is a text."""
+    """Return an InstanceActivity, with all numbers as texts."""
     return {
         "week": str(int(monday.timestamp())),
         "statuses": str(activity.statuses),
@@ -189,7 +189,9 @@ def rule_fields(rule: Rule) -> dict[str, object]:
         "id": str(rule.id),
         "text": rule.original.text,
         "hint": rule.original.hint,
-        "translations": {language: {"text": one.text, "hint": one.hint} for language, one in rule.translations.items()},
+        "translations": {
+            language: {"text": words.text, "hint": words.hint} for language, words in rule.translations.items()
+        },
     }
 
 
@@ -207,7 +209,7 @@ def terms_fields(terms: Terms, today: date) -> dict[str, object]:
 
 
 def announcement_fields(shown: ShownAnnouncement, emojis: CustomEmojis, base_url: str) -> dict[str, object]:
-    """Return an announcement. Without a viewer, as in streams, it does not say what the viewer did with it."""
+    """Return an announcement. Without a viewer, as in streams, it has no `read`, and its reactions have no `me`."""
     row = shown.announcement
     fields: dict[str, object] = {
         "id": str(row.id),
@@ -220,14 +222,16 @@ def announcement_fields(shown: ShownAnnouncement, emojis: CustomEmojis, base_url
         "mentions": list(row.mentions),
         "statuses": list(row.statuses),
         "tags": [{"name": name, "url": tag_url(base_url, name)} for name in row.tags],
-        "emojis": [emoji_fields(one, base_url) for one in emojis.used_in([row.text])],
-        "reactions": [_reaction(one, emojis, base_url, viewed=shown.read is not None) for one in shown.reactions],
+        "emojis": [emoji_fields(emoji, base_url) for emoji in emojis.used_in([row.text])],
+        "reactions": [
+            _reaction(reaction, emojis, base_url, viewed=shown.read is not None) for reaction in shown.reactions
+        ],
     }
     return fields if shown.read is None else fields | {"read": shown.read}
 
 
 def reaction_fields(name: str, count: int, emojis: CustomEmojis, base_url: str) -> dict[str, object]:
-    """Return a reaction as all viewers see it. One with a custom emoji has its pictures."""
+    """Return a reaction as all viewers see it. A custom emoji has its pictures."""
     fields: dict[str, object] = {"name": name, "count": count}
     if (emoji := emojis.find(name)) is not None:
         shown = emoji_fields(emoji, base_url)

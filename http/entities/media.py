@@ -1,4 +1,4 @@
-"""MediaAttachment, and the addresses of files."""
+"""MediaAttachment, and the URLs of files."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ...storage.media import Media
 
 
 def media_fields(media: Media, base_url: str) -> dict[str, object]:
-    """Return an attachment. It has no address until it is processed."""
+    """Return an attachment. It has no URL until it is processed."""
     url = file_address(media.file, base_url)
     if url is None and media.remote_url is not None:
         url = remote_file_address("attachment", media.id, media.remote_url, base_url)
@@ -37,10 +37,10 @@ def _remote_preview(media: Media, base_url: str) -> str | None:
 
 
 def file_address(name: str | None, base_url: str) -> str | None:
-    """Return the address of a file of the media folder."""
+    """Return the URL of a file in the media folder."""
     return None if name is None else f"{base_url}/media/{name}"
 
 
 def remote_file_address(kind: Kind, id: int, url: str, base_url: str, *, small: bool = False) -> str:
-    """Return the address under which this server shows a file of another server. It changes with the file."""
+    """Return the URL at which this server proxies a file of another server. It changes with the file's own URL."""
     return f"{base_url}/media_proxy/{kind}/{id}/{digest_of(url)}{'/small' if small else ''}"

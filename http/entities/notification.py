@@ -26,7 +26,7 @@ def notification_json(shown: ShownNotification, renderings: Renderings, base_url
     front = None if shown.report is not None else kept.find(shown.id, records)
     if front is None:
         front = _front(shown, renderings, base_url)
-        if shown.report is None:  # which changes on its own
+        if shown.report is None:  # a report changes without its notification
             kept.keep(front, shown.id, records)
     if shown.strike is not None:
         return b'%b,"moderation_warning":%b}' % (front, warning_json(shown.strike, shown.account, renderings, base_url))
@@ -36,7 +36,7 @@ def notification_json(shown: ShownNotification, renderings: Renderings, base_url
 
 
 def _front(shown: ShownNotification, renderings: Renderings, base_url: str) -> bytes:
-    """Return what depends on no other record than the notification and its account, without an end."""
+    """Return the fields that depend only on the notification, its account and report, without the closing brace."""
     notification = shown.notification
     fields: dict[str, object] = {
         "id": str(notification.id),
@@ -70,7 +70,7 @@ def group_fields(group: Group) -> dict[str, object]:
 
 
 def partial_account_fields(account: Account, base_url: str) -> dict[str, object]:
-    """PartialAccountWithAvatar: enough to draw a small picture."""
+    """Return a PartialAccountWithAvatar, from which clients draw a small picture."""
     avatar = avatar_url(account, base_url)
     return {
         "id": str(account.id),
@@ -103,7 +103,7 @@ def notification_policy_fields(policy: NotificationPolicy, pending: Pending) -> 
 
 
 def v1_notification_policy_fields(policy: NotificationPolicy, pending: Pending) -> dict[str, object]:
-    """V1::NotificationPolicy, which knows no difference between filtered and dropped."""
+    """Return a V1::NotificationPolicy, which does not distinguish filtered and dropped."""
     filters = {f"filter_{cause}": action != "accept" for cause, action in asdict(policy).items()}
     del filters["filter_limited_accounts"]
     return {**filters, "summary": _summary(pending)}

@@ -63,7 +63,7 @@ def link_fields(
 
 
 def author_of(card: PreviewCard, account: Account | None, renderings: Renderings, base_url: str) -> CardAuthor | None:
-    """Return the account that a card's page names as its author, if the account says so too."""
+    """Return the account that a card's page names as its author, if the account lists the page's domain."""
     if account is None or not writes_for(account, card.url):
         return None
     return CardAuthor(

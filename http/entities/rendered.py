@@ -1,8 +1,8 @@
-"""Caches of what is made of records: rendered JSON, and the text that filters search.
+"""Caches of values made from records: rendered JSON, and the text that filters search.
 
-A value is valid as long as its records are the same. Records are frozen, and the caches of rows return one object until
-the row changes. Tuples of the same objects are compared by identity, which costs next to nothing.
-Rendering each status anew would at least double the CPU of a home page.
+A value is valid as long as its records are unchanged. Records are frozen, and the caches of rows return the same object
+until the row changes. Tuples of identical objects are compared by identity, which is cheap. Without these caches a home
+page would take at least twice the CPU.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ...storage.statuses import Status
 
 T = TypeVar("T")
 
-# The largest may be a hundred times as large as usual ones, so each kind has a limit in bytes, too.
+# The largest values may be a hundred times as large as usual values, so each kind also has a limit in bytes.
 MOST_BYTES = 64 * 1024 * 1024
 ACCOUNTS = 20_000  # about 1.2 KB each
 STATUSES = 10_000  # about 2 KB each, with their authors
@@ -29,14 +29,14 @@ TEXTS = 5_000  # about 5 KB each
 
 
 def exact(json: bytes) -> bytes:
-    """Return a copy of what orjson has made, which holds a buffer of 4 or 8 KiB for as long as it lives."""
+    """Return a copy of orjson's bytes. The original holds a buffer of 4 or 8 KiB as long as it lives."""
     return memoryview(json).tobytes()
 
 
 class Rendered(Generic[T]):
-    """The renderings of one kind of record, by id.
+    """A cache of the renderings of a kind of record, by id.
 
-    The oldest is dropped first: an LRU order costs more than it saves.
+    The oldest is dropped first. An LRU order was turned down, because it costs more than it saves.
     """
 
     __slots__ = ("_capacity", "_kept", "_weight", "_weight_of")
@@ -48,17 +48,17 @@ class Rendered(Generic[T]):
         self._kept: dict[int, tuple[tuple[object, ...], T]] = {}
 
     def clear(self) -> None:
-        """Forget everything: what all values were made with has changed."""
+        """Drop all values, because something that all of them depend on has changed."""
         self._kept.clear()
         self._weight = 0
 
     def find(self, id: int, records: tuple[object, ...]) -> T | None:
-        """Return what was made of exactly these records."""
+        """Return the value made of exactly these records; None if it is not cached."""
         kept = self._kept.get(id)
         return kept[1] if kept is not None and kept[0] == records else None
 
     def keep(self, made: T, id: int, records: tuple[object, ...]) -> T:
-        """Store what was made of these records, and return it."""
+        """Cache a value made of these records, and return it."""
         before = self._kept.get(id)
         self._kept[id] = (records, made)
         self._weight += self._weight_of(made) - (0 if before is None else self._weight_of(before[1]))
@@ -69,7 +69,7 @@ class Rendered(Generic[T]):
 
 
 class Renderings:
-    """The rendered accounts and statuses, the texts of statuses, the emoji, and the clock for what depends on time."""
+    """All caches of rendered records, the custom emoji, and the clock."""
 
     __slots__ = ("_texts", "accounts", "credentials", "emojis", "notifications", "now", "statuses")
 
@@ -91,6 +91,6 @@ class Renderings:
         self.statuses.clear()
 
     def text_of(self, status: Status) -> FilterText:
-        """Return the text of a status for filters, which is made once for all viewers."""
+        """Return the text of a status for filters, which is cached for all viewers."""
         found = self._texts.find(status.id, (status,))
         return found or self._texts.keep(filter_text(status), status.id, (status,))

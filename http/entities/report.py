@@ -48,7 +48,7 @@ def admin_report_fields(
 
 
 def _shared_fields(report: Report) -> dict[str, object]:
-    """Return what its author and staff see alike."""
+    """Return the fields for both the report's author and staff."""
     return {
         "id": str(report.id),
         "action_taken": report.action_taken_at is not None,
@@ -65,7 +65,7 @@ def _maybe(id: int | None, accounts: Mapping[int, Mapping[str, object]]) -> Mapp
 
 
 def warning_json(strike: Strike, target: Account, renderings: Renderings, base_url: str) -> bytes:
-    """Return a strike for the account that it is about."""
+    """Return a strike for its target account."""
     fields = {
         "id": str(strike.id),
         "action": strike.action,

@@ -1,10 +1,10 @@
 """Status, Poll, Quote, ShallowQuote and QuoteApproval.
 
-A status is rendered once for all viewers, and kept as bytes. What differs is put at the end of each. Dicts with
-fragments, as other entities are, would cost a home page of 20 statuses 11% more CPU.
+A status is rendered once for all viewers, and cached as bytes. Fields that depend on the viewer are appended. Dicts
+with fragments, as other entities have, would cost a home page of 20 statuses 11% more CPU.
 
 {…the status, its counts, "account": {…}, "reblog": {…      ,"poll": {…} ,"quote": {…} ,"favourited": …}   , … }
- the front: made once for the same records                   for each viewer: the boosted status, then the boost
+ the front: cached while the records are unchanged           for each viewer: the boosted status, then the boost
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ NOT_QUOTABLE = "nobody"
 
 
 def status_json(shown: ShownStatus, renderings: Renderings, base_url: str, viewer: ViewerPart | None = None) -> bytes:
-    """Return the status. With a viewer it has the viewer's part."""
+    """Return the status as JSON; with a viewer, it has the viewer's part."""
     return _status(shown, renderings, base_url, viewer, _matches(shown, renderings, viewer), shown_quote_json)
 
 
@@ -81,7 +81,7 @@ def _records(shown: ShownStatus) -> tuple[object, ...]:
 
 
 def _front(shown: ShownStatus, renderings: Renderings, base_url: str) -> bytes:
-    """Return what all viewers see of a status, without an end. In a boost it goes on into the boosted status."""
+    """Return the part for all viewers, without closing braces. A boost's front includes that of the boosted status."""
     status, boosted = shown.status, shown.boosted
     counted = status if boosted is None else boosted.status
     card_author = _card_author(shown, renderings, base_url)
@@ -94,7 +94,7 @@ def _front(shown: ShownStatus, renderings: Renderings, base_url: str) -> bytes:
 def shown_quote_json(shown: ShownStatus, renderings: Renderings, base_url: str, viewer: ViewerPart | None) -> bytes:
     """Return the quote of a status; null without one.
 
-    It has the quoted status in the state `accepted` alone. In all others it tells nothing of it.
+    It has the quoted status only in the state `accepted`. In other states it has nothing of the quoted status.
     """
     state, quoted = quote_state(shown, _perspective(viewer)), shown.quoted
     if state is None or state != "accepted" or quoted is None:
@@ -104,7 +104,7 @@ def shown_quote_json(shown: ShownStatus, renderings: Renderings, base_url: str, 
 
 
 def _shallow_quote(shown: ShownStatus, renderings: Renderings, base_url: str, viewer: ViewerPart | None) -> bytes:
-    """Return the quote of a status that is quoted itself: the id in place of a status."""
+    """Return the quote of a quoted status, with an id in place of a status."""
     state = quote_state(shown, _perspective(viewer))
     if state is None:
         return b"null"
@@ -129,9 +129,9 @@ def static_part(
     status: Status, counted: Status, base_url: str, emojis: CustomEmojis, card_author: CardAuthor | None = None,
     *, sensitive: bool = False,
 ) -> bytes:  # fmt: skip
-    """Return the part that is equal for all viewers, without the closing brace. A boost has its original's counts.
+    """Return the part for all viewers, without the closing brace. A boost has the counts of the original.
 
-    With `sensitive` it is marked as such, also if its author did not.
+    With `sensitive` it is marked as sensitive, also if its author has not marked it.
     """
     fields = _fields(status, counted, base_url, emojis, card_author) | {"content": status.content}
     if sensitive:
@@ -140,7 +140,7 @@ def static_part(
 
 
 def deleted_status_json(shown: ShownStatus, renderings: Renderings, base_url: str, author: ViewerPart) -> bytes:
-    """Return the answer to a delete: with the source text, so that it can be written again, and without content."""
+    """Return the answer to a delete: it has the source text, so that the user can write it again, and no content."""
     status = shown.status
     source = {"text": status.text, "content_type": status.content_type, "reblog": None}
     card_author = _card_author(shown, renderings, base_url)
@@ -166,7 +166,7 @@ def _poll(status: Status, renderings: Renderings, base_url: str, viewer: int | N
 
 
 def viewer_part(status: Status, flags: Flags, viewer: int) -> bytes:
-    """Return the viewer's part: whether they favourited, boosted, bookmarked, muted or pinned it."""
+    """Return the viewer's part: the flags for favourited, boosted, bookmarked, muted and pinned."""
     pinnable = status.account_id == viewer and status.reblog_of_id is None and status.visibility in PINNABLE
     return _VIEWER_PARTS[
         flags.favourited, flags.reblogged, flags.bookmarked, flags.muted, flags.pinned if pinnable else None
@@ -240,7 +240,7 @@ def _counts(status: Status) -> dict[str, object]:
 
 def _attached(status: Status, base_url: str, card_author: CardAuthor | None) -> dict[str, object]:
     return {
-        "media_attachments": [media_fields(one, base_url) for one in status.media],
+        "media_attachments": [media_fields(medium, base_url) for medium in status.media],
         "mentions": [
             {
                 "id": str(mention.id),
@@ -270,7 +270,7 @@ def quote_json(state: str, quoted: bytes) -> bytes:
 
 
 def variant(shown: ShownStatus, viewer: Perspective) -> str:
-    """Return a name of what the viewer is shown of the quotes of a status: two viewers with one name see the same."""
+    """Return a cache key. Viewers with equal keys have equal permissions for the quotes of a status."""
     original = shown.boosted or shown
     name = approval_for(original.status, viewer)
     if original.quoted is None:
@@ -294,9 +294,9 @@ _APPROVALS: dict[tuple[str, str, Approval], bytes] = {}
 def poll_fields(
     poll: Poll, now: datetime, viewer: int | None, votes: tuple[int, ...], emojis: list[dict[str, object]]
 ) -> dict[str, object]:
-    """Return the poll, with a viewer's votes if there is a viewer. `emojis` are those of its options.
+    """Return the poll, with a viewer's votes if there is a viewer. `emojis` are the emoji of its options.
 
-    It is rendered for each request, because it ends at a time of its own.
+    A poll is not cached, because it changes at its end.
     """
     expired = poll.expired(now)
     fields: dict[str, object] = {

@@ -1,4 +1,4 @@
-"""A status in other versions than the current one: StatusEdit, StatusSource, ScheduledStatus and Translation."""
+"""Other versions of a status: StatusEdit, StatusSource, ScheduledStatus and Translation."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from .times import instant
 def edit_json(
     shown: ShownStatus, edit: Edit, author: bytes, quote: bytes, base_url: str, emojis: CustomEmojis
 ) -> bytes:
-    """Return one state of a status. `author` is the account as JSON, and `quote` the quote, which no edit changes."""
+    """Return a version of a status. `author` and `quote` are JSON; no edit changes the quote."""
     status, marked = shown.status, shown.author.sensitized_at is not None and bool(edit.media)
     fields: dict[str, object] = {
         "content": edit.content,
         "spoiler_text": edit.spoiler_text,
         "sensitive": edit.sensitive or marked,
         "created_at": instant(edit.created_at),
-        "media_attachments": [media_fields(one, base_url) for one in edit.media],
+        "media_attachments": [media_fields(medium, base_url) for medium in edit.media],
         "emojis": emojis_of_edit(status, edit, emojis, base_url),
     }
     if edit.poll_options is not None:
@@ -66,7 +66,7 @@ def scheduled_status_fields(scheduled: ScheduledStatus, base_url: str) -> dict[s
 
 
 def _params(scheduled: ScheduledStatus) -> dict[str, object]:
-    """The parameters of the request, with the further members that the reference server has."""
+    """Return the parameters of the request, with the further members that the reference server has."""
     kept = scheduled.params
     poll = kept["poll"]
     return {

@@ -1,4 +1,4 @@
-"""Tag with the days on which it was used, Admin::Tag and FeaturedTag."""
+"""Tag with the history of its uses, Admin::Tag and FeaturedTag."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .times import day
 
 @dataclass(frozen=True, slots=True)
 class TagFlags:
-    """The flags that a viewer has put on a hashtag."""
+    """A viewer's flags of a hashtag."""
 
     following: bool
     featuring: bool
@@ -62,7 +62,7 @@ def reviewed_tag_fields(
 
 
 def featured_tag_fields(featured: FeaturedTag, owner: Account) -> dict[str, object]:
-    """Return a featured hashtag. Its address lists the owner's statuses with it."""
+    """Return a featured hashtag. Its URL lists the owner's statuses with the hashtag."""
     return {
         "id": str(featured.id),
         "name": featured.display_name,

@@ -33,10 +33,10 @@ def marker_fields(marker: Marker) -> dict[str, object]:
 
 
 def conversation_json(shown: ShownConversation, renderings: Renderings, base_url: str, viewer: ViewerPart) -> bytes:
-    """Return a conversation for the account that it belongs to."""
+    """Return a conversation for its owner."""
     conversation = shown.conversation
     last = None if shown.last is None else orjson.Fragment(status_json(shown.last, renderings, base_url, viewer))
-    people = [orjson.Fragment(account_json(one, renderings, base_url)) for one in shown.participants]
+    people = [orjson.Fragment(account_json(account, renderings, base_url)) for account in shown.participants]
     return orjson.dumps(
         {"id": str(conversation.id), "unread": conversation.unread, "accounts": people, "last_status": last}
     )

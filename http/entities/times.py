@@ -1,4 +1,4 @@
-"""Times as the API writes them."""
+"""Times in the API's format."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 
 def instant(value: datetime) -> str:
-    """`2026-11-21T09:05:00.123Z`."""
+    """Return a time as `2026-11-21T09:05:00.123Z`."""
     # Pages have many of these, and `strftime` takes twice as long.
     return value.astimezone(UTC).isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
 
@@ -16,7 +16,7 @@ def maybe_instant(value: datetime | None) -> str | None:
 
 
 def midnight(value: datetime) -> str:
-    """The day of an instant, as an instant."""
+    """Return the beginning of a time's day, in the format of `instant`."""
     return f"{value.astimezone(UTC):%Y-%m-%d}T00:00:00.000Z"
 
 

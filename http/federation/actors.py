@@ -1,4 +1,4 @@
-"""Actor documents: of the accounts, and of the server itself. Browsers are led to the page of the account."""
+"""Actor documents, of accounts and of the server itself. Browsers are redirected to the page of the account."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .readers import perspective_of_signer, signer_of
 
 @dataclass(frozen=True, slots=True)
 class AskedFor:
-    """An account of this server, and the perspective of the actor that asks for something of it."""
+    """An account of this server, and the perspective of the reader of its documents."""
 
     account: Account
     reader: Perspective
@@ -48,7 +48,7 @@ async def show_actor_by_path(context: HttpContext, request: Request, name: str) 
 
 @api.get("/actor", documents="only")
 async def show_server_actor(context: HttpContext) -> Answer:
-    """The actor of this server. It is never hidden: two servers that demand signatures need each other's keys."""
+    """Show the actor of this server. It needs no signature: servers that demand signatures need each other's keys."""
     key = await context.federation.keys.public_key_of(None)
     return open_document(server_actor_of(context.federation.names, key))
 
@@ -60,9 +60,9 @@ def show_server_outbox(context: HttpContext) -> Answer:
 
 
 async def actor_document(context: HttpContext, request: Request, name: str) -> Answer:
-    """Answer with the actor of an account, also of a suspended one; 410 if it is deleted.
+    """Answer with the actor of an account, which may be suspended; 410 if it is deleted.
 
-    Until all servers have been told, a deleted account looks suspended: they need its key to believe the deletion.
+    A deleted account looks suspended until its deletion was sent to all servers: they need its key to verify that.
     """
     account = (await asked_for(context, request, name)).account
     if account.deleted_at is not None:
@@ -77,9 +77,10 @@ async def actor_document(context: HttpContext, request: Request, name: str) -> A
 
 
 async def asked_for(context: HttpContext, request: Request, name: str) -> AskedFor:
-    """Return the account that a request is about, and the perspective of its sender.
+    """Return the account in the path, and the perspective of the reader.
 
-    The signature comes first: where it is demanded, a request without one does not learn which accounts there are.
+    The signature is checked first: if signatures are demanded, an unsigned request must not find out which accounts
+    exist.
     """
     signer = await signer_of(context, request)
     account = await find_actor(context, name)
@@ -87,7 +88,7 @@ async def asked_for(context: HttpContext, request: Request, name: str) -> AskedF
 
 
 async def find_actor(context: HttpContext, name: str) -> Account:
-    """Return an account of this server, also a suspended or deleted one. Raise NotFound."""
+    """Return an account of this server, which may be suspended or deleted. Raises NotFound."""
     found = await context.database.read(accounts.find_by_acct, name, None) if USERNAME.fullmatch(name) else None
     if found is None or found.pending:
         raise NotFound

@@ -1,4 +1,4 @@
-"""The collections of accounts and statuses. What an account hides is counted and not shown."""
+"""The collections of accounts and statuses. Hidden collections have only a total."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ REPLIES = 40
 
 
 class CollectionPosition(Input):
-    """The beginning of a page in a collection. Without `page` the collection itself is asked for."""
+    """The parameters of a page of a collection. Without `page` the answer is the collection itself."""
 
     page: Flag = False
     max_id: Cursor = None
@@ -44,7 +44,7 @@ class CollectionPosition(Input):
         return Page(limit, self.max_id, None, self.min_id)
 
     def address(self, uri: str) -> str:
-        """The address of this page of a collection."""
+        """Return the URI of this page of a collection."""
         cursors = [(name, getattr(self, name)) for name in ("max_id", "min_id")]
         return f"{uri}?page=true" + "".join(f"&{name}={value}" for name, value in cursors if value is not None)
 
@@ -60,11 +60,11 @@ async def show_outbox(context: HttpContext, request: Request, name: str, positio
     ids = await posts_of(context, account, reader, ProfilePart(), position.of(POSTS))
     shown = await visible_among(context, ids, reader)
     page = collection_page_of(
-        position.address(uri), uri, [await activity_of(context, one) for one in shown],
+        position.address(uri), uri, [await activity_of(context, status) for status in shown],
         next=f"{uri}?page=true&max_id={min(ids)}" if ids else None,
         previous=f"{uri}?page=true&min_id={max(ids)}" if ids else None,
     )  # fmt: skip
-    return document(context, request, page, public=all(is_open(one) for one in shown))
+    return document(context, request, page, public=all(map(is_open, shown)))
 
 
 @api.get("/users/<name>/followers", documents="only")
@@ -90,9 +90,9 @@ async def show_featured(context: HttpContext, request: Request, name: str) -> An
     """The pinned posts of an account, as whole documents."""
     account, reader = await _find(context, request, name)
     shown = await visible_among(context, await pinned_of(context, account, reader), reader)
-    notes = [await note_document(context, one) for one in shown]
+    notes = [await note_document(context, status) for status in shown]
     uri = context.federation.names.featured(account.username)
-    return document(context, request, featured_of(uri, notes), public=all(is_open(one) for one in shown))
+    return document(context, request, featured_of(uri, notes), public=all(map(is_open, shown)))
 
 
 @api.get("/users/<name>/collections/tags", documents="only")
@@ -102,7 +102,7 @@ async def show_featured_tags(context: HttpContext, request: Request, name: str) 
     names, found = context.federation.names, list[featured_tags.FeaturedTag]()
     if shows_profile(account.id, reader):
         found = await context.database.read(featured_tags.of_account, account.id)
-    hashtags = [hashtag_of(one.name, one.display_name, names) for one in found]
+    hashtags = [hashtag_of(tag.name, tag.display_name, names) for tag in found]
     return document(context, request, featured_tags_of(names.featured_tags(account.username), hashtags), public=True)
 
 
@@ -120,9 +120,10 @@ async def show_replies(
         collection = collection_of(uri, shown.status.replies_count, first=f"{uri}?page=true", ordered=False)
         return document(context, request, collection, public=is_open(shown))
     entries = await context.database.read(timeline_entries.replies, id, position.min_id or 0, REPLIES)
-    found = await visible_among(context, [one.id for one in entries if belongs_in_thread(one, reader)], reader)
+    ids = [entry.id for entry in entries if belongs_in_thread(entry, reader)]
+    found = await visible_among(context, ids, reader)
     more = f"{uri}?page=true&min_id={entries[-1].id}" if len(entries) == REPLIES else None
-    uris = [one.status.uri for one in found]
+    uris = [reply.status.uri for reply in found]
     page = collection_page_of(position.address(uri), uri, uris, next=more, ordered=False)
     return document(context, request, page, public=is_open(shown))
 
@@ -140,7 +141,7 @@ async def show_shares(context: HttpContext, request: Request, name: str, id: int
 
 
 async def _find(context: HttpContext, request: Request, name: str) -> tuple[Account, Perspective]:
-    """Return an account whose collections are shown, and the perspective of the reader."""
+    """Return an account that is not suspended or deleted, and the perspective of the reader."""
     asked = await asked_for(context, request, name)
     if asked.account.deleted_at is not None:
         raise Gone
@@ -159,7 +160,7 @@ async def _network(
     total: int,
     page_of: Callable[..., Awaitable[list[tuple[int, int]]]],
 ) -> Answer:
-    """Answer with followers or follows. Of a network that is hidden only the size is told."""
+    """Answer with followers or follows. A hidden network has only a total."""
     if not shows_network(account, reader):
         if position.page:
             raise NotFound
@@ -169,7 +170,7 @@ async def _network(
     rows = await context.database.read(page_of, account.id, position.of(PEOPLE), without=reader.shunned)
     people = await context.accounts.find_many(id for _, id in rows)
     more = f"{uri}?page=true&max_id={rows[-1][0]}" if len(rows) == PEOPLE else None
-    uris = [one.uri for one in people.values() if one.deleted_at is None]
+    uris = [account.uri for account in people.values() if account.deleted_at is None]
     return document(context, request, collection_page_of(position.address(uri), uri, uris, next=more), public=True)
 
 

@@ -13,7 +13,7 @@ from ..intake.request import Request
 from .readers import demands_signatures, is_signed
 
 DOCUMENT = f"{CONTENT_TYPE}; charset=utf-8"
-# Caches on the way may keep public documents for a moment. What is deleted must not be shown for long.
+# Caches may store public documents for a minute. It is short, because a cache shows deleted documents until then.
 FOR_A_MOMENT = ("Cache-Control", "public, max-age=60")
 FOR_NO_CACHE = ("Cache-Control", "private, no-store")
 BY_ACCEPT = ("Vary", "Accept")
@@ -21,25 +21,25 @@ BY_SIGNATURE = ("Vary", "Accept, Signature")
 
 
 def document(context: HttpContext, request: Request, body: JsonObject, *, public: bool, status: int = 200) -> Answer:
-    """Answer with a document. Caches may keep one that is `public`."""
+    """Answer with a document. Caches may store it if it is `public`."""
     return Answer(orjson.dumps(body), status, _headers(context, request, public=public), DOCUMENT)
 
 
 def open_document(body: JsonObject) -> Answer:
-    """Answer with a document that no setting hides."""
+    """Answer with a document that needs no signature under any setting."""
     return Answer(orjson.dumps(body), 200, (FOR_A_MOMENT, BY_ACCEPT), DOCUMENT)
 
 
 def tombstone(context: HttpContext, request: Request, uri: str) -> Answer:
-    """Answer that a thing was deleted for good."""
+    """Answer 410: the object was deleted."""
     return document(context, request, tombstone_of(uri), public=True, status=410)
 
 
 def _headers(context: HttpContext, request: Request, *, public: bool) -> Headers:
-    """Return the headers for caches. What a signed request gets depends on its actor, also where all of it is public.
+    """Return the headers for caches. The answer to a signed request depends on its actor, also for public objects.
 
-    A blocked actor is shown fewer public things, for example. So a cache keeps only what an unsigned request got, and
-    gives that to unsigned requests alone.
+    For example, a blocked actor sees fewer public objects. So a cache may store only answers to unsigned requests, and
+    use them only for unsigned requests.
     """
     shared = public and not is_signed(request) and not demands_signatures(context)
     return (FOR_A_MOMENT if shared else FOR_NO_CACHE, BY_SIGNATURE)

@@ -1,4 +1,4 @@
-"""The followers that an account has on the server that asks, so that both servers know the same ones (FEP-8fcf)."""
+"""The followers of an account on the server of the signer, so that both servers can compare their lists (FEP-8fcf)."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from .actors import find_actor
 from .documents import document
 from .readers import Unsigned, perspective_of_signer, signer_of
 
-PEOPLE = 5000  # on a page: far less than a megabyte, which is what servers read
+PEOPLE = 5000  # on a page, which is far less than the megabyte that servers read
 
 
 class FollowersPosition(Input):
-    """The id of the last follower on the page before."""
+    """The id of the last follower on the previous page."""
 
     min_id: LowerCursor = None
 
@@ -28,7 +28,7 @@ class FollowersPosition(Input):
 async def show_followers_of_signer(
     context: HttpContext, request: Request, name: str, position: FollowersPosition
 ) -> Answer:
-    """The followers of an account whose URIs are of the host of the actor who has signed the request, and no others."""
+    """Show the followers of an account whose URIs have the origin of the actor who has signed the request."""
     signer = await signer_of(context, request)
     account = await find_actor(context, name)
     origin = None if signer is None else origin_of(signer)
@@ -41,7 +41,7 @@ async def show_followers_of_signer(
         raise NotFound
     uri = context.federation.names.followers_synchronization(account.username)
     found = await context.database.read(follower_lists.page, account.id, origin, position.min_id or 0, PEOPLE)
-    uris = [one.uri for one in found]
+    uris = [follower.uri for follower in found]
     if position.min_id is None and len(found) < PEOPLE:
         return document(context, request, collection_of(uri) | {"orderedItems": uris}, public=False)
     more = f"{uri}?min_id={found[-1].id}" if len(found) == PEOPLE else None

@@ -21,13 +21,13 @@ BY_ACCEPT = (("Vary", "Accept"),)
 
 @api.get("/.well-known/host-meta")
 def show_host_meta(context: HttpContext, request: Request) -> Answer:
-    """The address as XML, unless JSON is asked for."""
+    """Show the address as XML, or as JSON if the client prefers it."""
     return _as_json(context) if prefers(request, JSON_TYPES, XML_TYPES) else _as_xml(context)
 
 
 @api.get("/.well-known/host-meta.json")
 def show_host_meta_json(context: HttpContext) -> Answer:
-    """The same as JSON, for clients that ask by path."""
+    """Show the address as JSON, for clients that select the format by the path."""
     return _as_json(context)
 
 

@@ -1,8 +1,8 @@
-"""The inboxes: where other servers deliver activities. One is shared by all users, and each user has one."""
+"""The inboxes, to which other servers deliver activities: the shared inbox, and an inbox for each user."""
 
 from __future__ import annotations
 
-from ...actors.activitypub.requests import ReceivedRequest, SignatureRefused
+from ...actors.activitypub.requests import SignatureRefused
 from ...actors.activitypub.vocabulary import LARGEST_DOCUMENT, MalformedDocument, host_of
 from ...actors.federation.reception import SenderSuspended, TooManyUnverified
 from ...actors.rules.domains import registrable
@@ -13,16 +13,17 @@ from ..answers.answer import Answer
 from ..answers.errors import Forbidden, HttpError, Malformed, TooMany
 from ..intake.request import Request
 from ..router import api
+from .readers import received
 
 
 class NotSigned(HttpError):
-    """A request whose signature does not hold. Other servers expect no challenge."""
+    """Raised for a missing or invalid signature. Other servers expect no challenge."""
 
     status = 401
 
 
 class EncodedBody(HttpError):
-    """A body in an encoding such as gzip. What it is of a few bytes could be any number."""
+    """Raised for a body in an encoding such as gzip, because a few bytes could decompress to any size."""
 
     status = 415
 
@@ -42,19 +43,19 @@ async def receive_for(context: HttpContext, request: Request, name: str) -> Answ
 
 
 async def _receive(context: HttpContext, request: Request, recipient: str | None) -> Answer:
-    """Store an activity. Nothing of what it does is in the answer. Its content type does not matter: some servers send
-    `application/json`, or none."""
+    """Store an activity. It is processed later, so the answer is empty.
+
+    Any content type is accepted: some servers send `application/json`, or none.
+    """
     if (request.header(b"content-encoding") or "identity").strip().lower() != "identity":
         raise EncodedBody
     body = await request.raw_body(LARGEST_DOCUMENT)
-    path = request.path if not request.query_string else f"{request.path}?{request.query_string.decode('latin-1')}"
 
     def count(signer: str) -> None:
         context.limits.count_for_host(registrable(host_of(signer) or ""), rates.ACTIVITIES)
 
-    received = ReceivedRequest("POST", context.settings.base_url, path, request.headers, body)
     try:
-        await context.reception.take(received, recipient, count, request.origin)
+        await context.reception.take(received(context, request, body), recipient, count, request.origin)
     except MalformedDocument as error:
         raise Malformed(str(error)) from None
     except SignatureRefused as refusal:

@@ -24,7 +24,9 @@ Version = Literal["2.0", "2.1"]
 def show_nodeinfo_links(context: HttpContext) -> Answer:
     versions: tuple[Version, ...] = ("2.0", "2.1")
     base_url = context.settings.base_url
-    return json({"links": [{"rel": SCHEMA + one, "href": f"{base_url}/nodeinfo/{one}"} for one in versions]})
+    return json(
+        {"links": [{"rel": SCHEMA + version, "href": f"{base_url}/nodeinfo/{version}"} for version in versions]}
+    )
 
 
 @api.get("/nodeinfo/2.0")
@@ -34,7 +36,7 @@ async def show_nodeinfo(context: HttpContext) -> Answer:
 
 @api.get("/nodeinfo/2.1")
 async def show_nodeinfo_2_1(context: HttpContext) -> Answer:
-    """The same with the address of the software."""
+    """Show NodeInfo 2.1, which adds the homepage of the software."""
     return await _show(context, "2.1")
 
 

@@ -1,4 +1,4 @@
-"""The documents of statuses and of what belongs to them. Browsers are led to the page of the status."""
+"""The documents of statuses, activities, quote authorizations and emoji. Browsers are redirected to pages."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ async def show_activity(context: HttpContext, request: Request, name: str, id: i
 
 @api.get("/users/<name>/quote_authorizations/<id>", documents="only")
 async def show_quote_authorization(context: HttpContext, request: Request, name: str, id: int) -> Answer:
-    """The proof that an account lets a status quote one of its own. It is gone when the quote has ended."""
+    """Show the proof that an account lets another status quote its status. It is 404 after the end of the quote."""
     asked = await asked_for(context, request, name)
     account, shown = asked.account, await context.statuses.show(id)
     quoted = None if shown is None else shown.quoted
@@ -72,8 +72,8 @@ async def show_quote_authorization(context: HttpContext, request: Request, name:
 
 @api.get("/emojis/<id>", documents="only")
 def show_emoji(context: HttpContext, id: int) -> Answer:
-    """A custom emoji of this server. Like all pictures it is public."""
-    found = next((one for one in context.rendered.emojis.all if one.id == id), None)
+    """Show a custom emoji of this server. Like all pictures it is public."""
+    found = next((emoji for emoji in context.rendered.emojis.all if emoji.id == id), None)
     if found is None:
         raise NotFound
     return open_document({"@context": TAGS_CONTEXT, **emoji_of(found, context.federation.names)})
@@ -91,7 +91,7 @@ async def status_document(context: HttpContext, request: Request, name: str, id:
 
 
 async def find_readable(context: HttpContext, asked: AskedFor, id: int) -> ShownStatus | None:
-    """Return a status of an account that the reader may see; None if it was deleted. Raise NotFound."""
+    """Return a status of an account that the reader may see; None if it was deleted. Raises NotFound."""
     if asked.account.deleted_at is not None:
         return None
     shown = await context.statuses.show(id)

@@ -1,7 +1,7 @@
-"""The reader of a document: an actor of another server that has signed the request, or an unknown one.
+"""The reader of a document: the actor of another server that has signed the request, or an unknown reader.
 
-Documents are shown by the rules of visibility, from the perspective of the actor's account. Where signatures are not
-demanded, a request whose signature can't be proven is answered as one without.
+Documents follow the rules of visibility, from the perspective of the actor's account. Unless signatures are demanded, a
+request whose signature can't be verified is answered as an unsigned request.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from ..answers.errors import BackendFailed, Forbidden, HttpError
 from ..intake.request import Request
 
 SIGNATURES = (b"signature", b"signature-input")
-# For a key that is not known yet. The other server may wait for our answer before it can show the key.
+# The time to fetch an unknown key. The other server may not serve its key while it waits for our answer.
 SECONDS_FOR_KEY = 5.0
 
 
 class Unsigned(HttpError):
-    """Raised if a request has no good signature where one is needed."""
+    """Raised if a request without a valid signature needs a signature."""
 
     status = 401
 
@@ -38,24 +38,24 @@ class Unsigned(HttpError):
 
 
 def demands_signatures(context: HttpContext) -> bool:
-    """True if documents are shown only to requests that are signed."""
+    """True if all documents require a signature."""
     return context.settings.authorized_fetch or context.settings.limited_federation
 
 
 def is_signed(request: Request) -> bool:
-    """True if a request has a signature, good or not."""
+    """True if a request has a signature, valid or not."""
     return any(request.header(name) is not None for name in SIGNATURES)
 
 
 def received(context: HttpContext, request: Request, body: bytes = b"") -> ReceivedRequest:
-    """Return a request as signatures see it."""
+    """Return the parts of a request that signatures cover."""
     query = request.query_string.decode("latin-1")
     path = f"{request.path}?{query}" if query else request.path
     return ReceivedRequest(request.method, context.settings.base_url, path, request.headers, body)
 
 
 async def perspective_of_signer(context: HttpContext, request: Request, uri: str | None, owner: Account) -> Perspective:
-    """Return the perspective of an actor on what an account of this server has. Raise 403 for suspended actors."""
+    """Return the perspective of an actor on the objects of an account of this server. Raises 403 if it is suspended."""
     if uri is None:
         return ANONYMOUS
     reader = await context.database.read(peer_readers.find, uri, owner.id, host_of(uri) or "")
@@ -69,9 +69,10 @@ async def perspective_of_signer(context: HttpContext, request: Request, uri: str
 
 
 async def signer_of(context: HttpContext, request: Request) -> str | None:
-    """Return the URI of the actor that has signed a request; None if that is not known.
+    """Return the URI of the actor that has signed a request; None without a valid signature.
 
-    Raise 403 for actors of suspended domains, and 401 if a signature is demanded and there is no good one.
+    Raises 403 for actors of suspended domains. If signatures are demanded, raises 401 for a missing or invalid
+    signature, and 503 if the key can't be fetched.
     """
     if not is_signed(request):
         return _no_actor(context, Unsigned())
@@ -94,11 +95,11 @@ async def _authenticated(context: HttpContext, request: Request) -> str:
 
 
 def _no_actor(context: HttpContext, error: HttpError) -> None:
-    """Return no actor, unless one is needed."""
+    """Return None, or raise the error if signatures are demanded."""
     if demands_signatures(context):
         raise error
 
 
 def _blocked(perspective: Perspective, owner_id: int) -> Perspective:
-    """Return the perspective of an actor whose domain the owner blocks: as if the owner blocked the actor."""
+    """Return the perspective of an actor whose domain the owner blocks. It sees as little as a blocked actor."""
     return perspective.after(owner_id, replace(perspective.relation(owner_id), blocked_by=True))

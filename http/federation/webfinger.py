@@ -1,4 +1,4 @@
-"""WebFinger (RFC 7033): from the handle of an account, or one of its addresses, to its actor."""
+"""WebFinger (RFC 7033): from the handle or a URL of an account to its actor."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ JRD = "application/jrd+json; charset=utf-8"
 PROFILE_PAGE = "http://webfinger.net/rel/profile-page"
 AVATAR = "http://webfinger.net/rel/avatar"
 SUBSCRIBE = "http://ostatus.org/schema/1.0/subscribe"
-# A handle, with its scheme or without, or any other URI.
+# A handle, with or without `acct:`, or any other URI.
 RESOURCE = re.compile(r"(?i:acct:)?@?[^\s@:/?#=&]+@[^\s@]+|(?!(?i:acct:))[A-Za-z][A-Za-z0-9+.-]*:\S+")
 
 
 class WebfingerQuery(Input):
-    resource: Sought  # cut: each reader of it decodes it again
+    resource: Sought  # cut, because it is decoded several times
 
 
 @api.get("/.well-known/webfinger")
 async def show_webfinger(context: HttpContext, sought: WebfingerQuery) -> Answer:
-    """The links of a local account, or of this server. 404 for accounts of other servers, 410 for deleted ones."""
+    """Show the links of a local account or of this server. 404 for other accounts, 410 for deleted accounts."""
     names = context.federation.names
     if _names_server(sought.resource, names):
         return _answer(_of_server(names))
@@ -49,7 +49,7 @@ async def show_webfinger(context: HttpContext, sought: WebfingerQuery) -> Answer
 
 
 def _names_server(resource: str, names: LocalNames) -> bool:
-    """True for the handle of this server and the address of its actor, and for its domain: Mastodon asks for that."""
+    """True for the handle, the actor and the domain of this server. Mastodon requests the domain."""
     if isinstance(names.read(resource), ServerActorName):
         return True
     name = unquote(resource).strip().lower()
@@ -58,10 +58,10 @@ def _names_server(resource: str, names: LocalNames) -> bool:
 
 
 def local_name(resource: str, names: LocalNames) -> str | None:
-    """Return the user's name in a resource of this server; None for everything else."""
+    """Return the username in a resource of this server; None for other resources."""
     if names.is_local(resource):
         return names.username_of(resource)
-    # Some clients encode the address twice, or write the port where they ask.
+    # Some clients encode the resource twice, or append the port of their request.
     resource = unquote(resource).strip().removesuffix(":443")
     scheme, colon, rest = resource.partition(":")
     handle = handle_of(rest if colon and scheme.lower() == "acct" else resource, names.domain)
@@ -70,9 +70,9 @@ def local_name(resource: str, names: LocalNames) -> str | None:
 
 
 def _of_account(account: Account, names: LocalNames) -> dict[str, object]:
-    """Return the links that other servers look for, and the one that takes people of theirs back here.
+    """Return the links of an account: its page, actor and avatar, and the page for remote interactions.
 
-    Of a suspended account there is the actor alone, by which other servers learn of the suspension.
+    A suspended account has only its actor, whose document shows the suspension.
     """
     subject = f"acct:{account.username}@{names.domain}"
     actor = {"rel": "self", "type": CONTENT_TYPE, "href": account.uri}
@@ -104,7 +104,7 @@ def _of_server(names: LocalNames) -> dict[str, object]:
 
 
 def _subscription(names: LocalNames) -> dict[str, object]:
-    """The page to which other servers send people of this one, with what they want to follow or answer."""
+    """Return the link for remote interactions: other servers send our users there to follow or answer an object."""
     return {"rel": SUBSCRIBE, "template": f"{names.base_url}/authorize_interaction?uri={{uri}}"}
 
 

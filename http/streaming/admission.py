@@ -1,4 +1,4 @@
-"""From a request to an open session: the token and its rights."""
+"""From a request to an open session: the token and its rights, rate limits, and the answer to the handshake."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .channels import RequestedStream
 from .frames import Frames
 from .session import NOW, UNKNOWN, StreamSession
 
-# As metrics name it.
+# The route in metrics.
 ROUTE = "/api/v1/streaming/<stream>"
 
 MISSING = "Missing access token"
@@ -33,7 +33,7 @@ def secret_of(request: Request, protocol: str | None = None) -> str | None:
 
 
 async def identify(context: HttpContext, secret: str | None) -> Token | None:
-    """Return the valid token of a user; None for an anonymous client, if those are allowed. Raises Unauthorized."""
+    """Return the valid token of a user; None for a visitor, if previews are allowed. Raises Unauthorized."""
     if secret is None:
         if not context.settings.shows_previews:
             raise Unauthorized(MISSING)
@@ -53,11 +53,10 @@ async def admit(
     want: Callable[[Token | None], RequestedStream | None] = lambda _: None,
     since: str = "",
 ) -> StreamSession:
-    """Open a session. The caller ends it with `dismiss`.
+    """Open a session. The caller ends it with `dismiss`. Raises TooMany.
 
-    `want` returns the stream that is opened with the session, with what was missed `since` an id. If it raises an
-    error, no session is opened.
-    Every handshake counts, refused ones for their address. Raises TooMany.
+    `want` returns a stream, which is opened with the session and sends the events missed `since` an id. If it raises
+    an error, no session is opened. Every handshake counts; a refused handshake counts for its address.
     """
     secret = token = None
     try:
@@ -74,7 +73,7 @@ async def admit(
     )  # fmt: skip
     context.streams.add(session)
     try:
-        # Once more, now that a revocation would find the session: one may have come in between.
+        # Again, because a revocation before `add` did not find the session.
         await identify(context, secret)
         await session.watch_account()
         if wanted is not None:
@@ -87,7 +86,7 @@ async def admit(
 
 
 def counted_since(context: HttpContext, session: StreamSession, since: str) -> str:
-    """Return where a stream begins. One whose client resumes too many begins with a gap, and is not refused."""
+    """Return the id from which a stream resumes; `UNKNOWN` beyond the rate limit, so that it begins with a gap."""
     if since in ("", NOW):
         return since
     try:
@@ -110,7 +109,7 @@ def _remove(context: HttpContext, session: StreamSession) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Handshake:
-    """The answer to the request for a stream, and what came of it: a session, or a refusal."""
+    """The status of the answer to a handshake, and its outcome: a session, or a refusal."""
 
     status: int
     outcome: StreamSession | FinishedAnswer
@@ -121,7 +120,7 @@ async def shake_hands(
 ) -> StreamSession | FinishedAnswer:
     """Open a session, in a span if requests are traced, and count the request. Errors become refusals.
 
-    `status` is that of an answer that opens a stream.
+    `status` is the status of an answer that opens a stream.
     """
     began = perf_counter()
     answering = _answered(context, request, opening, status)

@@ -1,4 +1,4 @@
-"""The kinds of streams: the events of each, the scopes it needs, and the feed it reads."""
+"""The kinds of streams, with their events, scopes and feeds."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ READ_NOTIFICATIONS = ("read:notifications",)
 
 Parameter = Literal["tag", "list"]
 
-LONGEST_TAG = HASHTAG_CHARACTERS + 1  # with a # in front
-NOT_ONES_OWN = "Not authorized to stream this list"
+LONGEST_TAG = HASHTAG_CHARACTERS + 1  # with `#` in front
+NOT_OWN_LIST = "Not authorized to stream this list"
 
 
 @dataclass(frozen=True, slots=True)
 class Channel:
-    """One kind of stream. `place` is a public timeline; without one and without a tag a stream is the viewer's own."""
+    """A kind of stream. `place` is a public timeline. Without a place and a parameter it is the viewer's own."""
 
     name: str
     shows: Shows
@@ -62,7 +62,7 @@ class Channel:
     place: Address | None = None
     only_media: bool = False
     only_local: bool = False
-    only_notified: bool = False  # of edits, those of statuses whose mention the viewer was notified of
+    only_notified: bool = False  # of edits, only edits of statuses that the viewer was notified of
     parameter: Parameter | None = None
 
     @property
@@ -92,7 +92,7 @@ CHANNELS = {
 
 
 class StreamQuery(Input):
-    """The stream that a client names, in a URL or in a frame, and the id of the last event that it was shown."""
+    """The stream that a client names, in a URL or in a frame, and the id of the last event that it has received."""
 
     stream: Text = ""
     tag: Text = ""
@@ -103,7 +103,7 @@ class StreamQuery(Input):
 
 @dataclass(frozen=True, slots=True)
 class RequestedStream:
-    """A stream that a client asks for; `parameter` as the client wrote it."""
+    """A stream that a client requests. `parameter` is not normalized."""
 
     channel: Channel
     parameter: str = ""
@@ -115,7 +115,7 @@ class RequestedStream:
 
     @property
     def key(self) -> tuple[str, str]:
-        """The identity of the stream: equal for two names of one stream."""
+        """The identity of the stream: equal for different spellings of a hashtag."""
         return self.channel.name, self.tag or self.parameter
 
     @property
@@ -124,7 +124,7 @@ class RequestedStream:
         return (self.channel.name, self.parameter) if self.channel.parameter else (self.channel.name,)
 
     def address(self, account_id: int | None) -> Address | None:
-        """Return the actor whose feed it reads; None for a stream without a feed."""
+        """Return the actor of the stream's feed; None for a stream without a feed."""
         if self.channel.place is not None:
             return self.channel.place
         if self.tag is not None:
@@ -136,14 +136,14 @@ class RequestedStream:
         return home_address(account_id)
 
     def shows(self, token: Token | None) -> Shows:
-        """Return the classes of events. The `user` stream has notifications if the token may read them."""
+        """Return the classes of events. The `user` stream includes notifications if the token may read them."""
         if self.channel.name == "user" and token and scopes.granted(token.scopes, READ_NOTIFICATIONS):
             return self.channel.shows | NOTIFICATIONS
         return self.channel.shows
 
 
 def by_name(query: StreamQuery) -> RequestedStream:
-    """Return the stream that a WebSocket asks for. Raises Malformed."""
+    """Return the stream in a query of a WebSocket. Raises Malformed."""
     channel = CHANNELS.get(query.stream)
     if channel is None:
         raise Malformed("Unknown stream type")
@@ -151,7 +151,7 @@ def by_name(query: StreamQuery) -> RequestedStream:
 
 
 def by_path(path: str, parameters: Mapping[str, object]) -> RequestedStream:
-    """Return the stream of a path below the streaming API, where a parameter selects the media variants."""
+    """Return the stream of a path below the streaming API. The parameter `only_media` selects the media variants."""
     query = StreamQuery.read(parameters)
     name = path.replace("/", ":") if ":" not in path and not path.endswith("/media") else ""
     if query.only_media and f"{name}:media" in CHANNELS:
@@ -175,13 +175,13 @@ def check(wanted: RequestedStream, token: Token | None) -> None:
         if not wanted.parameter:
             raise Malformed("Missing list name parameter")
         if not is_id(wanted.parameter):
-            raise Unauthorized(NOT_ONES_OWN)
+            raise Unauthorized(NOT_OWN_LIST)
 
 
 def _parameter(channel: Channel, query: StreamQuery) -> str:
     match channel.parameter:
         case "tag":
-            # Frames repeat it as it was written. No status has a tag that is longer than this.
+            # Frames repeat the client's spelling, so it needs a bound. No status has a longer hashtag.
             if len(query.tag) > LONGEST_TAG:
                 raise Malformed("The tag name is too long")
             return query.tag

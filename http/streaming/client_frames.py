@@ -1,7 +1,7 @@
-"""Frames of clients over a WebSocket, read strictly (RFC 6455, section 5).
+"""A strict parser of the frames of clients (RFC 6455, section 5).
 
-Between two messages this holds nothing but an empty buffer, which thousands of streams have. wsproto's objects hold
-several KiB; it judges this reader in its tests.
+Between two messages it holds only an empty buffer, so thousands of streams take little memory. wsproto's objects hold
+several KiB; the tests compare this parser with wsproto.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from wsproto.frame_protocol import CloseReason
 
 FINAL, RESERVED, OPCODE = 0x80, 0x70, 0x0F
 MASKED, LENGTH = 0x80, 0x7F
-TWO_BYTES = 126  # says that two bytes with the length follow; 127 says eight
+TWO_BYTES = 126  # a length of two bytes follows; after 127, a length of eight bytes
 LONGEST_CONTROL = 125
 LARGEST_LENGTH = 2**63 - 1
 MASK = 4  # bytes
-# Codes that a close frame may have: those of the RFC and its registry, of libraries and of applications.
+# The codes of close frames: of the RFC and its registry, of libraries, and of applications.
 CODES = (range(1000, 1004), range(1007, 1015), range(3000, 5000))
 
 
@@ -38,14 +38,14 @@ KNOWN = frozenset(Opcode)
 
 
 class ClientFrame(NamedTuple):
-    """A whole message, or a control frame. The payload of a TEXT is valid UTF-8, that of a CLOSE begins with a code."""
+    """A whole message, or a control frame. The payload of TEXT is valid UTF-8; CLOSE is empty or begins with a code."""
 
     opcode: Opcode
     payload: bytes
 
 
 class WrongFrame(Exception):
-    """The client does not keep to the protocol: the code to close with."""
+    """Raised for a violation of the protocol. `code` is the close code."""
 
     def __init__(self, code: CloseReason) -> None:
         super().__init__(code.name)
@@ -53,18 +53,18 @@ class WrongFrame(Exception):
 
 
 class ClientFrames:
-    """Reads the frames of one client. `largest` is the size of the largest message, in bytes."""
+    """Parses the frames of a client. `largest` is the size of the largest message, in bytes."""
 
     __slots__ = ("_begun", "_buffer", "_largest", "_message")
 
     def __init__(self, largest: int) -> None:
         self._largest = largest
         self._buffer = b""
-        self._message = b""  # its fragments until now
-        self._begun: Opcode | None = None  # the kind of a message that is not finished
+        self._message = b""  # the fragments of an unfinished message
+        self._begun: Opcode | None = None  # the opcode of an unfinished message
 
     def receive(self, data: bytes) -> Iterator[ClientFrame]:
-        """Yield what is complete, and keep the rest. Raises WrongFrame, after which nothing may be received."""
+        """Yield complete messages and control frames, and buffer the rest. Do not call it again after a WrongFrame."""
         self._buffer = self._buffer + data if self._buffer else data
         while (frame := self._next()) is not None:
             final, opcode, payload = frame
@@ -74,7 +74,7 @@ class ClientFrames:
                 yield message
 
     def _next(self) -> tuple[bool, Opcode, bytes] | None:
-        """Take the next frame out of the buffer; None while it is not complete. A wrong head is refused at once."""
+        """Take the next frame from the buffer; None if it is incomplete. An invalid head raises WrongFrame at once."""
         buffer = self._buffer
         if len(buffer) < 2:
             return None

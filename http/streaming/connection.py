@@ -1,8 +1,8 @@
-"""The socket of a stream, past hypercorn, and the bytes that go over it.
+"""The handover of a connection to a stream, and the framing of its bytes.
 
-In hypercorn each message to each subscriber passes scopes, channels and a state machine, which costs several times as
-much as sending; and each request has several tasks, which hold more memory than the stream. So the connection of a
-stream is handed over to this room, which adds the framing itself.
+In hypercorn each message to each subscriber passes scopes, channels and a state machine, which cost several times as
+much as sending. Each request has several tasks, which hold more memory than the stream. So a stream takes its
+connection over from hypercorn, and does the framing itself.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from ..asgi import Scope
 from ..server.stream_sockets import StreamOwner
 
 SHORT, LONG = 125, 0xFFFF
-CLOSE, PING, PONG = 0x88, 0x89, 0x8A  # whole messages
+CLOSE, PING, PONG = 0x88, 0x89, 0x8A  # first bytes of unfragmented control frames
 
 
 class StreamConnection(Protocol):
     """A connection with one request at a time."""
 
     def hand_over(self, new_owner: StreamOwner) -> bool:
-        """Give the socket to a stream, and end all that hypercorn does with it. False if the server has to keep it."""
+        """Give the socket to a stream, and end hypercorn's tasks. Return False if hypercorn has to keep the socket."""
         ...
 
     def set_read_timeout(self, seconds: float) -> None:
@@ -34,15 +34,15 @@ class StreamConnection(Protocol):
 
 
 def connection_of(scope: Scope) -> StreamConnection | None:
-    """Return the connection of a request; None if it has others too, or if the server offers none.
+    """Return the connection of a request; None if it can't be handed over.
 
-    In later versions of HTTP, requests share a connection, and HTTP/1.0 has no chunks.
+    In HTTP/2, requests share a connection; HTTP/1.0 has no chunks; and other servers offer no handover.
     """
     return scope.get("state", {}).get("connection") if scope["http_version"] == "1.1" else None
 
 
 def text_frame(text: bytes) -> bytes:
-    """Return a WebSocket's text message in one frame, as servers send it: not masked (RFC 6455, section 5.2)."""
+    """Return a text message as an unmasked frame (RFC 6455, section 5.2)."""
     size = len(text)
     if size <= SHORT:
         return b"\x81%c%b" % (size, text)
@@ -62,7 +62,7 @@ def chunk(body: bytes) -> bytes:
 
 
 class Wire:
-    """Frames as the bytes of a connection. Many connections send the same frame in a row: it is framed once."""
+    """Adds the framing to frames. Caches the last result, because many connections send a frame in a row."""
 
     __slots__ = ("_bytes", "_frame", "_framed")
 

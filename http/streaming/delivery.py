@@ -1,7 +1,7 @@
-"""Sending to a streaming client, and detecting one that does not read.
+"""Sending to streaming clients, and the detection of clients that do not read.
 
 A client reads if the kernel accepts more bytes for it. A client that accepts nothing for `UNREAD_SECONDS` is
-disconnected. A slow one is sent the next events when it has accepted the ones before.
+disconnected. A slow client is sent the next events when it has accepted the previous events.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from .admission import dismiss
 from .connection import Wire
 from .session import StreamSession
 
-# Seconds in which a client has to take a piece of what it is sent.
+# Seconds in which a client has to accept some of the sent bytes.
 UNREAD_SECONDS = 20.0
-# The kernel's buffer for one stream. By default it takes megabytes for a client that never reads.
+# Bytes of the kernel's send buffer for a stream. Its default would be megabytes for a client that never reads.
 KERNEL_BUFFER = 64 * 1024
 
 
 class DirectStream(ABC):
-    """The owner of a stream's socket: what is left of a request when its stream has begun. It has no task."""
+    """The owner of a stream's socket. It replaces the tasks of the request when the stream has begun."""
 
     __slots__ = ("_context", "_ends_by", "_head", "_keep_alive_at", "_session", "_socket", "_unread_at", "_wire")
 
@@ -38,7 +38,7 @@ class DirectStream(ABC):
         self._socket: StreamSocket | None = None
         self._keep_alive_at = inf
         self._ends_by = inf
-        self._unread_at = inf  # when a client that takes nothing until then is cut
+        self._unread_at = inf  # the time at which a client that accepts nothing is disconnected
 
     @abstractmethod
     def first_keep_alive(self, now: float) -> float:
@@ -46,11 +46,11 @@ class DirectStream(ABC):
 
     @abstractmethod
     def keep_alive(self, socket: StreamSocket, now: float) -> float:
-        """Send a sign of life. Return when to do so again."""
+        """Send a ping or a heartbeat. Return the time of the next call."""
 
     @abstractmethod
     def closing_bytes(self, why: StreamEnd) -> bytes:
-        """Return what is sent last."""
+        """Return the last bytes of the stream."""
 
     # -- called by the socket
 
@@ -114,14 +114,14 @@ class DirectStream(ABC):
 
 
 async def deliver_by_server(session: StreamSession, send: Callable[[object], Awaitable[None]], message: object) -> None:
-    """Send a message through the HTTP server, for a stream that it has kept.
+    """Send a message through hypercorn, for a stream that was not handed over.
 
-    If the client does not accept it in time, the session ends.
+    If the client does not accept the message in time, the session ends.
     """
     timeout = trio.move_on_after(UNREAD_SECONDS)
     try:
         with session.sending(), timeout:
             await send(message)
-    finally:  # a write that is cancelled ends its connection, and with it this task
+    finally:  # a cancelled write ends its connection, and so this task
         if timeout.cancel_called:
             session.fail(StreamEnd.SLOW, f"the client has read nothing for {UNREAD_SECONDS:g} s")

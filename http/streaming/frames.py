@@ -1,7 +1,7 @@
-"""Events as clients read them. Each is rendered once, and the same bytes go to all viewers who see the same of it.
+"""Events in the formats of clients. An event is rendered once for all viewers with equal permissions.
 
-Most viewers may quote a status or may not, and see the status that it quotes or do not: each group gets bytes of its
-own. A viewer whose filters match gets the same with the matches in them.
+Permissions differ in who may quote a status, and who sees the status that it quotes; `variant` names the groups of
+viewers. If a viewer's filters match, the event is rendered for this viewer, with the matches.
 """
 
 from __future__ import annotations
@@ -38,30 +38,29 @@ from ..entities.status import status_json, variant
 from ..entities.timeline import conversation_json
 from ..entities.times import instant
 
-# For no account: a status for all viewers, with the viewer's part in it and every flag false. Streams add what their
-# viewer hides: the filters and the perspective.
+# The viewer of shared renderings: every flag is false. Streams set the filters and the perspective of their account.
 NO_VIEWER = ViewerPart(0, {})
 
 
 @dataclass(frozen=True, slots=True)
 class StreamResumed(Event):
-    """All that a client missed was sent. From the id of this event on it can resume."""
+    """All missed events were sent. A client can resume from the id of this event."""
 
 
 @dataclass(frozen=True, slots=True)
 class StreamGap(Event):
-    """Events since this time are missing, because there are too many or they are too old. None: since when is unknown.
+    """Events since this time are missing, because they are too many or too old. None if the time is unknown.
 
-    The client reads its timelines anew.
+    The client reloads its timelines.
     """
 
     since: datetime | None
 
 
-# Events of one connection, which all its streams show.
+# Events about a stream itself, which all kinds of streams show.
 ABOUT_STREAM: frozenset[type[Event]] = frozenset({StreamResumed, StreamGap})
 
-# What clients call the events.
+# The names of the events in the API.
 NAMES: dict[type[Event], bytes] = {
     StatusAppeared: b"update",
     StatusAmended: b"status.update",
@@ -82,20 +81,20 @@ LINE_ENDS = tuple((sign.encode(), b"\\u%04x" % ord(sign)) for sign in "\u0085\u2
 
 
 class Frames(ABC):
-    """Renders events for all streams of the server that are sent in one way."""
+    """Renders events, for all WebSockets or for all streams of server-sent events."""
 
     def __init__(self, renderings: Renderings, base_url: str, counts: StreamCounts | None = None) -> None:
         self._renderings = renderings
         self._base_url = base_url
         self.counts = counts or StreamCounts()
-        self._latest = b"", ""  # a frame and an id, and what was made of them
+        self._latest = b"", ""  # the frame and the id of `_latest_identified`
         self._latest_identified = b""
 
     @abstractmethod
     def frame(self, event: Event, label: bytes, viewer: ViewerPart = NO_VIEWER, id: str = "") -> bytes:
         """Return the frame of an event for a viewer. `label` is the stream's name as JSON.
 
-        With the `id` clients can resume the stream. It depends on the feed, so it is not rendered with the event.
+        With the `id` clients can resume the stream. The id depends on the feed, so the shared rendering is without it.
         """
 
     @abstractmethod
@@ -103,7 +102,7 @@ class Frames(ABC):
         """Return a frame with an id in it."""
 
     def with_id(self, frame: bytes, id: str) -> bytes:
-        """The same, if there is an id. Most streams that are sent a frame are sent it with the same id, in a row."""
+        """Return the frame with the id, if any. Caches the last result: most streams send a frame with equal ids."""
         if not id:
             return frame
         if frame is not self._latest[0] or id != self._latest[1]:
@@ -112,25 +111,26 @@ class Frames(ABC):
         return self._latest_identified
 
     def is_matched(self, event: Event, viewer: ViewerPart) -> bool:
-        """True if the viewer's filters match the status that an event shows, or the one that is quoted in it."""
+        """True if the viewer's filters match the status in an event, or the status that it quotes."""
         shown = status_in(event) if viewer.filters else None
         if shown is None:
             return False
         quoted = (shown.boosted or shown).quoted
-        return any(matches_in(one, viewer.filters, self._renderings) for one in (shown, quoted) if one is not None)
+        statuses = [status for status in (shown, quoted) if status is not None]
+        return any(matches_in(status, viewer.filters, self._renderings) for status in statuses)
 
     def variant(self, event: Event, viewer: ViewerPart) -> str:
-        """Return a name of what the viewer sees: events are rendered once for each."""
+        """Return the name of the viewer's group. An event is rendered once for each group."""
         shown = status_in(event)
         return "" if shown is None else variant(shown, viewer.perspective)
 
     def is_hidden(self, event: Event, viewer: int | None, context: str, filters: Filters) -> bool:
-        """True if the viewer's filters hide the status that an event shows in this context."""
+        """True if the viewer's filters hide the status in an event in this context."""
         shown = status_in(event)
         return shown is not None and is_hidden(shown, viewer, context, filters, self._renderings)
 
     def payload(self, event: Event, viewer: ViewerPart) -> bytes | None:
-        """Return the event's JSON. None for an event without a payload."""
+        """Return the payload as JSON; None for an event without a payload."""
         match event:
             case StatusAppeared(shown) | StatusAmended(shown):
                 return status_json(shown, self._renderings, self._base_url, viewer)
@@ -179,7 +179,7 @@ class WebSocketFrames(Frames):
         return frame
 
     def _shared(self, event: Event, viewer: ViewerPart, variant: str) -> bytes:
-        """The payload as a member of the frame, which is the same on all streams."""
+        """Return the payload as a member of the frame. It is cached, because all streams share it."""
         name = f"quoted {variant}"
         quoted = event.rendered.get(name)
         if quoted is None:
@@ -189,11 +189,11 @@ class WebSocketFrames(Frames):
 
 
 class SseFrames(Frames):
-    """Events as server-sent events, which do not say of which stream they are."""
+    """Events as server-sent events, which do not name their stream."""
 
     def frame(self, event: Event, label: bytes, viewer: ViewerPart = NO_VIEWER, id: str = "") -> bytes:
         if isinstance(event, StreamResumed):
-            return b"id: %b\n\n" % id.encode()  # no event: it sets the id from which a browser resumes
+            return b"id: %b\n\n" % id.encode()  # not an event: it only sets the id from which a browser resumes
         frame = self._frame(event, viewer)
         return self.with_id(frame, id)
 
@@ -211,12 +211,12 @@ class SseFrames(Frames):
 
 
 def _unfiltered(viewer: ViewerPart) -> ViewerPart:
-    """Return the viewer without filters, which match nothing: what is rendered is for other viewers too."""
+    """Return the viewer without filters. They match nothing here, and the rendering is shared with other viewers."""
     return replace(viewer, filters=NO_FILTERS)
 
 
 def status_in(event: Event) -> ShownStatus | None:
-    """Return the status that an event shows, be it in a notification or in a conversation."""
+    """Return the status in an event, also in a notification or in a conversation."""
     match event:
         case StatusEvent(shown):
             return shown
@@ -240,10 +240,10 @@ def _sse(event: Event, payload: bytes | None) -> bytes:
 
 
 def _quoted(payload: bytes) -> bytes:
-    """JSON inside of a JSON string."""
+    """Return the member `payload`, whose value is JSON in a JSON string."""
     return b',"payload":' + orjson.dumps(payload.decode())
 
 
 def refusal(text: str, status: int | None = None) -> bytes:
-    """A frame with the reason why a command of the client failed."""
+    """Return a frame with the error of a client's command."""
     return orjson.dumps({"error": text} if status is None else {"error": text, "status": status})

@@ -1,7 +1,7 @@
-"""One streaming connection: the streams it reads, and how far its client keeps up with them.
+"""A streaming connection: its subscriptions, and its flow control.
 
-Each of its streams is a cursor over a feed. The next events are read from the feeds when the socket has accepted the
-ones before. A connection whose client does not read is closed; no event is skipped.
+Each subscription is a cursor over a feed. The next events are read from the feeds when the socket has accepted the
+previous events. A connection whose client does not read is closed; no event is skipped.
 """
 
 from __future__ import annotations
@@ -35,42 +35,42 @@ from ...storage.oauth import Token
 from ..access.streams import Pump, StreamCounts, StreamEnd, StreamSnapshot
 from ..answers.errors import HttpError, Unauthorized
 from ..entities.rendered import exact
-from .channels import CONVERSATIONS, NOT_ONES_OWN, NOTIFICATIONS, RequestedStream, check
+from .channels import CONVERSATIONS, NOT_OWN_LIST, NOTIFICATIONS, RequestedStream, check
 from .frames import ABOUT_STREAM, NO_VIEWER, Frames, StreamGap, StreamResumed
 
 # Seconds in which a connection that ends may still send its last frames.
 FAREWELL = 1.0
-# Where a client begins that wants to be told from which id it can resume.
+# The value of `since` of a client that only wants the id from which it can resume.
 NOW = "now"
-# No id: a stream that begins here is told that something was missed, and nothing is read for it.
+# A value of `since` that is not an id: the stream begins with a gap, and no missed events are read.
 UNKNOWN = "unknown"
-# After this time, in ids, what was committed is told and in the log.
-UNTOLD_FOR = 60_000 << BELOW_MILLISECONDS
-# Streams on one connection: far more than any client opens, and little enough to stay cheap.
+# Within this time, in ids, committed events are published by feeds and are in the log of changes.
+UNPUBLISHED_FOR = 60_000 << BELOW_MILLISECONDS
+# Streams on a connection: far more than any client opens, and cheap enough.
 MOST_STREAMS = 100
-# Answers to the client's own frames that may wait to be read.
+# Answers to the client's frames that may wait until the client reads.
 MOST_ANSWERS = 256
-# Bytes from which no more is added to what is sent by one call, and events that are read from one stream in a row.
+# No more frames are added to a batch of this many bytes. Events that are read from a stream in a row.
 BATCH = 32 * 1024
 READ_AT_ONCE = 16
-# Names of streams as JSON, shared by all subscribers: most have one of few names.
+# Cached names of streams as JSON. Most streams have one of a few names.
 LABELS_KEPT = 1_000
 
 
 class StreamOutput(Protocol):
-    """The direct way to a client, without waiting."""
+    """An output to a client that never blocks."""
 
     @property
     def is_full(self) -> bool:
-        """True if the client has not taken all that was sent. Until it has, nothing more is."""
+        """True if the client has not taken all sent bytes. Nothing more is sent until then."""
         ...
 
     def send_now(self, frames: list[bytes]) -> None:
-        """Send frames. What the client does not take at once is kept."""
+        """Send frames. Bytes that the client does not take at once are buffered."""
         ...
 
     def finish(self, why: StreamEnd) -> None:
-        """Send the end, after the last frames, and close the connection."""
+        """Send the closing bytes after the last frames, and close the connection."""
         ...
 
     def end_by(self, at: float) -> None:
@@ -83,7 +83,7 @@ class TooManyStreams(HttpError):
 
 
 class StreamSession:
-    """The streams of a connection as one queue of frames, for an output, or for a task that takes them."""
+    """The streams of a connection as a queue of frames, for an output, or for a task that calls `take`."""
 
     __slots__ = (
         "_answers", "_frames", "_held", "_is_in_pump", "_missed", "_news", "_opened_at", "_origin", "_output", "_pump",
@@ -112,30 +112,30 @@ class StreamSession:
         self._viewers = viewers
         self._withdrawals = withdrawals
         self.ended: StreamEnd | None = None
-        self._sending: trio.CancelScope | None = None  # of a task that sends; has a deadline once the session has ended
+        self._sending: trio.CancelScope | None = None  # of a task that sends; it gets a deadline when the session ends
         self._runtime = runtime
         self._origin = origin
         self._frames = frames
         self._record = record
         self.room = room  # events that each stream may be behind when the client does not read
-        # Until the first frame the session counts as blocked, so that feeds do not wait for it.
+        # The session counts as blocked before the first frame, so that feeds do not wait for it.
         self._opened_at = trio.current_time()
         self.blocked_since: float | None = self._opened_at
         self._answers: list[bytes] = []
-        self._news: dict[Subscription, Feed] = {}  # those with events to read, in the order in which they were woken
-        # What resumed streams show before the events of their feeds.
+        self._news: dict[Subscription, Feed] = {}  # subscriptions with unread events, in the order of `wake`
+        # The missed events of resumed streams, which are sent before the events of their feeds.
         self._missed: dict[Subscription, deque[Logged]] = {}
-        self._held: dict[Subscription, Feed | None] = {}  # those streams, with the feed if it has events to read
-        self._sender: trio.lowlevel.Task | None = None  # while it waits for something to send
+        self._held: dict[Subscription, Feed | None] = {}  # resumed streams, with the feed if it has unread events
+        self._sender: trio.lowlevel.Task | None = None  # the task in `take`, while it waits
         self._output: StreamOutput | None = None
         self._pump: Pump | None = None
         self._is_in_pump = False
         self._subscriptions: dict[tuple[str, str], Subscription] = {}
 
     def snapshot(self, now: float) -> StreamSnapshot:
-        """Return what operators see of it."""
+        """Return the session as operators see it."""
         runtime, subscriptions = self._runtime, self._subscriptions.values()
-        lags = [runtime.lag(one.address, one) for one in subscriptions if one.address is not None]
+        lags = [runtime.lag(reader.address, reader) for reader in subscriptions if reader.address is not None]
         blocked = now - self.blocked_since if self.blocked_since is not None else 0.0
         names = tuple(" ".join(filter(None, key)) for key in self._subscriptions)
         return StreamSnapshot(
@@ -148,21 +148,21 @@ class StreamSession:
 
     @property
     def counts(self) -> StreamCounts:
-        """The counts of all streams that are sent in the same way."""
+        """The counts of all WebSockets, or of all streams of server-sent events."""
         return self._frames.counts
 
     # -- streams
 
     async def watch_account(self) -> None:
-        """Show what the account's blocks, mutes and filters leave, for as long as the connection lasts."""
+        """Apply the account's blocks, mutes and filters, as long as the connection lasts."""
         if self.account_id is not None:
             self.rules = self._viewers.watch(self.account_id, self)
-            # Its actor reads the rows when it wakes up.
+            # The account's actor reads the rows when it starts.
             await self._runtime.ask(account_address(self.account_id), PerspectiveOf(), origin=self._origin)
             self.use_rules(filters_changed=False)
 
     async def subscribe(self, wanted: RequestedStream, since: str = "") -> None:
-        """Open a stream, unless it is open already. `since` is the id of the last event that the client was shown.
+        """Open a stream, unless it is open already. `since` is the id of the last event that the client has received.
 
         Raises the errors of `check`, and NotAnswered.
         """
@@ -192,7 +192,7 @@ class StreamSession:
             self._runtime.unsubscribe(subscription.address, subscription)
 
     def close(self) -> None:
-        """End the session and unsubscribe from every feed: the connection is closed."""
+        """End the session and unsubscribe from every feed, because the connection is closed."""
         self._output = None
         self.end(StreamEnd.LOST)
         if self.rules is not None:
@@ -203,7 +203,7 @@ class StreamSession:
         self._subscriptions.clear()
 
     def use_rules(self, *, filters_changed: bool) -> None:
-        """Show from now on what the rules of the account say. Called when a fact is kept that changes them."""
+        """Apply the current rules of the account. Called after each fact that changes them."""
         if self.rules is None:
             return
         filters, perspective = self.rules.filters, self.rules.perspective
@@ -217,18 +217,18 @@ class StreamSession:
                     self.reply(self._frames.frame(event, subscription.label))
 
     async def _check_owner(self, wanted: RequestedStream) -> None:
-        """Refuse a list of another account, in the same way as a list that does not exist."""
+        """Refuse a list of another account, with the error for a list that does not exist."""
         address = wanted.address(self.account_id)
         if wanted.channel.parameter != "list" or address is None:
             return
         if await self._runtime.ask(address, ListOwner(), origin=self._origin) != self.account_id:
-            raise Unauthorized(NOT_ONES_OWN)
+            raise Unauthorized(NOT_OWN_LIST)
 
     async def _resume(self, subscription: Subscription, address: Address, since: str) -> None:
-        """Join a feed, and show what was missed since an id before the events of the feed."""
+        """Join a feed. Send the events missed since an id before the events of the feed."""
         point = ResumptionPoint.read(since)
         missed = await self._runtime.ask(address, MissedEvents(), origin=self._origin)
-        # Held before it joins: what comes meanwhile is shown after what was missed.
+        # Held before it joins: events that arrive meanwhile are sent after the missed events.
         self._held[subscription] = None
         await self._join(address, subscription)
         if point is not None:
@@ -236,20 +236,20 @@ class StreamSession:
             missed = await self._runtime.ask(address, asked, origin=self._origin)
         elif since != NOW:
             missed = replace(missed, complete=False)
-        if self.ended is not None:  # meanwhile, for example because the token was revoked: nothing is shown any more
+        if self.ended is not None:  # meanwhile, for example because the token was revoked
             return
         self._missed[subscription] = deque(subscription.resumed(missed, point))
         self._wake_sender()
 
     async def _join(self, address: Address, subscriber: Subscription) -> None:
-        # Shielded: a subscription whose asker is cancelled would still be carried out, and never be removed.
+        # Shielded: if this task is cancelled, the actor would still add the subscription, and nothing would remove it.
         with trio.CancelScope(shield=True):
             await self._runtime.subscribe(address, subscriber, origin=self._origin)
 
     # -- frames
 
     def reply(self, frame: bytes) -> None:
-        """Queue an answer to a frame of the client. A client that sends commands and reads no answers is cut."""
+        """Queue an answer to a frame of the client. A client that reads no answers is disconnected."""
         if self.ended is not None:
             return
         if len(self._answers) >= MOST_ANSWERS:
@@ -259,7 +259,7 @@ class StreamSession:
         self._wake_sender()
 
     def wake(self, subscription: Subscription, feed: Feed) -> None:
-        """A subscription has events to read."""
+        """Called when a subscription has unread events."""
         if self.ended is not None:
             return
         if subscription in self._held:
@@ -271,30 +271,30 @@ class StreamSession:
     async def take(self) -> list[bytes]:
         """Return the next frames, which are sent together; an empty list if the session has ended.
 
-        Events are read from the feeds only now. So the events that a slow client has not accepted wait there, once for
-        all subscribers, and not in a queue of each session.
+        Events are read from the feeds only here. So the unread events of a slow client wait in the feed, which all
+        subscribers share, and not in a queue of each session.
         """
         self.blocked_since = None
-        if self._news or self._missed:  # left over from the last time: others have their turn first
+        if self._news or self._missed:  # the last call has left some: let other tasks run first
             await trio.lowlevel.checkpoint()
         while not (frames := self._next_frames()) and self.ended is None:
             await self._wait_for_news()
         return frames
 
     def attach(self, output: StreamOutput, pump: Pump) -> None:
-        """From now on the pump sends what is new, by this output."""
+        """Let the pump send new frames to this output from now on."""
         self.blocked_since = None
         self._output, self._pump = output, pump
         self._wake_sender()
 
     def send_now(self) -> None:
-        """Send what the client takes at once, called by the pump."""
+        """Send the next frames. Called by the pump."""
         output = self._output
         if output is not None and not output.is_full:
             try:
                 if frames := self._next_frames():
                     output.send_now(frames)
-            except Exception as error:  # it ends this connection, and not the pump for all others
+            except Exception as error:  # ends this connection, not the pump
                 self.fail(StreamEnd.LOST, describe(error))
         self._is_in_pump = False
         if output is None:
@@ -303,16 +303,16 @@ class StreamSession:
             if self.blocked_since is None:
                 self.made_progress()
         elif self._news or self._missed or self._answers:
-            self._wake_sender()  # others have their turn first
+            self._wake_sender()  # behind other streams
         elif self.ended is not None:
             output.finish(self.ended)
 
     def go_on(self) -> None:
-        """The client has taken all that it was sent."""
+        """Called when the client has taken all sent bytes."""
         self.blocked_since = None
         self._wake_sender()
 
-    # A parking lot does the same at a higher price, and this happens once for each event and subscriber.
+    # Not a parking lot, which costs more: this happens once for each event and subscriber.
     async def _wait_for_news(self) -> None:
         self._sender = trio.lowlevel.current_task()
         await trio.lowlevel.wait_task_rescheduled(self._stop_waiting)
@@ -332,7 +332,7 @@ class StreamSession:
 
     @contextmanager
     def sending(self) -> Generator[None]:
-        """Mark the time in which the session waits for its client: feeds and publishers do not wait for it too."""
+        """Mark the session as blocked during the block, so that feeds and publishers do not wait for it."""
         self.made_progress()
         try:
             yield
@@ -341,18 +341,18 @@ class StreamSession:
 
     @contextmanager
     def sending_until_end(self) -> Generator[None]:
-        """A context for a task that takes frames and sends them: soon after the session has ended it is cancelled."""
+        """Cancel the block `FAREWELL` seconds after the end of the session. For a task that calls `take`."""
         with trio.CancelScope() as self._sending:
             if self.ended is not None:
                 self._sending.deadline = trio.current_time() + FAREWELL
             yield
 
     def made_progress(self) -> None:
-        """The client has accepted bytes."""
+        """Called when the client has accepted some bytes, or a send begins."""
         self.blocked_since = trio.current_time()
 
     def end(self, why: StreamEnd) -> None:
-        """End the session: no new events, and a deadline for the last frames. Only the first reason counts."""
+        """End the session: no new events are sent, the last frames have a deadline. Only the first reason counts."""
         if self.ended is not None:
             return
         self.ended = why
@@ -379,8 +379,8 @@ class StreamSession:
 
     @property
     def _place(self) -> Address | None:
-        """The first actor that it listens to."""
-        return next((one.address for one in self._subscriptions.values() if one.address is not None), None)
+        """The address of the first subscription with a feed, for the log."""
+        return next((reader.address for reader in self._subscriptions.values() if reader.address is not None), None)
 
     def _next_frames(self) -> list[bytes]:
         frames, self._answers = self._answers, []
@@ -392,13 +392,13 @@ class StreamSession:
                     if (frame := self._frame_of(subscription, logged)) is not None:
                         frames.append(frame)
                         size += len(frame)
-        except Exception as error:  # an event that cannot be rendered ends only this connection
+        except Exception as error:  # an event that can't be rendered ends only this connection
             self.fail(StreamEnd.LOST, describe(error))
         self.counts.events += len(frames)
         return frames
 
     def _next_events(self) -> tuple[Subscription, list[Logged]]:
-        """Take the next events of one stream. What it missed goes before what its feed has."""
+        """Take the next events of a stream. Missed events come before the events of its feed."""
         if not self._missed:
             subscription, feed = next(iter(self._news.items()))
             events = feed.read(subscription, READ_AT_ONCE)
@@ -415,7 +415,7 @@ class StreamSession:
 
     def _frame_of(self, subscription: Subscription, logged: Logged) -> bytes | None:
         event, withdrawals = logged.event, self._withdrawals
-        # Once for all subscribers, so the others are spared the call.
+        # Checked once for all subscribers; the result is in the event.
         _, latest = event.checked if event.checked[0] == withdrawals.facts else withdrawals.check(event)
         if latest is None or subscription.has_shown(logged):
             return None
@@ -430,7 +430,7 @@ class StreamSession:
 
 
 class Subscription:
-    """One stream of one session: a subscriber of one actor's feed."""
+    """A stream of a session: a subscriber of an actor's feed."""
 
     __slots__ = (
         "_is_plain",
@@ -439,7 +439,7 @@ class Subscription:
         "_resumed_with",
         "_session",
         "_shows",
-        "_untold",
+        "_unpublished",
         "_wanted",
         "address",
         "label",
@@ -454,10 +454,10 @@ class Subscription:
         channel = wanted.channel
         self._is_plain = not (channel.only_media or channel.only_local or channel.only_notified)
         self._shows = wanted.shows(session.token)
-        self._missed: Missed | None = None  # what a resumed stream has shown
-        self._known = frozenset[str]()  # keys of events that the client was shown before
-        self._resumed_with: tuple[str, ...] = ()  # of these, the keys of events that the feed may not have been told of
-        self._untold = self._resumed_with  # the same, once they were sent
+        self._missed: Missed | None = None  # the missed events that a resumed stream has sent
+        self._known = frozenset[str]()  # keys of events that the client has received
+        self._resumed_with: tuple[str, ...] = ()  # keys in `_known` of events that the feed may publish later
+        self._unpublished = self._resumed_with  # `_resumed_with`, once the missed events were sent
         self.room = session.room
 
     @property
@@ -468,43 +468,43 @@ class Subscription:
         self._session.wake(self, feed)
 
     def cut(self) -> None:
-        """The feed no longer has the next event; or, if the client is not blocked, the actor is gone."""
+        """Called if the feed no longer has the next event, or, if the client is not blocked, if the actor is gone."""
         self._session.end(StreamEnd.LOST if self._session.blocked_since is None else StreamEnd.SLOW)
 
     def resumed(self, missed: Missed, point: ResumptionPoint | None) -> Iterator[Logged]:
-        """Return what was missed after a point, and the event that ends it. Its ids take the place of the feed's."""
+        """Yield the events missed after a point, then the final event. Their ids replace the ids of the feed."""
         keys = list(point.keys) if point is not None else []
-        self._known, self._missed = frozenset({*keys, *(one.key for one in missed.events if one.key)}), missed
-        for one in missed.events:
-            if one.position is None and one.key:
-                keys.append(one.key)
-            yield Logged(one.event, "", str(ResumptionPoint(one.position or missed.position, tuple(keys))))
+        self._known, self._missed = frozenset({*keys, *(entry.key for entry in missed.events if entry.key)}), missed
+        for entry in missed.events:
+            if entry.position is None and entry.key:
+                keys.append(entry.key)
+            yield Logged(entry.event, "", str(ResumptionPoint(entry.position or missed.position, tuple(keys))))
         self._resumed_with = tuple(keys)
         end = StreamResumed() if missed.complete else StreamGap(point.time if point is not None else None)
         yield Logged(end, "", str(ResumptionPoint(missed.position, tuple(keys))))
 
     def has_shown(self, logged: Logged) -> bool:
-        """True for an event of the feed that a resumed stream showed before."""
+        """True for an event of the feed that a resumed stream has already sent."""
         if self._missed is None:
             return False
         return logged.key in self._known or self._missed.includes(logged.event)
 
     def id_of(self, logged: Logged) -> str:
-        """Return the id of an event for the client, who was shown more than others when it has resumed the stream."""
+        """Return the id of an event for the client. After a resumption it includes the keys in `_unpublished`."""
         if not logged.key:
-            if type(logged.event) in ABOUT_STREAM:  # all that was missed was sent, and the ids of the feed begin
-                self._untold = self._resumed_with
+            if type(logged.event) in ABOUT_STREAM:  # the missed events were sent; the ids of the feed follow
+                self._unpublished = self._resumed_with
             return logged.id
-        point = ResumptionPoint.read(logged.id) if self._untold else None
-        if point is None or self._missed is None or point.position > self._missed.position + UNTOLD_FOR:
-            self._untold = ()
+        point = ResumptionPoint.read(logged.id) if self._unpublished else None
+        if point is None or self._missed is None or point.position > self._missed.position + UNPUBLISHED_FOR:
+            self._unpublished = ()
             return logged.id
-        return str(replace(point, keys=tuple({**dict.fromkeys(self._untold), **dict.fromkeys(point.keys)})))
+        return str(replace(point, keys=tuple({**dict.fromkeys(self._unpublished), **dict.fromkeys(point.keys)})))
 
     def admits(self, event: Event, *, is_newer: bool = False) -> bool:
         """True if the stream shows this event to its viewer.
 
-        `is_newer` if its records are newer than those by which its timeline has admitted it.
+        `is_newer`: the event has newer records than those by which its timeline has admitted it.
         """
         if type(event) not in self._shows:
             return type(event) in ABOUT_STREAM
@@ -512,24 +512,25 @@ class Subscription:
             return self._admits(event, is_newer=is_newer)
         rules = self._session.rules
         match event:
-            case NotificationShown(told):
-                return rules is None or rules.shows_notification(told)
-            case ConversationShown(told):
-                return rules is None or rules.shows_conversation(told)
+            case NotificationShown(notification):
+                return rules is None or rules.shows_notification(notification)
+            case ConversationShown(conversation):
+                return rules is None or rules.shows_conversation(conversation)
             case _:
                 return True
 
     def hiding_context(self, event: Event) -> str | None:
-        """Return the context whose filters hide an event; None where only clients hide. Lists count as home."""
+        """Return the context whose filters hide an event; None if only clients hide it. Lists count as home."""
         channel = self._wanted.channel
         if type(event) in NOTIFICATIONS or channel.only_notified:
             return "notifications"
         return None if channel.public or type(event) in CONVERSATIONS else "home"
 
     def _admits(self, event: StatusEvent, *, is_newer: bool) -> bool:
-        """True if the viewer may see the status and asked for it. All viewers of a public timeline share its feed.
+        """True if the viewer may see the status and it belongs in the stream.
 
-        The author may have been blocked after the event was made, also in the viewer's own streams.
+        Viewers of a public timeline share its feed, so it is filtered here. The viewer may also have blocked the author
+        after the event was made.
         """
         session = self._session
         if self._is_plain and session.sifts is None and not (is_newer or session.narrowed):
@@ -552,7 +553,7 @@ class Subscription:
             return True
         if channel.public or rules is None:
             return not entry.silenced
-        if isinstance(event, StatusAmended):  # its author need not be followed: the timeline may hold a boost of it
+        if isinstance(event, StatusAmended):  # the timeline may have a boost: the author need not be followed
             return visible(entry, rules.perspective)
         belongs = belongs_by_author if channel.parameter == "list" else belongs_at_home
         return belongs(entry, rules.perspective)

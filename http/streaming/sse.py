@@ -1,4 +1,4 @@
-"""Streams as server-sent events: one stream on each connection, named by the path."""
+"""Streams as server-sent events. A connection has one stream, which the path names."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from .delivery import DirectStream, deliver_by_server
 from .frames import Frames
 from .session import StreamSession
 
-# Comments, which show proxies and clients that the connection is alive. No empty line follows: up to version 2.2.0
-# Mastodon.py takes one for the end of an event, and gives up because the event is empty.
+# Comments, which show proxies and clients that the connection is alive. No empty line follows: Mastodon.py up to
+# version 2.2.0 takes an empty line for the end of an event, and fails because the event is empty.
 GREETING = b":)\n"
 HEARTBEAT = b":thump\n"
-HEARTBEAT_SECONDS = 15.0  # as often as Mastodon sends them
+HEARTBEAT_SECONDS = 15.0  # as in Mastodon
 
 WIRE = Wire(chunk)
 LAST_CHUNK = b"0\r\n\r\n"
 FRAMING = (("Transfer-Encoding", "chunked"), ("Connection", "close"))
 
-# `X-Accel-Buffering` keeps nginx from collecting events until there are enough of them.
+# `X-Accel-Buffering` turns off nginx's buffer, which would delay events.
 HEADERS = (
     ("Content-Type", "text/event-stream"),
     ("Cache-Control", "private, no-store"),
@@ -41,12 +41,12 @@ HEADERS = (
 
 
 class EventStream(DirectStream):
-    """A stream whose client says nothing more. Heartbeats come also between events."""
+    """The owner of a socket with server-sent events. The client sends nothing more."""
 
     __slots__ = ()
 
     def receive(self, data: bytes) -> None:
-        """Drop it: no other request is answered on this connection."""
+        """Drop the bytes: no other request is answered on this connection."""
 
     def first_keep_alive(self, now: float) -> float:
         return now + HEARTBEAT_SECONDS
@@ -63,7 +63,7 @@ class EventStream(DirectStream):
 async def serve_sse(
     context: HttpContext, frames: Frames, scope: Scope, path: str, receive: Receive, send: Send
 ) -> None:
-    """Serve one stream from its request to its end; `path` is the part below the streaming API."""
+    """Serve a stream from its request to its end. `path` is the part below the streaming API."""
     request = request_of(scope, context.new_request_id)
     session = await shake_hands(context, request, _admit(context, frames, request, path), 200)
     if isinstance(session, FinishedAnswer):
@@ -85,17 +85,17 @@ async def serve_sse(
 
 
 async def _admit(context: HttpContext, frames: Frames, request: Request, path: str) -> StreamSession:
-    # Without one of the two, nothing but events is sent: some clients refuse a block that is no event.
+    # Without an id the stream sends only events: some clients fail on a block that only sets an id.
     since = request.header(b"last-event-id") or StreamQuery.read(nest(request.query)).since
     return await admit(context, request, frames, want=lambda _: by_path(path, nest(request.query)), since=since)
 
 
 async def _run(session: StreamSession, receive: Receive, send: Send) -> None:
-    """Send through the HTTP server."""
+    """Send through hypercorn, for a stream that was not handed over."""
     async with trio.open_nursery() as nursery:
         nursery.start_soon(_until_disconnected, receive, nursery.cancel_scope)
         with session.sending_until_end():
-            await send(_body(GREETING))  # the server sends the headers along
+            await send(_body(GREETING))  # hypercorn sends the headers with it
             while frames := await _next(session):
                 await deliver_by_server(session, send, _body(b"".join(frames)))
             await send({"type": "http.response.body", "body": b"", "more_body": False})

@@ -1,4 +1,4 @@
-"""Streams over a WebSocket: many on one connection, opened and closed by text frames."""
+"""Streams over WebSockets. A connection has many streams, which text frames open and close."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ from .delivery import DirectStream, deliver_by_server
 from .frames import Frames, refusal
 from .session import StreamSession
 
-# A ping is sent every 14 s, so a client that does not answer is noticed when the next one is due. It is disconnected
-# within 30 s, even if the kernel's buffer has room for all that it was sent.
+# A ping is sent every 14 s. A client that has not answered two pings is disconnected within 30 s, even if the kernel's
+# buffer has room for all sent bytes.
 READ_TIMEOUT = 28.0
 LARGEST_MESSAGE = 64 * 1024  # clients only send subscriptions
-# Pings that are answered while the client does not take what it was sent before.
+# Pings that are answered while sent bytes wait for the client.
 MOST_PONGS = 16
 
 WIRE = Wire(text_frame)
 
 
 async def serve_websocket(context: HttpContext, frames: Frames, scope: Scope, receive: Receive, send: Send) -> None:
-    """Serve one connection from its handshake to its end, or hand it over to a `WebSocketStream`."""
+    """Serve a connection from its handshake to its end, or hand it over to a `WebSocketStream`."""
     await receive()  # `websocket.connect`
     request = request_of(scope, context.new_request_id)
     protocols: list[str] = scope["subprotocols"]
@@ -69,7 +69,7 @@ async def serve_websocket(context: HttpContext, frames: Frames, scope: Scope, re
 
 
 class WebSocketStream(DirectStream):
-    """A WebSocket after its handshake. Commands of the client are carried out by a task, one after the other."""
+    """A WebSocket after its handshake. A task executes the client's commands, one after the other."""
 
     __slots__ = ("_commands", "_frames", "_heard_at", "_life", "_pings_at", "_pongs", "_subscriptions")
 
@@ -77,8 +77,8 @@ class WebSocketStream(DirectStream):
         super().__init__(context, session, WIRE, head)
         self._subscriptions = subscriptions
         self._frames = ClientFrames(LARGEST_MESSAGE)
-        self._commands: deque[str] | None = None  # that wait for the one that is carried out
-        self._life: trio.CancelScope | None = None  # of the task that carries them out
+        self._commands: deque[str] | None = None  # commands that wait; None if no task runs
+        self._life: trio.CancelScope | None = None  # of the task that executes commands
         self._heard_at = self._pings_at = 0.0
         self._pongs = 0
 
@@ -113,7 +113,7 @@ class WebSocketStream(DirectStream):
         if self._commands is None:
             super().lost()
             return
-        self._socket = None  # a command may be about to subscribe: the session is dismissed when it has ended
+        self._socket = None  # a command may be about to subscribe: `_execute` dismisses the session afterwards
         if self._life is not None:
             self._life.cancel()
 
@@ -136,7 +136,7 @@ class WebSocketStream(DirectStream):
                 pass
 
     def _close(self, code: bytes) -> None:
-        """Say goodbye: the client has, or it does not keep to the protocol."""
+        """Send a close frame, because the client has sent one or has violated the protocol."""
         if self._socket is not None:
             self._ends_by = self._keep_alive_at = inf
             self._socket.finish(control_frame(CLOSE, code))
@@ -144,12 +144,11 @@ class WebSocketStream(DirectStream):
     def _queue(self, socket: StreamSocket, text: str) -> None:
         if self._commands is None:
             self._commands = deque([text])
-            # Commands are carried out one after the other. Until then the kernel keeps what the client sends, and not
-            # this process.
+            # Further bytes of the client wait in the kernel, not in this process, until all commands are executed.
             socket.set_reading(False)
             socket.start(self._execute)
         else:
-            self._commands.append(text)  # of the same bytes: no more are read until all are carried out
+            self._commands.append(text)  # commands of one read: no more bytes are read until all are executed
 
     async def _execute(self) -> None:
         try:
@@ -190,7 +189,7 @@ async def _open_named(subscriptions: Subscriptions, request: Request) -> None:
 
 
 def _named(query: StreamQuery) -> RequestedStream | None:
-    """Return the stream of the URL; None if it is wrong. The error is then sent over the open socket."""
+    """Return the stream of the URL; None if it is invalid. The error is then sent over the open socket."""
     try:
         return by_name(query)
     except HttpError:
@@ -198,7 +197,7 @@ def _named(query: StreamQuery) -> RequestedStream | None:
 
 
 def _acceptance(request: Request, protocols: list[str]) -> Message:
-    """The answer to a handshake. Browsers require one of the protocols that they offered, although it is a token."""
+    """Return the ASGI answer to a handshake. Browsers require a protocol that they offered, although it is a token."""
     return {
         "type": "websocket.accept",
         "subprotocol": protocols[0] if protocols else None,
@@ -207,7 +206,7 @@ def _acceptance(request: Request, protocols: list[str]) -> Message:
 
 
 def _head(request: Request, protocols: list[str]) -> bytes:
-    """The same as the bytes of HTTP/1.1."""
+    """Return the answer to a handshake as HTTP/1.1 bytes."""
     key = request.raw_header(b"sec-websocket-key") or b""
     headers = (
         ("Upgrade", "websocket"),
@@ -230,7 +229,7 @@ async def _run(
     receive: Receive,
     send: Send,
 ) -> None:
-    """Send through the HTTP server, which has kept the connection."""
+    """Send through hypercorn, for a connection that was not handed over."""
     if connection is not None:
         connection.set_read_timeout(READ_TIMEOUT)  # clients answer pings
     async with trio.open_nursery() as nursery:
@@ -259,7 +258,7 @@ async def _receive_commands(
 
 
 class Subscriptions:
-    """The streams of one connection, which its client opens and closes."""
+    """Opens and closes the streams of a connection on the client's commands."""
 
     __slots__ = ("_context", "_session")
 
@@ -268,7 +267,7 @@ class Subscriptions:
         self._session = session
 
     async def execute(self, text: str) -> None:
-        """Carry out the command in a frame. A frame that is not a command is ignored, as by the reference server."""
+        """Execute the command in a frame. A frame that is not a command is ignored, as by the reference server."""
         try:
             command: Value = orjson.loads(text)
         except orjson.JSONDecodeError:
@@ -282,7 +281,7 @@ class Subscriptions:
                 pass
 
     async def open(self, query: StreamQuery | None) -> None:
-        """Open a stream, or send the reason why not in a frame. Each attempt counts."""
+        """Open a stream, or send the error in a frame. Each attempt counts."""
         session = self._session
         try:
             self._context.limits.count_for_client(session.address, session.token, SUBSCRIPTIONS)

@@ -1,4 +1,4 @@
-"""The search for accounts, which two endpoints have."""
+"""The search for accounts, which two endpoints share."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ async def find_accounts(
     limit: int,
     offset: int,
 ) -> list[int]:
-    """Return the ids of accounts by a handle, the address of a profile or words of a name, the exact one first.
+    """Return the ids of accounts by a handle, the URL of a profile or words of a name. An exact match comes first.
 
-    With `resolve`, another server is asked for what is not known here. `following` restricts to the accounts that the
-    viewer follows.
+    With `resolve`, an unknown account is requested from its server. `following` restricts the result to accounts that
+    the viewer follows.
     """
     address = web_address_of(query)
     if address is not None:

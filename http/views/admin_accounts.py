@@ -1,4 +1,4 @@
-"""Accounts as staff see them. Addresses are shown to those only who may read accounts, by their scope and role."""
+"""Accounts as staff see them. E-mail and network addresses require the scope and the role to read accounts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ READ_ACCOUNTS = ("admin:read:accounts",)
 async def render_admin_accounts(
     context: HttpContext, viewer: Viewer, ids: Iterable[int]
 ) -> dict[int, dict[str, object]]:
-    """Return accounts by their ids, in the order of the ids, also deleted ones: reports name them."""
+    """Return accounts by their ids, in the order of the ids. Deleted accounts are included: reports name them."""
     found = await context.accounts.find_many(ids)
     users = await context.database.read(admin_accounts.find_users, list(found))
     base_url, private = context.settings.base_url, sees_addresses(viewer)

@@ -1,4 +1,4 @@
-"""Figures for staff, counted for the API and for their page: within a time, over days or months."""
+"""Figures for staff, over days or months, for the API and the dashboard page. Counting has a time limit."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MOST_DAYS = 366
 async def counted(
     context: HttpContext, count: Callable[Concatenate[Connection, P], Awaitable[T]], *args: P.args, **kwargs: P.kwargs
 ) -> T:
-    """Return a figure. Raises 422 for one that takes too long to count."""
+    """Return a figure. Raises 422 if counting takes too long."""
     try:
         return await context.database.transact(dashboard.in_time, count, *args, **kwargs)
     except CountTookTooLong:
@@ -32,7 +32,7 @@ async def counted(
 
 
 async def versions(context: HttpContext) -> list[tuple[str, str, str]]:
-    """Return the key, the name and the version of what the server runs on."""
+    """Return the key, the name and the version of Troupe, Python and PostgreSQL."""
     postgres = await context.database.read(lambda db: db.fetchval("SHOW server_version"))
     return [
         ("troupe", "Troupe", __version__),
@@ -72,6 +72,6 @@ def next_month(time: datetime) -> datetime:
 
 
 def periods(begins: list[datetime], following: Callable[[datetime], datetime]) -> Periods:
-    """Return the periods that begin at these times and end where the following ones begin."""
+    """Return the periods that begin at these times, and end where the following periods begin."""
     ends = [following(begin) for begin in begins]
-    return Periods([first_id_at(one) for one in begins], [first_id_at(one) for one in ends], begins, ends)
+    return Periods(list(map(first_id_at, begins)), list(map(first_id_at, ends)), begins, ends)

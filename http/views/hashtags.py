@@ -1,4 +1,4 @@
-"""Hashtags rendered with the days on which they were used, and with what the viewer does with them."""
+"""Hashtags with the history of their uses, and with the viewer's flags: followed and featured."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .statuses import perspective_of
 
 
 async def find_tag(context: HttpContext, named: str) -> StatusTag:
-    """Return a hashtag by its name or by its id; one that is not in use if the name is well-formed, else 404."""
+    """Return a hashtag by its name or id. A well-formed name need not be in use. Raises NotFound for others."""
     found = await _find(context, named)
     if found is not None:
         return found
@@ -34,7 +34,7 @@ async def find_tag(context: HttpContext, named: str) -> StatusTag:
 
 
 async def answer_with_tag(context: HttpContext, viewer: Viewer | None, tag: StatusTag) -> Answer:
-    """Answer with one hashtag."""
+    """Answer with a hashtag."""
     (body,) = await render_tags(context, viewer, [tag])
     return Answer(body)
 
@@ -51,17 +51,17 @@ async def render_tags(context: HttpContext, viewer: Viewer | None, found: Sequen
 async def render_used_tags(
     context: HttpContext, viewer: Viewer | None, found: Sequence[StatusTag], days: Sequence[datetime], uses: Uses
 ) -> list[bytes]:
-    """Return hashtags whose uses on these days are known, in the order given."""
+    """Return hashtags in the order given, with their `uses` on these `days`."""
     flags = await _flags_of(context, viewer, found)
     base_url = context.settings.base_url
     return [orjson.dumps(tag_fields(tag, days, uses.get(tag.id, {}), base_url, flags.get(tag.id))) for tag in found]
 
 
 async def _flags_of(context: HttpContext, viewer: Viewer | None, found: Sequence[StatusTag]) -> dict[int, TagFlags]:
-    """Return what the viewer does with hashtags, by id; nothing without a viewer."""
+    """Return the viewer's flags of hashtags, by id; none without a viewer."""
     if viewer is None or not found:
         return {}
-    featured = {one.tag_id for one in await context.database.read(featured_tags.of_account, viewer.account_id)}
+    featured = {row.tag_id for row in await context.database.read(featured_tags.of_account, viewer.account_id)}
     followed = (await perspective_of(viewer)).followed_tags
     return {tag.id: TagFlags(tag.name in followed, tag.id in featured) for tag in found}
 

@@ -1,4 +1,4 @@
-"""Lists that are paged by the ids of rows that the API does not show: favourites, bookmarks and boosts."""
+"""Lists that are paged by ids of rows which the API does not show: favourites, bookmarks and boosts."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from ..intake.request import Request
 from .accounts import PEOPLE, render_accounts
 from .statuses import find_visible, perspective_of, render_all, visible_among
 
-STATUSES = 20  # on a page, unless the request says how many
+STATUSES = 20  # on a page, unless the request has a limit
 
-Rows = Sequence[tuple[int, int]]  # each the paging id and the id of the account or status, newest first
+Rows = Sequence[tuple[int, int]]  # the paging id and the id of the account or status, newest first
 
 
 async def statuses_of(
@@ -70,8 +70,10 @@ def found_links(
     limit: int,
     prev: PREV,
 ) -> Headers:
-    """Return the links around rows that were read until the page was full. The next page begins after all that was
-    read, also if nothing of it is shown."""
+    """Return the links around rows that were read until the page was full.
+
+    The next page begins after the last row that was read, also if that row is not shown.
+    """
     full = len(found.rows) == limit or found.reached is not None
     return links(context.settings.base_url + request.path, request.query_texts, found.cursors, prev=prev, full=full)
 

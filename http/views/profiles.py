@@ -1,4 +1,4 @@
-"""The statuses on an account's profile, as one viewer sees them."""
+"""The statuses on an account's profile, as a viewer sees them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ONLY_PUBLIC = ("public",)
 
 @dataclass(frozen=True, slots=True)
 class ProfilePart:
-    """The part of a profile's statuses that is wanted."""
+    """The filters for the statuses of a profile."""
 
     exclude_replies: bool = False
     exclude_reblogs: bool = False
@@ -51,17 +51,17 @@ async def posts_of(
 
 
 async def pinned_of(context: HttpContext, account: Account, viewer: Perspective, page: Page | None = None) -> list[int]:
-    """Return the ids of the pinned statuses that the viewer may see, the last pinned first: all, or a page of them."""
+    """Return the ids of the pinned statuses that the viewer may see, the last pinned first: all, or a page."""
     pinned = await context.database.read(timelines.pinned_entries, account.id)
     ids = [entry.id for entry in pinned if belongs_on_profile(entry, viewer)]
     return ids if page is None else pinned_page(ids, page)
 
 
 def pinned_page(ids: list[int], page: Page) -> list[int]:
-    """Return a page of pins. They are few, and in the order of pinning, not of their ids.
+    """Return a page of pins, which are in the order of pinning, not of their ids.
 
-    A cursor that is one of the ids is a place in that order, so that a client which takes the last id of a page gets
-    the next page. Any other cursor is compared by number.
+    A cursor that is the id of a pin means its place in this order, so that a client which sends the last id of a page
+    gets the next page. Any other cursor is compared with the ids.
     """
     if page.max_id is not None:
         ids = ids[ids.index(page.max_id) + 1 :] if page.max_id in ids else [id for id in ids if id < page.max_id]

@@ -1,4 +1,4 @@
-"""Rendering of reports for staff, and what requests say about them."""
+"""Rendering of reports for staff, and the check of the rules in reports."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ from .statuses import render_all
 
 
 async def check_rules(context: HttpContext, ids: Iterable[int]) -> None:
-    """Refuse ids that are not those of rules of this server."""
+    """Raise 422 for ids that are not ids of this server's rules."""
     if not {rule.id for rule in (await context.policies.current()).rules}.issuperset(ids):
         raise invalid("Rule ids does not reference valid rules")
 
 
 async def render_reports(context: HttpContext, viewer: Viewer, reports: Sequence[Report]) -> list[bytes]:
-    """Return reports for staff, with their statuses as they are stored, also deleted ones."""
-    named = (id for one in reports for id in _accounts_of(one) if id is not None)
+    """Return reports for staff, with their statuses as they are stored. Deleted statuses are included."""
+    named = (id for report in reports for id in _accounts_of(report) if id is not None)
     accounts = await render_admin_accounts(context, viewer, dict.fromkeys(named))
-    ids = (id for one in reports for id in one.status_ids)
+    ids = (id for report in reports for id in report.status_ids)
     shown = await reported_statuses(context.database, context.statuses, ids)
     statuses = dict(zip(shown, await render_all(context, viewer, list(shown.values())), strict=True))
     rules = {rule.id: rule for rule in (await context.policies.current()).rules}
     return [
         orjson.dumps(
             admin_report_fields(
-                one, accounts,
-                [orjson.Fragment(statuses[id]) for id in one.status_ids if id in statuses],
-                [rules[id] for id in one.rule_ids or () if id in rules],
+                report, accounts,
+                [orjson.Fragment(statuses[id]) for id in report.status_ids if id in statuses],
+                [rules[id] for id in report.rule_ids or () if id in rules],
             )
         )
-        for one in reports
+        for report in reports
     ]  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Asking other servers for what a request names: for a short time, so that a slow one delays no answer for long."""
+"""Lookups on other servers for a request. They have short timeouts, so that a slow server delays no answer for long."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from ...storage.federation import remote_accounts
 from ..access.context import HttpContext
 
 MENTION_PATIENCE = 5.0  # seconds that a new status waits for the accounts that it mentions
-MOST_MENTIONS = 10  # of one text that other servers are asked for
-# The page of a profile or of a status of it. Of other addresses nothing tells what they are.
+MOST_MENTIONS = 10  # lookups for a text
+# The URL of a profile or of a status, without a scheme. Other texts without a scheme can't be recognized as URLs.
 PAGE_WITHOUT_SCHEME = re.compile(r"(?:[\w-]+\.)+\w+(?::[0-9]+)?/@[\w.@-]+(?:/[\w-]+)?/?")
-# Where servers have the pages and the ids of their accounts.
+# The URLs of pages and ids of accounts on known kinds of servers.
 PROFILE = re.compile(
     r"https?://(?P<domain>[^/?#@]+)/(?:@|users/|u/|profile/|author/|channel/)(?P<name>[\w.-]+)/?", re.IGNORECASE
 )
 REMOTE_HANDLE = re.compile(r"@[\w.-]+@")
-PATIENCE = 10.0  # seconds; a handle is looked up further, and is found by the next request
+PATIENCE = 10.0  # seconds; the lookup goes on after it, and the next request finds the account
 
 
 def web_address_of(query: str) -> str | None:
-    """Return the web address that a query is, also if it was copied without its scheme; None if it is none."""
+    """Return the query as a URL, with its scheme if that is missing; None if the query is not a URL."""
     if query.lower().startswith(("https://", "http://")):
         return query
     return f"https://{query}" if PAGE_WITHOUT_SCHEME.fullmatch(query) else None
 
 
 async def resolve_address(context: HttpContext, url: str) -> Account | int | None:
-    """Return the account, or the id of the status, that a web address leads to."""
+    """Return the account, or the id of the status, at a URL."""
     with trio.move_on_after(PATIENCE):
         try:
             return await context.federation.resolver.resource_at(url.strip())
@@ -45,7 +45,7 @@ async def resolve_address(context: HttpContext, url: str) -> Account | int | Non
 
 
 async def known_at(context: HttpContext, url: str) -> Account | None:
-    """Return the account that a web address leads to, if it is known here. No other server is asked."""
+    """Return the account at a URL if it is known here. Sends no request."""
     own = await context.federation.own_addresses.find(url)
     if isinstance(own, Account):
         return own
@@ -59,12 +59,12 @@ async def known_at(context: HttpContext, url: str) -> Account | None:
 
 
 def _is_page(account: Account, url: str) -> bool:
-    """True if an address names the account's page or id, in any case and with or without a slash at its end."""
-    return url.rstrip("/").lower() in {one.rstrip("/").lower() for one in (account.uri, account.url) if one}
+    """True if a URL is the account's page or id. Ignores case and a slash at the end."""
+    return url.rstrip("/").lower() in {own.rstrip("/").lower() for own in (account.uri, account.url) if own}
 
 
 async def resolve_handle(context: HttpContext, written: str) -> Account | None:
-    """Return the account of a handle with a domain. It is stored if it was not yet, so that a search finds it."""
+    """Return the account of a handle with a domain. A new account is stored, so that a search finds it."""
     handle = handle_of(written, context.settings.local_domain)
     if handle is None or handle[1] is None:
         return None
@@ -77,7 +77,7 @@ async def resolve_handle(context: HttpContext, written: str) -> Account | None:
 
 
 async def resolve_mentions(context: HttpContext, written: str, asked_type: str | None) -> None:
-    """Have accounts that a text mentions stored, as far as their servers answer soon. The others stay plain text."""
+    """Store the accounts that a text mentions, if their servers answer in time. Other mentions stay plain text."""
     if not REMOTE_HANDLE.search(written):
         return
     handles = text.scan(written, text.content_type(asked_type)).handles(context.settings.local_domain)
@@ -90,7 +90,7 @@ async def resolve_mentions(context: HttpContext, written: str, asked_type: str |
 
 
 def with_named(account: Account | None, ids: Sequence[int], limit: int) -> list[int]:
-    """Return the ids of accounts that were found, and first that of the account whose handle was asked for."""
+    """Return the ids of found accounts, with the exact match, `account`, first."""
     if account is None or account.id in ids or account.suspended_at is not None or limit <= 0:
         return list(ids)
     return [account.id, *ids][:limit]

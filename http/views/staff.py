@@ -13,7 +13,7 @@ from ..answers.answer import Headers
 from ..intake.paging import Paged, links
 from ..intake.request import Request
 
-ON_A_PAGE = 100  # unless the request says how many
+ON_A_PAGE = 100  # unless the request has a limit
 
 
 R = TypeVar("R")

@@ -1,4 +1,4 @@
-"""The thread around a status, as one viewer sees it."""
+"""The thread around a status, as a viewer sees it."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from ...storage.timeline_entries import TimelineEntry
 from ..access.context import HttpContext
 from .statuses import visible_among
 
-# How much of a thread is shown, to users and to visitors: ancestors, descendants, and their depth.
+# Limits of threads for users and for visitors: ancestors, descendants, and the depth of descendants.
 FOR_USERS = (4096, 4096, 4096)
 FOR_EVERYBODY = (40, 60, 20)
-READ_AT_ONCE = 100  # statuses, so that others have turns while a long thread is read
+READ_AT_ONCE = 100  # statuses; a long thread is read in steps, so that it does not block the loop
 
 
 @dataclass(frozen=True, slots=True)
 class Thread:
-    """The statuses that a status answers, oldest first, and the answers to it, each right after its parent.
+    """The ancestors of a status, oldest first, and its descendants, each after its parent.
 
-    `is_cut` is True if there may be more answers.
+    `is_cut` is True if there may be more descendants.
     """
 
     above: list[ShownStatus]

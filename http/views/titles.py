@@ -1,4 +1,4 @@
-"""Short plain texts for what shows only a line of a status: titles and descriptions of pages, feeds and embeds."""
+"""Short plain texts of statuses, for titles and descriptions of pages, feeds and embeds."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def summary_of(shown: ShownStatus) -> str:
 
 
 def shortened(text: str, characters: int) -> str:
-    """Return a text on one line. One that is too long ends in an ellipsis."""
+    """Return a text on one line. A longer text is cut, and ends in an ellipsis."""
     line = " ".join(text.split())
     return line if len(line) <= characters else f"{beginning(line, characters)}…"
 

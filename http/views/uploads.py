@@ -1,4 +1,4 @@
-"""Uploads: from a file in a request to files that are served. Media, avatars and headers all pass here."""
+"""Uploads of media, avatars, headers and emoji: from a file in a request to processed files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ..access.context import HttpContext
 from ..answers.errors import HttpError, TooMany, Unprocessable, invalid
 from ..intake.decoding import Upload
 
-# The bytes that a request may hold beside its file.
+# Bytes that a request may have beside its files.
 AROUND = 1024 * 1024
 PICTURE_BODY = 2 * limits.PICTURE_BYTES + AROUND  # an avatar and a header
 EMOJI_BODY = limits.EMOJI_BYTES + AROUND
@@ -31,7 +31,7 @@ SIZES = {"avatar": (400, 400), "header": (1500, 500)}
 
 
 class NotProcessed(HttpError):
-    """500: the file may be good, but it could not be processed."""
+    """500: the file may be valid, but processing failed."""
 
     status = 500
 
@@ -40,7 +40,7 @@ class NotProcessed(HttpError):
 async def received(
     context: HttpContext, account_id: int, upload: Upload | None, attribute: str = "File"
 ) -> AsyncGenerator[Incoming]:
-    """The upload with its kind. It is refused if its kind is not accepted, or if it is too large for its kind."""
+    """Yield the upload with its kind. Raises 422 if its kind is not accepted, or if it is too large for its kind."""
     if upload is None or upload.size == 0:
         raise invalid(f"{attribute} can't be blank")
     with upload.file:
@@ -66,7 +66,7 @@ def _check(context: HttpContext, incoming: Incoming, attribute: str) -> None:
 async def picture(
     context: HttpContext, viewer: Viewer, upload: Upload, which: Literal["avatar", "header"]
 ) -> AsyncGenerator[str]:
-    """The name of a profile's picture, made of an upload. Store it in the block: if the block fails, it is deleted."""
+    """Yield the file name of a profile's picture. Store it in the block: if the block fails, the file is deleted."""
     attribute = which.capitalize()
     if upload.size > limits.PICTURE_BYTES:
         raise too_large(attribute, limits.PICTURE_BYTES)
@@ -79,7 +79,7 @@ async def picture(
 
 @asynccontextmanager
 async def emoji(context: HttpContext, account_id: int, upload: Upload | None) -> AsyncGenerator[ProcessedMedia]:
-    """The picture of a custom emoji, made of an upload. Store it in the block: if the block fails, it is deleted."""
+    """Yield the picture of a custom emoji. Store it in the block: if the block fails, the file is deleted."""
     if upload is not None and upload.size > limits.EMOJI_BYTES:
         raise invalid(f"Image must be less than {limits.EMOJI_BYTES // 1024} KB")
     async with received(context, account_id, upload, "Image") as incoming:
@@ -92,7 +92,7 @@ async def emoji(context: HttpContext, account_id: int, upload: Upload | None) ->
 async def thumbnail(
     context: HttpContext, viewer: Viewer, upload: Upload | None
 ) -> AsyncGenerator[ProcessedMedia | None]:
-    """The thumbnail that a client sends; None if it sends none."""
+    """Yield the thumbnail that a client has sent; None without a thumbnail."""
     if upload is None:
         yield None
         return
@@ -103,7 +103,7 @@ async def thumbnail(
 
 
 async def exchange_thumbnail(context: HttpContext, made: ProcessedMedia, small: ProcessedMedia) -> ProcessedMedia:
-    """Return the processed media with the client's thumbnail in place of its own."""
+    """Return the processed media with the client's thumbnail in place of the generated thumbnail."""
     if made.thumbnail_file is not None:
         await context.media.remove([made.thumbnail_file])
     meta = made.meta | small.meta

@@ -19,7 +19,7 @@ from ..answers.errors import NotFound
 from ..intake.request import Request
 from ..pages.times import shown_time
 from ..router import api
-from ..views.accounts import contact_account, is_presentable
+from ..views.accounts import contact_account, is_public
 from ..views.statuses import visible_among
 from ..views.titles import SUMMARY_CHARACTERS, shortened
 from .heads import Head, asks_not_to_be_indexed
@@ -127,7 +127,7 @@ async def _timeline(
 
 async def _contact(context: HttpContext) -> Byline | None:
     account = await contact_account(context)
-    if account is None or not is_presentable(account) or account.suspended_at is not None:
+    if account is None or not is_public(account) or account.suspended_at is not None:
         return None
     return byline(context, account)
 

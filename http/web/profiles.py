@@ -17,7 +17,7 @@ from ..intake.negotiation import asks_for_document
 from ..intake.request import Request
 from ..pages.times import shown_time
 from ..router import api
-from ..views.accounts import find_local, is_presentable
+from ..views.accounts import find_local, is_public
 from ..views.profiles import ProfilePart, pinned_of, posts_of
 from ..views.statuses import visible_among
 from ..views.titles import SUMMARY_CHARACTERS, name_of, shortened
@@ -141,6 +141,6 @@ async def _moved(context: HttpContext, account: Account) -> Byline | None:
     if account.moved_to_id is None:
         return None
     moved = await context.accounts.find(account.moved_to_id)
-    if moved is None or not is_presentable(moved) or moved.suspended_at is not None:
+    if moved is None or not is_public(moved) or moved.suspended_at is not None:
         return None
     return byline(context, moved)
