@@ -1,6 +1,6 @@
-"""Paths that clients ask for and this server does not serve: 404 for every method, with and without a token.
+"""Paths that clients request and this server does not serve: 404 for every method, with and without a token.
 
-The routes are declared because others would match, with the last word of the path in the place of an id.
+They are declared because other endpoints would match, and take the last word of the path for an id.
 """
 
 from __future__ import annotations

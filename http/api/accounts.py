@@ -71,7 +71,7 @@ async def show_several(context: HttpContext, wanted: AccountIds) -> Answer:
 
 @api.get("/api/v1/accounts/lookup", scopes=READ, returns="Account")
 async def look_up(context: HttpContext, viewer: Viewer | None, lookup: Lookup) -> Answer:
-    """An account by its handle, without asking another server."""
+    """The account with a handle, if it is known here. No other server is asked."""
     handle = handle_of(without_signs_around(lookup.acct), context.settings.local_domain)
     if handle is None:
         raise NotFound
@@ -80,7 +80,7 @@ async def look_up(context: HttpContext, viewer: Viewer | None, lookup: Lookup) -
 
 @api.get("/api/v1/accounts/search", auth="user", scopes=READ, returns="[Account]")
 async def show_found(context: HttpContext, viewer: Viewer, query: AccountSearch) -> Answer:
-    """Search accounts by a handle, the address of a profile or words of a name, an exact handle first.
+    """Search accounts by a handle, the URL of a profile or words of a name. An exact match comes first.
 
     With `resolve`, the server in a handle is asked for an account that is not known here. Apps ask at each key press,
     also when the field is empty again: nothing is found then.
@@ -96,7 +96,7 @@ async def show_found(context: HttpContext, viewer: Viewer, query: AccountSearch)
 
 @api.get("/api/v1/accounts/<id>", scopes=READ, returns="Account")
 async def show(context: HttpContext, viewer: Viewer | None, id: int) -> Answer:
-    """One account; 410 when it is suspended. What was fetched long ago is fetched again, for the next request."""
+    """An account; 410 if it is suspended. An outdated account of another server is fetched for later requests."""
     account = await find_account(context, id)
     context.federation.resolver.refresh_later(account)
     return await account_answer(context, account)
@@ -106,7 +106,7 @@ async def show(context: HttpContext, viewer: Viewer | None, id: int) -> Answer:
 async def show_statuses(
     context: HttpContext, request: Request, viewer: Viewer | None, id: int, wanted: Posts
 ) -> Answer:
-    """The statuses and boosts of an account that the viewer may see; an empty list for accounts that it blocks."""
+    """The statuses and boosts of an account that the viewer may see; an empty list if it blocks the viewer."""
     account = await find_account(context, id)
     perspective = await perspective_of(viewer)
     if not shows_profile(account.id, perspective):
@@ -144,9 +144,9 @@ async def show_following(
 async def _network(
     context: HttpContext, request: Request, viewer: Viewer | None, account: Account, paged: Paged, page_of: PageOf
 ) -> Answer:
-    """A page of followers or of accounts followed.
+    """Return a page of followers or of followed accounts.
 
-    It is empty for accounts that the account blocks, and for all others while the account hides its network.
+    It is empty if the account blocks the viewer, or hides its network from others.
     """
     perspective = await perspective_of(viewer)
     if not shows_network(account, perspective):
@@ -162,11 +162,11 @@ async def show_lists(context: HttpContext, viewer: Viewer, id: int) -> Answer:
     """The viewer's lists that an account is on."""
     account = await find_account(context, id)
     holding = await context.database.read(lists.holding, viewer.account_id, account.id)
-    return json([list_fields(one) for one in holding])
+    return json([list_fields(list) for list in holding])
 
 
 @api.get("/api/v1/accounts/<id>/identity_proofs", auth="user", returns="[IdentityProof]")
 async def show_identity_proofs(context: HttpContext, id: int) -> Answer:
-    """None, as everywhere since version 3.5."""
+    """An empty list: Mastodon removed identity proofs in version 3.5."""
     await find_account(context, id)
     return array([])

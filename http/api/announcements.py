@@ -1,4 +1,4 @@
-"""Announcements of the operator: reading them, dismissing them, and reacting to them."""
+"""Announcements of the operator: listed, dismissed, and reacted to."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ REACTING = ("write:favourites",)
 
 @api.get("/api/v1/announcements", auth="user", returns="[Announcement]")
 async def show(context: HttpContext, viewer: Viewer) -> Answer:
-    """The announcements that are shown now, those that the viewer has dismissed too."""
+    """The current announcements, also if the viewer has dismissed them."""
     shown = await context.database.read(announcements.current, viewer.account_id, context.clock.now())
     emojis, base_url = context.rendered.emojis, context.settings.base_url
-    return json([announcement_fields(one, emojis, base_url) for one in shown])
+    return json([announcement_fields(announcement, emojis, base_url) for announcement in shown])
 
 
 @api.post("/api/v1/announcements/<id>/dismiss", auth="user", scopes=("write:accounts",), returns="{}")

@@ -1,4 +1,4 @@
-"""Applications: registered by themselves, and shown to themselves."""
+"""Applications: an app registers itself, and reads its own registration."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ MOST_REDIRECTS = 64
 
 class NewApplication(Input):
     client_name: Line = ""
-    redirect_uris: Annotated[list[Text], Several] = []  # noqa: RUF012 - pydantic makes a new one each time
+    redirect_uris: Annotated[list[Text], Several] = []  # noqa: RUF012 - pydantic copies the default
     scopes: Texts = ()
-    scope: Texts = ()  # the name that the other endpoints of OAuth have for it, which some libraries send here too
+    scope: Texts = ()  # some libraries send it in place of `scopes`, as to other endpoints of OAuth
     website: MaybeLine = None
 
     def redirects(self) -> list[str]:
-        """The addresses, which clients send as a list or in one text."""
+        """Return the redirect URIs, which clients send as a list or in a text."""
         return list(dict.fromkeys(uri for text in self.redirect_uris for uri in text.split()))
 
 
@@ -64,7 +64,7 @@ async def show_own(context: HttpContext, token: Token) -> Answer:
 
 
 def _complaints(new: NewApplication, redirects: list[str], wanted: tuple[str, ...]) -> list[str]:
-    """The errors of a registration, in the API's words."""
+    """Return the errors of a registration, in the API's words."""
     found: list[str] = []
     if not new.client_name:
         found.append("Name can't be blank")

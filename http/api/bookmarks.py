@@ -1,4 +1,4 @@
-"""Bookmarks: added, removed, listed for their owner only."""
+"""Bookmarks: added, removed, and listed for their owner."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ async def show_all(context: HttpContext, request: Request, viewer: Viewer, paged
     else:
         found = await context.database.read(conversations.page, viewer.account_id, page)
     shown = await shown_conversations(found, context.accounts, context.statuses)
-    ids = [one.last_status_id for one in found if one.last_status_id is not None]
+    ids = [conversation.last_status_id for conversation in found if conversation.last_status_id is not None]
     headers = links(
         context.settings.base_url + request.path, request.query_texts, ids, full=len(found) == page.limit
     )  # fmt: skip
@@ -59,8 +59,8 @@ async def _mark(context: HttpContext, viewer: Viewer, message: MarkConversation)
 
 
 async def _render(context: HttpContext, viewer: Viewer, shown: list[ShownConversation]) -> list[bytes]:
-    """Render conversations, without the last status where the viewer may not see it any more."""
+    """Render conversations. A last status that the viewer may not see any more is left out."""
     perspective = await perspective_of(viewer)
-    shown = [one if one.last is None or may_see(one.last, perspective) else replace(one, last=None) for one in shown]
-    part = await part_of(context, viewer, [one.last for one in shown if one.last is not None])
-    return [conversation_json(one, context.rendered, context.settings.base_url, part) for one in shown]
+    shown = [row if row.last is None or may_see(row.last, perspective) else replace(row, last=None) for row in shown]
+    part = await part_of(context, viewer, [row.last for row in shown if row.last is not None])
+    return [conversation_json(row, context.rendered, context.settings.base_url, part) for row in shown]

@@ -1,4 +1,4 @@
-"""The custom emoji of this server, those that are not in the picker too."""
+"""The custom emoji of this server, also if they are not in the picker."""
 
 from __future__ import annotations
 
@@ -10,4 +10,4 @@ from ..router import api
 
 @api.get("/api/v1/custom_emojis", returns="[CustomEmoji]")
 def show(context: HttpContext) -> Answer:
-    return json([emoji_fields(one, context.settings.base_url) for one in context.rendered.emojis.all])
+    return json([emoji_fields(emoji, context.settings.base_url) for emoji in context.rendered.emojis.all])

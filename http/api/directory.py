@@ -15,7 +15,7 @@ from ..router import api
 from ..views.accounts import PEOPLE, render_accounts
 from ..views.statuses import perspective_of
 
-# The largest offset that is looked up, 100 pages of 40. A page costs as much as all pages before it, up to seconds.
+# The largest offset, 100 pages of 40. The cost of a page grows with its offset, to seconds.
 DEEPEST = 4_000
 
 
@@ -28,7 +28,7 @@ class DirectoryQuery(Input):
 
 @api.get("/api/v1/directory", returns="[Account]")
 async def show_directory(context: HttpContext, viewer: Viewer | None, query: DirectoryQuery) -> Answer:
-    """Accounts that opted in, without those that the viewer shuns; nothing beyond an offset of 4,000."""
+    """Accounts that opted in, without accounts that the viewer blocks or mutes; none beyond an offset of 4,000."""
     context.check_preview(viewer)
     offset = max(query.offset or 0, 0)
     if offset > DEEPEST:

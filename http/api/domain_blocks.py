@@ -16,7 +16,7 @@ from ..views.listing import row_links
 READ = ("read:blocks", "follow")
 WRITE = ("write:blocks", "follow")
 
-DOMAINS = 100  # on a page, unless the request says how many
+DOMAINS = 100  # on a page, unless the request has a limit
 
 
 @api.get("/api/v1/domain_blocks", auth="user", scopes=READ, returns="[string]")

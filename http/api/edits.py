@@ -1,4 +1,4 @@
-"""Edits of statuses: made and listed, and the source text to begin one with."""
+"""Edits of statuses: made and listed, and the source text for an edit."""
 
 from __future__ import annotations
 
@@ -50,14 +50,14 @@ class EditForm(Writing):
             terms = self.poll.terms()
             wrong = [*about_options(terms.options), *(() if terms.seconds is None else about_time(terms.seconds))]
         longest = limits.MEDIA_DESCRIPTION_CHARACTERS
-        if any(lengths.graphemes(one.description or "") > longest for one in self.media_attributes):
+        if any(lengths.graphemes(media.description or "") > longest for media in self.media_attributes):
             wrong.append(f"Description is too long (maximum is {longest} characters)")
         if wrong:
             raise invalid(*wrong)
 
     def descriptions(self) -> tuple[Description, ...]:
-        found = (one.description_of() for one in self.media_attributes)
-        return tuple(one for one in found if one is not None)
+        found = (media.description_of() for media in self.media_attributes)
+        return tuple(description for description in found if description is not None)
 
 
 class QuotePolicy(Input):
@@ -88,7 +88,7 @@ async def edit(context: HttpContext, viewer: Viewer, id: int, edit: EditForm) ->
 
 @api.put("/api/v1/statuses/<id>/interaction_policy", auth="user", scopes=WRITE, returns="Status")
 async def change_quote_policy(context: HttpContext, viewer: Viewer, id: int, policy: QuotePolicy) -> Answer:
-    """Change who may quote a status of the viewer's. Without a policy nothing changes."""
+    """Change who may quote a status of the viewer. Without a policy nothing changes."""
     if policy.quote_approval_policy is not None:
         await viewer.ask(SetQuotePolicy(id, policy.quote_approval_policy))
     return await answer_with(context, viewer, id)
@@ -96,20 +96,20 @@ async def change_quote_policy(context: HttpContext, viewer: Viewer, id: int, pol
 
 @api.get("/api/v1/statuses/<id>/history", scopes=READ, returns="[StatusEdit]")
 async def show_history(context: HttpContext, viewer: Viewer | None, id: int) -> Answer:
-    """The states of a status, the oldest first.
+    """The versions of a status, the oldest first.
 
-    An account that was first mentioned by an edit sees no state from before it, unless the status is visible to it in
-    another way. Each state has the quote as the viewer is shown it now.
+    An account that an edit has mentioned first sees no earlier version, unless it may see the status for another
+    reason. Each version has the current quote.
     """
     shown = await find_visible(context, viewer, id)
     original, perspective = shown.boosted or shown, await perspective_of(viewer)
     base_url = context.settings.base_url
     author = account_json(original.author, context.rendered, base_url)
     found = await context.database.read(edits.history, original.id) or [only_edit(original)]
-    seen = [one for one in found if visible(replace(original.status, mentioned_ids=one.mentioned_ids), perspective)]
+    seen = [edit for edit in found if visible(replace(original.status, mentioned_ids=edit.mentioned_ids), perspective)]
     part = None if viewer is None else await part_of(context, viewer, [original])
     quote = shown_quote_json(original, context.rendered, base_url, part)
-    return array([edit_json(original, one, author, quote, base_url, context.rendered.emojis) for one in seen])
+    return array([edit_json(original, edit, author, quote, base_url, context.rendered.emojis) for edit in seen])
 
 
 @api.get("/api/v1/statuses/<id>/source", auth="user", scopes=READ, returns="StatusSource")

@@ -33,7 +33,7 @@ class NewEmail(Input):
     returns="{}",
 )
 async def resend_confirmation(context: HttpContext, request: Request, viewer: Viewer, given: NewEmail) -> Answer:
-    """Send another confirmation mail, to another address if one is given."""
+    """Send another confirmation mail, to the address in `email` if it is given."""
     user = await find_row(context, users.find_user, viewer.account_id)
     if user.created_by_application_id != viewer.token.application_id:
         raise Forbidden(OTHER_APP)
@@ -50,7 +50,7 @@ async def resend_confirmation(context: HttpContext, request: Request, viewer: Vi
 
 
 async def _check(context: HttpContext, request: Request, email: str) -> None:
-    """Raise a refusal of an address that may not be used, or only with an approval that the sign-up did not need."""
+    """Raise a refusal if the address is not allowed, or would need an approval that the sign-up did not need."""
     verdict = await verdict_on(context, email, request.address(context.settings.trusted_proxies))
     if verdict.complaint is not None or verdict.needs_approval:
         raise refusal([verdict.complaint or blocked()])

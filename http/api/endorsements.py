@@ -1,4 +1,4 @@
-"""Recommended accounts: set, taken back, and listed."""
+"""Recommended accounts: added, removed, and listed."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ async def unendorse(context: HttpContext, viewer: Viewer, id: int) -> Answer:
 async def show_endorsements_of(
     context: HttpContext, request: Request, viewer: Viewer | None, id: int, paged: Paged
 ) -> Answer:  # fmt: skip
-    """The accounts that an account recommends; an empty list for accounts that it blocks."""
+    """The accounts that an account recommends; an empty list if it blocks the viewer."""
     account, perspective = await find_account(context, id), await perspective_of(viewer)
     if not shows_profile(account.id, perspective):
         return array([])

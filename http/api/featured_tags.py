@@ -1,4 +1,4 @@
-"""Featured hashtags, which a profile shows as its owner's subjects."""
+"""Featured hashtags, which a profile shows."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from ...storage.accounts import Account
 from ..access.authentication import Viewer
 from ..access.context import HttpContext
 from ..answers.answer import EMPTY, Answer, array, json
-from ..answers.errors import NotFound, invalid
+from ..answers.errors import invalid
 from ..entities.tag import featured_tag_fields
 from ..intake.parameters import Given, Input
 from ..router import api
-from ..views.accounts import find_account
+from ..views.accounts import find_account, find_own
 from ..views.hashtags import render_tags
 from ..views.statuses import perspective_of
 
@@ -27,7 +27,7 @@ class NewFeaturedTag(Input):
     name: Given
 
     def hashtag(self) -> Hashtag:
-        """The name of the hashtag, which clients send with or without `#`."""
+        """Return the hashtag, which clients send with or without `#`. Raises 422."""
         found = whole_hashtag(self.name.strip())
         if found is None:
             raise invalid("Name is invalid")
@@ -37,12 +37,12 @@ class NewFeaturedTag(Input):
 @api.get("/api/v1/featured_tags", auth="user", scopes=READ, returns="[FeaturedTag]")
 async def show(context: HttpContext, viewer: Viewer) -> Answer:
     """The hashtags that the viewer features."""
-    return await _featured_by(context, await _own(context, viewer))
+    return await _featured_by(context, await find_own(context, viewer))
 
 
 @api.get("/api/v1/accounts/<id>/featured_tags", returns="[FeaturedTag]")
 async def show_of(context: HttpContext, viewer: Viewer | None, id: int) -> Answer:
-    """The hashtags that an account features; an empty list for accounts that it blocks."""
+    """The hashtags that an account features; an empty list if it blocks the viewer."""
     account = await find_account(context, id)
     if not shows_profile(account.id, await perspective_of(viewer)):
         return array([])
@@ -51,16 +51,16 @@ async def show_of(context: HttpContext, viewer: Viewer | None, id: int) -> Answe
 
 @api.get("/api/v1/featured_tags/suggestions", auth="user", scopes=READ, returns="[Tag]")
 async def suggest(context: HttpContext, viewer: Viewer) -> Answer:
-    """Hashtags that the viewer uses much and does not feature."""
+    """Hashtags that the viewer uses often and does not feature."""
     found = await context.database.read(featured_tags.suggestions, viewer.account_id, SUGGESTED)
     return array(await render_tags(context, viewer, found))
 
 
 @api.post("/api/v1/featured_tags", auth="user", scopes=WRITE, returns="FeaturedTag")
 async def feature(context: HttpContext, viewer: Viewer, new: NewFeaturedTag) -> Answer:
-    """Feature a hashtag. One that is featured already is returned as it is."""
+    """Feature a hashtag. A hashtag that is featured already does not change."""
     featured = await viewer.ask(FeatureTag.of(new.hashtag()))
-    return json(featured_tag_fields(featured, await _own(context, viewer)))
+    return json(featured_tag_fields(featured, await find_own(context, viewer)))
 
 
 @api.delete("/api/v1/featured_tags/<id>", auth="user", scopes=WRITE, returns="{}")
@@ -71,11 +71,4 @@ async def unfeature(viewer: Viewer, id: int) -> Answer:
 
 async def _featured_by(context: HttpContext, account: Account) -> Answer:
     found = await context.database.read(featured_tags.of_account, account.id)
-    return json([featured_tag_fields(one, account) for one in found])
-
-
-async def _own(context: HttpContext, viewer: Viewer) -> Account:
-    account = await context.accounts.find(viewer.account_id)
-    if account is None:
-        raise NotFound
-    return account
+    return json([featured_tag_fields(tag, account) for tag in found])

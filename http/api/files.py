@@ -1,8 +1,8 @@
-"""Media files: static, under names that cannot be guessed, and of no type that a browser would run.
+"""Media files: static, with names that can't be guessed, and only of types that no browser executes.
 
-With the setting `media_url`, requests are sent on to the address at which the bucket, or a cache before it, serves
-them. The addresses in answers and in what other servers have stay ours, so the store can be changed at any time. Our
-own pages get the files from us: their content security policy allows no other address.
+With the setting `media_url`, requests are redirected to the URL at which the bucket, or a cache in front of it, serves
+the files. The URLs in answers and documents stay those of this server, so the store can be changed at any time. Pages
+of this server get the files from it, because their content security policy allows no other origin.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from ..intake.request import Request
 from ..router import api
 from ..server.limits import check_file
 
-# Players that do not know the length name the largest number of 64 bits for the end.
+# Players that do not know the length send the largest number of 64 bits as the end.
 RANGE = re.compile(r"bytes=(\d{0,15})-(\d{0,20})", re.IGNORECASE)
 
-# A file never changes under its name.
+# The content of a name never changes.
 HEADERS: Headers = (
     ("Cache-Control", "public, max-age=31536000, immutable"),
     ("Content-Disposition", "inline"),
@@ -35,7 +35,7 @@ HEADERS: Headers = (
     ("Accept-Ranges", "bytes"),
     ("Cross-Origin-Resource-Policy", "cross-origin"),
 )
-# Short: the copy of another server's file may be removed, and is fetched again when we are asked for it.
+# Short, because copies of other servers' files may be removed. A request to this server fetches them again.
 SENT_ON: Headers = (
     ("Cache-Control", "public, max-age=300"),
     ("Cross-Origin-Resource-Policy", "cross-origin"),
@@ -45,12 +45,12 @@ SENT_ON: Headers = (
 
 @api.get("/media/<name>")
 async def show(context: HttpContext, request: Request, name: str) -> Answer:
-    """A file, or the part of it that a player asks for."""
+    """A media file, or the range of it that a player requests."""
     return await serve(context, request, name)
 
 
 async def serve(context: HttpContext, request: Request, name: str) -> Answer:
-    """Return a file of the media folder, or the part of it that a request asks for."""
+    """Return a file of the media folder, or the requested range of it. Raises NotFound."""
     if not NAME.fullmatch(name) or (kind := TYPES.get(name.rpartition(".")[2])) is None:
         raise NotFound("Not Found")
     content_type, _ = kind
@@ -68,7 +68,7 @@ async def serve(context: HttpContext, request: Request, name: str) -> Answer:
 
 
 def _range(request: Request, tag: str) -> str | None:
-    """The range asked for, unless it is of another file."""
+    """Return the requested range; None if the condition If-Range names another file."""
     if request.header(b"if-range") not in (None, tag):
         return None
     return request.header(b"range")
@@ -77,7 +77,7 @@ def _range(request: Request, tag: str) -> str | None:
 def _part(folder: Folder, name: str, size: int, asked: str | None, headers: Headers, content_type: str) -> Answer:
     wanted = RANGE.fullmatch(asked or "")
     if wanted is None or wanted[0] == "bytes=-":
-        # A server may always answer several ranges with the whole file (RFC 9110, section 14.2).
+        # Several ranges get the whole file, as RFC 9110 (section 14.2) allows.
         return Answer(b"", 200, (*headers, _length(size)), content_type, stream=lambda: _read(folder, name, 0, size))
     first, last = _bounds(wanted[1], wanted[2], size)
     if first >= size or first > last:
@@ -88,7 +88,7 @@ def _part(folder: Folder, name: str, size: int, asked: str | None, headers: Head
 
 
 def _bounds(first: str, last: str, size: int) -> tuple[int, int]:
-    """`500-999`, `500-` and, for the last 500, `-500`."""
+    """Return the first and the last byte of `500-999`, of `500-`, or of `-500`, which means the last 500 bytes."""
     if not first:
         return max(size - int(last), 0) if int(last) else size, size - 1
     return int(first), min(int(last), size - 1) if last else size - 1

@@ -1,4 +1,4 @@
-"""The viewer's filters: their terms, their keywords and the statuses that they name. A stranger's filter is missing."""
+"""The viewer's filters: their terms, keywords and statuses. Filters of others are answered with 404."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ NO_CONTEXT = "Context None or invalid context supplied"
 
 
 class KeywordForm(Input):
-    """One of `keywords_attributes`."""
+    """An entry of `keywords_attributes`."""
 
     id: StatusId = None
     keyword: MaybeLine = None
@@ -71,7 +71,7 @@ class KeywordForm(Input):
 
 
 def _each_once(contexts: tuple[str, ...] | None) -> tuple[str, ...] | None:
-    """Return each context once. Forms send an empty element so that a list without a choice is sent at all."""
+    """Return each context once. Forms send an empty element for an empty list; it is left out."""
     return None if contexts is None else tuple(dict.fromkeys(name for given in contexts if (name := given.strip())))
 
 
@@ -79,7 +79,7 @@ Contexts = Annotated[MaybeTexts, AfterValidator(_each_once)]
 
 
 def _keywords(value: Value) -> list[Value]:
-    """The forms in a list or a hash. A scalar in place of a form is ignored."""
+    """Return the forms in a list or a hash. A scalar in place of a form is ignored."""
     return [{**entry, "destroy": entry.get("_destroy")} for entry in as_forms(value)]
 
 
@@ -102,7 +102,7 @@ class Lifetime(Input):
     expires_in: MaybeSeconds = None
 
     def expiry(self) -> FilterExpiry | None:
-        """The time when the filter expires, if it is given: empty means never."""
+        """Return the expiry if it is given. An empty value means never."""
         if self.expires_in is not None and self.expires_in > FILTER_SECONDS:
             raise invalid("Expires in is too far into the future")
         return FilterExpiry(self.expires_in) if "expires_in" in self.model_fields_set else None
@@ -115,7 +115,7 @@ class FilterForm(Lifetime):
     keywords_attributes: Keywords = ()
 
     def check(self, *, whole: bool) -> None:
-        """Refuse what is blank or too long and, for a whole filter, what is missing."""
+        """Raise 422 for blank or too long values and, for a new filter, for missing values."""
         found: list[str] = []
         if self.title is not None or whole:
             found += title_complaints(self.title or "")
@@ -129,14 +129,14 @@ class FilterForm(Lifetime):
             raise invalid(*found)
 
     def action(self) -> FilterAction | None:
-        """The action, if one is given; one that is not known only warns."""
+        """Return the action if it is given. An unknown action becomes `warn`."""
         if not self.filter_action:
             return None
         return self.filter_action if self.filter_action in ACTIONS else "warn"
 
     def changes(self) -> tuple[KeywordChange, ...]:
-        """The changes of keywords. One that is new and to be removed is none."""
-        return tuple(one.change() for one in self.keywords_attributes if not one.destroy or one.id is not None)
+        """Return the changes of keywords, without new keywords that are marked for removal."""
+        return tuple(form.change() for form in self.keywords_attributes if not form.destroy or form.id is not None)
 
 
 class NewKeyword(Input):
@@ -149,7 +149,7 @@ class NewKeyword(Input):
 
 
 class ChangedKeyword(Input):
-    """The terms of a keyword. What is left out stays as it is."""
+    """The terms of a keyword. A term that is left out does not change."""
 
     keyword: MaybeLine = None
     whole_word: MaybeFlag = None
@@ -183,7 +183,7 @@ def keyword_complaints(keyword: str, name: str = "Keyword") -> list[str]:
 
 
 async def filters_of(context: HttpContext, viewer: Viewer) -> Filters:
-    """Return the viewer's filters as they are stored: of the statuses that they name, some may have been deleted."""
+    """Return the viewer's filters as they are stored. They may name deleted statuses."""
     return Filters(await context.database.read(filters.of_account, viewer.account_id))
 
 
@@ -197,7 +197,7 @@ async def find_filter(context: HttpContext, viewer: Viewer, id: int) -> Filter:
 @api.get("/api/v2/filters", auth="user", scopes=READ, returns="[Filter]")
 async def show_all(context: HttpContext, viewer: Viewer) -> Answer:
     """All filters of the viewer, the oldest first."""
-    return json([filter_fields(one) for one in (await filters_of(context, viewer)).rows])
+    return json([filter_fields(row) for row in (await filters_of(context, viewer)).rows])
 
 
 @api.post("/api/v2/filters", auth="user", scopes=WRITE, returns="Filter")
@@ -232,7 +232,7 @@ async def delete(viewer: Viewer, id: int) -> Answer:
 
 @api.get("/api/v2/filters/<filter_id>/keywords", auth="user", scopes=READ, returns="[FilterKeyword]")
 async def show_keywords(context: HttpContext, viewer: Viewer, filter_id: int) -> Answer:
-    return json([keyword_fields(one) for one in (await find_filter(context, viewer, filter_id)).keywords])
+    return json([keyword_fields(keyword) for keyword in (await find_filter(context, viewer, filter_id)).keywords])
 
 
 @api.post("/api/v2/filters/<filter_id>/keywords", auth="user", scopes=WRITE, returns="FilterKeyword")
@@ -265,12 +265,12 @@ async def delete_keyword(viewer: Viewer, id: int) -> Answer:
 
 @api.get("/api/v2/filters/<filter_id>/statuses", auth="user", scopes=READ, returns="[FilterStatus]")
 async def show_statuses(context: HttpContext, viewer: Viewer, filter_id: int) -> Answer:
-    return json([entry_fields(one) for one in (await find_filter(context, viewer, filter_id)).statuses])
+    return json([entry_fields(entry) for entry in (await find_filter(context, viewer, filter_id)).statuses])
 
 
 @api.post("/api/v2/filters/<filter_id>/statuses", auth="user", scopes=WRITE, returns="FilterStatus")
 async def add_status(viewer: Viewer, filter_id: int, form: NamedStatus) -> Answer:
-    """Let a filter name a status that the viewer sees."""
+    """Add a status that the viewer sees to a filter."""
     if form.status_id is None:
         raise missing("status_id")
     return json(entry_fields(await viewer.ask(AddFilterStatus(filter_id, form.status_id))))

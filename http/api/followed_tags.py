@@ -15,7 +15,7 @@ from ..views.listing import row_links
 
 READ = ("read:follows", "follow")
 WRITE = ("write:follows", "follow")
-FOLLOWED = 100  # on a page, unless the request says how many
+FOLLOWED = 100  # on a page, unless the request has a limit
 
 
 @api.get("/api/v1/followed_tags", auth="user", scopes=READ, returns="[Tag]")

@@ -1,4 +1,4 @@
-"""The description of this server, and the domains that it blocks, for those who may read them."""
+"""The description of this server, its activity and default pictures, and the domains that it blocks."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from ..views.accounts import contact_account
 
 MONTH = timedelta(days=30)
 WEEK = timedelta(days=7)
-WEEKS = 12  # that the activity covers
+WEEKS = 12  # in the activity
 PNG = "image/png"
-# A drawn picture depends on its address alone, so it never changes.
+# A drawn picture depends only on its URL, so it never changes.
 KEPT_BY_BROWSERS = (("Cache-Control", "public, max-age=86400"),)
 KEPT_FOR_EVER = (("Cache-Control", "public, max-age=31536000, immutable"),)
 
@@ -76,13 +76,13 @@ async def _about(context: HttpContext) -> About:
 
 @api.get("/api/v1/instance/activity", returns="[InstanceActivity]")
 async def show_activity(context: HttpContext) -> Answer:
-    """Statuses, logins and registrations of the last weeks, the current one first. Every number is a text."""
+    """Statuses, logins and registrations of the last weeks, the current week first. Every number is a text."""
 
     async def make() -> bytes:
         begins = weeks(context.clock.now())
         id_ranges = [(first_id_at(monday), first_id_at(monday + WEEK)) for monday in begins]
         counted = await context.database.read(instance.activity, id_ranges)
-        return orjson.dumps([activity_fields(monday, what) for monday, what in zip(begins, counted, strict=True)])
+        return orjson.dumps([activity_fields(monday, week) for monday, week in zip(begins, counted, strict=True)])
 
     return Answer(await context.kept.get("activity", context.clock.now(), make))
 
@@ -99,7 +99,7 @@ def _languages() -> bytes:
 
 
 def weeks(now: datetime) -> list[datetime]:
-    """The beginnings of the last weeks in UTC, the current one first."""
+    """Return the beginnings of the last weeks in UTC, the current week first."""
     today = now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     monday = today - timedelta(days=today.weekday())
     return [monday - WEEK * ago for ago in range(WEEKS)]
@@ -112,7 +112,7 @@ def show_missing_avatar() -> Answer:
 
 @api.get("/avatars/original/<name>")
 def show_drawn_avatar(name: str) -> Answer:
-    """The picture of an account that has none."""
+    """The drawn picture of an account without an avatar."""
     if not avatars.SEED.fullmatch(name):
         raise NotFound
     return Answer(avatars.draw(int(name[:4], 16)), 200, KEPT_FOR_EVER, PNG)
@@ -136,10 +136,13 @@ async def show_blocked_domains(context: HttpContext, viewer: Viewer | None) -> A
     commented = context.settings.domain_blocks_comments
     with_comment = commented == "public" or (commented == "users" and viewer is not None)
     shown = [
-        one for one in await context.database.read(server_blocks.find_all, BlockedDomain) if one.severity != "noop"
+        block
+        for block in await context.database.read(server_blocks.find_all, BlockedDomain)
+        if block.severity != "noop"
     ]
-    return json([public_domain_fields(one, with_comment=with_comment) for one in sorted(shown, key=_mildest_first)])
+    shown.sort(key=_strictest_first)
+    return json([public_domain_fields(block, with_comment=with_comment) for block in shown])
 
 
-def _mildest_first(block: BlockedDomain) -> tuple[bool, str]:
+def _strictest_first(block: BlockedDomain) -> tuple[bool, str]:
     return block.severity != "suspend", block.domain

@@ -31,7 +31,7 @@ class ListTerms(Input):
     show_replies: MaybeFlag = None
 
     def checked_title(self) -> str | None:
-        """The title, if one is given."""
+        """Return the title, if it is given. Raises 422."""
         if self.title is None:
             return None
         if not self.title:
@@ -41,7 +41,7 @@ class ListTerms(Input):
         return self.title
 
     def checked_policy(self) -> str | None:
-        """The replies policy, if one is given."""
+        """Return the replies policy, if it is given. Raises 422."""
         if not self.replies_policy:
             return None
         if self.replies_policy not in POLICIES:
@@ -61,7 +61,7 @@ class Members(Input):
 @api.get("/api/v1/lists", auth="user", scopes=READ, returns="[List]")
 async def show_all(context: HttpContext, viewer: Viewer) -> Answer:
     """All lists of the viewer, on one page."""
-    return json([list_fields(one) for one in await context.database.read(lists.all_of, viewer.account_id)])
+    return json([list_fields(list) for list in await context.database.read(lists.all_of, viewer.account_id)])
 
 
 @api.post("/api/v1/lists", auth="user", scopes=WRITE, returns="List")
@@ -95,12 +95,14 @@ async def delete(viewer: Viewer, id: int) -> Answer:
 
 @api.get("/api/v1/lists/<id>/accounts", auth="user", scopes=READ, returns="[Account]")
 async def show_members(context: HttpContext, request: Request, viewer: Viewer, id: int, paged: Paged) -> Answer:
-    """A page of a list's members; `limit=0` asks for all at once."""
+    """A page of a list's members; all of them with `limit=0`."""
     await _find(context, viewer, id)
     page = paged.page(ON_A_PAGE)
     ids = await context.database.read(lists.members_page, id, page)
     found = await context.accounts.find_many(ids)
-    bodies = await in_steps(account_json(one, context.rendered, context.settings.base_url) for one in found.values())
+    bodies = await in_steps(
+        account_json(account, context.rendered, context.settings.base_url) for account in found.values()
+    )
     if not page.limit:
         return array(bodies)
     url = context.settings.base_url + request.path
@@ -121,7 +123,7 @@ async def remove(viewer: Viewer, id: int, members: Members) -> Answer:
 
 
 async def _find(context: HttpContext, viewer: Viewer, id: int) -> List:
-    """Return a list that the viewer owns; 404 for the lists of others, as for those that do not exist."""
+    """Return a list of the viewer. Raises NotFound for lists of others, as for missing lists."""
     found = await context.database.read(lists.find, id)
     if found is None or found.account_id != viewer.account_id:
         raise NotFound

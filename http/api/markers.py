@@ -1,4 +1,4 @@
-"""Read markers: how far the viewer has read."""
+"""Read markers: how far the viewer has read the home timeline and the notifications."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ async def show(context: HttpContext, viewer: Viewer, wanted: Timelines) -> Answe
 
 @api.post("/api/v1/markers", auth="user", scopes=("write:statuses",), returns="{Marker}")
 async def move(viewer: Viewer, positions: Positions) -> Answer:
-    """Move markers. 409 if the client names a version that is not the last."""
+    """Move markers. 409 if the client's version is not the current version."""
     return _answer(await viewer.ask(MoveMarkers(positions.moves())))
 
 

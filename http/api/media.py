@@ -1,4 +1,4 @@
-"""Media attachments: uploaded, described, and deleted while no status has them."""
+"""Media attachments: uploaded, described, and deleted before a status has them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Described(Input):
     focus: Focus = None
 
     def check(self) -> None:
-        """Refuse a description that is too long."""
+        """Raise 422 if the description is too long."""
         text, most = self.description or "", limits.MEDIA_DESCRIPTION_CHARACTERS
         if len(text) > LONGEST_DESCRIPTION or lengths.graphemes(text) > most:
             raise invalid(f"Description is too long (maximum is {most} characters)")
@@ -45,7 +45,7 @@ class NewMedia(Described):
     returns="MediaAttachment",
 )
 async def upload_and_wait(context: HttpContext, viewer: Viewer, new: NewMedia) -> Answer:
-    """Answer when the upload is processed; 202 if that takes very long or has to be tried again later."""
+    """Upload a file, and answer when it is processed; 202 if processing takes very long or must be retried later."""
     medium = await _upload(context, viewer, new)
     if medium.state == "waiting":
         await context.media.finished(medium.id)
@@ -62,7 +62,7 @@ async def upload_and_wait(context: HttpContext, viewer: Viewer, new: NewMedia) -
     returns="MediaAttachment",
 )
 async def upload(context: HttpContext, viewer: Viewer, new: NewMedia) -> Answer:
-    """Answer 200 with an image, which is ready, and 202 with video and sound, which are processed later."""
+    """Upload a file. 200 for images, which are ready; 202 for video and sound, which are processed later."""
     medium = await _upload(context, viewer, new)
     context.media.wake()
     return _answer(context, medium, unfinished=202)

@@ -20,7 +20,7 @@ class Note(Input):
 
 @api.post("/api/v1/accounts/<id>/note", auth="user", scopes=("write:accounts",), returns="Relationship")
 async def write_note(context: HttpContext, viewer: Viewer, id: int, note: Note) -> Answer:
-    """Write a note that only the viewer sees. An empty one deletes it."""
+    """Write a note that only the viewer sees. An empty note deletes it."""
     if len(note.comment) > LONGEST_NOTE:
         raise invalid(f"Comment is too long (maximum is {LONGEST_NOTE} characters)")
     await viewer.ask(WriteNote(id, note.comment))

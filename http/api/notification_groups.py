@@ -1,4 +1,4 @@
-"""The viewer's notifications, with similar ones in one group."""
+"""The viewer's notifications, with similar notifications in groups."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class GroupsCounted(Grouping):
 
 @api.get("/api/v2/notifications", auth="user", scopes=READ, returns="GroupedNotificationsResults")
 async def show_all(context: HttpContext, request: Request, viewer: Viewer, wanted: GroupedPage) -> Answer:
-    """A page of groups, with links to the pages before and after the notifications it covers."""
+    """A page of groups, with links to the pages before and after its notifications."""
     wanted.check()
     statuses: Statuses = {}
 
@@ -104,9 +104,8 @@ async def show_accounts(context: HttpContext, viewer: Viewer, group_key: str) ->
     """All accounts in a group, the latest first."""
     ids = await context.database.read(notification_groups.members, viewer.account_id, group_key)
     found = await context.accounts.find_many(ids)
-    return array(
-        await in_steps(account_json(one, context.rendered, context.settings.base_url) for one in found.values())
-    )
+    base_url = context.settings.base_url
+    return array(await in_steps(account_json(account, context.rendered, base_url) for account in found.values()))
 
 
 @api.post("/api/v2/notifications/<group_key>/dismiss", auth="user", scopes=WRITE, returns="{}")
@@ -118,29 +117,29 @@ async def dismiss(viewer: Viewer, group_key: str) -> Answer:
 async def _render(
     context: HttpContext, viewer: Viewer, groups: list[Group], statuses: Statuses, *, partial: bool
 ) -> bytes:
-    """Render groups, and beside them each account and status that they name, once."""
-    accounts = await context.accounts.find_many(id for one in groups for id in one.account_ids)
-    whole = {one.account_ids[0] for one in groups} if partial else accounts.keys()
+    """Render groups, and each account and status of the groups once."""
+    accounts = await context.accounts.find_many(id for group in groups for id in group.account_ids)
+    whole = {group.account_ids[0] for group in groups} if partial else accounts.keys()
     base_url = context.settings.base_url
     parts = {
         b"accounts": await in_steps(
-            account_json(one, context.rendered, base_url) for id, one in accounts.items() if id in whole
+            account_json(account, context.rendered, base_url) for id, account in accounts.items() if id in whole
         ),
         b"statuses": await render_all(context, viewer, list(statuses.values())),
         b"notification_groups": await _render_groups(context, groups, accounts),
     }
     if partial:
-        rest = [one for id, one in accounts.items() if id not in whole]
-        parts[b"partial_accounts"] = [orjson.dumps(partial_account_fields(one, base_url)) for one in rest]
+        rest = [account for id, account in accounts.items() if id not in whole]
+        parts[b"partial_accounts"] = [orjson.dumps(partial_account_fields(account, base_url)) for account in rest]
     return b"{%b}" % b",".join(b'"%b":[%b]' % (name, b",".join(found)) for name, found in parts.items())
 
 
 async def _render_groups(context: HttpContext, groups: list[Group], accounts: Mapping[int, Account]) -> list[bytes]:
-    """Render the groups alone. A group with a strike is about one notification, from the account to itself."""
-    ids = [one.strike_id for one in groups if one.strike_id is not None]
+    """Render the groups alone. A group with a strike has a single notification, from the account to itself."""
+    ids = [group.strike_id for group in groups if group.strike_id is not None]
     struck = await context.database.read(strikes.find_many, ids) if ids else {}
     reported = await find_reports(
-        context.database, context.accounts, [one.report_id for one in groups if one.report_id is not None]
+        context.database, context.accounts, [group.report_id for group in groups if group.report_id is not None]
     )
     base_url = context.settings.base_url
     rendered: list[bytes] = []
@@ -156,16 +155,17 @@ async def _render_groups(context: HttpContext, groups: list[Group], accounts: Ma
 
 
 async def _seen(context: HttpContext, viewer: Viewer, groups: list[Group]) -> tuple[list[Group], Statuses, int]:
-    """The groups whose status the viewer may still see, with it, and how many groups the viewer's filters hide.
+    """Return the groups that the viewer sees, their statuses, and the number of groups that the viewer's filters hide.
 
-    A mention is shown to the account that it names even if the author has blocked it since.
+    Groups whose status the viewer may not see any more are left out. A mention is shown even if its author has blocked
+    the viewer since.
     """
-    mentions = {one.status_id for one in groups if one.type == "mention"}
-    found = await context.statuses.show_many(one.status_id for one in groups if one.status_id is not None)
+    mentions = {group.status_id for group in groups if group.type == "mention"}
+    found = await context.statuses.show_many(group.status_id for group in groups if group.status_id is not None)
     part = await part_of(context, viewer, found.values())
     visible = {id: shown for id, shown in found.items() if id in mentions or may_see(shown, part.perspective)}
     unhidden = without_hidden(context, part, visible.values(), "notifications")
     seen = {shown.id: shown for shown in unhidden}
-    groups = [one for one in groups if one.status_id is None or one.status_id in visible]
-    shown = [one for one in groups if one.status_id is None or one.status_id in seen]
+    groups = [group for group in groups if group.status_id is None or group.status_id in visible]
+    shown = [group for group in groups if group.status_id is None or group.status_id in seen]
     return shown, seen, len(groups) - len(shown)

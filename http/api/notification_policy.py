@@ -1,4 +1,4 @@
-"""The viewer's notification policy. The older form has booleans: True filters, False accepts."""
+"""The viewer's notification policy. Version 1 has booleans: True filters, False accepts."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ async def show(context: HttpContext, viewer: Viewer) -> Answer:
 
 @api.put("/api/v2/notifications/policy", auth="user", scopes=WRITE, returns="NotificationPolicy")
 async def change(context: HttpContext, viewer: Viewer, wanted: PolicyActions) -> Answer:
-    """Change what the request names. The new policy applies to notifications that come from now on."""
+    """Change the given parts of the policy. It applies to later notifications."""
     await viewer.ask(ChangeNotificationPolicy(wanted.change()))
     return json(notification_policy_fields(*await _policy(context, viewer)))
 
@@ -74,7 +74,7 @@ async def show_flags(context: HttpContext, viewer: Viewer) -> Answer:
 
 @api.put("/api/v1/notifications/policy", auth="user", scopes=WRITE, returns="V1.NotificationPolicy")
 async def change_flags(context: HttpContext, viewer: Viewer, wanted: PolicyFlags) -> Answer:
-    """Change what the request names."""
+    """Change the given parts of the policy."""
     await viewer.ask(ChangeNotificationPolicy(wanted.change()))
     return json(v1_notification_policy_fields(*await _policy(context, viewer)))
 

@@ -38,7 +38,7 @@ async def show_all(context: HttpContext, request: Request, viewer: Viewer, paged
     """The open requests, the latest first."""
     page = paged.page(ON_A_PAGE)
     found = await context.database.read(notification_requests.page, viewer.account_id, page)
-    rows = [(one.id, one.from_account_id) for one in found]
+    rows = [(row.id, row.from_account_id) for row in found]
     return array(await _render(context, viewer, found), row_links(context, request, rows, page.limit, "min_id"))
 
 
@@ -75,7 +75,7 @@ async def dismiss_several(viewer: Viewer, chosen: Chosen) -> Answer:
 
 @api.post("/api/v1/notifications/requests/<id>/accept", auth="user", scopes=WRITE, returns="{}")
 async def accept(viewer: Viewer, id: int) -> Answer:
-    """Show what was filtered from this sender, and accept what comes later."""
+    """Show the filtered notifications of this sender, and accept later notifications."""
     if not await viewer.ask(AcceptNotificationRequests((id,))):
         raise NotFound
     return EMPTY
@@ -83,20 +83,20 @@ async def accept(viewer: Viewer, id: int) -> Answer:
 
 @api.post("/api/v1/notifications/requests/<id>/dismiss", auth="user", scopes=WRITE, returns="{}")
 async def dismiss(viewer: Viewer, id: int) -> Answer:
-    """Delete a request and what was filtered. The sender stays filtered."""
+    """Delete a request and its notifications. The sender stays filtered."""
     if not await viewer.ask(DismissNotificationRequests((id,))):
         raise NotFound
     return EMPTY
 
 
 async def _render(context: HttpContext, viewer: Viewer, found: Sequence[NotificationRequest]) -> list[bytes]:
-    senders = await context.accounts.find_many(one.from_account_id for one in found)
+    senders = await context.accounts.find_many(row.from_account_id for row in found)
     last = await _last_statuses(context, viewer, found)
     base_url = context.settings.base_url
     return await in_steps(
-        notification_request_json(one, account_json(sender, context.rendered, base_url), last.get(one.id))
-        for one in found
-        if (sender := senders.get(one.from_account_id)) is not None
+        notification_request_json(row, account_json(sender, context.rendered, base_url), last.get(row.id))
+        for row in found
+        if (sender := senders.get(row.from_account_id)) is not None
     )
 
 
@@ -105,10 +105,10 @@ async def _last_statuses(
 ) -> dict[int, bytes]:
     """Return the last statuses that the viewer may see, by request."""
     perspective = await perspective_of(viewer)
-    statuses = await context.statuses.show_many(one.last_status_id for one in found if one.last_status_id is not None)
+    statuses = await context.statuses.show_many(row.last_status_id for row in found if row.last_status_id is not None)
     seen = {
-        one.id: shown
-        for one in found
-        if (shown := statuses.get(one.last_status_id or 0)) is not None and is_shown(one.last_type, shown, perspective)
+        row.id: shown
+        for row in found
+        if (shown := statuses.get(row.last_status_id or 0)) is not None and is_shown(row.last_type, shown, perspective)
     }
     return dict(zip(seen, await render_all(context, viewer, list(seen.values())), strict=True))

@@ -37,7 +37,7 @@ class Conditions(TypedDict):
 
 
 class NotificationTypes(Input):
-    """The notifications that a request asks for. Unknown names of types match nothing."""
+    """The filters of a request. Unknown types match no notification."""
 
     types: Texts = ()
     exclude_types: Texts = ()
@@ -64,19 +64,19 @@ class Counted(NotificationTypes):
 
 @api.get("/api/v1/notifications", auth="user", scopes=READ, returns="[Notification]")
 async def show_all(context: HttpContext, request: Request, viewer: Viewer, wanted: NotificationQuery) -> Answer:
-    """A page of notifications with links to both sides. Hidden notifications count for the cursors too."""
+    """A page of notifications, with links to older and newer pages. Hidden notifications count for the cursors too."""
 
     async def read_part(page: Page) -> FilteredPage[bytes]:
         found = await _page(context, viewer, wanted, page)
         visible, part, hidden = await _seen(context, viewer, found)
-        return FilteredPage([one.id for one in found], await _render(context, part, visible), hidden)
+        return FilteredPage([row.id for row in found], await _render(context, part, visible), hidden)
 
     whole = await read_page(wanted.page(ON_A_PAGE), read_part)
     return array(whole.shown, links(context.settings.base_url + request.path, request.query_texts, whole.ids))
 
 
 async def _page(context: HttpContext, viewer: Viewer, wanted: NotificationQuery, page: Page) -> Sequence[Notification]:
-    """Return a page. The account itself has its newest ones, unless they are of one sender or were filtered."""
+    """Return a page. The newest page comes from the account's actor, without a filter by sender or filtered ones."""
     if page == Page(page.limit) and wanted.account_id is None and not wanted.include_filtered:
         return await viewer.ask(NewestNotifications(page.limit, wanted.wanted_types(), wanted.exclude_types))
     return await context.database.read(
@@ -91,7 +91,7 @@ async def count_unread(context: HttpContext, viewer: Viewer, wanted: Counted) ->
     if not (await part_of(context, viewer, ())).filters.may_hide("notifications"):
         count = await context.database.read(notifications.unread, viewer.account_id, **wanted.conditions(), limit=limit)
         return json({"count": count})
-    # What filters hide does not count, because no client could ever mark it as read.
+    # Hidden notifications do not count, because no client could ever mark them as read.
     page = Page(limit, since_id=await last_read(context, viewer))
     found = await context.database.read(notifications.page, viewer.account_id, page, **wanted.conditions())
     _, _, hidden = await _seen(context, viewer, found)
@@ -127,19 +127,19 @@ async def dismiss(viewer: Viewer, id: int) -> Answer:
 
 async def _render(context: HttpContext, part: ViewerPart, visible: Sequence[ShownNotification]) -> list[bytes]:
     base_url = context.settings.base_url
-    return await in_steps(notification_json(one, context.rendered, base_url, part) for one in visible)
+    return await in_steps(notification_json(shown, context.rendered, base_url, part) for shown in visible)
 
 
 async def _seen(
     context: HttpContext, viewer: Viewer, found: Sequence[Notification]
 ) -> tuple[list[ShownNotification], ViewerPart, int]:
-    """Return the notifications that the viewer sees, the viewer's part of them, and how many the filters hide."""
+    """Return the notifications that the viewer sees, the viewer's part, and the number that filters hide."""
     shown = await show_notifications(context.database, context.accounts, context.statuses, found)
-    part = await part_of(context, viewer, [one.status for one in shown if one.status is not None])
-    visible = [one for one in shown if one.is_for(part.perspective)]
+    part = await part_of(context, viewer, [row.status for row in shown if row.status is not None])
+    visible = [row for row in shown if row.is_for(part.perspective)]
     if not part.filters.may_hide("notifications"):
         return visible, part, 0
     seen = [
-        one for one in visible if one.status is None or without_hidden(context, part, [one.status], "notifications")
+        row for row in visible if row.status is None or without_hidden(context, part, [row.status], "notifications")
     ]
     return seen, part, len(visible) - len(seen)

@@ -1,4 +1,4 @@
-"""oEmbed (oembed.com): a frame with a status that other sites can show, found by the address of the status."""
+"""oEmbed (oembed.com): from the URL of a status to a frame that other sites can show."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from ..router import api
 from ..views.statuses import find_visible
 from ..views.titles import name_of, title_of
 
-WIDTH = 400  # in pixels, unless the request says how many
+WIDTH = 400  # in pixels, unless the request has a size
 HEIGHT = 300
 LARGEST = 2000
-A_DAY = 86400  # seconds for which a site may keep the answer
-# Links open in new windows, which are free of the sandbox. The page has no script and no form. It needs its own origin,
-# or else its content security policy would refuse its own pictures in some browsers.
+A_DAY = 86400  # seconds for which a site may cache the answer
+# Links open in new windows without the sandbox. The page has no script and no form. It needs its own origin, because
+# some browsers would otherwise refuse its pictures by its content security policy.
 SANDBOX = "allow-same-origin allow-popups allow-popups-to-escape-sandbox"
 
 
@@ -31,7 +31,7 @@ class Embedding(Input):
 
 @api.get("/api/oembed", returns="OEmbed")
 async def show(context: HttpContext, wanted: Embedding) -> Answer:
-    """A public or unlisted status of this server. The viewer does not matter: other sites show it to their visitors."""
+    """A public or unlisted status of this server. A token is ignored, because other sites show it to their visitors."""
     settings = context.settings
     shown = await _find(context, wanted.url)
     author = shown.author
@@ -55,7 +55,7 @@ async def show(context: HttpContext, wanted: Embedding) -> Answer:
 
 async def _find(context: HttpContext, url: str) -> ShownStatus:
     named = context.federation.names.read(url)
-    # The address of a boost stands for another status.
+    # The URL of a boost leads to another status.
     if not isinstance(named, LocalStatusName) or await context.federation.own_addresses.find(url) != named.id:
         raise NotFound
     shown = await find_visible(context, None, named.id)
@@ -65,7 +65,7 @@ async def _find(context: HttpContext, url: str) -> ShownStatus:
 
 
 def frame_html(shown: ShownStatus, base_url: str, width: int, height: int) -> str:
-    """Return a frame with the page of the status that other sites may show."""
+    """Return the HTML of a frame with the embedded page of the status."""
     address, title = (
         html.escape(text) for text in (f"{base_url}/@{shown.author.username}/{shown.id}/embed", title_of(shown))
     )
@@ -76,5 +76,5 @@ def frame_html(shown: ShownStatus, base_url: str, width: int, height: int) -> st
 
 
 def size_of(asked: int | None, otherwise: int) -> int:
-    """Return the size in pixels that a site asked for, if it is one."""
+    """Return the requested size in pixels, up to `LARGEST`; `otherwise` if it is not a size."""
     return min(asked, LARGEST) if asked is not None and asked > 0 else otherwise

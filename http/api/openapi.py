@@ -16,11 +16,11 @@ from ..router import api
 @api.get("/api/openapi.json", returns="object")
 async def show_document(context: HttpContext) -> Answer:
     """The OpenAPI 3.1 document of this server."""
-    # Making it the first time would keep the loop for 100 ms.
+    # The first call takes 100 ms, so it runs in a thread.
     return Answer(await trio.to_thread.run_sync(_body, context.settings.base_url))
 
 
 @lru_cache(maxsize=1)
 def _body(base_url: str) -> bytes:
-    """The document, which changes with releases only."""
+    """Return the document, which only changes with releases."""
     return orjson.dumps(document(api.endpoints, base_url))

@@ -1,4 +1,4 @@
-"""Peers: the other servers that this one knows."""
+"""Peers: the other servers that this server knows."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from ..answers.answer import Answer, json
 from ..intake.parameters import Input, Sought
 from ..router import api
 
-FOUND = 10  # that a search answers with at most
+FOUND = 10  # the most results of a search
 
 
 class PeerQuery(Input):
     q: Sought
 
     def beginnings(self) -> tuple[str, ...]:
-        """The beginnings of domains as they are stored. A whole domain may be written in any script."""
+        """Return the beginnings of domains, as they are stored. A whole domain may be in any script."""
         whole = domain_of(self.q)
         return (self.q.strip().lower(),) if whole is None else (self.q.strip().lower(), whole)
 
 
 @api.get("/api/v1/instance/peers", returns="[string]")
 async def show_peers(context: HttpContext) -> Answer:
-    """The domains of the servers that this one knows and has not suspended."""
+    """The domains of all known servers that are not suspended."""
     return Answer(await _peers(context))
 
 
 @api.get("/api/v1/peers/search", returns="[string]")
 async def search_peers(context: HttpContext, query: PeerQuery) -> Answer:
-    """The first known domains that begin so, in alphabetical order."""
+    """The first known domains with this beginning, in alphabetical order."""
     domains: list[str] = orjson.loads(await _peers(context))
     beginnings = query.beginnings()
     return json([domain for domain in domains if domain.startswith(beginnings)][:FOUND])

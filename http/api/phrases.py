@@ -1,6 +1,6 @@
-"""The viewer's filters as the first version of the API has them: each phrase is a filter of its own.
+"""The viewer's filters in version 1 of the API, where each phrase is a filter.
 
-What it shows is one keyword with the terms of its filter, under the id of the keyword.
+A V1::Filter is a keyword with the terms of its filter. Its id is the id of the keyword.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class PhraseForm(Lifetime):
     whole_word: MaybeFlag = None
 
     def check(self, *, whole: bool) -> None:
-        """Refuse what is blank or too long and, for a new filter, contexts that are missing."""
+        """Raise 422 for blank or too long values and, for a new filter, for missing contexts."""
         found = keyword_complaints(self.phrase, "Phrase")
         if self.context is not None or whole:
             found += context_complaints(self.context or ())
@@ -52,7 +52,7 @@ async def show_all(context: HttpContext, viewer: Viewer) -> Answer:
 
 @api.post("/api/v1/filters", auth="user", scopes=WRITE, returns="V1.Filter")
 async def create(viewer: Viewer, form: PhraseForm) -> Answer:
-    """Filter a phrase. Unless said otherwise it stands for whole words, and the filter never expires."""
+    """Filter a phrase. By default it matches whole words, and the filter never expires."""
     form.check(whole=True)
     keyword = KeywordChange(keyword=form.phrase, whole_word=form.whole_word)
     new = CreateFilter(
@@ -69,7 +69,7 @@ async def show(context: HttpContext, viewer: Viewer, id: int) -> Answer:
 
 @api.put("/api/v1/filters/<id>", auth="user", scopes=WRITE, returns="V1.Filter")
 async def change(viewer: Viewer, id: int, form: PhraseForm) -> Answer:
-    """Change a phrase and its filter. Without `context`, `whole_word` and `expires_in` these stay as they are."""
+    """Change a phrase and its filter. If `context`, `whole_word` or `expires_in` is not sent, it keeps its value."""
     form.check(whole=False)
     changed = ChangePhrase(id, form.phrase, form.context, form.action, form.whole_word, form.expiry())
     return _answer(await viewer.ask(changed), id)
@@ -77,13 +77,13 @@ async def change(viewer: Viewer, id: int, form: PhraseForm) -> Answer:
 
 @api.delete("/api/v1/filters/<id>", auth="user", scopes=WRITE, returns="{}")
 async def delete(viewer: Viewer, id: int) -> Answer:
-    """Remove a phrase. Its filter goes too if nothing else is in it."""
+    """Remove a phrase. An empty filter is removed too."""
     await viewer.ask(DeletePhrase(id))
     return EMPTY
 
 
 def _answer(row: Filter | None, id: int) -> Answer:
-    found = next((one for one in row.keywords if one.id == id), None) if row is not None else None
+    found = next((keyword for keyword in row.keywords if keyword.id == id), None) if row is not None else None
     if row is None or found is None:
         raise NotFound
     return json(phrase_fields(row, found))

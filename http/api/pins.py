@@ -1,4 +1,4 @@
-"""Pins: the viewer's statuses that the profile shows first."""
+"""Pins: statuses of the viewer that the profile shows first."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ async def show_rules(context: HttpContext) -> Answer:
 
 @api.get("/api/v1/instance/extended_description", returns="ExtendedDescription")
 async def show_description(context: HttpContext) -> Answer:
-    """The operator's description as HTML; an empty string when there is none."""
+    """The operator's description as HTML; an empty string without a description."""
     return json(policy_fields((await context.policies.current()).description))
 
 
@@ -37,7 +37,7 @@ async def show_terms(context: HttpContext) -> Answer:
 
 @api.get("/api/v1/instance/terms_of_service/<date>", returns="TermsOfService")
 async def show_terms_of(context: HttpContext, date: str) -> Answer:
-    """The terms that came or come into force on a day."""
+    """The terms that come into force on a day."""
     for terms in (await context.policies.current()).terms:
         if terms.effective.isoformat() == date:
             return json(terms_fields(terms, context.clock.now().date()))

@@ -28,7 +28,7 @@ class Ballot(Input):
 async def show_poll(context: HttpContext, viewer: Viewer | None, id: int) -> Answer:
     """A poll. Without a token only polls of public statuses are shown.
 
-    Another server is asked for its votes, until some time after its end; they are in later answers.
+    The votes of a poll on another server are requested until a day after its end; later answers have them.
     """
     asking = await _find_asking(context, viewer, id)
     poll = asking.status.poll
@@ -39,7 +39,7 @@ async def show_poll(context: HttpContext, viewer: Viewer | None, id: int) -> Ans
 
 @api.post("/api/v1/polls/<id>/votes", auth="user", scopes=("write:statuses",), returns="Poll")
 async def vote(context: HttpContext, viewer: Viewer, id: int, ballot: Ballot) -> Answer:
-    """Vote for choices, all or none, and show the poll with them."""
+    """Vote for all given choices at once, and show the poll."""
     if not ballot.choices:
         raise missing("choices")
     asking = await _find_asking(context, viewer, id)
@@ -48,7 +48,7 @@ async def vote(context: HttpContext, viewer: Viewer, id: int, ballot: Ballot) ->
 
 
 async def _find_asking(context: HttpContext, viewer: Viewer | None, poll_id: int) -> ShownStatus:
-    """The status that a poll belongs to, if the viewer may see it."""
+    """Return the status of a poll, if the viewer may see it. Raises NotFound."""
     status_id = await find_row(context, polls.status_of, poll_id)
     shown = await find_visible(context, viewer, status_id)
     if viewer is None and shown.status.visibility != "public":

@@ -1,4 +1,4 @@
-"""The viewer's preferences, read-only: an account's `source` is where they are changed."""
+"""The viewer's preferences, read-only. They are changed by an account's `source`."""
 
 from __future__ import annotations
 

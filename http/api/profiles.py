@@ -16,7 +16,6 @@ from ...actors.rules.complaints import Complaint, refusal, too_long
 from ...actors.rules.identity import pasted_domain
 from ...actors.rules.languages import language_code
 from ...storage import featured_tags
-from ...storage.accounts import Account
 from ...storage.profiles import Defaults, Profile
 from ..access import rates
 from ..access.authentication import Viewer
@@ -38,12 +37,13 @@ from ..intake.parameters import (
     Text,
 )
 from ..router import api
+from ..views.accounts import find_own
 from ..views.uploads import PICTURE_BODY, picture
 
 READ = ("profile", "read:accounts")
 WRITE = ("write:accounts",)
 MOST_DOMAINS = 10
-# The most code points that storage takes of a text. A text that looks short may be full of invisible characters.
+# The largest texts in code points. A text that looks short may have many invisible characters.
 NAME_CODE_POINTS = 2048
 NOTE_CODE_POINTS = 20_480
 
@@ -55,19 +55,19 @@ class ProfileDefaults(Input):
     quote_policy: Annotated[Literal["public", "followers", "nobody"] | None, Choice] = None
 
     def defaults(self) -> Defaults:
-        """The defaults for new statuses. An empty language removes the default; an unknown one changes nothing."""
+        """Return the defaults for new statuses. An empty language removes the default, an unknown one is ignored."""
         code = language_code(self.language)
         given = self.language is not None and (code is not None or not self.language.strip())
         return Defaults(self.privacy, self.sensitive, self.quote_policy, given, code)
 
 
 def _source(value: Value) -> Value:
-    """An empty `source`, as text, list or null, counts as not given."""
+    """Return the `source`. An empty text, list or null counts as not given."""
     return value if isinstance(value, dict) else {}
 
 
 class ProfileChange(Input):
-    """All that the viewer can change about the account. A parameter that is not given keeps its value."""
+    """The changes of the viewer's account. A parameter that is not given keeps its value."""
 
     display_name: MaybeLine = None
     note: MaybeProse = None
@@ -113,7 +113,7 @@ class ProfileChange(Input):
 
 
 def _fields(given: tuple[tuple[str, str], ...] | None) -> tuple[tuple[str, str], ...] | None:
-    """Names and values, cut to their largest lengths. Empty entries are left out."""
+    """Return names and values, cut to their largest lengths. Empty entries are left out."""
     if given is None:
         return None
     fields = [
@@ -170,7 +170,7 @@ async def update_own(context: HttpContext, viewer: Viewer, credentials: ProfileC
 
 @api.get("/api/v1/profile", auth="user", scopes=READ, returns="Profile")
 async def show_profile(context: HttpContext, viewer: Viewer) -> Answer:
-    """The viewer's profile as it was typed."""
+    """The viewer's profile, with the source of its texts."""
     return await _own_profile(context, viewer)
 
 
@@ -178,7 +178,7 @@ async def show_profile(context: HttpContext, viewer: Viewer) -> Answer:
     "/api/v1/profile", auth="user", scopes=WRITE, file_rates=(rates.MEDIA,), body_limit=PICTURE_BODY, returns="Profile"
 )
 async def update_profile(context: HttpContext, viewer: Viewer, credentials: ProfileChange) -> Answer:
-    """The same change, answered with the profile."""
+    """Change the parts of the account that are given. The answer is the profile."""
     await _update(context, viewer, credentials)
     return await _own_profile(context, viewer)
 
@@ -196,14 +196,14 @@ async def remove_header(context: HttpContext, viewer: Viewer) -> Answer:
 
 
 async def _own_profile(context: HttpContext, viewer: Viewer) -> Answer:
-    account = await _own(context, viewer)
+    account = await find_own(context, viewer)
     featured = await context.database.read(featured_tags.of_account, account.id)
     return json(profile_fields(account, featured, context.settings.base_url))
 
 
 async def _own_account(context: HttpContext, viewer: Viewer) -> Answer:
     credentials = await viewer.ask(CredentialsOf())
-    account = await _own(context, viewer)
+    account = await find_own(context, viewer)
     moved = None if account.moved_to_id is None else await context.accounts.find(account.moved_to_id)
     if credentials.user is None:
         raise NotFound
@@ -227,16 +227,9 @@ async def _update(context: HttpContext, viewer: Viewer, credentials: ProfileChan
 async def _picture(
     context: HttpContext, viewer: Viewer, upload: Upload | None, which: Literal["avatar", "header"]
 ) -> AsyncGenerator[str | None]:
-    """The name of the file made of a picture; None without a picture. If the block fails, the file is deleted."""
+    """Yield the file name of a picture; None without a picture. If the block fails, the file is deleted."""
     if upload is None:
         yield None
         return
     async with picture(context, viewer, upload, which) as file:
         yield file
-
-
-async def _own(context: HttpContext, viewer: Viewer) -> Account:
-    account = await context.accounts.find(viewer.account_id)
-    if account is None:
-        raise NotFound
-    return account

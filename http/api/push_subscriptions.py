@@ -1,4 +1,4 @@
-"""Push subscriptions: where the device that has the token gets notifications."""
+"""Push subscriptions: the address at which the device with a token gets notifications."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ NOTHING = RequestedAlerts()
 
 
 class SubscriptionChange(RequestedAlerts):
-    """The alerts and the policy. Some clients write them beside `data`, as a subscription is shown."""
+    """The alerts and the policy. Some clients send them outside of `data`, as in the entity."""
 
     data: Annotated[RequestedAlerts, Maybe] = NOTHING
 
@@ -123,7 +123,7 @@ class DeviceSubscription(SubscriptionChange):
 
 @api.post(PATH, auth="user", scopes=("push",), returns="WebPushSubscription")
 async def subscribe(context: HttpContext, request: Request, viewer: Viewer, wanted: DeviceSubscription) -> Answer:
-    """Send notifications to a device, in the place of the one that this token had before."""
+    """Send notifications to a device. It replaces an earlier device of this token."""
     device = wanted.subscription
     try:
         target = await context.outgoing.check(device.endpoint)
@@ -133,7 +133,7 @@ async def subscribe(context: HttpContext, request: Request, viewer: Viewer, want
         viewer.token.id,
         account_id=viewer.account_id,
         access_token=await secret_of(request, LARGEST_BODY) or "",
-        endpoint=device.endpoint,  # as it was given: clients compare it with their own to know if it is theirs
+        endpoint=device.endpoint,  # not normalized, because clients compare it with their own endpoint
         service=target.host,
         p256dh=decoded(device.keys.p256dh),
         auth=decoded(device.keys.auth),
@@ -155,7 +155,7 @@ async def show(context: HttpContext, viewer: Viewer) -> Answer:
 
 @api.put(PATH, auth="user", scopes=("push",), returns="WebPushSubscription")
 async def change(context: HttpContext, viewer: Viewer, wanted: SubscriptionChange) -> Answer:
-    """Change what the device is alerted to. What is not named is off."""
+    """Change the alerts and the policy. An alert that is not given is turned off."""
     alerts, policy = wanted.chosen_alerts, wanted.chosen_policy
     return _answer(
         context,
@@ -165,7 +165,7 @@ async def change(context: HttpContext, viewer: Viewer, wanted: SubscriptionChang
 
 @api.delete(PATH, auth="user", scopes=("push",), returns="{}")
 async def unsubscribe(context: HttpContext, viewer: Viewer) -> Answer:
-    """Send nothing more to the device of this token."""
+    """Remove the subscription of this token."""
     await context.database.transact(push_subscriptions.delete, viewer.token.id)
     return json({})
 

@@ -17,14 +17,14 @@ from ..router import api
 from ..views.listing import found_links
 from ..views.statuses import answer_with, find_visible, perspective_of, render_all, visible_among
 
-STATUSES = 20  # on a page, unless the request says how many
+STATUSES = 20  # on a page, unless the request has a limit
 
 
 @api.get("/api/v1/statuses/<id>/quotes", auth="user", scopes=("read:statuses",), returns="[Status]")
 async def show_quotes(context: HttpContext, request: Request, viewer: Viewer, id: int, paged: Paged) -> Answer:
-    """The statuses that quote a status, newest first, as far as the viewer may see them.
+    """The statuses that quote a status and that the viewer may see, newest first.
 
-    The quoted author sees those of accounts that a thread would hide, too.
+    The quoted author also sees statuses that a thread would hide.
     """
     shown = await find_visible(context, viewer, id)
     original, perspective, page = shown.boosted or shown, await perspective_of(viewer), paged.page(STATUSES)
@@ -43,6 +43,6 @@ async def show_quotes(context: HttpContext, request: Request, viewer: Viewer, id
     "/api/v1/statuses/<id>/quotes/<quoting_status_id>/revoke", auth="user", scopes=("write:statuses",), returns="Status"
 )
 async def revoke_quote(context: HttpContext, viewer: Viewer, id: int, quoting_status_id: int) -> Answer:
-    """Show a status of the viewer's no more in a status that quotes it. The answer is the quoting status."""
+    """Revoke a quote of the viewer's status. The answer is the quoting status."""
     await viewer.ask(RevokeQuote(id, quoting_status_id))
     return await answer_with(context, viewer, quoting_status_id)

@@ -40,5 +40,5 @@ async def unreblog(context: HttpContext, viewer: Viewer, id: int) -> Answer:
 async def show_reblogged_by(
     context: HttpContext, request: Request, viewer: Viewer | None, id: int, paged: Paged
 ) -> Answer:
-    """The accounts with a boost of the status that is not private."""
+    """The accounts that have boosted a status, without private boosts."""
     return await people_of_status(context, request, viewer, id, paged, reblogs.page)

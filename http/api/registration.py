@@ -1,4 +1,4 @@
-"""Sign-up through an app: a token of the app makes an account and a user token. As in Mastodon, a user's token may too.
+"""Sign-up through an app: a token of the app makes an account and a user token. A user's token may too, as in Mastodon.
 
 The user token works once the e-mail address is confirmed.
 """
@@ -35,13 +35,13 @@ class Registration(Input):
 
     def form(self) -> SignUpData:
         agreement = self.agreement in ACCEPTED
-        username = self.username.strip(" ")  # keyboards of phones put a space behind each word
+        username = self.username.strip(" ")  # keyboards of phones add a space after a word
         return SignUpData(username, self.email, self.password, agreement, self.locale, self.reason)
 
 
 @api.post("/api/v1/accounts", auth="app", scopes=("write:accounts",), rates=(rates.ACCOUNTS,), returns="Token")
 async def register(context: HttpContext, request: Request, token: Token, given: Registration) -> Answer:
-    """A new account, and a token for it with all scopes of the app."""
+    """Create an account. The answer is a token for it, with all scopes of the app."""
     invite = await valid_invite(context, given.invite_code)
     if not is_open(context, invite):
         raise Forbidden

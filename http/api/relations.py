@@ -26,10 +26,10 @@ from ..views.statuses import perspective_of
 FOLLOWS = ("write:follows", "follow")
 BLOCKS = ("write:blocks", "follow")
 MUTES = ("write:mutes", "follow")
-MOST_AT_ONCE = 1000  # relationships: apps ask for a whole page of people, and pages differ
-MOST_FAMILIAR = 40  # accounts whose followers are looked through
+MOST_AT_ONCE = 1000  # relationships; apps request them for a whole page of accounts
+MOST_FAMILIAR = 40  # accounts whose followers are searched
 LONGEST_MUTE = 100 * 365 * 24 * 60 * 60  # seconds; a longer mute has no end
-FAMILIAR = 40  # of one account
+FAMILIAR = 40  # familiar followers of an account
 
 
 class RelationshipIds(Input):
@@ -62,7 +62,8 @@ async def show_relationships(context: HttpContext, viewer: Viewer, wanted: Relat
     """The viewer's relations to these accounts, in the order of the ids."""
     ids = list(dict.fromkeys(wanted.id))[:MOST_AT_ONCE]
     known = (await context.accounts.find_many(ids)).values()
-    shown = [one.id for one in known if is_public(one) and (wanted.with_suspended or one.suspended_at is None)]
+    public = [account for account in known if is_public(account)]
+    shown = [account.id for account in public if wanted.with_suspended or account.suspended_at is None]
     found = await context.database.read(relations.relationships, viewer.account_id, shown, context.clock.now())
     return json([relationship_fields(found[id]) for id in shown if id in found])
 
@@ -71,20 +72,19 @@ async def show_relationships(context: HttpContext, viewer: Viewer, wanted: Relat
 async def show_familiar_followers(context: HttpContext, viewer: Viewer, wanted: RelationshipIds) -> Answer:
     """For each account, its followers that the viewer follows too.
 
-    The list is empty for an account that hides its followers. Followers that hide the accounts they follow are left
-    out.
+    The list is empty for an account that hides its followers. Followers that hide their network are left out.
     """
     perspective = await perspective_of(viewer)
     targets = await context.accounts.find_many(list(dict.fromkeys(wanted.id))[:MOST_FAMILIAR])
-    present = [one for one in targets.values() if is_public(one) and one.suspended_at is None]
-    open_ids = [one.id for one in present if shows_network(one, perspective)]
+    present = [target for target in targets.values() if is_public(target) and target.suspended_at is None]
+    open_ids = [target.id for target in present if shows_network(target, perspective)]
     found = await context.database.read(relations.familiar_followers, viewer.account_id, open_ids, FAMILIAR)
     people = await context.accounts.find_many(id for familiar in found.values() for id in familiar)
     base_url = context.settings.base_url
     shown = {
-        id: account_fields(one, base_url, context.rendered.emojis)
-        for id, one in people.items()
-        if shows_network(one, perspective)
+        id: account_fields(account, base_url, context.rendered.emojis)
+        for id, account in people.items()
+        if shows_network(account, perspective)
     }
     return json([
         {"id": str(target.id), "accounts": [shown[id] for id in found.get(target.id, ()) if id in shown]}
@@ -111,7 +111,7 @@ async def follow_by_handle(context: HttpContext, viewer: Viewer, handle: HandleQ
 
 
 async def _as_if_accepted(context: HttpContext, relationship: Relationship) -> Relationship:
-    """Another server takes a while to accept. Until it refuses, an account that is not locked counts as followed."""
+    """Return the relationship. An unlocked account of another server counts as followed until that server refuses."""
     target = await context.accounts.find(relationship.id)
     if target is None or target.local or target.locked or not relationship.requested:
         return relationship
@@ -157,7 +157,7 @@ async def unmute(context: HttpContext, viewer: Viewer, id: int) -> Answer:
 
 
 async def relationship(context: HttpContext, viewer: Viewer, id: int) -> Answer:
-    """The viewer's relation to an account as it is now."""
+    """Answer with the viewer's current relation to an account."""
     return json(relationship_fields(await _find(context, viewer, id)))
 
 

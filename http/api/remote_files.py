@@ -1,4 +1,4 @@
-"""Files of other servers, which this one fetches for its readers."""
+"""A proxy for files of other servers."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from .files import serve
 
 @api.get("/media_proxy/<kind>/<id>/<digest>")
 async def show(context: HttpContext, request: Request, kind: str, id: int, digest: str) -> Answer:
-    """A picture, a film, or sound; of the last two also the part that a player asks for."""
+    """A picture, a video or sound; of video and sound also a requested range."""
     return await _answer(context, request, kind, id, digest, small=False)
 
 
 @api.get("/media_proxy/<kind>/<id>/<digest>/small")
 async def show_small(context: HttpContext, request: Request, kind: str, id: int, digest: str) -> Answer:
-    """A picture, smaller; of a film its first picture."""
+    """The small version of a picture, or the first picture of a video."""
     return await _answer(context, request, kind, id, digest, small=True)
 
 
 async def _answer(context: HttpContext, request: Request, kind: str, id: int, digest: str, *, small: bool) -> Answer:
     if kind not in get_args(Kind):
         raise NotFound("Not Found")
-    # get_args tells no types.
+    # The check does not narrow the type.
     name = await context.remote_files.find(cast("Kind", kind), id, digest, small=small)
     if name is None:
         raise NotFound("Not Found")

@@ -19,7 +19,7 @@ from ..views.reports import check_rules
 
 
 class NewReportForm(Input):
-    """The content of a report. With `forward` the server of an account that is elsewhere gets the report too."""
+    """The content of a report. With `forward`, the server of a remote account gets the report too."""
 
     account_id: AccountId = None
     status_ids: Ids = ()

@@ -19,7 +19,7 @@ from ..router import api
 
 READ = ("read:statuses",)
 WRITE = ("write:statuses",)
-STATUSES = 20  # on a page, unless the request says how many
+STATUSES = 20  # on a page, unless the request has a limit
 
 UNREADABLE = Unprocessable("Record invalid")
 
@@ -28,7 +28,7 @@ class Scheduled(Input):
     scheduled_at: MaybeText = None
 
     def moment(self) -> datetime | None:
-        """The time in UTC. A time without an offset is taken as UTC."""
+        """Return the time in UTC. A time without an offset is in UTC."""
         if self.scheduled_at is None or not self.scheduled_at.strip():
             return None
         moment = printed_instant(as_time(self.scheduled_at))
@@ -39,13 +39,13 @@ class Scheduled(Input):
 
 @api.get("/api/v1/scheduled_statuses", auth="user", scopes=READ, returns="[ScheduledStatus]")
 async def show_all(context: HttpContext, request: Request, viewer: Viewer, paged: Paged) -> Answer:
-    """The viewer's scheduled statuses, the last made first."""
+    """The viewer's scheduled statuses, the latest first."""
     page = paged.page(STATUSES)
     found = await context.database.read(scheduled_statuses.page, viewer.account_id, page)
     base_url = context.settings.base_url
-    ids = [one.id for one in found]
+    ids = [scheduled.id for scheduled in found]
     paging = links(base_url + request.path, request.query_texts, ids, full=len(ids) == page.limit)
-    return json([scheduled_status_fields(one, base_url) for one in found], headers=paging)
+    return json([scheduled_status_fields(scheduled, base_url) for scheduled in found], headers=paging)
 
 
 @api.get("/api/v1/scheduled_statuses/<id>", auth="user", scopes=READ, returns="ScheduledStatus")
@@ -70,6 +70,6 @@ async def cancel(viewer: Viewer, id: int) -> Answer:
 
 
 async def _answer(context: HttpContext, viewer: Viewer, id: int) -> Answer:
-    """Answer with a scheduled status of the viewer's. 404 for those of other accounts, as for missing ones."""
+    """Answer with a scheduled status of the viewer. Raises NotFound for those of others, as for missing statuses."""
     found = await find_row(context, scheduled_statuses.find, id, viewer.account_id)
     return json(scheduled_status_fields(found, context.settings.base_url))

@@ -1,4 +1,4 @@
-"""Search: accounts, hashtags and statuses at once, or page by page of one kind."""
+"""Search for accounts, hashtags and statuses at once, or for pages of one kind."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from ...actors.rules import text
 from ...actors.rules.identity import handle_of, without_signs_around
 from ...actors.rules.search_queries import SoughtMark, read_search
 from ...actors.rules.visibility import belongs_in_thread
-from ...actors.shown.statuses import may_see
 from ...storage import accounts, search
 from ...storage.status_search import Onlooker, StatusSearch, find_newest, mark, words
 from ...storage.status_words import author, has, hashtag, language
@@ -28,8 +27,8 @@ from ..views.resolving import resolve_address, web_address_of
 from ..views.statuses import perspective_of, render_all, visible_among
 
 HASHTAG_ALONE = re.compile(r"[#\uff03]\S+")
-RESULTS = 20  # of one kind, unless the request says how many
-FURTHEST = 10_000  # statuses that a page may leave out: all before it are read
+RESULTS = 20  # of each kind, unless the request has a limit
+FURTHEST = 10_000  # the largest offset of statuses: all statuses before the page are read
 
 PAGING = "Search queries pagination is not supported without authentication"
 RESOLVING = "Search queries that resolve remote resources are not supported without authentication"
@@ -50,7 +49,7 @@ class SearchQuery(Input):
     offset: Count = None
 
     def check(self, viewer: Viewer | None) -> None:
-        """Refuse what needs a user without one, and combinations that cannot work."""
+        """Raise an error for negative numbers, and for visitors who page or resolve."""
         if (self.limit or 0) < 0 or (self.offset or 0) < 0:
             raise Malformed(NEGATIVE)
         if viewer is None and self.offset:
@@ -59,19 +58,19 @@ class SearchQuery(Input):
             raise Unauthorized(RESOLVING)
 
     def wants(self, kind: str) -> bool:
-        """True if results of this kind are asked for. A hashtag alone, with its sign, asks for hashtags."""
+        """True if results of this kind are requested. A query of a single `#hashtag` means only hashtags."""
         if self.type is None and HASHTAG_ALONE.fullmatch(self.q.strip()):
             return kind == "hashtags"
         return self.type in (None, kind)
 
     def page(self, most: int) -> Page:
-        """Limit and offset. Only a search for one kind has an offset."""
+        """Return the page. Only a search for a single kind has cursors."""
         limit = min(clamp(self.limit, RESULTS), most)
         return Page(limit) if self.type is None else Page(limit, max_id=self.max_id, min_id=self.min_id)
 
     @property
     def bare(self) -> str:
-        """The query without signs around it, for names and addresses."""
+        """The query without signs around it, for handles and URLs."""
         return without_signs_around(self.q)
 
     @property
@@ -81,7 +80,7 @@ class SearchQuery(Input):
 
 @api.get("/api/v2/search", scopes=("read:search",), returns="Search")
 async def show(context: HttpContext, viewer: Viewer | None, query: SearchQuery) -> Answer:
-    """Search this server. With `resolve`, another server is asked for what a handle or an address names."""
+    """Search this server. With `resolve`, an unknown handle or URL is requested from its server."""
     query.check(viewer)
     if query.resolve and (address := web_address_of(query.bare)) is not None:
         return await _addressed(context, viewer, query, address)
@@ -94,7 +93,7 @@ async def show(context: HttpContext, viewer: Viewer | None, query: SearchQuery) 
 
 
 async def _addressed(context: HttpContext, viewer: Viewer | None, query: SearchQuery, address: str) -> Answer:
-    """Answer with the account or the status that a web address leads to."""
+    """Answer with the account or the status at a URL."""
     found = await resolve_address(context, address)
     people: list[bytes] = []
     posts: list[bytes] = []
@@ -117,7 +116,7 @@ async def _accounts(context: HttpContext, viewer: Viewer | None, query: SearchQu
 
 
 async def _hashtags(context: HttpContext, viewer: Viewer | None, query: SearchQuery, page: Page) -> list[bytes]:
-    name = text.tag_name(query.q)  # of several words, the one that they make without their spaces
+    name = text.tag_name(query.q)  # several words are joined
     if not name:
         return []
     found = await context.database.read(
@@ -135,19 +134,19 @@ async def _statuses(context: HttpContext, viewer: Viewer, query: SearchQuery, pa
     found = await context.database.read(
         find_newest, sought, onlooker, limit=page.limit, offset=min(query.skipped, FURTHEST)
     )
-    shown = await context.statuses.show_many(entry.id for entry in found if belongs_in_thread(entry, perspective))
-    return await render_all(context, viewer, [one for one in shown.values() if may_see(one, perspective)])
+    ids = (entry.id for entry in found if belongs_in_thread(entry, perspective))
+    return await render_all(context, viewer, await visible_among(context, ids, perspective))
 
 
 async def _sought(context: HttpContext, viewer: Viewer, query: SearchQuery, page: Page) -> StatusSearch | None:
-    """Return the search for statuses that a query means. None if it has neither words nor operators."""
+    """Return the parsed search for statuses; None if the query has neither words nor operators."""
     written = read_search(query.q)
     terms = [
-        mark(hashtag(one.text), negated=one.negated) if one.is_hashtag else words(one.text, negated=one.negated)
-        for one in written.texts
+        mark(hashtag(part.text), negated=part.negated) if part.is_hashtag else words(part.text, negated=part.negated)
+        for part in written.texts
     ]
-    for one in written.marks:
-        terms.append(mark(await _name_of(context, viewer, one), negated=one.negated))
+    for operator in written.marks:
+        terms.append(mark(await _name_of(context, viewer, operator), negated=operator.negated))
     if query.account_id is not None:
         terms.append(mark(author(query.account_id)))
     if not any(terms) and not written.restricts:
@@ -161,7 +160,7 @@ async def _sought(context: HttpContext, viewer: Viewer, query: SearchQuery, page
 
 
 async def _name_of(context: HttpContext, viewer: Viewer, sought: SoughtMark) -> str:
-    """Return the name of a mark. An author who is not known here has a mark that no status has."""
+    """Return the name of an operator's mark. An unknown author becomes a mark that no status has."""
     if sought.kind == "has":
         return has(sought.value)
     if sought.kind == "language":

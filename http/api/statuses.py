@@ -1,4 +1,4 @@
-"""Statuses: publish, show, delete, and the thread around one."""
+"""Statuses: published, shown with their threads, and deleted."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ from .scheduled_statuses import Scheduled
 
 MOST_AT_ONCE = 40
 LONGEST_KEY = 255
-LONGEST_NAMED = 40  # of a value that cannot be an id, in its error
+LONGEST_NAMED = 40  # characters in the error for a value that can't be an id
 UNEXPECTED = "Post would be sent to unexpected accounts"
 
 
@@ -74,14 +74,14 @@ class Writing(Input):
     quote_approval_policy: Annotated[Literal["public", "followers", "nobody"] | None, Choice] = None
 
     def media(self) -> tuple[int, ...]:
-        """The ids of the attachments, each once. A value that cannot be an id is refused like an unknown id."""
+        """Return the ids of the attachments, each once. A value that can't be an id gets the error of an unknown id."""
         written = dict.fromkeys(id for id in self.media_ids if id)
         if wrong := [id[:LONGEST_NAMED] for id in written if not is_id(id)]:
             raise Unprocessable(attachments.not_found(wrong[: limits.STATUS_MEDIA]))
         return tuple(dict.fromkeys(map(int, written)))
 
     def check(self) -> None:
-        """Refuse values that no status can have."""
+        """Raise 422 for values that no status can have."""
         media = self.media()
         if self.poll is not None and media:
             raise Unprocessable(f"Cannot attach more than {limits.STATUS_MEDIA} files")
@@ -96,7 +96,7 @@ class StatusForm(Writing, Scheduled):
     allowed_mentions: MaybeIds = None
 
     def check(self) -> None:
-        """Refuse the same values, a status without content, and media or a poll beside a quote."""
+        """Raise 422 also for a status without content, and for media or a poll beside a quote."""
         super().check()
         media, quotes = self.media(), self.quoted_status_id is not None
         if quotes and (self.poll is not None or media):
@@ -107,7 +107,7 @@ class StatusForm(Writing, Scheduled):
             raise invalid(*wrong)
 
     def allowed(self) -> tuple[int, ...] | None:
-        """The accounts that may be mentioned; None if all may. A status can't mention more than it has characters."""
+        """Return the accounts that may be mentioned; None for all. A status has fewer mentions than characters."""
         ids = self.allowed_mentions
         return None if ids is None else tuple(dict.fromkeys(ids))[: limits.STATUS_CHARACTERS]
 
@@ -128,7 +128,7 @@ class StatusIdsQuery(Input):
     returns="Status|ScheduledStatus",
 )
 async def publish(context: HttpContext, request: Request, viewer: Viewer, new: StatusForm) -> Answer:
-    """Publish a status, now or at a later time. Requests with the same Idempotency-Key make one status."""
+    """Publish a status, now or at a later time. Requests with equal Idempotency-Keys make only one status."""
     new.check()
     post, at = _post(request, viewer, new), new.moment()
     await resolve_mentions(context, new.status, new.content_type)
@@ -161,7 +161,7 @@ def _post(request: Request, viewer: Viewer, new: StatusForm) -> PublishStatus:
 
 
 async def _refuse_mentions(context: HttpContext, unexpected: UnexpectedMentions) -> Answer:
-    """The error with the accounts, so that the client can ask whether they are meant."""
+    """Return the error with the accounts, so that the client can ask the user for confirmation."""
     error, bodies = orjson.dumps(UNEXPECTED), await render_accounts(context, unexpected.account_ids)
     return Answer(b'{"error":%b,"unexpected_accounts":[%b]}' % (error, b",".join(bodies)), 422)
 
@@ -175,7 +175,7 @@ async def show_several(context: HttpContext, viewer: Viewer | None, wanted: Stat
 
 @api.get("/api/v1/statuses/<id>", scopes=("read:statuses",), returns="Status")
 async def show(context: HttpContext, viewer: Viewer | None, id: int) -> Answer:
-    """One status."""
+    """A status."""
     return await answer_with(context, viewer, id)
 
 
@@ -183,7 +183,7 @@ async def show(context: HttpContext, viewer: Viewer | None, id: int) -> Answer:
     "/api/v1/statuses/<id>", auth="user", scopes=("write:statuses",), rates=(rates.DELETIONS,), returns="Status"
 )
 async def delete(context: HttpContext, viewer: Viewer, id: int, deletion: Deletion) -> Answer:
-    """Delete a status. The answer has its source text, so that it can be written again."""
+    """Delete a status. The answer has its source text, so that the user can write it again."""
     deleted = await viewer.ask(DeleteStatus(id, deletion.delete_media))
     shown = await _shown(context, deleted)
     author = await part_of(context, viewer, ())
@@ -203,7 +203,7 @@ async def show_context(context: HttpContext, viewer: Viewer | None, id: int) -> 
 
 
 async def _shown(context: HttpContext, status: Status) -> ShownStatus:
-    """A status of the viewer's, which may not be in the cache."""
+    """Return a status of the viewer, which may not be in the cache."""
     author = await context.accounts.find(status.account_id)
     if author is None:
         raise NotFound

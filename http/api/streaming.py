@@ -1,4 +1,4 @@
-"""The part of the streaming API that is an ordinary endpoint; streams themselves are in `http/streaming/`."""
+"""The ordinary endpoint of the streaming API. The streams are in `http/streaming/`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Suggestions of accounts to follow: those that the viewer interacted with, then popular ones of this server."""
+"""Suggestions of accounts to follow: accounts that the viewer interacted with, then popular accounts of this server."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..views.accounts import PEOPLE, render_accounts, render_by_id
 from ..views.statuses import perspective_of
 
 READ = ("read:accounts",)
-# The documentation and older apps use the first one, newer apps the second one.
+# `read` as in the documentation and older apps, `write:accounts` as in newer apps.
 DISMISS = ("read", "write:accounts")
 
 
@@ -26,19 +26,23 @@ DISMISS = ("read", "write:accounts")
 async def show_accounts(context: HttpContext, viewer: Viewer, paged: PagedByOffset) -> Answer:
     """The suggested accounts, without the reasons."""
     page = await _page(context, viewer, paged)
-    return array(await render_accounts(context, [one.account_id for one in page]))
+    return array(await render_accounts(context, [suggestion.account_id for suggestion in page]))
 
 
 @api.get("/api/v2/suggestions", auth="user", scopes=READ, returns="[Suggestion]")
 async def show(context: HttpContext, viewer: Viewer, paged: PagedByOffset) -> Answer:
     page = await _page(context, viewer, paged)
-    accounts = await render_by_id(context, [one.account_id for one in page])
-    return array([suggestion_json(one, accounts[one.account_id]) for one in page if one.account_id in accounts])
+    accounts = await render_by_id(context, [suggestion.account_id for suggestion in page])
+    return array([
+        suggestion_json(suggestion, accounts[suggestion.account_id])
+        for suggestion in page
+        if suggestion.account_id in accounts
+    ])  # fmt: skip
 
 
 @api.delete("/api/v1/suggestions/<account_id>", auth="user", scopes=DISMISS, returns="{}")
 async def dismiss(viewer: Viewer, account_id: str) -> Answer:
-    """Suggest an account never again. This succeeds for every id, also for one that is none."""
+    """Never suggest an account again. This succeeds for every text in place of the id."""
     with suppress(NotFound):
         await viewer.ask(DismissSuggestion(path_id(account_id)))
     return EMPTY

@@ -1,4 +1,4 @@
-"""Hashtags, one by one."""
+"""A hashtag: shown, and featured on the viewer's profile."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WRITE = ("write:accounts",)
 
 @api.get("/api/v1/tags/<name>", returns="Tag")
 async def show(context: HttpContext, viewer: Viewer | None, name: str) -> Answer:
-    """A hashtag with the days on which it was used, which may be none."""
+    """A hashtag with the history of its uses. It need not be in use."""
     return await answer_with_tag(context, viewer, await find_tag(context, name))
 
 

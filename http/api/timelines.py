@@ -1,4 +1,4 @@
-"""Home, list, public and hashtag timelines, and those of links."""
+"""Home, list, public, hashtag and link timelines."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from ..intake.request import Request
 from ..router import api
 from ..views.statuses import part_of, perspective_of, render_all, render_with, without_hidden
 
-STATUSES = 20  # on a page, unless the request says how many
-TAGS = 4  # that one condition of a tag timeline can name; more are passed over
+STATUSES = 20  # on a page, unless the request has a limit
+TAGS = 4  # in each condition of a tag timeline; more are ignored
 LONGEST_TAG = 255
 
 
@@ -39,7 +39,7 @@ class PublicTimelineQuery(Paged):
     only_media: Flag = False
 
     def place(self) -> str:
-        """The public timeline that is asked for. `local` and `remote` together ask for the whole one."""
+        """Return the requested public timeline. `local` and `remote` together mean the whole timeline."""
         if self.local == self.remote:
             return "all"
         return "local" if self.local else "remote"
@@ -61,7 +61,7 @@ class LinkTimelineQuery(Paged):
     url: Given
 
     def address(self) -> str:
-        """Return the address in the spelling of cards. Raises NotFound for one that no card has."""
+        """Return the URL in the spelling of cards. Raises NotFound for a URL that no card can have."""
         try:
             return written_target(self.url).url
         except ForbiddenTarget:
@@ -90,7 +90,7 @@ async def show_public(
 async def show_tag(
     context: HttpContext, request: Request, viewer: Viewer | None, hashtag: str, wanted: TagTimelineQuery
 ) -> Answer:
-    """The public statuses with a hashtag, answers too."""
+    """The public statuses with a hashtag, including replies."""
     context.check_preview(viewer)
     name = tag_name(hashtag)
     if not name or len(name) > LONGEST_TAG:
@@ -102,7 +102,7 @@ async def show_tag(
 
 @api.get("/api/v1/timelines/link", scopes=("read:statuses",), returns="[Status]")
 async def show_link(context: HttpContext, request: Request, viewer: Viewer | None, wanted: LinkTimelineQuery) -> Answer:
-    """The public statuses with a link that trends now. Raises NotFound for other links."""
+    """The public statuses with a link that is trending. 404 for other links."""
     context.check_preview(viewer)
     link = (await context.trends.links.get()).find(wanted.address())
     if link is None:
@@ -118,7 +118,7 @@ async def show_link(context: HttpContext, request: Request, viewer: Viewer | Non
 
 @api.get("/api/v1/timelines/list/<id>", auth="user", scopes=("read:lists",), returns="[Status]")
 async def show_list(context: HttpContext, request: Request, viewer: Viewer, id: int, paged: Paged) -> Answer:
-    """The timeline of one of the viewer's lists."""
+    """The timeline of a list of the viewer."""
     list, owner = list_address(id), viewer.account_id
     return await _own_timeline(context, request, viewer, paged, lambda page: viewer.ask(ListPage(owner, page), list))
 
@@ -128,21 +128,21 @@ def _tags(names: Sequence[str]) -> tuple[str, ...]:
 
 
 async def _timeline(context: HttpContext, request: Request, viewer: Viewer | None, ids: Sequence[int]) -> Answer:
-    """A page of a timeline with links to both sides. Hidden and deleted entries count for the cursors too."""
+    """Answer with a page of a timeline and links to older and newer pages. Hidden entries count for the cursors too."""
     found = await context.statuses.show_many(ids)
-    bodies = await render_all(context, viewer, [one for one in found.values() if not one.is_withdrawn])
+    bodies = await render_all(context, viewer, [status for status in found.values() if not status.is_withdrawn])
     return array(bodies, links(context.settings.base_url + request.path, request.query_texts, ids))
 
 
 async def _own_timeline(
     context: HttpContext, request: Request, viewer: Viewer, paged: Paged, read: Callable[[Page], Awaitable[list[int]]]
 ) -> Answer:
-    """The same of the viewer's home or of a list, without what the viewer's filters hide there."""
+    """Answer with a page of the home timeline or of a list, without statuses that the viewer's filters hide."""
 
     async def read_part(page: Page) -> FilteredPage[bytes]:
         ids = await read(page)
         found = await context.statuses.show_many(ids)
-        there = [one for one in found.values() if not one.is_withdrawn]
+        there = [status for status in found.values() if not status.is_withdrawn]
         part = await part_of(context, viewer, there)
         seen = without_hidden(context, part, there, "home")
         return FilteredPage(ids, await render_with(context, part, seen), len(there) - len(seen))

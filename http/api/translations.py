@@ -1,4 +1,4 @@
-"""Translations of statuses, and the languages that there are."""
+"""Translations of statuses, and the available languages."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from ..intake.parameters import Input, Text
 from ..router import api
 from ..views.statuses import find_visible
 
-# The text is sent to another program. Statuses for some readers alone stay here.
+# Translation sends the text to another program, so private statuses are not translated.
 TRANSLATED = ("public", "unlisted")
 DEFAULT = "en"  # the language of users whose locale is not known
-UNKNOWN = "und"  # stands for the language of a status that has none
+UNKNOWN = "und"  # the language of statuses without a language
 
 QUOTA = "The server-wide usage quota for the translation service has been exceeded."
 TOO_MANY = "There have been too many requests to the translation service recently."
@@ -39,7 +39,7 @@ class TranslationRequest(Input):
     returns="Translation",
 )
 async def translate(context: HttpContext, viewer: Viewer, id: int, wish: TranslationRequest) -> Answer:
-    """The texts of a public or unlisted status in a language; without one in that of the viewer's locale."""
+    """Translate a public or unlisted status. The default language is the viewer's locale."""
     shown = await find_visible(context, viewer, id)
     status = (shown.boosted or shown).status
     if not context.translations.enabled:
@@ -56,7 +56,7 @@ async def translate(context: HttpContext, viewer: Viewer, id: int, wish: Transla
 
 @api.get("/api/v1/instance/translation_languages", returns="{[lang]}")
 async def show_languages(context: HttpContext) -> Answer:
-    """The languages into which statuses are translated, by those they are in. Empty if this server translates none."""
+    """The target languages by source language; empty if this server does not translate."""
     with _explained():
         offered = with_own_codes(await context.translations.languages())
     return json({**offered, UNKNOWN: all_targets(offered)} if offered else {})
@@ -64,7 +64,7 @@ async def show_languages(context: HttpContext) -> Answer:
 
 @contextmanager
 def _explained() -> Generator[None]:
-    """Raise what prevents a translation as an answer."""
+    """Turn errors of the translation into HTTP errors."""
     try:
         yield
     except NotTranslatable:

@@ -1,4 +1,4 @@
-"""Trends: hashtags, statuses and links that are discussed in these days."""
+"""Trends: hashtags, statuses and links that are discussed now."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..router import api
 from ..views.hashtags import render_used_tags
 from ..views.statuses import part_of, perspective_of, render_with, without_hidden
 
-TAGS = 10  # on a page, unless the request says how many
+TAGS = 10  # on a page, unless the request has a limit
 STATUSES = 20
 LINKS = 10
 
@@ -33,12 +33,12 @@ async def show_tags(context: HttpContext, request: Request, viewer: Viewer | Non
 
 @api.get("/api/v1/trends/statuses", returns="[Status]")
 async def show_statuses(context: HttpContext, request: Request, viewer: Viewer | None, paged: PagedByOffset) -> Answer:
-    """The public statuses that most accounts favourite and boost, without those that the viewer does not want."""
+    """The public statuses with the most favourites and boosts, without statuses that the viewer hides."""
     context.check_preview(viewer)
     limit, offset = paged.limit_and_offset(STATUSES)
     perspective = await perspective_of(viewer)
     found = await context.statuses.show_many(await context.trends.statuses.get())
-    shown = [one for one in found.values() if shown_in_trends(one, perspective)]
+    shown = [status for status in found.values() if shown_in_trends(status, perspective)]
     part = None if viewer is None else await part_of(context, viewer, shown)
     if part is not None:
         shown = without_hidden(context, part, shown, "public")

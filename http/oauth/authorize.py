@@ -1,6 +1,6 @@
-"""The authorization page: sign in, see the scopes that the app asks for, allow or deny, return to the app with a code.
+"""The authorization page: the sign-in, the consent to the requested scopes, and the redirect to the app with a code.
 
-All steps have one path. Every form posts to /oauth/authorize with the app's request in it, so it works without
+All steps share a path. Every form posts to /oauth/authorize and includes the app's request. So it works without
 JavaScript, in two tabs, and after the back button.
 """
 
@@ -36,7 +36,7 @@ DENIED = "The resource owner or authorization server denied the request."
 
 
 class Asked(Input):
-    """The app's request; it is the same in the address and in every form."""
+    """The app's request, in the query and in every form."""
 
     client_id: Given
     redirect_uri: Given
@@ -46,11 +46,11 @@ class Asked(Input):
     code_challenge: MaybeText = None
     code_challenge_method: MaybeText = None
     force_login: Flag = False
-    # Set by this server after a forced sign-in, so that the next page asks for consent, not for the password again.
+    # Set by this server after a forced sign-in. The next page then asks for consent, not for the password again.
     ask_consent: Flag = False
 
     def carried(self) -> Iterator[tuple[str, str]]:
-        """The parameters that forms repeat."""
+        """Yield the parameters that forms repeat."""
         for name in ("client_id", "redirect_uri", "response_type", "scope", "state"):
             if (value := getattr(self, name)) is not None:
                 yield name, value
@@ -61,14 +61,14 @@ class Asked(Input):
 
 
 class AuthorizeForm(SignInForm, Asked):
-    """A form: either a sign-in or a `decision`: allow, deny or leave."""
+    """A form with a sign-in, or with a `decision`: allow, deny or leave."""
 
     decision: MaybeText = None
 
 
 @dataclass(frozen=True, slots=True)
 class Authorization:
-    """A valid request, and the app that makes it."""
+    """A valid request and its app."""
 
     application: Application
     asked: Asked
@@ -77,7 +77,7 @@ class Authorization:
 
 @api.get("/oauth/authorize", page=True)
 async def show(context: HttpContext, request: Request, asked: Asked) -> Answer:
-    """Show the sign-in page or the consent page, or return at once to an app that is allowed already."""
+    """Show the sign-in page or the consent page, or redirect to an app that is already authorized."""
     authorization = await _checked(context, asked)
     secret = sessions.secret_of(request)
     user = await sessions.user_of(context, secret)
@@ -92,13 +92,13 @@ async def show(context: HttpContext, request: Request, asked: Asked) -> Answer:
 
 @api.post("/oauth/authorize", page=True)
 async def act(context: HttpContext, request: Request, posted: AuthorizeForm) -> Answer:
-    """Take a form: the password, or the decision."""
+    """Handle a form with a password, a code or a decision."""
     return await _take(context, request, posted)
 
 
 @api.delete("/oauth/authorize", page=True)
 async def deny(context: HttpContext, request: Request, posted: AuthorizeForm) -> Answer:
-    """Deny the app's request, as a form with the decision `deny` does."""
+    """Deny the app's request, like a form with the decision `deny`."""
     return await _take(context, request, posted.model_copy(update={"decision": "deny"}))
 
 
@@ -121,7 +121,7 @@ async def _take(context: HttpContext, request: Request, posted: AuthorizeForm) -
 
 @api.get("/oauth/authorize/native", page=True)
 def show_code(context: HttpContext, request: Request) -> Answer:
-    """Show the code of an app without a redirect address. The page's address has it too."""
+    """Show the code for an app without a redirect URI. The URL of the page has it too."""
     code = dict(request.query_texts).get("code")
     if not code:
         raise NotFound("There is no code in this address")
@@ -132,14 +132,14 @@ def show_code(context: HttpContext, request: Request) -> Answer:
 
 
 async def _checked(context: HttpContext, asked: Asked) -> Authorization:
-    """Return the authorization that is asked for. Its errors are shown here and never sent to the app."""
+    """Return the requested authorization. Its errors are shown on a page, and never sent to the app."""
     application = await context.database.read(oauth.find_client, asked.client_id)
     if application is None:
         raise Malformed("This app is not known here. It may have to be registered again.")
     if not is_registered(asked.redirect_uri, application.redirect_uris):
         raise Malformed("The address to return to is not one that the app was registered with.")
     if complaint(asked.redirect_uri) is not None:
-        # It was registered when the rules were less strict.
+        # The app was registered when the rules were less strict.
         raise Malformed("The address to return to leads to no app. The app must register another one.")
     if asked.response_type != "code":
         raise Malformed("The authorization server does not support this response type.")
@@ -184,7 +184,7 @@ async def _leave(context: HttpContext, posted: AuthorizeForm, secret: str) -> An
 
 
 def _here(posted: AuthorizeForm) -> str:
-    """Redirect to this page after a sign-in. After a forced one it asks for consent, even if that was given before."""
+    """Return the URL of this page after a sign-in. After a forced sign-in it requires consent again."""
     again = dict(posted.carried())
     if posted.force_login:
         again["ask_consent"] = "true"
@@ -255,7 +255,7 @@ def _consent_page(
 
 
 def _row(scope: str) -> dict[str, object]:
-    """A scope as the consent page shows it."""
+    """Return a scope for the consent page."""
     return {
         "name": scope,
         "words": scopes.in_words(scope),

@@ -1,7 +1,7 @@
-"""The link of a confirmation mail, and the page on which another mail can be asked for.
+"""The link of a confirmation mail, and the page that requests another mail.
 
-Opening the link confirms the address. Programs that scan mails open links too and may be first. So a second visit shows
-that the address is confirmed, with a link to the app.
+Opening the link confirms the address. Programs that scan mails may open it first. So a later visit shows that the
+address is confirmed, with a link to the app.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class ResendForm(Input):
 
 @api.get("/auth/confirmation", page=True)
 async def confirm(context: HttpContext, request: Request, link: ConfirmationLink) -> Answer:
-    """Confirm the address, and go back to the app that the user came from."""
+    """Confirm the address, and redirect to the app by which the user has signed up."""
     user, now = await _confirmed(context, request, hash_of(link.confirmation_token))
     if user is None:
         return await framed_page(context, request, "unconfirmed.html", status=404)
@@ -61,13 +61,13 @@ async def confirm(context: HttpContext, request: Request, link: ConfirmationLink
 
 @api.get("/auth/confirmation/new", page=True)
 async def show_form(context: HttpContext, request: Request) -> Answer:
-    """Show the form that asks for another mail."""
+    """Show the form that requests another mail."""
     return await _form(context, request)
 
 
 @api.post("/auth/confirmation/new", page=True, rates=(rates.CONFIRMATIONS,))
 async def resend(context: HttpContext, request: Request, wanted: ResendForm) -> Answer:
-    """Send another mail if a user with this address waits for one. The answer does not show whether."""
+    """Send another mail if a user with this address is not confirmed. The answer does not show if it was sent."""
     if not sessions.is_own_form(sessions.secret_of(request), wanted.form_token):
         return await _form(context, request, sessions.refusal_of(request, OUTDATED), wanted.email)
     email = spelled(wanted.email)
@@ -86,7 +86,7 @@ async def show_sent(context: HttpContext, request: Request) -> Answer:
 
 
 async def _confirmed(context: HttpContext, request: Request, token_hash: bytes) -> tuple[User | None, bool]:
-    """Return the user whose address the link confirms, and True if that happened now."""
+    """Return the user whose address the link confirms, and True if this request has confirmed it."""
     account_id = await context.database.read(registration.find_confirmation, token_hash, context.clock.now())
     if account_id is None:
         return None, False
@@ -102,7 +102,7 @@ async def _resend(context: HttpContext, request: Request, user: User) -> None:
 
 
 async def _origin(context: HttpContext, user: User) -> tuple[Application | None, str | None]:
-    """Return the app through which the user has signed up, and its first redirect address if a browser can open it."""
+    """Return the app by which the user has signed up, and its first redirect URI if a browser can open it."""
     if user.created_by_application_id is None:
         return None, None
     application = await context.database.read(oauth.find_application, user.created_by_application_id)

@@ -13,7 +13,7 @@ from ..router import api
 
 @api.get("/.well-known/oauth-authorization-server")
 def show_metadata(context: HttpContext) -> Answer:
-    """RFC 8414."""
+    """The metadata of the authorization server (RFC 8414)."""
     base = context.settings.base_url
     return json(
         {

@@ -1,10 +1,10 @@
-"""The frame around the content of each page: a header and a footer, which know who is signed in.
+"""The frame of each page: a header and a footer, which depend on the session cookie.
 
-The session cookie decides. With one that belongs to a user, the header has the user's name, the way to the settings
-and the form that signs out; else it has the way to sign in. A page that a shared cache may store says `Vary: Cookie`,
-and one with a user's header is `private` (`web/layout.py`).
+The header for a user has the user's name, the link to the settings and the form that signs out. For visitors it has
+the link to the sign-in. A page that a shared cache may store has `Vary: Cookie`, and a page with a user's header is
+`private` (`web/layout.py`).
 
-Pages of the sign-in for an app, and refusals that must cost little, have a frame without links: only the server's name.
+Pages of the sign-in for an app, and refusals that must be cheap, have a frame with only the server's name.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from ..pages.templates import SIGN_IN, PageFrame
 from . import sessions
 from .redirects import with_query
 
-# The parameters without which a page is another one. No others are repeated: they may be tokens.
+# The parameters that select the content of a page. Others are not repeated, because they may be tokens.
 KEPT = frozenset({"max_id", "min_id", "uri", "address", "title", "text", "url"})
-# A path of this server with its query, for the redirect after a sign-in. Nothing that begins with two slashes or has a
-# backslash, which browsers take for the address of another site; none of the pages that sign people in, and no segments
-# of dots, behind which one could hide.
+# A path of this server with its query, for the redirect after a sign-in. It may not begin with two slashes or have a
+# backslash, because browsers take these for URLs of other sites. It may not be a page of a sign-in, and may not have
+# segments of dots, which could hide the path of such a page.
 OWN_PAGE = re.compile(
     r"/(?!/|auth/|oauth/|api/|(?:[^?]*/)?(?:\.|%2[eE]){1,2}(?:[/?]|$))[A-Za-z0-9\-._~:/?\[\]@!$&'()*+,;=%]{0,2000}"
 )
@@ -37,7 +37,7 @@ OWN_PAGE = re.compile(
 async def frame_of(context: HttpContext, request: Request) -> PageFrame:
     """Return the frame of a page, for the user who is signed in or for a visitor.
 
-    While the database can't say which of them it is, the frame has no links.
+    If the database fails, the frame has no links.
     """
     secret = sessions.secret_of(request)
     try:
@@ -65,7 +65,7 @@ async def frame_for(context: HttpContext, request: Request, user: User | None, s
 
 
 def bare_frame(context: HttpContext, request: Request) -> PageFrame:
-    """Return a frame without links, which asks no database."""
+    """Return a frame without links. It does not query the database."""
     settings = context.settings
     return PageFrame(
         settings.title, settings.local_domain, settings.base_url, False, context.clock.now(), request.path, links=False
@@ -73,10 +73,10 @@ def bare_frame(context: HttpContext, request: Request) -> PageFrame:
 
 
 def sign_in_from(request: Request) -> str:
-    """Return the address of the sign-in page, which leads back to the page of a request if it may."""
+    """Return the path of the sign-in page. It redirects back to the page of a request, if that is an `OWN_PAGE`."""
     try:
         query = urlencode([(name, text) for name, text in request.query_texts if name in KEPT])
-    except Malformed:  # the page of another error is made
+    except Malformed:  # this is an error page for an unreadable query
         return SIGN_IN
     here = quote(request.path, safe="/@:") + (f"?{query}" if query else "")
     is_page = request.method in ("GET", "HEAD") and OWN_PAGE.fullmatch(here) is not None
@@ -86,7 +86,7 @@ def sign_in_from(request: Request) -> str:
 async def framed_page(
     context: HttpContext, request: Request, template: str, *, status: int = 200, **facts: object
 ) -> Answer:
-    """Return a page with the frame of the user who is signed in, or of a visitor."""
+    """Return a page with the frame of the signed-in user, or of a visitor."""
     return templates.page(
         template, await frame_of(context, request), status=status, form_targets="", framed=False, **facts
     )
@@ -95,7 +95,7 @@ async def framed_page(
 async def form_page(
     context: HttpContext, request: Request, template: str, *, status: int = 200, **facts: object
 ) -> Answer:
-    """Return a page with a form for people without a sign-in. Its token needs a session, which the answer makes."""
+    """Return a page with a form for visitors. Its form token needs a session, so the answer sets a session cookie."""
     secret = sessions.secret_of(request)
     fresh = secret or context.secret()
     made = await framed_page(context, request, template, status=status, form_token=sessions.form_token(fresh), **facts)
@@ -103,9 +103,9 @@ async def form_page(
 
 
 async def error_page(context: HttpContext, request: Request, answer: Answer) -> Answer:
-    """Return the page for an error of the API. Refusals that must cost little, and failures, ask no database."""
+    """Return the page for an error. Pages for 429 and 5xx do not query the database."""
     frame = bare_frame(context, request)
     if 400 <= answer.status < 500 and answer.status != 429:
-        # Without the way back to an address where nothing is. So a hidden post looks like one that never was.
+        # The sign-in does not lead back to the missing page, so that a hidden post looks like a missing post.
         frame = replace(await frame_of(context, request), sign_in=SIGN_IN)
     return templates.error_page(answer, frame)

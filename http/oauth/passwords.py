@@ -1,4 +1,4 @@
-"""Password checks: slow on purpose, in a thread, and equally slow for names that do not exist."""
+"""Password checks. They are slow on purpose, run in a thread, and take as long for unknown names."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ async def hashed(password: str, limiter: trio.CapacityLimiter) -> str:
 
 
 async def renew(context: HttpContext, account_id: int, stored: str | None, password: str) -> str | None:
-    """After a sign-in, store a new hash of the password if the old one is weaker than hashes made today.
+    """After a sign-in, store a new hash of the password if the stored hash is weaker than current hashes.
 
-    Return the hash that is stored then, unless the password was changed meanwhile.
+    Return the new hash, or the stored hash if it is not renewed.
     """
     if not stored or not passwords.outdated(stored):
         return stored

@@ -1,4 +1,4 @@
-"""Redirect addresses of apps: which may be registered, and how an answer is added to one."""
+"""Redirect URIs of apps: their validation, comparison and parameters."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from ipaddress import ip_address
 from urllib.parse import urlencode, urlsplit
 
 OUT_OF_BAND = "urn:ietf:wg:oauth:2.0:oob"
-# A browser runs these, or opens them itself. They never lead to an app.
+# Schemes that browsers execute or open themselves, so that they never lead to an app.
 FORBIDDEN = frozenset(
     {"about", "blob", "data", "file", "filesystem", "javascript", "vbscript", "view-source"}
 )  # fmt: skip
 LONGEST = 2000
 LOOPBACK = re.compile(r"http://(?P<host>[0-9.]+|\[[0-9a-fA-F:]+\])(?::(?P<port>[0-9]{1,5}))?(?P<rest>(?:[/?].*)?)")
-# The characters of an address (RFC 3986). It is written into headers as it is.
+# The characters of a URI (RFC 3986). It is written into headers unescaped.
 CHARACTERS = re.compile(r"[A-Za-z0-9\-._~:/?#\[\]@!$&'()*+,;=%]*")
 
 
 def complaint(uri: str) -> str | None:
-    """Return the error of a redirect address, in the API's words; None if it is valid."""
+    """Return the error of a redirect URI, in the API's words; None if it is valid."""
     if uri == OUT_OF_BAND:
         return None
     if CHARACTERS.fullmatch(uri) is None or len(uri) > LONGEST:
@@ -38,20 +38,19 @@ def complaint(uri: str) -> str | None:
 
 
 def is_registered(uri: str, registered: Collection[str]) -> bool:
-    """True if an app was registered with a redirect address.
+    """True if an app was registered with a redirect URI.
 
-    Addresses are compared as texts. At a loopback address the port may be another one (RFC 8252, 7.3): an app on a
-    computer listens at the port that is free. `localhost` is a name, which the RFC advises against (8.3), and has no
-    such freedom.
+    URIs are compared as texts, except for the port of a loopback address (RFC 8252, 7.3): an app on a computer listens
+    at any free port. The port of `localhost` is compared, because that is a name, which the RFC advises against (8.3).
     """
     if uri in registered:
         return True
     without_port = _without_port(uri)
-    return without_port is not None and any(_without_port(one) == without_port for one in registered)
+    return without_port is not None and any(_without_port(other) == without_port for other in registered)
 
 
 def _without_port(uri: str) -> tuple[str, str] | None:
-    """Return the host and all after the port of an http address at a loopback address; None for any other."""
+    """Return the host and the part after the port of an http URI with a loopback address; None for other URIs."""
     found = LOOPBACK.fullmatch(uri)
     if found is None:
         return None
@@ -63,13 +62,13 @@ def _without_port(uri: str) -> tuple[str, str] | None:
 
 
 def with_query(uri: str, **query: str | None) -> str:
-    """Return the address with parameters added. Custom schemes stay as they were registered."""
+    """Return the URI with added parameters. The rest is not changed."""
     added = urlencode({name: value for name, value in query.items() if value is not None})
     return f"{uri}{'&' if '?' in uri else '?'}{added}"
 
 
 def form_target(uri: str) -> str:
-    """Return the source expression for an address in a content security policy."""
+    """Return the source expression for a redirect URI in a content security policy."""
     parts = urlsplit(uri)
     # A policy can't name an IPv6 address (CSP 3, `host-source`).
     if parts.scheme in ("http", "https") and not parts.netloc.startswith("["):

@@ -1,4 +1,4 @@
-"""Sign-up, through an app or on the page: the checks of the form and of the e-mail address, and the first turn."""
+"""Sign-up, through an app or on the page: the checks of the form and the e-mail address, and the new account."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ MakeToken = Callable[[int], NewToken]
 
 
 async def valid_invite(context: HttpContext, code: str) -> str | None:
-    """Return the code of an invite with which people can sign up now; None for others."""
+    """Return the code if it belongs to a valid invite, else None."""
     if not 0 < len(code) <= INVITE_CHARACTERS:
         return None
     is_valid = await context.database.read(invites.is_valid, code, context.clock.now())
@@ -41,13 +41,13 @@ async def valid_invite(context: HttpContext, code: str) -> str | None:
 
 
 def is_open(context: HttpContext, invite: str | None) -> bool:
-    """True if people can sign up, with or without an invite. Their addresses are confirmed by mail."""
+    """True if people can sign up, with or without an invite. An invite needs a mail server, for the confirmation."""
     return context.sign_ups.rule != "closed" or (invite is not None and context.settings.sends_mail)
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedForm:
-    """All errors of a form. One without errors may need the approval of staff, under any setting of the server."""
+    """All errors of a form. A valid form may need the approval of staff, whatever the rule for sign-ups is."""
 
     complaints: list[Complaint]
     needs_approval: bool = False
@@ -55,9 +55,9 @@ class CheckedForm:
 
 
 async def check(context: HttpContext, request: Request, form: SignUpData, invite: str | None) -> CheckedForm:
-    """Check a form and its sender. Raises Forbidden if sign-ups from there are not allowed.
+    """Check a form and its sender. Raises Forbidden if the sender's network may not sign up.
 
-    A name that is free now may still be taken by another sign-up.
+    Another sign-up may still take a name that is free now.
     """
     address = request.address(context.settings.trusted_proxies)
     severity = context.blocks.networks.severity_for(address, context.clock.now())
@@ -67,7 +67,7 @@ async def check(context: HttpContext, request: Request, form: SignUpData, invite
     mailbox = mailbox_of(form.email, context.settings.local_domain)
     if found or mailbox is None:
         return CheckedForm(found)
-    # Last, and for forms without errors alone: it may ask other servers.
+    # Last, and only for forms without errors, because it may send requests to other servers.
     verdict = await verdict_on(context, mailbox, address)
     needs_approval = verdict.needs_approval or severity == "sign_up_requires_approval"
     return CheckedForm([verdict.complaint] if verdict.complaint else [], needs_approval, invite)
@@ -97,10 +97,10 @@ async def sign_up(
     application_id: int | None = None,
     token: MakeToken | None = None,
 ) -> User:
-    """Make the account of a form without errors. Raises Refused if another sign-up has taken the name."""
+    """Create the account of a valid form. Raises Refused if another sign-up has taken the name."""
     mailbox = mailbox_of(form.email, context.settings.local_domain)
     if mailbox is None:
-        raise ValueError("the form was not looked at")
+        raise ValueError("the form was not checked")
     context.limits.count_sign_up(request)
     password_hash = await trio.to_thread.run_sync(passwords.hashed, form.password, limiter=context.passwords)
     id = context.ids.next()
@@ -128,16 +128,16 @@ def _ip(address: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class EmailVerdict:
-    """The objections to an address. Without one it can be used, some only with the approval of staff."""
+    """The result of the checks of an address: an error, or possibly the need for an approval by staff."""
 
     complaint: Complaint | None = None
     needs_approval: bool = False
 
 
 async def verdict_on(context: HttpContext, mailbox: str, client: str) -> EmailVerdict:
-    """Judge an address, as `mailbox_of` returns it, that a client wants to use.
+    """Check an address for a client, as `mailbox_of` returns it.
 
-    The blocks of staff, the providers of throw-away addresses and the DNS decide.
+    The checks are the blocks of staff, the list of providers of disposable addresses, and the DNS.
     """
     domain = mailbox.rpartition("@")[2]
     if context.blocks.domains.standing_of(domain).suspended:
@@ -145,7 +145,7 @@ async def verdict_on(context: HttpContext, mailbox: str, client: str) -> EmailVe
     if context.settings.disposable_emails == "refused" and is_disposable(domain):
         return EmailVerdict(blocked())
     if await context.database.read(server_blocks.find_by_key, BlockedEmail, canonical_hash(mailbox)) is not None:
-        return EmailVerdict(taken("email"))  # not more: the owner of a blocked address learns nothing of the block
+        return EmailVerdict(taken("email"))  # this error does not reveal the block to the owner of the address
     servers = await _servers_of(context, domain, client)
     if servers == ():
         return EmailVerdict(unreachable())
@@ -153,15 +153,15 @@ async def verdict_on(context: HttpContext, mailbox: str, client: str) -> EmailVe
 
 
 async def _servers_of(context: HttpContext, domain: str, client: str) -> tuple[str, ...] | None:
-    """Return the mail servers of a domain. None if they are not known, or are not to be looked up."""
+    """Return the mail servers of a domain; None if they are unknown, or the check is off."""
     if not context.settings.check_email_domains or is_inside(context.settings.local_domain):
         return None
     return (await context.mail_servers(domain, network_subject_of(client))).names
 
 
 async def _blocked_by_domain(context: HttpContext, names: tuple[str, ...], client: str) -> EmailVerdict:
-    """Judge the domain of an address and its mail servers by the blocks of e-mail domains. Attempts are counted."""
-    wanted = list(dict.fromkeys(one for name in names for one in with_parents(name)))
+    """Check the domain of an address and its mail servers for blocks of e-mail domains. Attempts are counted."""
+    wanted = list(dict.fromkeys(domain for name in names for domain in with_parents(name)))
     found = await context.database.read(blocked_emails.find_among, wanted)
     if not found:
         return EmailVerdict()
@@ -174,7 +174,7 @@ async def _blocked_by_domain(context: HttpContext, names: tuple[str, ...], clien
 
 
 def is_disposable(domain: str) -> bool:
-    """True if a provider gives away addresses to throw away."""
+    """True if the domain belongs to a provider of disposable addresses."""
     return any(name in _disposable() for name in with_parents(domain))
 
 

@@ -1,4 +1,4 @@
-"""The check of a code: of an authenticator app, or a recovery code. Wrong ones count, however the browser changes."""
+"""The check of a code of an authenticator app, or of a recovery code. Wrong codes count for the account."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ WRONG_CODE = "This code is wrong, or was used already."
 
 
 async def is_code(context: HttpContext, account_id: int, code: str) -> bool:
-    """True if this is a code of the account, which is used up then. Raises TooMany.
+    """True if this is a valid code of the account, which then can't be used again. Raises TooMany.
 
-    Each attempt counts as a failure until it succeeds, so that attempts at the same time are all counted.
+    Each attempt counts as a failure until it succeeds, so that concurrent attempts are all counted.
     """
     subject, now = str(account_id), context.clock.now()
     standing = context.rates.count(rates.FAILED_CODES, subject, now)

@@ -41,7 +41,7 @@ def with_cookie(context: HttpContext, answer: Answer, secret: str) -> Answer:
 
 
 async def user_of(context: HttpContext, secret: str | None) -> User | None:
-    """Return the user who is signed in with this session and may be."""
+    """Return the user of a session; None if there is none, or the user may not sign in any more."""
     if secret is None:
         return None
     account_id = await context.database.read(sessions.find, hash_of(secret), context.clock.now())
@@ -50,9 +50,9 @@ async def user_of(context: HttpContext, secret: str | None) -> User | None:
 
 
 async def sign_in(context: HttpContext, request: Request, user: User, old: str | None) -> str | None:
-    """Make a session for a user and return its secret. The old secret may have been set by an attacker.
+    """Make a session for a user and return its secret. It replaces the old secret, which an attacker may have set.
 
-    None if the user's password was changed since it was checked.
+    Return None if the user's password was changed after its check.
     """
     secret, now = context.secret(), context.clock.now()
     if old is not None:
@@ -66,7 +66,7 @@ async def sign_in(context: HttpContext, request: Request, user: User, old: str |
 
 
 async def sign_out(context: HttpContext, secret: str) -> str:
-    """End the session. Return the secret of a new one without a sign-in."""
+    """End the session. Return the secret of a new session without a sign-in."""
     await context.database.transact(sessions.delete, hash_of(secret))
     return context.secret()
 
@@ -82,11 +82,11 @@ def is_own_form(secret: str | None, token: str | None) -> bool:
 
 
 def refusal_of(request: Request, outdated: str) -> str:
-    """Return the sentences for a form that is not of this session: it is `outdated`, or there is no session."""
+    """Return the error for a form of another session: `outdated`, and a hint if the browser has no cookie."""
     return outdated if secret_of(request) is not None else f"{outdated} {NO_COOKIE}"
 
 
 def _agent(request: Request) -> str | None:
-    """Return the name by which the browser calls itself, without characters that could not be stored or shown."""
+    """Return the User-Agent, without characters that can't be stored or shown."""
     name = (request.header(b"user-agent") or "")[:LONGEST_AGENT]
     return "".join(character for character in name if character.isprintable()) or None

@@ -1,7 +1,7 @@
-"""Signing in: the password and, for accounts with two-factor authentication, a code after it.
+"""The sign-in: the password and, for accounts with two-factor authentication, a code.
 
-The authorization page and the sign-in page of the settings take the same two steps. Between them the browser has a
-session of its own kind, a challenge, which opens nothing but the second step.
+The authorization page and the sign-in page share both steps. Between the steps the browser has a challenge, which is a
+session that only allows the second step.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ CHALLENGE_LASTS = timedelta(minutes=10)
 
 
 class SignInForm(Input):
-    """The fields of both sign-in pages: a name and a password, then a code, or the wish to begin again."""
+    """The fields of both sign-in pages: a name and a password; then a code, or `restart`."""
 
     form_token: MaybeText = None
     username: MaybeText = None
@@ -44,7 +44,7 @@ class SignInForm(Input):
 
 
 def _own_page(to: str) -> str:
-    """Return the address to go back to, of a page of this server. Raises ValueError for others."""
+    """Return the path for the redirect after the sign-in. Raises ValueError if it is not an `OWN_PAGE`."""
     if OWN_PAGE.fullmatch(to) is None:
         raise ValueError("is not a page of this server")
     return to
@@ -58,8 +58,8 @@ class PageSignIn(SignInForm):
 class SignInStep:
     """The outcome of a step.
 
-    `secret` is the browser's next secret: of a session if `done`, else of a challenge. Without one the page is shown
-    again, with the problem.
+    `secret` is the browser's next secret: of a session if `done`, else of a challenge. Without a secret the page is
+    shown again, with the problem.
     """
 
     secret: str | None = None
@@ -68,7 +68,7 @@ class SignInStep:
 
 
 async def take(context: HttpContext, request: Request, form: SignInForm, secret: str) -> SignInStep:
-    """Take the form of a sign-in page, whose form token was checked. Raises Forbidden for users who may not sign in."""
+    """Handle the form of a sign-in page, with a valid form token. Raises Forbidden for users who may not sign in."""
     if form.restart:
         await context.database.transact(two_factor.delete_challenge, hash_of(secret))
         return SignInStep(await sessions.sign_out(context, secret))
@@ -88,7 +88,7 @@ async def _take_password(context: HttpContext, request: Request, form: SignInFor
 
 
 async def _challenge(context: HttpContext, user: User, secret: str) -> SignInStep:
-    """Have the browser send a code next. A session that it has ends: the password may be of another user."""
+    """Replace the browser's session by a challenge, because the password may belong to another user."""
     fresh, now = await sessions.sign_out(context, secret), context.clock.now()
     made = await context.database.transact(
         two_factor.insert_challenge,
@@ -108,7 +108,7 @@ async def _take_code(context: HttpContext, request: Request, code: str, secret: 
     if not await is_code(context, account_id, code):
         return SignInStep(problem=WRONG_CODE)
     user = await context.database.read(users.find_user, account_id)
-    # After the user was read: a change of the password meanwhile has either ended the challenge, or is seen below.
+    # After the user was read: a concurrent change of the password either ends the challenge, or `_finish` finds it.
     ended = await context.database.transact(two_factor.delete_challenge, hash_of(secret))
     if user is None or not ended:
         return SignInStep(problem=OUTDATED)
@@ -127,7 +127,7 @@ def _check(user: User) -> None:
 
 
 async def waits_for_code(context: HttpContext, secret: str | None) -> bool:
-    """True if the browser has sent the right password, and must send a code next."""
+    """True if the browser has a challenge: it has sent the right password, and must send a code."""
     if secret is None:
         return False
     return await context.database.read(two_factor.find_challenge, hash_of(secret), context.clock.now()) is not None
@@ -135,13 +135,13 @@ async def waits_for_code(context: HttpContext, secret: str | None) -> bool:
 
 @api.get("/auth/sign_in", page=True)
 async def show(context: HttpContext, request: Request, asked: PageSignIn) -> Answer:
-    """Show the sign-in page, which leads back to the page `to`."""
+    """Show the sign-in page, which redirects to the page `to`."""
     return await _page(context, request, asked)
 
 
 @api.post("/auth/sign_in", page=True)
 async def act(context: HttpContext, request: Request, posted: PageSignIn) -> Answer:
-    """Sign in, and go back."""
+    """Sign in, and redirect to the page `to`."""
     secret = sessions.secret_of(request)
     if secret is None or not sessions.is_own_form(secret, posted.form_token):
         return await _page(context, request, posted, sessions.refusal_of(request, OUTDATED))

@@ -1,4 +1,4 @@
-"""The sign-up page, for people who come without an app."""
+"""The sign-up page, for people without an app."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class SignUpForm(Input):
 
 @api.get("/auth/sign_up", page=True)
 async def show(context: HttpContext, request: Request, link: InviteLink) -> Answer:
-    """Show the empty form, or that sign-up is closed."""
+    """Show the empty form, or a page that sign-ups are closed."""
     invite = await valid_invite(context, link.invite)
     if not is_open(context, invite):
         return await framed_page(context, request, "error.html", title="Sign-ups are closed", text=CLOSED)
@@ -61,7 +61,7 @@ async def show(context: HttpContext, request: Request, link: InviteLink) -> Answ
 
 @api.post("/auth/sign_up", page=True, rates=(rates.SIGN_UPS,))
 async def act(context: HttpContext, request: Request, posted: SignUpForm) -> Answer:
-    """Take a filled-in form."""
+    """Check a form, and create the account."""
     invite = await valid_invite(context, posted.invite)
     if not is_open(context, invite):
         raise Forbidden(CLOSED)
@@ -70,9 +70,9 @@ async def act(context: HttpContext, request: Request, posted: SignUpForm) -> Ans
         return await _page(context, request, form, {"form": sessions.refusal_of(request, OUTDATED)}, invite)
     checked = await check(context, request, form, invite)
     if checked.complaints:
-        problems = {one.attribute: _sentence(one.attribute, one.text) for one in checked.complaints}
+        problems = {found.attribute: _sentence(found.attribute, found.text) for found in checked.complaints}
         return await _page(context, request, form, problems, invite)
-    context.limits.count_for_address(request, rates.ACCOUNTS)  # as for accounts that apps make
+    context.limits.count_for_address(request, rates.ACCOUNTS)  # as for sign-ups through apps
     try:
         await sign_up(context, request, form, checked)
     except Refused as refusal:  # another sign-up has taken the name, or the last use of the invite
@@ -110,4 +110,4 @@ def _sentence(attribute: str, text: str) -> str:
 def _language(request: Request) -> str:
     """Return the known language that the browser prefers."""
     wanted = (part.partition(";")[0] for part in (request.header(b"accept-language") or "")[:200].split(","))
-    return next((code for one in wanted if (code := language_code(one)) is not None), "")
+    return next((code for name in wanted if (code := language_code(name)) is not None), "")

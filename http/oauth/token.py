@@ -41,7 +41,7 @@ STATUS = {"invalid_client": 401, "unauthorized_client": 403}
 
 
 class OAuthError(HttpError):
-    """An error of RFC 6749: a code word and a description."""
+    """An error of RFC 6749: an error code and a description."""
 
     def __init__(self, word: str, description: str | None = None) -> None:
         described = description or DESCRIPTIONS[word]
@@ -86,7 +86,7 @@ class Issued:
 
 @api.post("/oauth/token", returns="Token")
 async def issue(context: HttpContext, request: Request, wanted: TokenRequest) -> Answer:
-    """Issue a token for a code, for the client's own secret or, if the operator allows it, for a user's password."""
+    """Issue a token for an authorization code, for the client's secret or, if the operator allows it, a password."""
     if not wanted.grant_type:
         raise OAuthError("invalid_request", "Missing required parameter: grant_type.")
     match wanted.grant_type:
@@ -103,7 +103,7 @@ async def issue(context: HttpContext, request: Request, wanted: TokenRequest) ->
 
 @api.post("/oauth/revoke", returns="{}")
 async def revoke(context: HttpContext, request: Request, given: Revocation) -> Answer:
-    """Revoke a token. A token that is revoked already or unknown is no error."""
+    """Revoke a token. An unknown or revoked token is no error."""
     application = await _find_client(context, request, given)
     if application is None:
         raise OAuthError("unauthorized_client")
@@ -128,7 +128,7 @@ async def _client(context: HttpContext, request: Request, given: Client) -> Appl
 
 
 async def _find_client(context: HttpContext, request: Request, given: Client) -> Application | None:
-    """Return the client that authenticates itself, by HTTP Basic or in the body."""
+    """Return the client that is authenticated by HTTP Basic or by the body; None if it is not authenticated."""
     client_id, secret = _basic(request) or (given.client_id, given.client_secret)
     application = await context.database.read(oauth.find_client, client_id) if client_id else None
     if application is None or not equal_secrets(application.secret_hash, hash_of(secret)):
@@ -168,10 +168,10 @@ async def _by_code(context: HttpContext, application: Application, wanted: Token
 async def exchange(
     db: Connection, application_id: int, wanted: TokenRequest, token_id: int, token_hash: bytes, now: datetime
 ) -> Token | bytes | None:
-    """Use up the code and make its token, in one transaction.
+    """Redeem the code and insert its token, in one transaction. Return None for an invalid code.
 
-    A code that was used before revokes the token that it made (RFC 6749, 4.1.2), because one of the two requests came
-    from an attacker: then the hash of that token is returned.
+    A code that is used again revokes its token (RFC 6749, 4.1.2), because one of the two requests came from an
+    attacker. Then the hash of the revoked token is returned.
     """
     code_hash = hash_of(wanted.code)
     grant = await oauth.find_grant(db, code_hash, now)

@@ -1,6 +1,6 @@
 """Sign-in by a name or an e-mail address and its password, with limits against guessing.
 
-Only wrong passwords count: for the network address that they come from, and for the account, in every spelling of its
+Only wrong passwords count: for the client's network address, and for the account, in every spelling of its
 login. A network address with too many failures is refused. For an account with too many failures the right password
 still works from a network address without a failure in the last hour, so guessing does not lock the owner out.
 """
@@ -24,7 +24,7 @@ from . import passwords
 
 
 async def user_with(context: HttpContext, request: Request, login: str, password: str) -> User | None:
-    """Return the user with this login and password, who may still be barred; None if there is none."""
+    """Return the user with this login and password, who may be barred; None for a wrong login or password."""
     possible = 0 < len(login) <= EMAIL_CHARACTERS
     user = await user_by_login(context, login) if possible else None
     attempt = _SignInAttempt(context, request, _subject(user, login if possible else ""))
@@ -40,8 +40,8 @@ async def user_with(context: HttpContext, request: Request, login: str, password
 async def user_by_login(context: HttpContext, login: str) -> User | None:
     """Return the user with a name, an e-mail address or a handle.
 
-    The domain of an address may be written in other letters. Addresses that operators gave may be stored so too. A
-    handle of this server is read last: another user may have an e-mail address that is written the same.
+    The domain of an address may be in another spelling; addresses from operators may be stored in it. A handle of this
+    server is tried last, because another user may have an e-mail address with equal text.
     """
     bare = without_signs_around(login)
     handle = handle_of(bare, context.settings.local_domain)
@@ -64,17 +64,17 @@ def barred(user: User) -> str | None:
 
 
 def _subject(user: User | None, login: str) -> str:
-    """The subject that failures count for: the account, or the normalized login if there is no such account."""
+    """Return the subject that failures count for: the account, or the normalized login if it is unknown."""
     if user is not None:
         return f"account {user.account_id}"
     return f"login {login.strip().lstrip('@').strip().casefold()}"
 
 
 class _SignInAttempt:
-    """One attempt, counted as a failure until it succeeds, so that attempts at the same time are all counted."""
+    """An attempt. It counts as a failure until it succeeds, so that concurrent attempts are all counted."""
 
     def __init__(self, context: HttpContext, request: Request, subject: str) -> None:
-        """Raises TooMany."""
+        """Count the attempt. Raises TooMany."""
         self._context = context
         self._counts: list[tuple[RateRule, str, RateStatus]] = []
         if not context.settings.rate_limits:
@@ -89,7 +89,7 @@ class _SignInAttempt:
             raise TooMany(at_account.headers)
 
     def succeed(self) -> None:
-        """Take back the count of this attempt. Earlier failures stay counted."""
+        """Uncount this attempt. Earlier failures stay counted."""
         for rule, subject, standing in self._counts:
             self._context.rates.take_back(rule, subject, standing)
 

@@ -16,7 +16,7 @@ from ..router import SEGMENT, Endpoint
 from .schemas import Schema, entities, schema_of
 
 JSON = "application/json"
-# Parameters are read alike from all of these.
+# All of these types can have the parameters.
 BODIES = (JSON, "application/x-www-form-urlencoded", "multipart/form-data")
 WITH_BODY = ("POST", "PUT", "PATCH")
 SCHEMAS = "#/components/schemas/"
@@ -25,7 +25,7 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def document(endpoints: Iterable[Endpoint], base_url: str) -> Schema:
-    """Return the OpenAPI 3.1 document. It leaves out pages, pictures and paths that always answer 404."""
+    """Return the OpenAPI 3.1 document. It leaves out pages, pictures, and paths that are always 404."""
     paths: dict[str, Schema] = {}
     schemas = dict(entities())
     for endpoint in endpoints:
@@ -72,26 +72,26 @@ def _name(endpoint: Endpoint) -> str:
     return "_".join((endpoint.method.lower(), *words))
 
 
-# Taken --------------------------------------------------------------------------------------------------------
+# Inputs -------------------------------------------------------------------------------------------------------
 
 
 class _Lenient(GenerateJsonSchema):
-    """Schemas of the values that clients should send. The further ones that are accepted are left out."""
+    """Schemas of the documented values. Other accepted spellings are left out."""
 
     def function_before_schema(self, schema: core_schema.BeforeValidatorFunctionSchema) -> Schema:
         return self.generate_inner(schema["schema"])
 
     def default_schema(self, schema: core_schema.WithDefaultSchema) -> Schema:
-        """The schema without the default, which JSON may not be able to express."""
+        """Return the schema without the default, which JSON may not be able to represent."""
         return self.generate_inner(schema["schema"])
 
     def field_title_should_be_set(self, schema: object) -> bool:
-        """False: a title would repeat the parameter's name."""
+        """Return False, because a title would repeat the parameter's name."""
         return False
 
 
 def _input(model: type[Input], schemas: dict[str, Schema]) -> str:
-    """Add an input's schema to the others and return its name, with the module's name in front to keep it unique."""
+    """Add an input's schema to `schemas`. Return its name, which has the module as a prefix to be unique."""
     prefix = model.__module__.rpartition(".")[2]
     made = model.model_json_schema(schema_generator=_Lenient, ref_template=f"{SCHEMAS}{prefix}.{{model}}")
     for name, inner in made.pop("$defs", {}).items():
@@ -131,7 +131,7 @@ def _query(taken: Schema) -> list[Schema]:
     ]
 
 
-# Answered -----------------------------------------------------------------------------------------------------
+# Responses ----------------------------------------------------------------------------------------------------
 
 
 def _responses(endpoint: Endpoint, notation: str) -> Schema:
@@ -144,7 +144,7 @@ def _responses(endpoint: Endpoint, notation: str) -> Schema:
 
 
 def _statuses(endpoint: Endpoint) -> Iterable[int]:
-    """The errors that follow from how the endpoint is declared."""
+    """Yield the error statuses that follow from the declaration of the endpoint."""
     if endpoint.auth != "none" or endpoint.wants_viewer:
         yield from (401, 403)
     if "<" in endpoint.path:
@@ -154,11 +154,11 @@ def _statuses(endpoint: Endpoint) -> Iterable[int]:
     yield from (429, 503)
 
 
-# Allowed ------------------------------------------------------------------------------------------------------
+# Security -----------------------------------------------------------------------------------------------------
 
 
 def _security(endpoint: Endpoint) -> list[Schema]:
-    """The accepted kinds of access, of which one is enough. An empty object stands for a request without a token."""
+    """Return the alternatives of access. An empty object means a request without a token."""
     anonymous: list[Schema] = [{}] if endpoint.auth == "none" else []
     if endpoint.auth == "none" and not endpoint.wants_viewer:
         return anonymous

@@ -1,6 +1,6 @@
-"""The OpenAPI document as it is shown to people: endpoints by their nouns, and the objects that they answer with.
+"""The OpenAPI document for the page at `/api`: endpoints by their nouns, and the objects in their answers.
 
-Everything is read from the document, so that the page at `/api` can't differ from it.
+The page is made only from the document, so it can't differ from it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ ERROR = "Error"  # the object of every refusal
 LIST_MARK = "[]"
 STAFF = "staff-"  # before a noun
 FOR_STAFF = ("/api/v1/admin/", "/api/v2/admin/")
-# The types of `entities.txt`, in words. Of two types with one schema the first counts.
+# The types of `entities.txt`, in words. Of types with equal schemas the first counts.
 WORDS = {
     "null": "null", "id": "id", "numstr": "digits", "unixtime": "seconds since 1970", "datetime": "time",
     "date": "date", "lang": "language", "url": "URL", "socket": "WebSocket URL", "int": "integer", "float": "number",
@@ -26,7 +26,7 @@ FORMATS = {"binary": "file", "date-time": "time", "date": "date"}
 
 @dataclass(frozen=True, slots=True)
 class KindPart:
-    """A part of a type: a text, or the name of an object of the document."""
+    """A part of a type: a text, or the name of an object in the document."""
 
     text: str
     is_name: bool = False
@@ -54,15 +54,15 @@ class Operation:
     method: str
     path: str
     summary: str
-    token: str  # in words: whether a request needs one
-    scopes: tuple[str, ...]  # of which the token has one
+    token: str  # in words: if a request needs a token
+    scopes: tuple[str, ...]  # alternatives: the token needs any of them
     parameters: tuple[Field, ...]
     answer: Kind
 
 
 @dataclass(frozen=True, slots=True)
 class Noun:
-    """The endpoints of one noun. Those of staff have nouns of their own."""
+    """The endpoints of a noun. Endpoints for staff have nouns of their own."""
 
     id: str
     name: str
@@ -71,7 +71,7 @@ class Noun:
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """An object in answers. Members of objects inside of it have their paths as names."""
+    """An object in answers. Members of nested objects have their paths as names."""
 
     name: str
     members: tuple[Field, ...]
@@ -79,7 +79,7 @@ class Entity:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """All that the page shows."""
+    """The content of the page."""
 
     nouns: tuple[Noun, ...]
     entities: tuple[Entity, ...]
@@ -126,8 +126,9 @@ def _token(security: list[dict[str, list[str]]]) -> str:
 
 
 def _parameters(operation: Schema, schemas: Schema) -> Iterator[Field]:
-    for one in operation["parameters"]:
-        yield from _sent(one["name"].removesuffix(LIST_MARK), one["schema"], one["required"], one["in"], schemas)
+    for given in operation["parameters"]:
+        name = given["name"].removesuffix(LIST_MARK)
+        yield from _sent(name, given["schema"], given["required"], given["in"], schemas)
     if body := operation.get("requestBody"):
         sent = schemas[_name_of(next(iter(body["content"].values()))["schema"])]
         for name, schema in sent.get("properties", {}).items():
@@ -135,11 +136,11 @@ def _parameters(operation: Schema, schemas: Schema) -> Iterator[Field]:
 
 
 def _sent(name: str, schema: Schema, required: bool, place: str, schemas: Schema) -> Iterator[Field]:
-    """Yield a parameter, or those inside of it, as forms write them: `fields_attributes[][name]`.
+    """Yield a parameter, or its nested parameters in the notation of forms: `fields_attributes[][name]`.
 
-    A null is left out: it is the same as no parameter.
+    Null is left out, because it means no parameter.
     """
-    bare = next((one for one in schema.get("anyOf", ()) if one != NULL), schema)
+    bare = next((choice for choice in schema.get("anyOf", ()) if choice != NULL), schema)
     if bare.get("type") == "array":
         bare, name = bare["items"], name + LIST_MARK
     if "$ref" not in bare:
@@ -157,12 +158,12 @@ def _members(schema: Schema, around: str) -> Iterator[Field]:
 
 
 def _inner(schema: Schema) -> Schema:
-    """Return the object that is described inside of a member: itself, in a list, or beside null."""
-    for one in (schema, schema.get("items", {}), *schema.get("anyOf", ())):
-        if "properties" in one:
-            return one
-        if "properties" in one.get("items", {}):
-            return one["items"]
+    """Return the nested object of a member: the member itself, or its object in a list or beside null."""
+    for part in (schema, schema.get("items", {}), *schema.get("anyOf", ())):
+        if "properties" in part:
+            return part
+        if "properties" in part.get("items", {}):
+            return part["items"]
     return {}
 
 
@@ -174,7 +175,7 @@ def _kind(schema: Schema) -> Kind:
         case {"$ref": str()}:
             return (KindPart(_name_of(schema), is_name=True),)
         case {"anyOf": [first, *others]}:
-            return (*_kind(first), *(part for one in others for part in (KindPart(" or "), *_kind(one))))
+            return (*_kind(first), *(part for other in others for part in (KindPart(" or "), *_kind(other))))
         case {"enum": values}:
             return (KindPart(f"one of {', '.join(map(str, values))}"),)
         case {"const": value}:
@@ -197,7 +198,7 @@ def _name_of(schema: Schema) -> str:
 
 
 def _entities(nouns: Iterable[Noun], schemas: Schema) -> Iterator[Entity]:
-    """Yield the objects that answers have, and those inside of them."""
+    """Yield the objects in answers, and their nested objects."""
     ahead = [ERROR, *(name for noun in nouns for operation in noun.operations for name in _names(operation.answer))]
     found: set[str] = set()
     while ahead:

@@ -11,7 +11,7 @@ from ...storage.engine.json_values import JsonObject
 
 TABLE = Path(__file__).with_name("entities.txt")
 
-# A JSON Schema may have any members, at any depth: the standard of JSON Schema is what checks them, in the tests.
+# A JSON Schema may have any members, at any depth. The tests check the schemas with a validator.
 Schema = JsonObject
 
 DIGITS = "^[0-9]+$"
@@ -43,7 +43,7 @@ TYPES: dict[str, Schema] = {
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A row of the table, with the rows below it."""
+    """A row of the table, with its nested rows."""
 
     name: str
     optional: bool
@@ -64,7 +64,7 @@ def entities() -> dict[str, Schema]:
 
 
 def schema_of(notation: str, inner: Schema = TYPES["object"]) -> Schema:
-    """Return the schema of a type; `inner` is the schema that `object` stands for in it."""
+    """Return the schema of a type. `inner` is the schema of `object` in the type."""
     if notation.endswith("?"):
         return _or_null(schema_of(notation[:-1], inner))
     if notation.startswith("["):
@@ -79,7 +79,7 @@ def schema_of(notation: str, inner: Schema = TYPES["object"]) -> Schema:
 
 
 def _named(names: list[str]) -> Schema:
-    """Objects begin with a capital letter, texts do not."""
+    """Return a reference to objects, whose names are capitalized, or an enumeration of texts."""
     if not names[0][0].isupper():
         return {"type": "string", "enum": names}
     schemas = [{"$ref": f"#/components/schemas/{name}"} for name in names]
@@ -105,7 +105,7 @@ def _table() -> str:
 
 
 def _blocks(text: str) -> Iterator[tuple[str, str, list[Member]]]:
-    """Each object's name, the name of what it extends, and its own members."""
+    """Yield each object's name, the name of the object that it extends, and its own members."""
     for block in text.split("\n\n"):
         head, *rows = block.splitlines()
         name, _, parent = head.partition(" < ")

@@ -1,4 +1,4 @@
-"""The web pages: templates with autoescape, and style sheets. Pages for staff have one script, all others none."""
+"""The web pages: templates with autoescape, style sheets, and the script of the pages for staff."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ TITLES = {
     503: "Please try again in a moment",
 }
 
-# The API's short texts, in the words of a page.
+# Texts of the API's errors, as pages show them.
 TEXTS = {
     "Record not found": NOT_HERE,
     "Not Found": NOT_HERE,
@@ -52,7 +52,7 @@ TEXTS = {
 
 @dataclass(frozen=True, slots=True)
 class PageFrame:
-    """The facts of the header and the footer, and the time at which the page is made."""
+    """The variables of the header and the footer, and the time at which the page is made."""
 
     title: str
     domain: str
@@ -62,14 +62,14 @@ class PageFrame:
     path: str
     terms: bool = False
     links: bool = True
-    sign_in: str = SIGN_IN  # the address of the sign-in that leads back to this page
+    sign_in: str = SIGN_IN  # the path of the sign-in page, which redirects back to this page
     user: User | None = None
     form_token: str = ""
     version: str = __version__
 
     @property
     def staff(self) -> bool:
-        """True if the user may open pages for staff. An account that has moved may not, whatever its role."""
+        """True if the user may open pages for staff. Accounts that have moved may not."""
         return self.user is not None and self.user.role != "user" and not self.user.inactive
 
 
@@ -85,7 +85,7 @@ def _templates() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    # Its type, which jinja2 leaves to be inferred, has only what is in it already.
+    # jinja2 does not annotate it, and the inferred type has only its default values.
     functions = cast("dict[str, object]", made.globals)
     functions |= {"grouped": "{:,}".format, "plain": plain, "shown_time": shown_time, "things_of": things_of}
     return made
@@ -104,7 +104,7 @@ def live_page(template: str, frame: PageFrame, *, status: int = 200, **facts: ob
 
 
 def rendered(template: str, **facts: object) -> bytes:
-    """Return a page, or a part of one."""
+    """Return a rendered template: a page, or a part of a page."""
     return _templates().get_template(template).render(style_path=style_path(), path_of=asset_path, **facts).encode()
 
 
@@ -125,10 +125,10 @@ def asset(name: str) -> bytes:
 
 @cache
 def asset_path(name: str) -> str:
-    """Return the address of a style sheet or a script, which is another one after each change."""
+    """Return the path of a style sheet or a script. It changes with the content."""
     return f"/{name}?v={sha256(asset(name)).hexdigest()[:12]}"
 
 
 def style_path() -> str:
-    """Return the address of the style sheet of all pages."""
+    """Return the path of the style sheet of all pages."""
     return asset_path("style.css")

@@ -1,7 +1,7 @@
-"""Times as pages show them: how long ago, with the full date as the title. All are UTC.
+"""Times on pages: the age, with the full date as the title, in UTC.
 
-A page without scripts does not know the reader's time zone. What it says is true when it is made: no cache uses a page
-without asking whether it is still the newest (`web/layout.py`).
+A page without scripts does not know the reader's time zone. An age is true when the page is made, and caches revalidate
+a page before each use (`web/layout.py`).
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ def shown_time(value: datetime, now: datetime) -> ShownTime:
 
 
 def _ago(age: timedelta) -> str | None:
-    """Return how long ago it was. None for what is older than a week, or still to come.
+    """Return the age in words; None after a week, and for times in the future.
 
-    A minute is allowed for clocks of other servers that are fast.
+    Times up to a minute in the future are "just now", because clocks of other servers may be fast.
     """
     if -MINUTE <= age < MINUTE:
         return "just now"

@@ -1,8 +1,8 @@
-"""The pictures of accounts that have none: a pattern for each seed, drawn when it is asked for.
+"""The pictures of accounts without an avatar: a pattern for each seed, drawn on request.
 
-The address holds a seed of 16 bits that is made from the account's id, and nothing else. So a picture needs no row and
-no file: asking for every address there is costs some CPU and fills neither disk nor memory. A quarter of the picture
-is drawn from four tiles and mirrored to the other three. It takes less than a millisecond and no imaging library.
+The URL only has a seed of 16 bits, which is made from the account's id. So a picture needs no row and no file: requests
+for all URLs cost some CPU, and fill neither disk nor memory. A quarter of the picture is drawn from four tiles and
+mirrored to the other three. It takes less than a millisecond and no imaging library.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from functools import lru_cache
 from hashlib import blake2b
 from math import hypot, sqrt
 
-from .png import Colour, indexed_png
+from .png import Colour, indexed_png, mixed
 
 SEED = re.compile(r"[0-9a-f]{4}\.png")
 PATH = "/avatars/original"
 TILE = 60  # pixels; a picture has four by four
-LEVELS = 8  # of a colour on its way to the background, so that curves have smooth edges
+LEVELS = 8  # shades between a colour and the background, so that curves have smooth edges
 KEPT = 512  # pictures in memory, of about 2 KB each
 HUES = 36
 
-# The signed distance in pixels from a shape's edge, negative inside. Shapes grow out of the tile's first corner.
+# The signed distance in pixels from a shape's edge, negative inside. Most shapes begin at the tile's first corner.
 SHAPES: Sequence[Callable[[float, float], float]] = (
     lambda x, y: hypot(x, y) - TILE,  # a quarter of a disc
     lambda x, y: abs(hypot(x, y) - TILE * 0.67) - TILE * 0.33,  # a quarter of a ring
@@ -37,7 +37,7 @@ Rows = list[bytes]
 
 
 def avatar_path(account_id: int) -> str:
-    """Return the path of an account's picture. It is the same for ever; one in 65,536 accounts shares it."""
+    """Return the path of an account's picture. It never changes; about one in 65,536 accounts shares it."""
     return f"{PATH}/{blake2b(account_id.to_bytes(8, 'big'), digest_size=2).hexdigest()}.png"
 
 
@@ -55,7 +55,7 @@ def draw(seed: int) -> bytes:
 
 
 def _tile(shape: int, flip_x: int, flip_y: int, colour: int) -> Rows:
-    """One tile, turned by chance and in one of the two colours."""
+    """Return a tile, which is flipped and coloured by random numbers."""
     rows = _shape(shape % len(SHAPES))
     if flip_y % 2:
         rows = rows[::-1]
@@ -66,7 +66,7 @@ def _tile(shape: int, flip_x: int, flip_y: int, colour: int) -> Rows:
 
 @lru_cache(maxsize=len(SHAPES))
 def _shape(number: int) -> Rows:
-    """A shape as levels of coverage, from 0 outside to LEVELS inside."""
+    """Return a shape as levels of coverage, from 0 outside to LEVELS inside."""
     distance = SHAPES[number]
     return [bytes(_level(distance(x + 0.5, y + 0.5)) for x in range(TILE)) for y in range(TILE)]
 
@@ -75,7 +75,7 @@ def _level(distance: float) -> int:
     return round(min(max(0.5 - distance, 0), 1) * LEVELS)
 
 
-# The palette begins with the background; then come the levels of the first colour, then those of the second.
+# The palette: the background, the levels of the first colour, the levels of the second colour.
 SECOND_COLOUR = bytes(value + LEVELS if 0 < value <= LEVELS else value for value in range(256))
 
 
@@ -86,16 +86,12 @@ def _palette(hue: int, distance: int, scheme: int) -> list[Colour]:
         background, colours = _colour(first, 0.91, 0.55), (_colour(first, 0.44, 0.55), _colour(second, 0.62, 0.62))
     else:
         background, colours = _colour(first, 0.24, 0.42), (_colour(first, 0.62, 0.60), _colour(second, 0.80, 0.65))
-    return [background, *(_mixed(background, one, level) for one in colours for level in range(1, LEVELS + 1))]
+    return [
+        background,
+        *(mixed(background, colour, level / LEVELS) for colour in colours for level in range(1, LEVELS + 1)),
+    ]
 
 
 def _colour(hue: float, lightness: float, saturation: float) -> Colour:
     red, green, blue = hls_to_rgb(hue % 1, lightness, saturation)
     return round(red * 255), round(green * 255), round(blue * 255)
-
-
-def _mixed(background: Colour, colour: Colour, level: int) -> Colour:
-    red, green, blue = (
-        round(under + (over - under) * level / LEVELS) for under, over in zip(background, colour, strict=True)
-    )
-    return red, green, blue

@@ -1,4 +1,4 @@
-"""The emblem of Troupe, which browsers show beside a page's title: three discs that overlap, on one colour."""
+"""The emblem of Troupe, which browsers show beside a page's title: three overlapping discs on a plain ground."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import struct
 from functools import cache
 from math import hypot
 
-from .png import Colour, indexed_png
+from .png import Colour, indexed_png, mixed
 
 GROUND: Colour = (61, 59, 179)
-# Place and radius of each disc as parts of the emblem's size, and its colour. Later ones are in front.
+# Place and radius of each disc as parts of the emblem's size, and its colour. Later discs are in front.
 DISCS: tuple[tuple[float, float, float, Colour], ...] = (
     (0.34, 0.60, 0.21, (164, 162, 236)),
     (0.66, 0.60, 0.21, (206, 205, 248)),
     (0.50, 0.36, 0.21, (255, 255, 255)),
 )
-LEVELS = 4  # of a colour on its way to what is behind it, so that the edges are smooth
+LEVELS = 4  # shades between a colour and the ground, so that the edges are smooth
 BANNER = (1200, 630)
 EMBLEM_OF_BANNER = 240
 
@@ -30,7 +30,7 @@ def emblem_png(size: int) -> bytes:
 
 @cache
 def banner_png() -> bytes:
-    """Return a wide picture with the emblem in its middle, for sites that show a link to this server."""
+    """Return a wide picture with the emblem in its middle, for link previews on other sites."""
     width, height = BANNER
     left, top = (width - EMBLEM_OF_BANNER) // 2, (height - EMBLEM_OF_BANNER) // 2
     middle = [bytes(left) + bytes(row) + bytes(width - left - EMBLEM_OF_BANNER) for row in _rows(EMBLEM_OF_BANNER)]
@@ -39,14 +39,14 @@ def banner_png() -> bytes:
 
 @cache
 def icon(size: int) -> bytes:
-    """Return the emblem as a Windows icon with one PNG inside."""
+    """Return the emblem as a Windows icon that contains a PNG."""
     picture = emblem_png(size)
     entry = struct.pack("<BBBBHHII", size, size, 0, 0, 1, 8, len(picture), 22)
     return struct.pack("<HHH", 0, 1, 1) + entry + picture
 
 
 def _rows(size: int) -> Rows:
-    """The pixels, each the number of its colour in the palette."""
+    """Return the pixels as numbers of colours in the palette."""
     return [[_pixel((x + 0.5) / size, (y + 0.5) / size, size) for x in range(size)] for y in range(size)]
 
 
@@ -61,12 +61,5 @@ def _pixel(x: float, y: float, size: int) -> int:
 
 
 def _palette() -> list[Colour]:
-    """The ground, then for each disc its colour mixed with the ground, the pure one last."""
-    return [GROUND, *(_mixed(colour, level) for *_, colour in DISCS for level in range(1, LEVELS + 1))]
-
-
-def _mixed(colour: Colour, level: int) -> Colour:
-    red, green, blue = (
-        round(under + (over - under) * level / LEVELS) for under, over in zip(GROUND, colour, strict=True)
-    )
-    return red, green, blue
+    """Return the ground, then for each disc its shades, and its pure colour last."""
+    return [GROUND, *(mixed(GROUND, colour, level / LEVELS) for *_, colour in DISCS for level in range(1, LEVELS + 1))]

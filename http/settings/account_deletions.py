@@ -16,13 +16,13 @@ from .two_factor import CodeForm, problems_of
 
 @api.get("/settings/delete", page=True)
 async def show(context: HttpContext, request: Request) -> Answer:
-    """Show what is lost, and the form."""
+    """Show the consequences, and the form."""
     return await _page(await signed_in(context, request))
 
 
 @api.post("/settings/delete", page=True)
 async def delete(context: HttpContext, request: Request, posted: CodeForm) -> Answer:
-    """Delete the account. There is no way back."""
+    """Delete the account. This can't be undone."""
     me = await sender_of(context, request, posted)
     if problems := await problems_of(me, posted):
         return await _page(me, problems)

@@ -1,4 +1,4 @@
-"""The apps that a user has allowed, and the end of what they are allowed."""
+"""The apps that a user has authorized, and the revocation of their tokens."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ async def show(context: HttpContext, request: Request) -> Answer:
     """Show the apps, newest first."""
     me = await signed_in(context, request)
     found = await context.database.read(oauth.authorized, me.user.account_id, SHOWN)
-    apps = [{"app": one, "scopes": [scopes.in_words(scope) for scope in one.scopes]} for one in found]
+    apps = [{"app": app, "scopes": [scopes.in_words(scope) for scope in app.scopes]} for app in found]
     return me.page("applications.html", apps=apps)
 
 

@@ -1,7 +1,7 @@
 """The page that changes the e-mail address, and the page of the link in the mail.
 
-The page does not say whether another account has an address. Opening a link changes nothing, because programs that scan
-mails open links too: the page of the link has a button.
+The page does not show if another account has an address. The page of the link has a button: opening a link must change
+nothing, because programs that scan mails open links too.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ async def show_link(context: HttpContext, request: Request, link: NewEmailLink) 
 
 @api.post("/auth/email", page=True, rates=(rates.CONFIRMATIONS,))
 async def confirm(context: HttpContext, request: Request, posted: NewEmailConfirmation) -> Answer:
-    """Give the user the new address."""
+    """Set the new address."""
     account_id = await _owner(context, posted)
     if account_id is None:
         return await framed_page(context, request, "email_link.html", status=404)

@@ -1,4 +1,4 @@
-"""The files that a user can take along, in the form that Mastodon reads and writes."""
+"""The files that a user can export, in Mastodon's formats."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CSV = "text/csv; charset=utf-8"
 
 @dataclass(frozen=True, slots=True)
 class ExportedFile:
-    """A file by its name, with its heading; files without one have none in Mastodon either."""
+    """A kind of file, with its heading. Files without a heading have none in Mastodon either."""
 
     kind: str
     words: str
@@ -50,7 +50,7 @@ async def show(context: HttpContext, request: Request) -> Answer:
 
 @api.get("/settings/exports/<name>", page=True)
 async def download(context: HttpContext, request: Request, name: str) -> Answer:
-    """Send a file, read from the database part by part."""
+    """Send a file. It is read from the database in parts."""
     me = await signed_in(context, request)
     file = FILES.get(name)
     if file is None:
@@ -75,7 +75,7 @@ async def _lines(context: HttpContext, file: ExportedFile, account_id: int) -> A
 
 
 def as_csv(rows: Sequence[Sequence[str]]) -> bytes:
-    """Return rows of a file."""
+    """Return rows as CSV."""
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(rows)
     return text.getvalue().encode()

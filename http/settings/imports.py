@@ -1,6 +1,6 @@
 """The page that imports a file, with the progress of earlier imports, and the lines that failed.
 
-Lines that failed can be carried out again, or taken along as a file of the same kind with the reason in a last column.
+Failed lines can be retried, or downloaded as a file of the same kind that has the reason in its last column.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ KINDS: dict[str, str] = {
     "domain_blocks": "Domains to block",
     "bookmarks": "Bookmarks",
 }
-# The columns of the file of lines that failed, as an import of the kind reads them.
+# The columns of the file of failed lines. An import of the kind can read it.
 FAILURE_COLUMNS: Mapping[str, Sequence[str]] = {
     "following": ("Account address", "Show boosts", "Notify on new posts", "Languages"),
     "lists": ("List name", "Account address"),
@@ -50,7 +50,7 @@ FAILURE_COLUMNS: Mapping[str, Sequence[str]] = {
 }
 SHOWN_IMPORTS = 20
 SHOWN_FAILURES = 500
-# The file, and the form around it.
+# Bytes of the file and the form around it.
 LARGEST = rules.LARGEST_FILE + 64 * 1024
 
 
@@ -62,13 +62,13 @@ class ImportForm(SettingsForm):
 
 @api.get("/settings/import", page=True)
 async def show(context: HttpContext, request: Request) -> Answer:
-    """Show the form, and how far the last imports are."""
+    """Show the form, and the progress of the last imports."""
     return await _page(await signed_in(context, request))
 
 
 @api.post("/settings/import", page=True, rates=(rates.IMPORTS,), body_limit=LARGEST)
 async def start(context: HttpContext, request: Request, posted: ImportForm) -> Answer:
-    """Store a file to be carried out."""
+    """Store a file, which is imported in the background."""
     me = await sender_of(context, request, posted)
     if posted.file is None or posted.kind is None:
         return await _page(me, "Choose a file, and what is in it.")
@@ -84,7 +84,7 @@ async def start(context: HttpContext, request: Request, posted: ImportForm) -> A
 
 @api.get("/settings/imports/<id>", page=True)
 async def show_failures(context: HttpContext, request: Request, id: int) -> Answer:
-    """Show the lines of an import that had no effect."""
+    """Show the failed lines of an import."""
     me = await signed_in(context, request)
     failed = await context.database.read(imports.failures, id, me.user.account_id, 0, SHOWN_FAILURES)
     return me.page("import_failures.html", id=id, failed=failed, most=SHOWN_FAILURES)
@@ -92,7 +92,7 @@ async def show_failures(context: HttpContext, request: Request, id: int) -> Answ
 
 @api.get("/settings/imports/<id>/failures.csv", page=True)
 async def download_failures(context: HttpContext, request: Request, id: int) -> Answer:
-    """Send the lines of an import that had no effect as a file that can be imported, read part by part."""
+    """Send the failed lines of an import as a file that can be imported. It is read in parts."""
     me = await signed_in(context, request)
     found = await context.database.read(imports.find, id)
     if found is None or found.account_id != me.user.account_id:
@@ -105,7 +105,7 @@ async def download_failures(context: HttpContext, request: Request, id: int) -> 
 
 @api.post("/settings/imports/<id>/retry", page=True, rates=(rates.IMPORTS,))
 async def retry(context: HttpContext, request: Request, id: int, posted: SettingsForm) -> Answer:
-    """Carry out the lines that failed again."""
+    """Retry the failed lines."""
     me = await sender_of(context, request, posted)
     try:
         await me.ask(RetryImport(id))
@@ -116,7 +116,7 @@ async def retry(context: HttpContext, request: Request, id: int, posted: Setting
 
 @api.post("/settings/imports/<id>/stop", page=True)
 async def stop(context: HttpContext, request: Request, id: int, posted: SettingsForm) -> Answer:
-    """End an import."""
+    """Stop an import."""
     me = await sender_of(context, request, posted)
     await me.ask(StopImport(id))
     return redirect("/settings/import")
@@ -156,7 +156,7 @@ async def _lines(context: HttpContext, file: Upload, kind: str) -> tuple[ImportL
     # In a thread: the largest file takes some seconds.
     found = await trio.to_thread.run_sync(_read, file, kind, context.settings.local_domain)
     if kind == "bookmarks":
-        # Bookmarks are compared by URIs: with those that the account has, and with each other.
+        # Bookmarks are compared by URIs, with each other and with existing bookmarks.
         uris = await context.federation.own_addresses.uris([line.target for line in found])
     else:
         uris = {line.target: _handle(context, line.target) for line in found if "://" in line.target}
@@ -164,7 +164,7 @@ async def _lines(context: HttpContext, file: Upload, kind: str) -> tuple[ImportL
 
 
 def _handle(context: HttpContext, address: str) -> str:
-    """Return the account that a page of this server shows, as lines name it; other addresses as they are."""
+    """Return the handle of the account at a URL of this server; other URLs unchanged."""
     name = context.federation.names.read(address)
     if not isinstance(name, LocalAccountName):
         return address

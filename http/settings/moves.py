@@ -1,6 +1,6 @@
-"""The pages that move the account to another one, and say which other accounts may move here.
+"""The pages that move the account to another account, and list the accounts that may move here (aliases).
 
-A move needs both sides: the old account points to the new one, and the new one names the old one as an alias.
+A move needs both sides: the old account points to the new account, and the new account has the old as an alias.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ class MoveForm(CodeForm):
 
 @api.get("/settings/move", page=True)
 async def show(context: HttpContext, request: Request) -> Answer:
-    """Show the aliases, where the account has moved to, and the forms."""
+    """Show the aliases, the account to which this account has moved, and the forms."""
     return await _page(await signed_in(context, request))
 
 
 @api.post("/settings/move", page=True, rates=(rates.CONFIRMATIONS,))
 async def move(context: HttpContext, request: Request, posted: MoveForm) -> Answer:
-    """Move to another account, which is fetched anew: it must name this one as an alias now."""
+    """Move to another account. It is fetched again, because it must have this account as an alias now."""
     me = await sender_of(context, request, posted)
     if problems := await problems_of(me, posted):
         return await _page(me, problems, target=posted.target)
@@ -67,7 +67,7 @@ async def move(context: HttpContext, request: Request, posted: MoveForm) -> Answ
 
 @api.post("/settings/move/back", page=True)
 async def move_back(context: HttpContext, request: Request, posted: CodeForm) -> Answer:
-    """End the move. Followers who went along stay where they are."""
+    """End the move. Followers who have moved are not moved back."""
     me = await sender_of(context, request, posted)
     if problems := await problems_of(me, posted):
         return await _page(me, problems)
@@ -97,7 +97,7 @@ async def remove_alias(context: HttpContext, request: Request, posted: RemovedAl
 
 
 async def _find(me: SignedIn, written: str, *, anew: bool) -> Account | None:
-    """Return the account of a handle, if its server says anything of it within some seconds."""
+    """Return the account of a handle or a URL; None if its server does not answer in time. `anew` fetches it again."""
     resolver, local_domain = me.context.federation.resolver, me.context.settings.local_domain
     named = without_signs_around(written)
     handle, address = handle_of(named, local_domain), web_address_of(named)

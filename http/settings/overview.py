@@ -1,4 +1,4 @@
-"""The first page of the settings: what there is to change, the browsers that are signed in, and signing out."""
+"""The first page of the settings: links, the signed-in browsers, and the sign-out."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..router import api
 from .signed_in import SettingsForm, sender_of, signed_in
 
 SHOWN_SESSIONS = 50
-# What was done on another page, as this page says it.
+# The notices after actions on other pages.
 DONE = {
     "password": "Your password was changed. All other browsers are signed out.",
     "email_asked": "A mail is on its way to the new address. It is yours when you have opened the link in it.",

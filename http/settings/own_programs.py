@@ -1,6 +1,6 @@
-"""The page that makes a token for a user's own program: a bot, a script, or a service that asks for a token.
+"""The page that makes a token for a user's own program: a bot, a script, or a service that needs a token.
 
-Such programs can't show the page on which an app is allowed. Mastodon has this page under "Development".
+These programs can't show the authorization page. Mastodon has this page under "Development".
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ..oauth.redirects import OUT_OF_BAND
 from ..router import api
 from .signed_in import SettingsForm, SignedIn, sender_of, signed_in
 
-# What a program may get here. The scopes of staff are for programs that moderate, which ask for them.
+# The scopes of own programs. Scopes of staff are not offered: programs for moderation request them by OAuth.
 OFFERED = ("read", "write", "follow", "push", "profile")
 PATH = "/settings/applications/new"
 
@@ -32,7 +32,7 @@ class OwnProgramForm(SettingsForm):
     scopes: Texts = ()
 
     def problems(self) -> dict[str, str]:
-        """The sentence for each field that is wrong."""
+        """Return an error for each invalid field."""
         found: dict[str, str] = {}
         if not self.name:
             found["name"] = "The name can't be blank."
@@ -51,7 +51,7 @@ async def show(context: HttpContext, request: Request) -> Answer:
 
 @api.post(PATH, page=True, rates=(rates.APPS,))
 async def create(context: HttpContext, request: Request, posted: OwnProgramForm) -> Answer:
-    """Register the program and give it a token. Its secrets are shown once, because only their hashes are stored."""
+    """Register the program and make a token. The secrets are shown only now, because only their hashes are stored."""
     me = await sender_of(context, request, posted)
     if problems := posted.problems():
         return _page(me, posted, problems)

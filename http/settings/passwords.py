@@ -1,7 +1,7 @@
-"""The pages that change a password, and those for people who forgot theirs.
+"""The pages that change a password, and that reset a forgotten password.
 
-The answer to a request for a link is the same for every address, and comes before the mail is promised, so that neither
-the answer nor its time shows who has an account.
+The answer to a request for a link is equal for all addresses, and is sent before the mail is queued. So neither the
+answer nor its time shows if an address has an account.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class ResetForm(ResetLink):
 
 @api.get("/.well-known/change-password", page=True)
 def lead_to_form() -> Answer:
-    """Lead password managers to the page that changes the password."""
+    """Redirect password managers to the page that changes the password."""
     return redirect("/settings/password")
 
 
@@ -63,18 +63,18 @@ async def show(context: HttpContext, request: Request) -> Answer:
 
 @api.post("/settings/password", page=True)
 async def change(context: HttpContext, request: Request, posted: NewPasswordForm) -> Answer:
-    """Change the password of the user who is signed in. The session gets a new secret."""
+    """Change the password of the signed-in user. The session gets a new secret."""
     me = await sender_of(context, request, posted)
     if problem := _complaint(posted.new_password):
         return _change_page(me, {"new_password": problem})
     if not await me.has_password(posted.password):
         return _change_page(me, {"password": WRONG_PASSWORD})
-    # Read again, because the check may have renewed the hash.
+    # Read again, because `has_password` may have renewed the hash.
     user = await context.database.read(users.find_user, me.user.account_id) or me.user
     new = await hashing.hashed(posted.new_password, context.passwords)
     try:
         await me.ask(ChangePassword(user.password_hash or "", new, hash_of(me.secret), posted.apps))
-    except Refused:  # another browser was faster
+    except Refused:  # another browser has changed the password meanwhile
         return _change_page(me, {"password": WRONG_PASSWORD})
     changed = await context.database.read(users.find_user, me.user.account_id)
     fresh = None if changed is None else await sessions.sign_in(context, request, changed, me.secret)
@@ -86,17 +86,17 @@ def _change_page(me: SignedIn, problems: dict[str, str]) -> Answer:
 
 
 def _complaint(password: str) -> str | None:
-    """Return what is wrong with a new password, as a sentence."""
+    """Return the error of a new password as a sentence; None if it is valid."""
     found = next(rules.complaints_about_password(password), None)
     return None if found is None else f"The password {found.text}."
 
 
-# Forgetting -----------------------------------------------------------------------------------------------------------
+# Forgotten passwords --------------------------------------------------------------------------------------------------
 
 
 @api.get("/auth/password/new", page=True)
 async def show_request(context: HttpContext, request: Request) -> Answer:
-    """Show the form that asks for a link."""
+    """Show the form that requests a link."""
     return await _request_page(context, request)
 
 
@@ -139,7 +139,7 @@ async def show_reset(context: HttpContext, request: Request, link: ResetLink) ->
 
 @api.post("/auth/password/edit", page=True, rates=(rates.PASSWORD_RESETS,))
 async def reset(context: HttpContext, request: Request, posted: ResetForm) -> Answer:
-    """Set the new password. The user then signs in with it, and with a code where two-factor is on."""
+    """Set the new password. The user then signs in with it, and with a code if two-factor authentication is on."""
     account_id = await _owner(context, posted)
     if account_id is None:
         return await framed_page(context, request, "password_link.html", status=404)

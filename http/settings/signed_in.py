@@ -1,6 +1,6 @@
-"""The user who is signed in on a page of the settings, and the checks of what the user sends.
+"""The signed-in user on a page of the settings, and the checks of forms.
 
-The pages for staff (`staff/member.py`) begin with the same.
+The pages for staff use them too (`staff/member.py`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ R = TypeVar("R")
 
 
 class SignInNeeded(HttpError):
-    """Raised to lead a browser without a sign-in to the sign-in page."""
+    """Raised to redirect a browser without a sign-in to the sign-in page."""
 
     status = 302
 
@@ -36,7 +36,7 @@ class SignInNeeded(HttpError):
 
 
 class SettingsForm(Input):
-    """The common fields of all forms of the settings. Most ask for the password again."""
+    """The common fields of all forms of the settings. Most forms require the password again."""
 
     form_token: MaybeText = None
     password: Text = ""
@@ -53,18 +53,18 @@ class SignedIn:
     frame: PageFrame
 
     async def ask(self, message: Message[R]) -> R:
-        """Ask the user's account actor."""
+        """Send a message to the user's account actor, and return the reply."""
         address = Address("account", str(self.user.account_id))
         return await self.context.runtime.ask(address, message, origin=self.request.origin)
 
     async def has_password(self, password: str) -> bool:
-        """True if this is the user's password. Wrong ones count as failed sign-ins. Raises TooMany."""
+        """True if this is the user's password. Wrong passwords count as failed sign-ins. Raises TooMany."""
         found = await user_with(self.context, self.request, self.user.username, password)
         return found is not None and found.account_id == self.user.account_id
 
-    # `Any`: each template has its own facts.
+    # `Any`: each template has its own variables.
     def page(self, template: str, *, status: int = 200, **facts: Any) -> Answer:
-        """Return a page of the settings. Its facts are of all types, as `page` takes them."""
+        """Return a page of the settings. `facts` are the variables of the template."""
         return page(
             template,
             self.frame,
@@ -76,7 +76,7 @@ class SignedIn:
 
 
 async def signed_in(context: HttpContext, request: Request) -> SignedIn:
-    """Return the user who is signed in. Raises SignInNeeded."""
+    """Return the signed-in user. Raises SignInNeeded."""
     secret = sessions.secret_of(request)
     user = await sessions.user_of(context, secret)
     if secret is None or user is None:
@@ -85,7 +85,7 @@ async def signed_in(context: HttpContext, request: Request) -> SignedIn:
 
 
 async def sender_of(context: HttpContext, request: Request, form: SettingsForm) -> SignedIn:
-    """Return the user who sent a form of the settings. Raises SignInNeeded, and 403 for a form of another site."""
+    """Return the user who has sent a form of the settings. Raises SignInNeeded, and 403 for a wrong form token."""
     me = await signed_in(context, request)
     if not sessions.is_own_form(me.secret, form.form_token):
         raise Forbidden(OUTDATED)

@@ -1,6 +1,6 @@
-"""The page of a strike for its user, and the form that appeals against it.
+"""The page of a strike for its user, with the form for an appeal.
 
-People who may not sign in any more come by the link of a mail. Apps lead their users to the address with the id.
+Users who may not sign in any more use the link in a mail. Apps open the path with the id.
 """
 
 from __future__ import annotations
@@ -38,25 +38,25 @@ class AppealForm(StrikeLink):
 
 @api.get(BY_LINK, page=True)
 async def show_linked(context: HttpContext, request: Request, link: StrikeLink) -> Answer:
-    """Show the strike that a mail's link is about."""
+    """Show the strike of a link in a mail."""
     return await _page(context, request, await _linked(context, link), link.token)
 
 
 @api.post(BY_LINK, page=True, rates=(rates.PASSWORD_RESETS,))
 async def appeal_linked(context: HttpContext, request: Request, posted: AppealForm) -> Answer:
-    """Appeal by a mail's link."""
+    """Appeal by a link in a mail."""
     return await _appeal(context, request, await _linked(context, posted), posted)
 
 
 @api.get(BY_ID, page=True)
 async def show(context: HttpContext, request: Request, id: int) -> Answer:
-    """Show a strike of the user who is signed in."""
+    """Show a strike of the signed-in user."""
     return await _page(context, request, await _own(context, request, id))
 
 
 @api.post(BY_ID, page=True, rates=(rates.PASSWORD_RESETS,))
 async def appeal(context: HttpContext, request: Request, id: int, posted: AppealForm) -> Answer:
-    """Appeal as the user who is signed in."""
+    """Appeal as the signed-in user."""
     return await _appeal(context, request, await _own(context, request, id), posted)
 
 

@@ -1,6 +1,6 @@
-"""The pages that turn two-factor authentication on and off, and give new recovery codes.
+"""The pages that turn two-factor authentication on and off, and make new recovery codes.
 
-The secret and recovery codes are shown in the answer to a form with the password, and never again.
+The secret and the recovery codes are only shown in the answer to a form with the password or a code.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class CodeForm(SettingsForm):
 
 @api.get("/settings/two_factor", page=True)
 async def show(context: HttpContext, request: Request) -> Answer:
-    """Show whether two-factor authentication is on, and the forms that change it."""
+    """Show the state of two-factor authentication, and the forms that change it."""
     return await _page(await signed_in(context, request))
 
 
@@ -47,14 +47,14 @@ async def begin(context: HttpContext, request: Request, posted: SettingsForm) ->
 
 @api.post("/settings/two_factor/confirm", page=True)
 async def confirm(context: HttpContext, request: Request, posted: CodeForm) -> Answer:
-    """Turn it on if the code is one of the new secret, and show the recovery codes."""
+    """Turn two-factor authentication on if the code belongs to the new secret, and show the recovery codes."""
     me = await sender_of(context, request, posted)
     row, now = await context.database.read(two_factor.find, me.user.account_id), context.clock.now()
     if row is None or row.enabled_at is not None or row.created_at + SET_UP_LASTS < now:
         return redirect("/settings/two_factor")
     step = rules.step_of(row.secret, rules.normalized(posted.code), now)
     if step is None:
-        # Without the secret, because this form has no password: it may come from a stolen session.
+        # The secret is not shown again: this form has no password, and may come from a stolen session.
         return me.page("two_factor_new.html", status=422, secret=None, problems={"code": "This code is wrong."})
     codes = _recovery_codes(context)
     if not await me.ask(EnableTwoFactor(row.secret, step, tuple(map(hash_of, codes)))):
@@ -77,7 +77,7 @@ async def renew_codes(context: HttpContext, request: Request, posted: CodeForm) 
 
 @api.post("/settings/two_factor/off", page=True)
 async def turn_off(context: HttpContext, request: Request, posted: CodeForm) -> Answer:
-    """Turn it off."""
+    """Turn two-factor authentication off."""
     me = await sender_of(context, request, posted)
     if problems := await problems_of(me, posted):
         return await _page(me, problems)
@@ -86,9 +86,9 @@ async def turn_off(context: HttpContext, request: Request, posted: CodeForm) -> 
 
 
 async def problems_of(me: SignedIn, posted: CodeForm) -> dict[str, str]:
-    """Return what is wrong with a password and, where two-factor authentication is on, a code. A right one is used up.
+    """Return the errors of a password and, if two-factor authentication is on, of a code.
 
-    The code is looked at only if the password is right.
+    The code is only checked if the password is right. A right code can't be used again.
     """
     if not await me.has_password(posted.password):
         return {"password": WRONG_PASSWORD}

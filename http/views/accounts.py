@@ -9,6 +9,7 @@ import orjson
 from ...actors.rules.identity import USERNAME, handle_of
 from ...storage import accounts, instance
 from ...storage.accounts import Account
+from ..access.authentication import Viewer
 from ..access.context import HttpContext
 from ..answers.answer import Answer, in_steps
 from ..answers.errors import Gone, NotFound
@@ -32,6 +33,14 @@ def require_public(account: Account | None) -> Account:
 async def find_account(context: HttpContext, id: int) -> Account:
     """Return an account that other accounts can see. Raises NotFound, and Gone if it is deleted or suspended."""
     return _require_available(await context.accounts.find(id))
+
+
+async def find_own(context: HttpContext, viewer: Viewer) -> Account:
+    """Return the viewer's own account. Raises NotFound if it was deleted a moment ago."""
+    account = await context.accounts.find(viewer.account_id)
+    if account is None:
+        raise NotFound
+    return account
 
 
 async def find_local(context: HttpContext, name: str) -> Account:

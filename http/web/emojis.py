@@ -1,4 +1,4 @@
-"""Custom emoji on pages: pictures in the place of their names in colons."""
+"""Custom emoji on pages: pictures in place of names in colons."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from ...actors.rules.markup import escape, escape_attribute, map_text
 from ...storage.custom_emojis import RemoteEmoji
 from ..entities.custom_emoji import emoji_fields, remote_emoji_fields
 
-# Pages name pictures without the server, so that they are seen under each name of it.
+# The base of picture URLs on pages. They are relative, so that they work under each domain of the server.
 HERE = ""
 
-# Returns the emoji of a name, with the fields of the API, as far as a text may use it.
+# Returns the fields of the API for the emoji with a name; None if the text may not use it.
 FindEmoji: TypeAlias = Callable[[str], Mapping[str, object] | None]
 
 
@@ -29,7 +29,7 @@ def local_emojis(emojis: CustomEmojis) -> FindEmoji:
 
 
 def remote_emojis(emojis: Iterable[RemoteEmoji]) -> FindEmoji:
-    """Return the emoji that came with a text of another server: a name in it means an emoji of that server."""
+    """Return the emoji of a text of another server. Its names mean emoji of that server."""
     return {emoji.shortcode: remote_emoji_fields(emoji, HERE) for emoji in emojis}.get
 
 
@@ -39,9 +39,9 @@ def text_with_emojis(text: str, find: FindEmoji) -> str:
 
 
 def html_with_emojis(html: str, find: FindEmoji) -> str:
-    """Return safe HTML with the pictures of its emoji. Attributes, code and the texts of links stay as they are.
+    """Return safe HTML with the pictures of its emoji. Attributes, code and the texts of links are not changed.
 
-    A picture in the text of a link could hide a part of the address.
+    A picture in the text of a link could hide a part of its URL.
     """
     if ":" not in html:
         return html
@@ -59,7 +59,7 @@ def html_with_emojis(html: str, find: FindEmoji) -> str:
 
 
 def _picture(fields: Mapping[str, object]) -> str:
-    """The picture, which does not move for people who have asked their system for less motion."""
+    """Return the picture. It is not animated for people whose system prefers reduced motion."""
     still, moving, name = (escape_attribute(str(fields[key])) for key in ("static_url", "url", "shortcode"))
     return (
         f'<picture><source srcset="{still}" media="(prefers-reduced-motion: reduce)">'

@@ -52,7 +52,7 @@ async def show_media(context: HttpContext, request: Request, name: str) -> Answe
 
 @api.get("/@<name>/tagged/<tag>.rss", page=True)
 async def show_tagged(context: HttpContext, request: Request, name: str, tag: str) -> Answer:
-    """The same with one hashtag alone, replies too."""
+    """The newest public statuses of an account with a hashtag, including replies."""
     account, tag = await find_local(context, name), hashtag_named(tag)
     found = await _posts(context, account, "with_replies", tag)
     base_url, shown = context.settings.base_url, spelling(tag, found)

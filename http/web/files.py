@@ -1,4 +1,4 @@
-"""The files that browsers and crawlers ask each site for: style sheet, icons, manifest, robots.txt."""
+"""The files of the site for browsers and crawlers: style sheets, script, icons, manifest, robots.txt."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..router import api
 PNG = "image/png"
 CSS = "text/css; charset=utf-8"
 A_DAY = (("Cache-Control", "public, max-age=86400"),)
-# The pages name the style sheet with a part of its hash.
+# The URLs of style sheets and the script have a part of their hash.
 FOR_EVER = (("Cache-Control", "public, max-age=31536000, immutable"),)
 ICON = 48  # pixels
 LARGE_ICON = 192
@@ -36,13 +36,13 @@ def show_style() -> Answer:
 
 @api.get("/staff.css")
 def show_style_for_staff() -> Answer:
-    """The style sheet that the pages of staff have besides that of all pages."""
+    """The further style sheet of the pages for staff."""
     return Answer(asset("staff.css"), 200, FOR_EVER, CSS)
 
 
 @api.get("/staff.js")
 def show_script() -> Answer:
-    """The one script of this server: it keeps parts of the pages for staff current."""
+    """The only script of this server. It updates parts of the pages for staff."""
     return Answer(asset("staff.js"), 200, FOR_EVER, "text/javascript; charset=utf-8")
 
 
@@ -58,7 +58,7 @@ def show_large_icon() -> Answer:
 
 @api.get("/thumbnail.png")
 def show_banner() -> Answer:
-    """The picture of this server, for its description in the API and for sites that show a link to it."""
+    """The picture of this server, for its description in the API and for link previews."""
     return Answer(emblem.banner_png(), 200, A_DAY, PNG)
 
 

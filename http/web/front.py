@@ -1,4 +1,4 @@
-"""The pages about this server: its front page, its description, privacy policy and terms."""
+"""The pages about this server: the front page, the description, the privacy policy and the terms."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ MONTH = timedelta(days=30)
 
 @api.get("/", page=True)
 async def show(context: HttpContext, request: Request, position: ListPosition) -> Answer:
-    """A description of this server, ways to take part, and its newest posts if everybody may read them."""
+    """The front page: the description, links to sign-up and sign-in, and the newest posts if previews are on."""
     settings, policies = context.settings, await context.policies.current()
     ids, shown = await _timeline(context, request, position)
     head = Head(
@@ -59,7 +59,7 @@ async def show(context: HttpContext, request: Request, position: ListPosition) -
 
 @api.get("/about", page=True)
 async def show_about(context: HttpContext, request: Request) -> Answer:
-    """The description of this server, its rules, and how to reach the people who run it."""
+    """The description of this server, its rules, and its contact."""
     settings, policies = context.settings, await context.policies.current()
     description = shortened(settings.description or plain(policies.description.html), SUMMARY_CHARACTERS)
     return await public_page(
@@ -100,9 +100,9 @@ async def show_terms(context: HttpContext, request: Request) -> Answer:
 
 @api.get("/terms/<date>", page=True)
 async def show_terms_of(context: HttpContext, request: Request, date: str) -> Answer:
-    """The terms that came or come into force on a day."""
+    """The terms that come into force on a day."""
     terms = (await context.policies.current()).terms
-    found = next((one for one in terms if one.effective.isoformat() == date), None)
+    found = next((version for version in terms if version.effective.isoformat() == date), None)
     return await _terms_page(context, request, found, f"/terms/{date}")
 
 
@@ -118,7 +118,7 @@ async def _terms_page(context: HttpContext, request: Request, terms: Terms | Non
 async def _timeline(
     context: HttpContext, request: Request, position: ListPosition
 ) -> tuple[list[int], list[ShownStatus]]:
-    """The ids of a page of the local timeline, and what is shown of it; nothing if only members may read it."""
+    """Return the ids of a page of the local timeline, and its visible statuses; nothing if previews are off."""
     if not context.settings.shows_previews:
         return [], []
     ids = await context.runtime.ask(LOCAL, PublicPage(position.page()), origin=request.origin)
@@ -133,7 +133,7 @@ async def _contact(context: HttpContext) -> Byline | None:
 
 
 async def _numbers(context: HttpContext) -> dict[str, int]:
-    """The numbers of users, of those who wrote lately, and of posts. Counted now and then."""
+    """Return the numbers of users, of active users, and of posts. They are cached for some seconds."""
 
     async def make() -> bytes:
         counted = await context.database.read(instance.numbers, context.clock.now() - MONTH)

@@ -1,4 +1,4 @@
-"""The head of a public page, for programs: search engines, sites that show a link to it, feed readers."""
+"""The head of a public page, for search engines, link previews and feed readers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class HeadImage:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The facts of a page's head. Addresses are absolute, because other sites read them."""
+    """The values of a page's head. URLs are absolute, because other sites read them."""
 
     title: str
     url: str
@@ -35,22 +35,25 @@ class Head:
     feed: str = ""
     embed: str = ""
     noindex: bool = False
-    document: str = ""  # of ActivityPub, about the same
+    document: str = ""  # the URL of the ActivityPub document
 
 
 def embed_address(base_url: str, url: str) -> str:
-    """Return where the embedding of a status can be asked for."""
+    """Return the URL of the oEmbed data of a status."""
     return f"{base_url}/api/oembed?url={quote(url, safe='')}"
 
 
 def asks_not_to_be_indexed(shown: Iterable[ShownStatus]) -> bool:
-    """True if search engines must not keep a page with these statuses: an author has not agreed, or one is unlisted."""
-    return any(not one.author.indexable or one.status.visibility != "public" for one in _with_inner(shown))
+    """True if search engines may not index a page with these statuses.
+
+    That is if an author has not opted in, or if a status is not public.
+    """
+    return any(not post.author.indexable or post.status.visibility != "public" for post in _with_quoted(shown))
 
 
-def _with_inner(shown: Iterable[ShownStatus]) -> Iterator[ShownStatus]:
-    """The statuses with those that they quote. Boosts are not among them: the public timelines have none."""
-    for one in shown:
-        yield one
-        if (quoted := quoted_in(one)) is not None:
-            yield from _with_inner([quoted])
+def _with_quoted(shown: Iterable[ShownStatus]) -> Iterator[ShownStatus]:
+    """Yield the statuses and the statuses that they quote. Boosts are ignored: public timelines have none."""
+    for status in shown:
+        yield status
+        if (quoted := quoted_in(status)) is not None:
+            yield from _with_quoted([quoted])

@@ -1,4 +1,4 @@
-"""The page to which another server sends people who want to follow or answer with an account of this one."""
+"""The page for remote interactions: another server sends our users here to follow an account or to answer a post."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class InteractionQuery(Input):
         return self.uri.strip().removeprefix("acct:")
 
     def is_address(self, local_domain: str) -> bool:
-        """True for a web address or a handle. No other text is shown: a link could put any words on the page."""
+        """True for a URL or a handle. Other texts are not shown, because a link could put any words on the page."""
         if any(character.isspace() or not character.isprintable() for character in self.address):
             return False
         return host_of(self.address) is not None or handle_of(self.address, local_domain) is not None
@@ -31,7 +31,7 @@ class InteractionQuery(Input):
 
 @api.get("/authorize_interaction", page=True)
 async def show_interaction(context: HttpContext, request: Request, wanted: InteractionQuery) -> Answer:
-    """Ways to find the account or the post in an app. Those of this server have a page of their own."""
+    """Show how to find the account or the post in an app. Objects of this server redirect to their page."""
     names = context.federation.names
     if not wanted.is_address(context.settings.local_domain):
         raise NotFound

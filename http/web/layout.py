@@ -1,9 +1,9 @@
-"""The frame of public pages, and the headers that let browsers and caches keep them.
+"""The frame and the cache headers of public pages.
 
-The content is what people see who are not signed in, and equal for all viewers. The header is not: it names the user
-who is signed in. So a cache on the way may store a visitor's page alone, and only for requests with the same cookies
-(`Vary: Cookie`). It asks before each use (`no-cache`): a deleted status must not be shown any more, and "3 minutes ago"
-must be true. The page of a user is `private`: the user's own browser may store it, and asks as well.
+The content is the content for visitors, and equal for all viewers. The header of the page is not: it has the name of
+the signed-in user. So a shared cache may only store a visitor's page, for requests with equal cookies (`Vary: Cookie`).
+It revalidates the page before each use (`no-cache`), so that a deleted status is not shown, and "3 minutes ago" is
+true. The page of a user is `private`: only the browser may store it, and it revalidates the page too.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from ..oauth.page_frames import bare_frame, frame_of
 from ..pages.templates import page
 from .heads import Head
 
-ASK_FIRST = ("Cache-Control", "no-cache")
-ASK_FIRST_AND_SHARE_WITH_NO_ONE = ("Cache-Control", "private, no-cache")
+REVALIDATED = ("Cache-Control", "no-cache")
+REVALIDATED_PRIVATE = ("Cache-Control", "private, no-cache")
 
 
 async def public_page(
     context: HttpContext, request: Request, template: str, *, framed: bool = False, **facts: object
 ) -> Answer:
-    """Return a page, or a 304 if the browser has it already. One for frames on other sites knows no user."""
+    """Return a page, or a 304 if the browser has it. A page for frames on other sites (`framed`) has no user."""
     if framed:
         return cacheable(
             page(template, bare_frame(context, request), status=200, form_targets="", framed=True, **facts), request

@@ -1,7 +1,7 @@
-"""Addresses that pages have on servers of Mastodon. Old links, apps and feed readers have them.
+"""Redirects from the paths of Mastodon's pages, which old links, apps and feed readers use.
 
-Accounts and statuses had them in its earlier web client, and other servers look them up: each leads to the page, which
-answers other servers with the document.
+The paths of accounts and statuses in Mastodon's earlier web client are also requested by other servers. They redirect
+to the page, which answers other servers with the document.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def lead_to_status_of(context: HttpContext, name: str, id: int) -> Answer:
 @api.get("/web/statuses/<id>", page=True)
 @api.get("/statuses/<id>", page=True)
 async def lead_to_status(context: HttpContext, id: int) -> Answer:
-    """A status of this server that everybody may see: the address would tell who has written another one."""
+    """Redirect to a public status of this server. 404 for others, because the path would reveal their author."""
     shown = await find_visible(context, None, id)
     if not shown.author.local:
         raise NotFound

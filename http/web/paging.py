@@ -1,4 +1,4 @@
-"""Pages of a list of statuses: which statuses, and the links to newer and older ones."""
+"""Pages of a list of statuses, and the links to newer and older pages."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ListPosition(Input):
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """The links from a page of statuses to the pages beside it; None where there is none."""
+    """The links from a page of statuses to the newer and the older page; None without such a page."""
 
     newer: str | None
     older: str | None

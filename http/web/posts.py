@@ -1,6 +1,6 @@
-"""Statuses and accounts as the templates show them: addresses, texts and numbers, with every choice made.
+"""Statuses and accounts for templates: URLs, texts and numbers, so that templates decide little.
 
-Fields that end with `_html` are safe HTML, which templates show as it is. All others are plain text.
+Fields that end with `_html` are safe HTML, which templates do not escape. All other texts are plain.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from ..pages.times import ShownTime, shown_time
 from ..views.titles import name_of
 from .emojis import HERE, FindEmoji, html_with_emojis, local_emojis, remote_emojis, text_with_emojis
 
-DEEPEST = 4  # of replies that are shown further and further to the right
+DEEPEST = 4  # the largest indentation of replies
 NO_LANGUAGE = ""
 NO_HANDLES: Mapping[int, str] = {}
 
 
 @dataclass(frozen=True, slots=True)
 class Byline:
-    """An account in a line: above its posts, and where it has boosted."""
+    """An account in a line: the author above a post, or the account that has boosted it."""
 
     name: str
     name_html: str
@@ -45,7 +45,7 @@ class Byline:
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """One picture, video or sound."""
+    """A picture, video or sound."""
 
     type: str
     url: str
@@ -65,7 +65,7 @@ class PollOption:
 
 @dataclass(frozen=True, slots=True)
 class PollResults:
-    """A poll as far as its votes may be seen."""
+    """A poll with the votes that may be shown."""
 
     options: list[PollOption]
     voters: int
@@ -75,7 +75,7 @@ class PollResults:
 
 @dataclass(frozen=True, slots=True)
 class LinkedPage:
-    """The facts that a page states to which a status links."""
+    """The preview of a page to which a status links."""
 
     url: str
     title: str
@@ -94,7 +94,7 @@ class PostView:
     path: str
     author: Byline
     booster: Byline | None
-    answered: str | None  # the handle of the account that it answers; empty if that is not known
+    answered: str | None  # the handle of the account that it answers; empty if unknown; None if it is no reply
     content_html: str
     warning_html: str
     language: str
@@ -116,7 +116,7 @@ class PostView:
 def post_of(
     context: HttpContext, shown: ShownStatus, known: Mapping[int, str] = NO_HANDLES, depth: int = 0
 ) -> PostView:
-    """Return a status for a page. `known` has handles by account id: a reply names the account that it answers."""
+    """Return a status for a page. `known` has handles by account id, for the account that a reply answers."""
     domain, now = context.settings.local_domain, context.clock.now()
     booster = None if shown.boosted is None else byline(context, shown.author)
     original = shown.boosted or shown
@@ -134,7 +134,7 @@ def post_of(
         language=status.language or NO_LANGUAGE,
         made=shown_time(status.created_at, now),
         edited=None if status.edited_at is None else shown_time(status.edited_at, now),
-        media=[found for one in status.media if (found := _attachment(one)) is not None],
+        media=[attachment for medium in status.media if (attachment := _attachment(medium)) is not None],
         sensitive=sensitive,
         poll=None if status.poll is None else _results(status.poll, now, emojis),
         link=_link(status, sensitive=sensitive),
@@ -151,24 +151,24 @@ def post_of(
 def posts_in(context: HttpContext, shown: Sequence[ShownStatus]) -> list[PostView]:
     """Return the statuses of a list."""
     known = handles_in(shown, context.settings.local_domain)
-    return [post_of(context, one, known) for one in shown]
+    return [post_of(context, status, known) for status in shown]
 
 
 def replies_in(context: HttpContext, shown: Sequence[ShownStatus], known: Mapping[int, str]) -> list[PostView]:
     """Return the replies below a status, each with its depth. They are in the order of the thread."""
     depths: dict[int, int] = {}
-    for one in shown:
-        depths[one.id] = depths.get(one.status.in_reply_to_id or 0, 0) + 1
-    return [post_of(context, one, known, min(depths[one.id], DEEPEST)) for one in shown]
+    for reply in shown:
+        depths[reply.id] = depths.get(reply.status.in_reply_to_id or 0, 0) + 1
+    return [post_of(context, reply, known, min(depths[reply.id], DEEPEST)) for reply in shown]
 
 
 def handles_in(shown: Iterable[ShownStatus], domain: str) -> dict[int, str]:
     """Return the handles of the authors by id."""
-    return {one.author.id: _handle(one.author, domain) for one in shown}
+    return {status.author.id: _handle(status.author, domain) for status in shown}
 
 
 def quoted_in(shown: ShownStatus) -> ShownStatus | None:
-    """Return the status that a status quotes, if everybody may see it there."""
+    """Return the status that a status quotes, if visitors may see it there."""
     return shown.quoted if quote_state(shown, ANONYMOUS) == "accepted" else None
 
 
@@ -193,13 +193,13 @@ def emojis_of(context: HttpContext, account: Account) -> FindEmoji:
 
 
 def path_of(shown: ShownStatus) -> str:
-    """Return where a status is shown: on this server if it was written here, else on its own."""
+    """Return the path of a local status, or the URL of a status on its own server."""
     status = shown.status
     return f"/@{shown.author.username}/{status.id}" if shown.author.local else status.url or status.uri
 
 
 def _without_quote(post: PostView) -> PostView:
-    """A quoted status, of which a page shows no quote of its own."""
+    """Return a quoted status without its own quote, which pages do not show."""
     return replace(post, quoted=None, hides_quoted=False)
 
 
@@ -208,18 +208,18 @@ def _handle(account: Account, domain: str) -> str:
 
 
 def _answered(shown: ShownStatus, known: Mapping[int, str], domain: str) -> str | None:
-    """The handle of the account that a status answers; empty if it is neither known nor mentioned."""
+    """Return the handle of the account that a status answers; empty if it is neither known nor mentioned."""
     status, answered = shown.status, shown.status.in_reply_to_account_id
     if status.in_reply_to_id is None:
         return None
     if answered == status.account_id:
         return _handle(shown.author, domain)
-    named = (f"@{one.username}@{one.domain or domain}" for one in status.mentions if one.id == answered)
-    return next(named, known.get(answered or 0, ""))
+    mentioned = (f"@{who.username}@{who.domain or domain}" for who in status.mentions if who.id == answered)
+    return next(mentioned, known.get(answered or 0, ""))
 
 
 def _attachment(media: Media) -> Attachment | None:
-    """An attachment that can be shown: it is processed, or this server fetches it from the other one."""
+    """Return an attachment; None if it has no URL, because it is not processed yet."""
     fields: JsonObject = media_fields(media, HERE)  # the JSON of the API
     if fields["url"] is None:
         return None
@@ -230,7 +230,7 @@ def _attachment(media: Media) -> Attachment | None:
 
 
 def _link(status: Status, *, sensitive: bool) -> LinkedPage | None:
-    """The page that a status links to, if the status shows nothing else. Without an image if media are sensitive."""
+    """Return the preview of a link, if the status has no media and no quote. Sensitive statuses have no image."""
     if status.card is None or status.media or status.quote_state is not None:
         return None
     return _linked_page(status.card, with_image=not sensitive)
@@ -250,11 +250,11 @@ def _linked_page(card: PreviewCard, *, with_image: bool) -> LinkedPage:
 
 
 def _results(poll: Poll, now: datetime, emojis: FindEmoji) -> PollResults:
-    fields: JsonObject = poll_fields(poll, now, None, (), [])  # the JSON of the API, which hides what must be hidden
+    fields: JsonObject = poll_fields(poll, now, None, (), [])  # the JSON of the API, which leaves out hidden votes
     voters = fields["voters_count"] if poll.multiple else fields["votes_count"]
     options = [
-        PollOption(text_with_emojis(one["title"], emojis), _percent(one["votes_count"], voters))
-        for one in fields["options"]
+        PollOption(text_with_emojis(option["title"], emojis), _percent(option["votes_count"], voters))
+        for option in fields["options"]
     ]
     ends = None if poll.expires_at is None else shown_time(poll.expires_at, now)
     return PollResults(options, voters or 0, ends, fields["expired"])

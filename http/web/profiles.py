@@ -1,4 +1,4 @@
-"""The page of an account: what it says of itself, and its statuses."""
+"""The page of an account: its profile and its statuses."""
 
 from __future__ import annotations
 
@@ -41,19 +41,19 @@ async def show(context: HttpContext, request: Request, name: str, position: List
 
 @api.get("/@<name>/with_replies", page=True)
 async def show_replies(context: HttpContext, request: Request, name: str, position: ListPosition) -> Answer:
-    """The same with the account's replies."""
+    """The profile of an account with its posts, boosts and replies."""
     return await _show(context, request, name, position, "with_replies")
 
 
 @api.get("/@<name>/media", page=True)
 async def show_media(context: HttpContext, request: Request, name: str, position: ListPosition) -> Answer:
-    """The same with pictures, videos and sounds alone."""
+    """The profile of an account with only the posts that have media."""
     return await _show(context, request, name, position, "media")
 
 
 @api.get("/@<name>/tagged/<tag>", page=True)
 async def show_tagged(context: HttpContext, request: Request, name: str, tag: str, position: ListPosition) -> Answer:
-    """The same with one hashtag alone, replies too. The account's featured hashtags lead here."""
+    """The profile of an account with its posts and replies that have a hashtag. Featured hashtags lead here."""
     return await _show(context, request, name, position, "with_replies", hashtag_named(tag))
 
 
@@ -125,19 +125,19 @@ def _head(context: HttpContext, account: Account, path: str) -> Head:
 
 
 def _fields(account: Account, emojis: FindEmoji) -> list[JsonObject]:
-    """The fields of the profile. Names and values are safe HTML."""
+    """Return the fields of the profile. Names and values are safe HTML."""
     return [
         {
-            "name_html": text_with_emojis(one["name"], emojis),
-            "value_html": html_with_emojis(one["value"], emojis),
-            "verified": one.get("verified_at"),
+            "name_html": text_with_emojis(field["name"], emojis),
+            "value_html": html_with_emojis(field["value"], emojis),
+            "verified": field.get("verified_at"),
         }
-        for one in account.fields
+        for field in account.fields
     ]
 
 
 async def _moved(context: HttpContext, account: Account) -> Byline | None:
-    """The account that it has moved to."""
+    """Return the account that the account has moved to, if it is shown."""
     if account.moved_to_id is None:
         return None
     moved = await context.accounts.find(account.moved_to_id)

@@ -1,6 +1,6 @@
 """RSS 2.0: a list of statuses for feed readers.
 
-A feed holds what its readers may see at once: behind a content warning the text and the media are left out.
+A feed has no texts and media behind content warnings, because feed readers would show them at once.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ATOM = "http://www.w3.org/2005/Atom"
 CREATOR = "http://purl.org/dc/elements/1.1/"
 MEDIA = "http://search.yahoo.com/mrss/"
 MEDIUMS = {"image": "image", "gifv": "video", "video": "video", "audio": "audio"}
-# XML 1.0 has no way to write these.
+# Characters that XML 1.0 can't represent.
 UNWRITABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 for prefix, namespace in (("atom", ATOM), ("dc", CREATOR), ("media", MEDIA)):
@@ -34,7 +34,7 @@ for prefix, namespace in (("atom", ATOM), ("dc", CREATOR), ("media", MEDIA)):
 
 @dataclass(frozen=True, slots=True)
 class FeedChannel:
-    """The description of a feed. Addresses are absolute."""
+    """The description of a feed. URLs are absolute."""
 
     title: str
     url: str  # of the page with the same statuses
@@ -57,18 +57,18 @@ def feed_xml(channel: FeedChannel, shown: Sequence[ShownStatus], base_url: str) 
     image = SubElement(inner, "image")
     for name, text in (("url", channel.image), ("title", channel.title), ("link", channel.url)):
         _add(image, name, text)
-    for one in shown:
-        _add_item(inner, one, base_url)
+    for status in shown:
+        _add_item(inner, status, base_url)
     return ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
 
 
 def newest_change(shown: Sequence[ShownStatus]) -> datetime | None:
-    """Return when one of the statuses was written or edited last."""
-    return max((one.status.edited_at or one.status.created_at for one in shown), default=None)
+    """Return the time of the newest status or edit; None without statuses."""
+    return max((post.status.edited_at or post.status.created_at for post in shown), default=None)
 
 
 def http_date(value: datetime) -> str:
-    """Return a time as RSS and HTTP write it, in GMT."""
+    """Return a time in the format of RSS and HTTP, in GMT."""
     return format_datetime(value.astimezone(UTC).replace(microsecond=0), usegmt=True)
 
 
@@ -85,15 +85,17 @@ def _add_item(channel: Element, shown: ShownStatus, base_url: str) -> None:
     for tag in status.tags:
         _add(item, "category", tag.name)
     if not status.spoiler_text and not status.sensitive and shown.author.sensitized_at is None:
-        for one in status.media:
-            _add_media(item, one, base_url)
+        for medium in status.media:
+            _add_media(item, medium, base_url)
 
 
 def _html(shown: ShownStatus) -> str:
     status = shown.status
     if status.spoiler_text:
         return f"<p>Content warning: {escape(status.spoiler_text)}</p>"
-    options = "" if status.poll is None else "".join(f"<li>{escape(one.title)}</li>" for one in status.poll.options)
+    options = (
+        "" if status.poll is None else "".join(f"<li>{escape(option.title)}</li>" for option in status.poll.options)
+    )
     return f"{status.content}<ul>{options}</ul>" if options else status.content
 
 

@@ -1,4 +1,4 @@
-"""The page that share buttons of other sites open, as on servers of Mastodon: a text that the user may publish."""
+"""The page that share buttons of other sites open, as in Mastodon. The user may change and publish the text."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ class ShareQuery(Input):
 class ShareForm(SettingsForm):
     status: Prose = ""
     visibility: Annotated[Visibility | None, Choice] = None
-    # Made with the form, so that a second press of the button publishes nothing more.
+    # An idempotency key, so that a second click does not publish a second status.
     key: Text = ""
 
 
 @api.get("/share", page=True)
 async def show(context: HttpContext, request: Request, shared: ShareQuery) -> Answer:
-    """Show the text, to be changed and published."""
+    """Show the text in a form."""
     me = await signed_in(context, request)
     default = me.user.default_privacy
     chosen = default if default in get_args(Visibility) else "private"

@@ -1,4 +1,4 @@
-"""The page of a status, with the thread around it, and the same for frames on other sites."""
+"""The page of a status with its thread, and its embedded page for frames on other sites."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from .posts import handles_in, path_of, post_of, posts_in, replies_in
 
 @api.get("/@<name>/<id>", page=True, documents="too")
 async def show(context: HttpContext, request: Request, name: str, id: int) -> Answer:
-    """A status with its thread. A boost leads to the original."""
+    """A status with its thread. A boost redirects to the original."""
     if asks_for_document(request):
         return await status_document(context, request, name, id)
     shown = await _find(context, name, id)
@@ -50,7 +50,7 @@ async def show(context: HttpContext, request: Request, name: str, id: int) -> An
 
 @api.get("/@<name>/<id>/embed", page=True)
 async def show_embedded(context: HttpContext, request: Request, name: str, id: int) -> Answer:
-    """The status alone, which other sites may show in a frame."""
+    """A status without its thread, which other sites may show in a frame."""
     shown = await _find(context, name, id)
     if shown.boosted is not None:
         raise NotFound
@@ -59,7 +59,7 @@ async def show_embedded(context: HttpContext, request: Request, name: str, id: i
 
 
 async def _find(context: HttpContext, name: str, id: int) -> ShownStatus:
-    """Return a status of this account that everybody may see."""
+    """Return a status of this account that visitors may see. Raises NotFound."""
     account = await find_local(context, name)
     shown = await find_visible(context, None, id)
     if shown.author.id != account.id:

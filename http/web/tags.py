@@ -1,4 +1,4 @@
-"""The page of a hashtag: the public statuses that have it."""
+"""The page of a hashtag: the public statuses with it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .posts import posts_in
 
 @api.get("/tags/<name>", page=True)
 async def show(context: HttpContext, request: Request, name: str, position: ListPosition) -> Answer:
-    """The newest statuses with a hashtag, replies too."""
+    """The newest public statuses with a hashtag, including replies."""
     context.check_preview(None)
     tag = hashtag_named(name)
     ids = await context.runtime.ask(tag_address(tag), TagPage(position.page()), origin=request.origin)
@@ -58,5 +58,5 @@ def hashtag_named(written: str) -> str:
 
 
 def spelling(name: str, found: Sequence[ShownStatus]) -> str:
-    """Return a hashtag as it was first written, which its statuses know."""
+    """Return the first spelling of a hashtag, from a status; without a status, the normalized name."""
     return next((tag.display_name for shown in found for tag in shown.status.tags if tag.name == name), name)
