@@ -205,7 +205,7 @@ def _require_user(call: EndpointCall) -> None:
 def _authorize(endpoint: Endpoint, call: EndpointCall) -> None:
     """Check that the user may act now, and that the token has a scope and the user a role for the endpoint.
 
-    Users whose account has moved may still read what is open to visitors, and see it as users.
+    Users whose account has moved may still call endpoints that are open to visitors, as users.
     """
     if call.token is None:
         return

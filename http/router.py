@@ -108,7 +108,7 @@ class Endpoint:
         return given if isinstance(given, Answer) else await given
 
 
-# Clients send few different queries. Inputs are frozen, so that requests can share one. Pages are left out: the links
+# Clients send few different queries. Inputs are frozen, so that requests can share them. Pages are left out: the links
 # of mails have secrets in their queries.
 @lru_cache(maxsize=4096)
 def _input_of(kind: type[Input], query: bytes) -> Input:

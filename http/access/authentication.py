@@ -61,7 +61,7 @@ class Viewer:
 
 
 def secret_in_head(request: Request) -> str | None:
-    """Return the token of the Authorization header; None without one. The body is not read."""
+    """Return the token of the Authorization header; None without a token. The body is not read."""
     header = request.header(b"authorization")
     if header is None:
         return None

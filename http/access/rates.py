@@ -88,7 +88,7 @@ PASSWORD_RESETS = RateRule("password resets", 25, 5 * MINUTE, per_address=True)
 FAILED_SIGN_INS = RateRule("failed sign-ins", 25, 5 * MINUTE, per_address=True)
 FAILED_SIGN_INS_LATELY = RateRule("failed sign-ins lately", 1, HOUR, per_address=True)
 FAILED_SIGN_INS_OF_ACCOUNT = RateRule("failed sign-ins of an account", 25, HOUR)
-# Wrong codes of two-factor authentication. Only people who know the password can send one and lock the user out.
+# Wrong codes of two-factor authentication. Only people who know the password can send codes, and lock the user out.
 FAILED_CODES = RateRule("failed codes of an account", 10, HOUR)
 # Mails that a user requests, or that go to an address
 CONFIRMATIONS_OF_USER = RateRule("confirmations of a user", 5, 30 * MINUTE)
@@ -240,7 +240,7 @@ class RateLimits:
         self._count(rule, host)
 
     def count_for_account(self, request: Request, token: Token | None, rule: RateRule) -> None:
-        """Count an action for the account of a token, or for the address without one. Raises TooMany."""
+        """Count an action for the account of a token, or for the address without a token. Raises TooMany."""
         self.count_for_client(request.address(self.settings.trusted_proxies), token, rule)
 
     def count_for_client(self, address: str, token: Token | None, rule: RateRule) -> None:

@@ -1,4 +1,4 @@
-"""Accounts for staff: lists by filters, one account, the judgement of sign-ups, and the end of an account."""
+"""Accounts for staff: listed by filters, shown, approved, rejected and deleted, and the end of their states."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from ..views.admin_accounts import READ_ACCOUNTS, render_admin_account, render_a
 from ..views.staff import listed, staff_of
 
 WRITE_ACCOUNTS = ("admin:write:accounts",)
-UNKNOWN_DOMAIN = "."  # of no account
+UNKNOWN_DOMAIN = "."  # a domain that no account has
 STATUSES: tuple[Status, ...] = ("active", "pending", "disabled", "silenced", "suspended", "sensitized")
 
 
 def _network(text: str | None) -> str | None:
-    """Return an address or a network as PostgreSQL reads it."""
+    """Return an address or a network in PostgreSQL's format. Raises 422."""
     if not text:
         return None
     try:
@@ -45,9 +45,9 @@ def _network(text: str | None) -> str | None:
 
 
 class AccountsFilter(Paged):
-    """The filters that both versions of the list have.
+    """The filters that both versions of the list share.
 
-    Names and e-mail addresses are sought by their beginning, addresses also by their domain. A handle is a name and a
+    Names and e-mail addresses match by their beginning, addresses also by their domain. A handle means a name and a
     domain.
     """
 
@@ -58,9 +58,9 @@ class AccountsFilter(Paged):
     ip: Annotated[MaybeText, AfterValidator(_network)] = None
 
     def texts(self, here: str, local: bool | None) -> AccountFilter:
-        """Return the filter of these parameters, for accounts of this server whose domain is `here`, of others, or all.
+        """Return the filter for local accounts (`local`), remote accounts, or all (None). `here` is the local domain.
 
-        An empty text is none.
+        Empty texts are ignored.
         """
         username, _, host = (self.username or "").strip().removeprefix("@").partition("@")
         written = (host or self.by_domain or "").lower()
@@ -79,7 +79,7 @@ class AccountsFilter(Paged):
 
 
 class FlaggedAccounts(AccountsFilter):
-    """The filters of the first version, where each state is a parameter. An account must be in all given states."""
+    """The filters of version 1, where each state is a parameter. An account must be in all given states."""
 
     local: Flag = False
     remote: Flag = False
@@ -100,7 +100,7 @@ class FlaggedAccounts(AccountsFilter):
 
 
 class AdminAccountsQuery(AccountsFilter):
-    """The filters of the second version."""
+    """The filters of version 2."""
 
     origin: Annotated[Literal["local", "remote"] | None, Choice] = None
     status: Annotated[Status | None, Choice] = None
@@ -150,12 +150,12 @@ async def show_sought(context: HttpContext, request: Request, viewer: Viewer, so
     returns="Admin.Account",
 )
 async def show(context: HttpContext, viewer: Viewer, id: int) -> Answer:
-    """One account."""
+    """An account."""
     return json(await render_admin_account(context, viewer, id))
 
 
 def _undo(command: str, state: State, sentence: str) -> None:
-    """Declare the endpoint that takes an account out of a state."""
+    """Declare the endpoint that ends a state of an account."""
 
     @api.post(
         f"/api/v1/admin/accounts/<id>/{command}",
@@ -198,7 +198,7 @@ async def approve(context: HttpContext, viewer: Viewer, id: int) -> Answer:
     returns="Admin.Account",
 )
 async def reject(context: HttpContext, viewer: Viewer, id: int) -> Answer:
-    """Delete the account of a sign-up that is not approved. The answer shows it as it was."""
+    """Delete the account of a sign-up that is not approved. The answer is the account before its deletion."""
     shown = await render_admin_account(context, viewer, id)
     await viewer.ask(RejectSignUp(await staff_of(context, viewer)), account_address(id))
     return json(shown)
@@ -212,7 +212,7 @@ async def reject(context: HttpContext, viewer: Viewer, id: int) -> Answer:
     returns="Admin.Account",
 )
 async def delete(context: HttpContext, viewer: Viewer, id: int) -> Answer:
-    """Delete a suspended account at once. The answer shows it as it was."""
+    """Delete a suspended account at once. The answer is the account before its deletion."""
     shown = await render_admin_account(context, viewer, id)
     await viewer.ask(DeleteSuspendedNow(await staff_of(context, viewer)), account_address(id))
     return json(shown)

@@ -1,4 +1,4 @@
-"""The record of what staff did. The reference's API has no such list."""
+"""The audit log of staff. The reference's API does not have it."""
 
 from __future__ import annotations
 
@@ -36,6 +36,6 @@ class AuditLogQuery(Paged):
     returns="[Admin.AuditEntry]",
 )
 async def show(context: HttpContext, request: Request, viewer: Viewer, sought: AuditLogQuery) -> Answer:
-    """Acts of staff, the latest first."""
+    """Actions of staff, the latest first."""
     found, links = await listed(context, request, sought, audit_log.page, sought.wanted())
     return json([audit_entry_fields(entry) for entry in found], headers=links)

@@ -1,4 +1,4 @@
-"""The custom emoji of this server for staff. The reference server has pages for this, and no API."""
+"""The custom emoji of this server for staff. The reference server only has pages for them."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class UploadedEmoji(ChangedEmoji):
 
 @api.get("/api/v1/admin/custom_emojis", auth="user", scopes=READ, permission=PERMISSION, returns="[Admin.CustomEmoji]")
 async def show_all(context: HttpContext, request: Request, paged: Paged) -> Answer:
-    """The emoji, the disabled ones too, the newest first."""
+    """All emoji, including disabled emoji, the newest first."""
     rows, links = await listed(context, request, paged, custom_emojis.page)
     return json([managed_emoji_fields(emoji, context.settings.base_url) for emoji in rows], headers=links)
 
@@ -82,7 +82,7 @@ async def show(context: HttpContext, id: int) -> Answer:
     returns="Admin.CustomEmoji",
 )
 async def add(context: HttpContext, viewer: Viewer, wanted: UploadedEmoji) -> Answer:
-    """Add an emoji. Its picture is made anew, in a process of its own."""
+    """Add an emoji. A separate process encodes its picture again."""
     shortcode, changes = wanted.name(), wanted.changes()
     staff = await staff_of(context, viewer)
     async with uploads.emoji(context, viewer.account_id, wanted.image) as made:
@@ -98,7 +98,7 @@ async def add(context: HttpContext, viewer: Viewer, wanted: UploadedEmoji) -> An
     returns="Admin.CustomEmoji",
 )
 async def change(context: HttpContext, viewer: Viewer, id: int, wanted: ChangedEmoji) -> Answer:
-    """Change an emoji. Its name stays: texts have it."""
+    """Change an emoji. Its name can't change, because texts use it."""
     changes, staff = wanted.changes(), await staff_of(context, viewer)
     await find_row(context, custom_emojis.find, id)
     if wanted.image is None:

@@ -1,4 +1,4 @@
-"""Figures for staff: measures by day, dimensions, and how many users stay."""
+"""Figures for staff: measures by day, dimensions, and the retention of users."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ MANAGE = Permission.VIEW_DASHBOARD
 MOST_FIGURES = 1000  # days of all measures of a request together
 MOST_COHORTS = 62
 MOST_KEYS = 20
-SHOWN = 10  # keys of a dimension, unless the request says how many
+SHOWN = 10  # values of a dimension, unless the request has a limit
 UNITS = {"instance_media_attachments": "bytes"}
 VERSIONS = "software_versions"
 EARLIEST, LATEST = datetime(2000, 1, 1, tzinfo=UTC), datetime(2200, 1, 1, tzinfo=UTC)
-# The keys that are about a hashtag or another server.
+# The keys that need a hashtag or another server.
 MEASURES_ABOUT = frozenset({*OF_TAG, *OF_DOMAIN})
 DIMENSIONS_ABOUT = frozenset({*DIMENSIONS_OF_TAG, *DIMENSIONS_OF_DOMAIN})
 
 
 def _time(value: object) -> datetime:
-    """A time in ISO 8601, within the centuries that ids can tell."""
+    """Return a time in ISO 8601, within the centuries that ids can represent."""
     found = printed_instant(as_time(str(value)))
     if found is None or not EARLIEST <= found <= LATEST:
         raise PydanticCustomError("invalid", "is invalid")
@@ -69,7 +69,7 @@ DomainPart = Annotated[AboutDomain | None, Maybe]
 
 
 class FigureQuery(Input):
-    """The keys, and what those are about that are about a hashtag or another server."""
+    """The keys, and the hashtag or the server for keys that need it."""
 
     keys: Keys
     tag_accounts: TagPart = None
@@ -85,7 +85,7 @@ class FigureQuery(Input):
     instance_languages: DomainPart = None
 
     def about(self, key: str) -> int | str | None:
-        """Return the hashtag's id or the domain that a key is about. None without one."""
+        """Return the id of the hashtag or the domain for a key; None if it is not given."""
         part: AboutTag | AboutDomain | None = getattr(self, key, None)
         if isinstance(part, AboutTag):
             return part.id
@@ -111,7 +111,7 @@ class RetentionQuery(Input):
 
 @api.post("/api/v1/admin/measures", auth="user", scopes=READ, permission=MANAGE, returns="[Admin.Measure]")
 async def show_measures(context: HttpContext, wanted: MeasureQuery) -> Answer:
-    """Measures for each day from `start_at` to `end_at`. Keys that are unknown, or about nothing, are left out."""
+    """Measures for each day from `start_at` to `end_at`. Unknown keys and keys without their subject are left out."""
     days = figures.days(wanted.start_at, wanted.end_at)
     before = [day - timedelta(days=len(days)) for day in days]
     keys = [key for key in wanted.keys if key in OF_SERVER or (key in MEASURES_ABOUT and wanted.about(key) is not None)]
@@ -130,7 +130,7 @@ async def show_measures(context: HttpContext, wanted: MeasureQuery) -> Answer:
 
 @api.post("/api/v1/admin/dimensions", auth="user", scopes=READ, permission=MANAGE, returns="[Admin.Dimension]")
 async def show_dimensions(context: HttpContext, wanted: DimensionQuery) -> Answer:
-    """Dimensions over a time, without one over the last month."""
+    """Dimensions over a time, which defaults to the last month."""
     end = wanted.end_at or context.clock.now()
     start = wanted.start_at or end - timedelta(days=30)
     if end - start > timedelta(days=figures.MOST_DAYS):
@@ -145,14 +145,14 @@ async def show_dimensions(context: HttpContext, wanted: DimensionQuery) -> Answe
         elif key in DIMENSIONS or (key in DIMENSIONS_ABOUT and about is not None):
             rows = await figures.counted(context, dashboard.dimension, key, low, high, limit, about)
             here = context.settings.local_domain
-            named = [(one or here, one or here, str(value)) for one, value in rows]
+            named = [(name or here, name or here, str(value)) for name, value in rows]
             found.append(dimension_fields(key, named, "bytes" if key == "space_usage" else None))
     return json(found)
 
 
 @api.post("/api/v1/admin/retention", auth="user", scopes=READ, permission=MANAGE, returns="[Admin.Cohort]")
 async def show_retention(context: HttpContext, wanted: RetentionQuery) -> Answer:
-    """For the users who signed up in each day or month: how many of them were active in it and in each later one."""
+    """For the users who signed up in each day or month: the numbers of active users in it and in later periods."""
     if wanted.start_at is None or wanted.end_at is None:
         return json([])
     monthly = wanted.frequency == "month"

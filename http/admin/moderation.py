@@ -1,4 +1,4 @@
-"""Acts of staff on accounts: warn, disable, silence, suspend, mark as sensitive, and undo each."""
+"""Actions of staff on accounts: warn, disable, silence, suspend, mark as sensitive, and actions on statuses."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ WRITE = ("admin:write:accounts",)
 
 
 MOST_TEXT = 2000  # characters
-# Those of statuses are Troupe's own here: the reference has them on its pages alone.
+# The actions on statuses are only Troupe's API: the reference has them only on its pages.
 ActionType = Literal[
     "none", "sensitive", "disable", "silence", "suspend", "delete_statuses", "mark_statuses_as_sensitive"
 ]
 
 
 class ActionParameters(Input):
-    """An act of staff on an account, or on statuses of it."""
+    """An action of staff on an account, or on its statuses."""
 
     type: Annotated[ActionType, Choice]
     report_id: ReportId = None
@@ -47,13 +47,13 @@ class ActionParameters(Input):
     returns="{}",
 )
 async def act(context: HttpContext, viewer: Viewer, id: int, wanted: ActionParameters) -> Answer:
-    """Put an account in a state, warn its user, or act on statuses of it."""
+    """Set a state of an account, warn its user, or act on its statuses."""
     await viewer.ask(command_of(await staff_of(context, viewer), wanted), account_address(id))
     return json({})
 
 
 def command_of(staff: Staff, wanted: ActionParameters) -> Message[None]:
-    """Return the command to the account that it is done to."""
+    """Return the command for the target account."""
     mailed = wanted.send_email_notification
     match wanted.type:
         case "delete_statuses" | "mark_statuses_as_sensitive" as type:

@@ -27,7 +27,7 @@ WRITING: Declaration = {
 
 
 class ReportQuery(Paged):
-    """The reports to list: open ones, unless `resolved`."""
+    """The filters of the list. Without `resolved` it has open reports."""
 
     resolved: Flag = False
     account_id: AccountId = None
@@ -38,7 +38,7 @@ class ReportQuery(Paged):
 
 
 class ReportChange(Input):
-    """The changes; a value that is not given stays as it is."""
+    """The changes. A value that is not given does not change."""
 
     category: Annotated[Literal["spam", "legal", "violation", "other"] | None, Choice] = None
     rule_ids: MaybeIds = None
@@ -68,7 +68,7 @@ async def update(context: HttpContext, viewer: Viewer, id: int, wanted: ReportCh
 
 @api.post("/api/v1/admin/reports/<id>/assign_to_self", **WRITING, returns="Admin.Report")
 async def assign_to_self(context: HttpContext, viewer: Viewer, id: int) -> Answer:
-    """Take a report on, also from another moderator."""
+    """Assign a report to the viewer, also if another moderator has it."""
     message = AssignReport(await staff_of(context, viewer), id, viewer.account_id)
     return await _answer(context, viewer, await viewer.ask(message))
 

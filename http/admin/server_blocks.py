@@ -68,12 +68,12 @@ R = TypeVar("R", bound=ServerBlock)
 
 Fields = dict[str, object]
 
-NOTHING = "0.0.0.0/32"  # what the API blocks when no address is given
+NOTHING = "0.0.0.0/32"  # the API blocks this if no address is given
 LONGEST = 100 * 366 * 86_400  # seconds
 HASH = re.compile(r"[0-9a-fA-F]{64}")
 
 
-# What all kinds share ------------------------------------------------------------------------------------------------
+# Shared by all kinds -------------------------------------------------------------------------------------------------
 
 
 def _declare(
@@ -85,7 +85,7 @@ def _declare(
     end: Callable[[Staff, int], Message[R] | Message[None]],
     ended: str = "{}",
 ) -> tuple[Declaration, Declaration]:
-    """Declare the endpoints that list blocks, the newest first, show one, and end one by a command.
+    """Declare the endpoints that list blocks, the newest first, show a block, and end a block by a command.
 
     `entity` is the type of a block in the API, `ended` the type of the answer to the end of one. Return the options of
     further endpoints, which read and which write.
@@ -162,7 +162,7 @@ class NewDomainBlock(Domain, DomainBlockParameters):
 
 @api.post(DOMAINS, **WRITE_DOMAINS, returns="Admin.DomainBlock")
 async def block_domain(context: HttpContext, viewer: Viewer, wanted: NewDomainBlock) -> Answer:
-    """Block a domain. Where a block that forbids more rules it already, that one is answered with the error."""
+    """Block a domain. If a stricter block of the domain or of a parent domain exists, 422 with that block."""
     message = ImposeDomainBlock(await staff_of(context, viewer), wanted.name(), wanted.terms())
     imposed = await viewer.ask(message)
     fields = blocked_domain_fields(imposed.block)
@@ -222,7 +222,7 @@ class NetworkBlockParameters(Input):
         return NetworkTerms(self._network(), self.severity, self.comment, self._seconds())
 
     def _network(self) -> str | None:
-        """The network as it is stored."""
+        """Return the network as it is stored. Raises 422."""
         if not self.ip:
             return None
         network = network_of(self.ip)
@@ -231,7 +231,7 @@ class NetworkBlockParameters(Input):
         return str(network)
 
     def _seconds(self) -> int | None:
-        """0, for never, if the parameter was sent without a value."""
+        """Return the seconds; 0, which means never, for an empty parameter; None for a missing parameter."""
         return self.expires_in or (0 if "expires_in" in self.model_fields_set else None)
 
 
@@ -255,7 +255,7 @@ async def change_network(
 
 
 def kept_addresses(context: HttpContext, request: Request) -> KeptAddresses:
-    """Return the addresses that a block by this request must not shut out."""
+    """Return the addresses that a new block must not include: of the client and of trusted proxies."""
     proxies = context.settings.trusted_proxies
     return KeptAddresses(request.address(proxies), tuple(str(network) for network in proxies))
 
@@ -282,7 +282,7 @@ class EmailToBlock(Input):
     canonical_email_hash: Text = ""
 
     def hash(self) -> bytes:
-        """The hash: of the address, else the one that is given."""
+        """Return the hash of the address, or else the given hash. Raises 422."""
         if self.email.strip():
             return hash_of(self.email)
         if not self.canonical_email_hash:
@@ -301,7 +301,7 @@ def hash_of(email: str) -> bytes:
 
 @api.post(f"{EMAILS}/test", **READ_EMAILS, returns="[Admin.CanonicalEmailBlock]")
 async def test_email(context: HttpContext, tested: TestedEmail) -> Answer:
-    """The blocks of an address: one or none."""
+    """The block of an e-mail address, in a list; an empty list if it is not blocked."""
     found = await context.database.read(server_blocks.find_by_key, BlockedEmail, hash_of(tested.email))
     return json([] if found is None else [blocked_email_fields(found)])
 
@@ -339,7 +339,7 @@ class EmailDomain(Input):
     allow_with_approval: Flag = False
 
     def name(self) -> str:
-        """The domain as it is stored."""
+        """Return the domain as it is stored. Raises 422."""
         if not self.domain.strip():
             raise invalid("Domain can't be blank")
         name = mail_domain(self.domain)

@@ -1,4 +1,4 @@
-"""Appeals against strikes, for staff. These endpoints are Troupe's own: the reference has pages for them."""
+"""Appeals against strikes, for staff. Only Troupe has these endpoints; the reference has pages."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ async def show_appeals(context: HttpContext, request: Request, paged: Paged) -> 
     found = await context.database.read(strikes.open_appeals, paged.page(ON_A_PAGE))
     ids = [strike.appeal_id for strike in found if strike.appeal_id is not None]
     return array(
-        [await _render(context, one) for one in found],
+        [await _render(context, strike) for strike in found],
         links(context.settings.base_url + request.path, request.query_texts, ids),
     )
 
@@ -43,7 +43,7 @@ async def show_appeals(context: HttpContext, request: Request, paged: Paged) -> 
     returns="Admin.Appeal",
 )
 async def approve(context: HttpContext, viewer: Viewer, id: int) -> Answer:
-    """End the strike, and what it did."""
+    """Approve an appeal: end the strike, and undo its action."""
     return await _decide(context, viewer, id, approved=True)
 
 
@@ -55,7 +55,7 @@ async def approve(context: HttpContext, viewer: Viewer, id: int) -> Answer:
     returns="Admin.Appeal",
 )
 async def reject(context: HttpContext, viewer: Viewer, id: int) -> Answer:
-    """Let the strike stand."""
+    """Reject an appeal."""
     return await _decide(context, viewer, id, approved=False)
 
 

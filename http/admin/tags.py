@@ -1,4 +1,4 @@
-"""Hashtags for staff: all of them, and what each may do."""
+"""Hashtags for staff: listed, and their permissions."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ LONGEST_NAME = 255
 
 
 class TagForm(Input):
-    """The states of a hashtag, and its spelling. A parameter that is not sent keeps its value."""
+    """The permissions of a hashtag, and its spelling. A parameter that is not sent keeps its value."""
 
     display_name: Annotated[MaybeText, Field(max_length=LONGEST_NAME)] = None
     listable: MaybeFlag = None
@@ -40,7 +40,7 @@ class TagForm(Input):
     usable: MaybeFlag = None
 
     def changes(self, staff: Staff, before: ReviewedTag) -> ChangeTag:
-        """Return the command. Raises HttpError for another name than that of the hashtag."""
+        """Return the command. Raises HttpError if `display_name` is not a spelling of the hashtag."""
         name = self.display_name or None
         if name is not None and ((hashtag := whole_hashtag(name)) is None or hashtag.name != before.tag.name):
             raise invalid("Display name is invalid")
@@ -50,7 +50,7 @@ class TagForm(Input):
 @api.get("/api/v1/admin/tags", auth="user", scopes=READ, permission=Permission.MANAGE_TAXONOMIES, returns="[Admin.Tag]")
 async def show_all(context: HttpContext, request: Request, paged: Paged) -> Answer:
     """All hashtags, the newest first."""
-    found, links = await listed(context, request, paged, tags.all_reviewed, id_of=lambda one: one.tag.id)
+    found, links = await listed(context, request, paged, tags.all_reviewed, id_of=lambda row: row.tag.id)
     return json(await rendered(context, found), headers=links)
 
 
@@ -65,14 +65,14 @@ async def show(context: HttpContext, id: int) -> Answer:
     "/api/v1/admin/tags/<id>", auth="user", scopes=WRITE, permission=Permission.MANAGE_TAXONOMIES, returns="Admin.Tag"
 )
 async def change(context: HttpContext, viewer: Viewer, id: int, wanted: TagForm) -> Answer:
-    """Change what a hashtag may do, and how it is written: in other letters of the same name."""
+    """Change the permissions of a hashtag, and its spelling."""
     before = await find(context, id)
     await viewer.ask(wanted.changes(await staff_of(context, viewer), before))
     return await tag_answer(context, id)
 
 
 async def tag_answer(context: HttpContext, id: int) -> Answer:
-    """Answer with one hashtag. Raises NotFound."""
+    """Answer with a hashtag. Raises NotFound."""
     return json((await rendered(context, [await find(context, id)]))[0])
 
 
@@ -85,9 +85,9 @@ async def find(context: HttpContext, id: int) -> ReviewedTag:
 
 
 async def rendered(context: HttpContext, found: Sequence[ReviewedTag]) -> list[dict[str, object]]:
-    """Return hashtags as staff see them, with the days on which they were used."""
+    """Return hashtags for staff, with the history of their uses."""
     days = last_days(context.clock.now())
-    ids = [one.tag.id for one in found]
+    ids = [row.tag.id for row in found]
     uses = await context.database.read(tags.uses, ids, [first_id_at(day) for day in days]) if ids else {}
     base_url, review = context.settings.base_url, context.settings.trends_review
-    return [reviewed_tag_fields(one, days, uses.get(one.tag.id, {}), base_url, review=review) for one in found]
+    return [reviewed_tag_fields(row, days, uses.get(row.tag.id, {}), base_url, review=review) for row in found]

@@ -1,4 +1,4 @@
-"""Candidates for trends, for staff, who decide what may trend."""
+"""Candidates for trends, which staff allow or forbid."""
 
 from __future__ import annotations
 
@@ -25,34 +25,34 @@ ON_A_PAGE = 20
 
 @api.get("/api/v1/admin/trends/tags", auth="user", scopes=READ, permission=MANAGE, returns="[Admin.Tag]")
 async def show_tags(context: HttpContext, paged: PagedByOffset) -> Answer:
-    """The hashtags that trend or wait for a decision, the first one most."""
+    """The hashtags that trend or wait for a decision, the strongest first."""
     limit, offset = paged.limit_and_offset(ON_A_PAGE)
     found = await context.database.read(find_tags, context.clock.now())
-    ids = [one.tag.id for one in found[offset : offset + limit]]
+    ids = [row.tag.id for row in found[offset : offset + limit]]
     known = await context.database.read(tags.reviewed, ids)
     return json(await rendered(context, [known[id] for id in ids if id in known]))
 
 
 @api.get("/api/v1/admin/trends/statuses", auth="user", scopes=READ, permission=MANAGE, returns="[Status]")
 async def show_statuses(context: HttpContext, viewer: Viewer, paged: PagedByOffset) -> Answer:
-    """The statuses that trend, wait for a decision or were forbidden, the first one most."""
+    """The statuses that trend, wait for a decision or were forbidden, the strongest first."""
     limit, offset = paged.limit_and_offset(ON_A_PAGE)
     found = await context.database.read(find_statuses, context.clock.now())
-    shown = await context.statuses.show_many(one.status.id for one in found[offset : offset + limit])
+    shown = await context.statuses.show_many(row.status.id for row in found[offset : offset + limit])
     return array(await render_all(context, viewer, list(shown.values())))
 
 
 @api.get("/api/v1/admin/trends/links", auth="user", scopes=READ, permission=MANAGE, returns="[Trends.Link]")
 async def show_links(context: HttpContext, paged: PagedByOffset) -> Answer:
-    """The links that trend, wait for a decision or were forbidden, the first one most."""
+    """The links that trend, wait for a decision or were forbidden, the strongest first."""
     limit, offset = paged.limit_and_offset(ON_A_PAGE)
     now, base_url = context.clock.now(), context.settings.base_url
     found = (await context.database.read(find_links, now))[offset : offset + limit]
     return json(
         [
-            link_fields(one.link, last_days(now), base_url, None)
-            | {"id": str(one.link.card.id), "requires_review": one.trendable is None}
-            for one in found
+            link_fields(row.link, last_days(now), base_url, None)
+            | {"id": str(row.link.card.id), "requires_review": row.trendable is None}
+            for row in found
         ]
     )
 
@@ -60,7 +60,7 @@ async def show_links(context: HttpContext, paged: PagedByOffset) -> Answer:
 @api.post("/api/v1/admin/trends/tags/<id>/approve", auth="user", scopes=WRITE, permission=MANAGE, returns="Admin.Tag")
 @api.post("/api/v1/admin/trends/tags/<id>/reject", auth="user", scopes=WRITE, permission=MANAGE, returns="Admin.Tag")
 async def review_tag(context: HttpContext, request: Request, viewer: Viewer, id: int) -> Answer:
-    """Let a hashtag trend, or keep it out of the trends."""
+    """Allow or forbid a hashtag in trends."""
     await _review(context, request, viewer, "tag", (await find(context, id)).tag.name)
     return await tag_answer(context, id)
 
@@ -68,7 +68,7 @@ async def review_tag(context: HttpContext, request: Request, viewer: Viewer, id:
 @api.post("/api/v1/admin/trends/statuses/<id>/approve", auth="user", scopes=WRITE, permission=MANAGE, returns="Status")
 @api.post("/api/v1/admin/trends/statuses/<id>/reject", auth="user", scopes=WRITE, permission=MANAGE, returns="Status")
 async def review_status(context: HttpContext, request: Request, viewer: Viewer, id: int) -> Answer:
-    """Let a status trend, or keep it out of the trends."""
+    """Allow or forbid a status in trends."""
     shown = await find_public(context, id)
     await _review(context, request, viewer, "status", id)
     return Answer((await render_all(context, viewer, [shown]))[0])
@@ -79,7 +79,7 @@ async def review_status(context: HttpContext, request: Request, viewer: Viewer, 
 )
 @api.post("/api/v1/admin/trends/links/<id>/reject", auth="user", scopes=WRITE, permission=MANAGE, returns="Trends.Link")
 async def review_link(context: HttpContext, request: Request, viewer: Viewer, id: int) -> Answer:
-    """Let a link trend, or keep it out of the trends."""
+    """Allow or forbid a link in trends."""
     card = await find_row(context, preview_cards.find_by_id, id)
     await _review(context, request, viewer, "link", id)
     reviewed: dict[str, object] = {"id": str(id), "requires_review": False, "history": []}
@@ -87,7 +87,7 @@ async def review_link(context: HttpContext, request: Request, viewer: Viewer, id
 
 
 async def find_public(context: HttpContext, id: int) -> ShownStatus:
-    """Return a public status. Raises NotFound for all others: staff decide on nothing that is not public."""
+    """Return a public status. Raises NotFound for others, which staff do not review."""
     shown = await context.statuses.show(id)
     if shown is None or shown.is_withdrawn or shown.status.visibility != "public":
         raise NotFound

@@ -125,7 +125,7 @@ class SharedHeaders:
         self._shorter: dict[frozenset[str], SharedHeaders] = {}
 
     def without(self, names: frozenset[str]) -> SharedHeaders:
-        """Return these headers without the named ones."""
+        """Return these headers without the headers in `names`."""
         if not names:
             return self
         found = self._shorter.get(names)

@@ -76,7 +76,7 @@ async def show_all(context: HttpContext, request: Request, viewer: Viewer, wante
 
 
 async def _page(context: HttpContext, viewer: Viewer, wanted: NotificationQuery, page: Page) -> Sequence[Notification]:
-    """Return a page. The newest page comes from the account's actor, without a filter by sender or filtered ones."""
+    """Return a page. The account's actor has the newest, unless a sender or filtered notifications are wanted."""
     if page == Page(page.limit) and wanted.account_id is None and not wanted.include_filtered:
         return await viewer.ask(NewestNotifications(page.limit, wanted.wanted_types(), wanted.exclude_types))
     return await context.database.read(

@@ -55,7 +55,7 @@ class ProfileDefaults(Input):
     quote_policy: Annotated[Literal["public", "followers", "nobody"] | None, Choice] = None
 
     def defaults(self) -> Defaults:
-        """Return the defaults for new statuses. An empty language removes the default, an unknown one is ignored."""
+        """Return the defaults for new statuses. Empty: no default language; unknown: no change."""
         code = language_code(self.language)
         given = self.language is not None and (code is not None or not self.language.strip())
         return Defaults(self.privacy, self.sensitive, self.quote_policy, given, code)

@@ -21,7 +21,7 @@ from .times import instant
 
 
 def notification_json(shown: ShownNotification, renderings: Renderings, base_url: str, viewer: ViewerPart) -> bytes:
-    """Return a notification for its recipient, with its status if it has one."""
+    """Return a notification for its recipient, with its status, if any."""
     kept, records = renderings.notifications, (shown.notification, shown.account)
     front = None if shown.report is not None else kept.find(shown.id, records)
     if front is None:

@@ -92,7 +92,7 @@ def _front(shown: ShownStatus, renderings: Renderings, base_url: str) -> bytes:
 
 
 def shown_quote_json(shown: ShownStatus, renderings: Renderings, base_url: str, viewer: ViewerPart | None) -> bytes:
-    """Return the quote of a status; null without one.
+    """Return the quote of a status; null without a quote.
 
     It has the quoted status only in the state `accepted`. In other states it has nothing of the quoted status.
     """

@@ -110,7 +110,7 @@ async def show_featured_tags(context: HttpContext, request: Request, name: str) 
 async def show_replies(
     context: HttpContext, request: Request, name: str, id: int, position: CollectionPosition
 ) -> Answer:
-    """The public and unlisted replies to a post, oldest first, also those of other servers."""
+    """The public and unlisted replies to a post, oldest first, including replies of other servers."""
     asked = await asked_for(context, request, name)
     reader, uri = asked.reader, _of_status(context, asked.account, id, "replies")
     shown = await find_readable(context, asked, id)

@@ -1,4 +1,4 @@
-"""The input of an endpoint: its base class, the types of its parameters, and the errors for missing or wrong ones.
+"""The input of an endpoint: its base class, the types of its parameters, and the errors for invalid parameters.
 
 The types are lenient: they accept values of query strings, forms and JSON, in all spellings of known clients.
 """

@@ -295,7 +295,7 @@ class ClientConnection:
             self._reading.deadline = trio.current_time() + self._read_timeout
 
     def _begin_rest(self, fast: FastRequests) -> None:
-        """Begin the wait for the next request after a plain one."""
+        """Begin the wait for the next request, after a plain request."""
         self._idle = True
         fast.resting[self] = trio.current_time() + self._config.keep_alive_timeout
         if self._context.terminated.is_set():

@@ -7,8 +7,8 @@ handshake chooses HTTP/2.
 h11 accepts lines that end in a bare LF, folded header lines, and bare CRs in the lines of chunks. Proxies read them
 differently, which makes request smuggling possible.
 
-The answer to some bytes depends on the bytes alone, and not on the packets in which they came or on what is running
-while they are read. h11 applies its size limit only to incomplete heads, and treats bytes after the last request of
+The answer to some bytes depends on the bytes alone, and not on the packets in which they came or on other work
+of the server. h11 applies its size limit only to incomplete heads, and treats bytes after the last request of
 a connection as an error, which reaches hypercorn before or after the answer.
 
 WebSockets are read by hypercorn's stream class and wsproto. `streaming/` reads the messages. hypercorn always accepts
@@ -160,7 +160,7 @@ class Http1(H11Protocol):
 
     @property
     def is_between_requests(self) -> bool:
-        """True if every request has been answered, and nothing of the next one has arrived."""
+        """True if every request has been answered, and nothing of the next request has arrived."""
         connection = self.connection
         if self.stream is not None or isinstance(connection, PendingWebSocket):
             return False

@@ -357,7 +357,7 @@ def copies_of(listeners: Sequence[socket.socket]) -> Generator[list[socket.socke
 
 
 class ClosingListeners:
-    """Listening sockets of a server that stops. Each client that has connected is served; new ones can't connect.
+    """Listening sockets of a server that stops. Connected clients are served; new clients can't connect.
 
     A client that connects between the last `accept` and the close of the socket would be reset.
     """

@@ -117,7 +117,7 @@ async def _find(me: SignedIn, written: str, *, anew: bool) -> Account | None:
 
 
 def _problem_of(me: SignedIn, target: Account) -> str | None:
-    """Return why the account can't move to another one."""
+    """Return the reason why the account can't move to the target; None if it can."""
     if target.id == me.user.account_id:
         return ITSELF
     if target.suspended_at is not None or target.pending:

@@ -102,7 +102,7 @@ async def show_request(context: HttpContext, request: Request) -> Answer:
 
 @api.post("/auth/password/new", page=True, rates=(rates.PASSWORD_RESETS,))
 async def send_link(context: HttpContext, request: Request, wanted: ForgottenForm) -> Answer:
-    """Send a link to the user with this address, if there is one."""
+    """Send a link to the user with this address, if the address is known."""
     if not sessions.is_own_form(sessions.secret_of(request), wanted.form_token):
         return await _request_page(context, request, sessions.refusal_of(request, OUTDATED), wanted.email)
     email = spelled(wanted.email)

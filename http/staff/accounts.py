@@ -1,6 +1,6 @@
-"""The pages of accounts: found by the filters that the API has, one account, and what can be done to it.
+"""The pages of accounts: the list with the API's filters, and the page of an account with the forms for actions.
 
-The acts are the commands of the API.
+Actions are the commands of the API.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from ..views.titles import name_of
 from .member import DangerousForm, Question, StaffForm, StaffMember
 from .staff_page import Done, Facts, StaffPage, led_back, listed
 
-HERE = ""  # pictures are named without the server
+HERE = ""  # the URLs of pictures are relative
 STATUS_WORDS = {
     "active": "Active",
     "pending": "Waiting for approval",
@@ -56,7 +56,7 @@ STATUS_ACTS: tuple[tuple[str, str], ...] = (
     ("mark_statuses_as_sensitive", "Mark the chosen posts as sensitive"),
     ("delete_statuses", "Delete the chosen posts"),
 )
-# What needs the password again, and what the page says of it.
+# Actions that require the password again, with the warning on the page.
 DESTROYS = {
     "suspend": "The account is hidden at once, its sessions end, and after 30 days it is deleted for good.",
     "delete_statuses": "The chosen posts are deleted with their media. Nothing brings them back.",
@@ -67,14 +67,14 @@ ACCOUNT = StaffPage(
     {
         "acted": "Done. The audit log has it.",
         "undone": "That state is ended.",
-        "approved": "The sign-up is approved. The user is told by mail.",
+        "approved": "The sign-up is approved. The user gets a mail.",
         "role": "The role was changed.",
     },
 )
 
 
 class AccountQuery(AdminAccountsQuery, Done):
-    """The filters of the second version of the API."""
+    """The filters of version 2 of the API."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ class AccountLine:
 
 
 class ActForm(DangerousForm, ActionParameters):
-    """An act on an account, or on posts of it."""
+    """An action on an account, or on its posts."""
 
 
 class UndoForm(StaffForm):
@@ -109,7 +109,7 @@ async def show(me: StaffMember, sought: AccountQuery) -> Facts:
     ids, links = await listed(me, sought, admin_accounts.page, filters, id_of=int)
     return {
         "sought": sought,
-        "statuses": [("", "Any"), *((one, STATUS_WORDS[one]) for one in STATUSES)],
+        "statuses": [("", "Any"), *((status, STATUS_WORDS[status]) for status in STATUSES)],
         "roles": [("", "Any"), *((str(rank(role)), role.capitalize()) for role in ROLES)],
         "lines": await lines_of(me.context, ids),
         "page_links": links,
@@ -124,7 +124,7 @@ async def lines_of(context: HttpContext, ids: Sequence[int]) -> list[AccountLine
 
 
 def line_of(account: Account, user: AdminUser | None) -> AccountLine:
-    """Return an account as pages for staff show it."""
+    """Return an account for pages of staff."""
     states = {
         "deleted": account.deleted_at,
         "suspended": account.suspended_at,
@@ -142,7 +142,7 @@ def line_of(account: Account, user: AdminUser | None) -> AccountLine:
 
 @ACCOUNT.get("account.html")
 async def show_one(me: StaffMember, id: int, after: Done) -> Facts:
-    """Show one account."""
+    """Show an account."""
     context = me.context
     account = await context.accounts.find(id)
     if account is None or account.deleted_at is not None:
@@ -150,13 +150,13 @@ async def show_one(me: StaffMember, id: int, after: Done) -> Facts:
     user = (await context.database.read(admin_accounts.find_users, [id])).get(id)
     found = await context.database.read(strikes.of_account, id, SHOWN)
     about = [
-        one
+        report
         for resolved in (False, True)
-        for one in await context.database.read(reports.page, ReportFilter(resolved, None, id), Page(SHOWN))
+        for report in await context.database.read(reports.page, ReportFilter(resolved, None, id), Page(SHOWN))
     ]
     log = await _log(me, id)
     invited_by = None if user is None or user.invited_by_account_id is None else user.invited_by_account_id
-    named = [one.account_id for one in found if one.account_id] + ([invited_by] if invited_by else [])
+    named = [strike.account_id for strike in found if strike.account_id] + ([invited_by] if invited_by else [])
     return {
         "line": line_of(account, user),
         "account": account,
@@ -165,7 +165,7 @@ async def show_one(me: StaffMember, id: int, after: Done) -> Facts:
         "names": await context.accounts.find_many(named),
         "reports": about,
         "entries": log,
-        "acts": [one for one in ACTS if user is not None or one[0] not in ("disable", "none")],
+        "acts": [(name, words) for name, words in ACTS if user is not None or name not in ("disable", "none")],
         "most_text": MOST_TEXT,
         "roles": [(role, role.capitalize()) for role in ROLES if outranks(me.user.role, role)],
         "below": outranks(me.user.role, None if user is None else user.role),
@@ -174,7 +174,7 @@ async def show_one(me: StaffMember, id: int, after: Done) -> Facts:
 
 @ACCOUNT.post("/act")
 async def act(me: StaffMember, id: int, posted: ActForm) -> Answer:
-    """Warn the user of an account, put it in a state, or act on posts of it."""
+    """Warn the user of an account, set a state of the account, or act on its posts."""
     report = posted.report_id
     back = f"/admin/accounts/{id}" if report is None else f"/admin/reports/{report}"
     if (warning := DESTROYS.get(posted.type)) is not None:
@@ -186,7 +186,7 @@ async def act(me: StaffMember, id: int, posted: ActForm) -> Answer:
 
 @ACCOUNT.post("/undo")
 async def undo(me: StaffMember, id: int, posted: UndoForm) -> str:
-    """Take an account out of a state."""
+    """End a state of an account."""
     await me.ask(UndoModeration(me.staff, posted.state), id)
     return "undone"
 
@@ -228,13 +228,13 @@ async def give_role(me: StaffMember, id: int, posted: RoleForm) -> str:
 
 
 def _repeated(posted: ActForm) -> list[tuple[str, str]]:
-    """The fields of an act, for the form that asks for the password."""
+    """Return the fields of an action, which the form for the password repeats."""
     return [
         ("type", posted.type),
         ("text", posted.text),
         ("report_id", "" if posted.report_id is None else str(posted.report_id)),
         ("send_email_notification", "true" if posted.send_email_notification else "false"),
-        *(("status_ids[]", str(one)) for one in posted.status_ids),
+        *(("status_ids[]", str(status_id)) for status_id in posted.status_ids),
     ]
 
 

@@ -1,4 +1,4 @@
-"""The page of one actor: its state in numbers, its turn, its mailbox, its crashes; restart and release."""
+"""The page of an actor: its numbers, turn, mailbox and crashes, and the forms for restart and release."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ACTOR = StaffPage(
 
 
 class ActorAddress(Done):
-    """Keys of tags may be in any script, so the address is no part of the path."""
+    """The address of an actor. It is in the query, because the keys of hashtags may be in any script."""
 
     address: Text = ""
 
@@ -40,14 +40,14 @@ class ActorForm(DangerousForm):
 
 @ACTOR.get("actor.html")
 async def show(me: StaffMember, wanted: ActorAddress) -> Facts:
-    """Show one actor."""
+    """Show an actor."""
     address = _address(me.context, wanted.address)
     return {"query": urlencode({"address": str(address)}), **_facts(me, address)}
 
 
 @api.get("/admin/actor/live", page=True)
 async def keep_current(context: HttpContext, request: Request, wanted: ActorAddress) -> Answer:
-    """Send the snapshot again when it changes."""
+    """Stream the snapshot whenever it changes."""
     me, address = await staff_member(context, request, PERMISSION), _address(context, wanted.address)
 
     async def render() -> bytes:
@@ -58,7 +58,7 @@ async def keep_current(context: HttpContext, request: Request, wanted: ActorAddr
 
 @ACTOR.post("/restart")
 async def restart(me: StaffMember, posted: ActorForm) -> Answer:
-    """Have an actor read its rows again. A turn that it is in is broken off."""
+    """Restart an actor: its current turn is cancelled, and it reads its rows again."""
     address = _address(me.context, posted.address)
     warning = "The turn that it is in, if any, is broken off, and its memory is read from the rows again."
     question = Question(f"Restart {address}", warning, "Restart", _path(address))
@@ -84,7 +84,7 @@ async def _intervene(me: StaffMember, address: Address, name: str, act: Callable
 
 
 def _address(context: HttpContext, text: str) -> Address:
-    """Return an address as it is written. Raises NotFound for a kind that does not exist."""
+    """Return the parsed address. Raises NotFound for an unknown kind or an empty key."""
     address = Address.parse(text)
     if address.kind not in context.runtime.pools or not address.key:
         raise NotFound

@@ -1,4 +1,4 @@
-"""The page of the actors: how each kind does, and those with the most trouble."""
+"""The page of the actors: the numbers of each kind, and the actors with the most trouble."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class ActorQuery(Input):
 
 @ACTORS.get("actors.html", part="actors_part.html")
 async def show(me: StaffMember, wanted: ActorQuery) -> Facts:
-    """Show the kinds, and the first actors of an order."""
+    """Show the kinds, and the first actors in the chosen order."""
     runtime = me.context.runtime
     chosen = ActorFilter(kind=wanted.kind or None, depth=wanted.depth or 0, restarts=wanted.restarts or 0)
     seen = await runtime.inspection.overview(wanted.sort, chosen, SHOWN)

@@ -1,4 +1,4 @@
-"""The page of announcements: made, shown, taken back and deleted."""
+"""The page of announcements: created, shown, hidden and deleted."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ANNOUNCEMENTS = StaffPage(
 
 
 class AnnouncementForm(StaffForm):
-    """Times are as `datetime-local` fields send them, in UTC."""
+    """A new announcement. Times are in the format of `datetime-local` fields, in UTC."""
 
     text: Text = ""
     starts: Text = ""
@@ -48,18 +48,18 @@ class ShownForm(StaffForm):
 
 @ANNOUNCEMENTS.get("announcements.html")
 async def show(me: StaffMember, after: Done) -> Facts:
-    """Show all announcements, the newest first, and the form that makes one."""
+    """Show all announcements, the newest first, and the form for a new announcement."""
     found, now = await me.context.database.read(announcements.find_all), me.context.clock.now()
     return {
         "typed": AnnouncementForm(),
-        "announcements": [(one, state_of(one, now)) for one in reversed(found)],
+        "announcements": [(announcement, state_of(announcement, now)) for announcement in reversed(found)],
         "most": ANNOUNCEMENT_CHARACTERS,
     }
 
 
 @ANNOUNCEMENTS.post(typed="typed")
 async def add(me: StaffMember, posted: AnnouncementForm) -> str:
-    """Make an announcement."""
+    """Create an announcement."""
     try:
         wanted = NewAnnouncement.of(
             posted.text, posted.starts, posted.ends, posted.at, all_day=posted.all_day, draft=posted.draft
@@ -73,7 +73,7 @@ async def add(me: StaffMember, posted: AnnouncementForm) -> str:
 
 @ANNOUNCEMENTS.post("/<id>/show")
 async def publish(me: StaffMember, id: int, posted: ShownForm) -> str:
-    """Show an announcement, or take it back."""
+    """Show an announcement, or make it a draft again."""
     await me.ask(ShowAnnouncement(me.staff, id, posted.shown))
     return "shown" if posted.shown else "withdrawn"
 

@@ -1,4 +1,4 @@
-"""The page of what staff did: the audit log with its filters."""
+"""The page of the audit log, with its filters."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ TARGETS = (
 
 
 class ActQuery(AuditLogQuery):
-    """The filters of the API, and the name of an account that acted or was acted on."""
+    """The filters of the API, and the name of the actor or the target."""
 
     account: MaybeText = None
 
 
 @ACTS.get("acts.html")
 async def show(me: StaffMember, sought: ActQuery) -> Facts:
-    """Show acts of staff, the latest first."""
+    """Show actions of staff, the latest first."""
     account = (sought.account or "").strip().removeprefix("@") or None
     wanted = replace(sought.wanted(), account=account, action=_stored(sought.action))
     found, links = await listed(me, sought, audit_log.page, wanted)
     return {
         "sought": sought,
-        "targets": [("", "Everything"), *((one, one.replace("_", " ").capitalize()) for one in TARGETS)],
+        "targets": [("", "Everything"), *((target, target.replace("_", " ").capitalize()) for target in TARGETS)],
         "entries": found,
         "page_links": links,
     }
 
 
 def _stored(action: str | None) -> str | None:
-    """Return the name of an act as the log has it: pages show it with spaces."""
+    """Return the name of an action in the log. Pages show spaces in place of underscores."""
     return (action or "").strip().lower().replace(" ", "_") or None

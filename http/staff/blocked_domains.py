@@ -1,6 +1,6 @@
-"""The pages of blocked domains, with lists of them as CSV, in and out, and of allowed domains.
+"""The pages of blocked domains, with import and export as CSV, and of allowed domains.
 
-With limited federation the server deals with allowed domains alone.
+With limited federation the server only exchanges activities with allowed domains.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ from .staff_page import Facts, ListQuery, StaffPage, listed
 PATH = "/admin/domains"
 ALLOWED_PATH = "/admin/allowed_domains"
 LARGEST_FILE = 512 * 1024
-LARGEST_FORM = 2 * LARGEST_FILE  # a file of an answer to the first form is sent again as a field
-# All are blocked in one transaction, each with an entry in the audit log, while the browser waits.
+LARGEST_FORM = 2 * LARGEST_FILE  # the form for the password repeats the file as a field
+# Domains of an import. All are blocked in one transaction, with entries in the audit log, while the browser waits.
 MOST_AT_ONCE = 500
 SHOWN_LINES = 50
 SEVERITIES = [
@@ -70,12 +70,12 @@ ALLOWED = StaffPage(
 
 
 class BlockForm(DangerousForm, DomainBlockParameters):
-    """A new block, or changes of one. A box that is not ticked is not sent, and means no."""
+    """A new block, or changes of a block. Browsers do not send unchecked boxes, so a missing flag is False."""
 
     domain: Text = ""
 
     def repeated(self) -> list[tuple[str, str]]:
-        """The fields, for the form that asks for the password."""
+        """Return the fields, which the form for the password repeats."""
         fields = {
             "domain": self.domain, "severity": self.severity, "private_comment": self.private_comment,
             "public_comment": self.public_comment,
@@ -96,7 +96,7 @@ class AllowForm(StaffForm, Domain):
 
 @BLOCKED.get("domains.html")
 async def show(me: StaffMember, wanted: ListQuery) -> Facts:
-    """Show the blocks, the newest first, and the forms that make some."""
+    """Show the blocks, the newest first, and the forms for new blocks."""
     found, links = await listed(me, wanted, server_blocks.page, BlockedDomain)
     return {
         "typed": BlockForm(), "severities": SEVERITIES, "most": BLOCK_COMMENT_CHARACTERS, "blocks": found,
@@ -135,17 +135,17 @@ async def unblock(me: StaffMember, id: int, posted: DangerousForm) -> str:
 
 @BLOCKED.post("/import", body_limit=LARGEST_FORM)
 async def import_list(me: StaffMember, posted: ListForm) -> str:
-    """Block the domains of a CSV file. The first form leads to what it would block."""
+    """Block the domains of a CSV file. The page for the password first lists the new blocks."""
     own = me.context.settings.local_domain
     try:
         text = posted.csv or _text(posted.file)
-        lines = await trio.to_thread.run_sync(read_list, text)  # a second for the longest list
+        lines = await trio.to_thread.run_sync(read_list, text)  # takes a second for the longest list
         new = await _new(me, lines)
     except UnreadableList as error:
         raise Refused(422, str(error)) from None
     if not new:
         raise Refused(422, "The list has no domain that is not blocked already.")
-    names = [f"{one.domain} ({one.terms.severity})" for one in new[:SHOWN_LINES]]
+    names = [f"{line.domain} ({line.terms.severity})" for line in new[:SHOWN_LINES]]
     more = f" and {len(new) - SHOWN_LINES} more" if len(new) > SHOWN_LINES else ""
     left_out = [f" {name} is left out: it is the domain of this server." for name in own_lines(lines, own)]
     warning = f"{', '.join(names)}{more}.{''.join(left_out)}"
@@ -172,7 +172,7 @@ async def change(me: StaffMember, id: int, posted: BlockForm) -> Answer:
 
 @ALLOWED.get("allowed_domains.html")
 async def show_allowed(me: StaffMember, wanted: ListQuery) -> Facts:
-    """Show the allowed domains, the newest first, and the form that allows one."""
+    """Show the allowed domains, the newest first, and the form that allows a domain."""
     found, links = await listed(me, wanted, server_blocks.page, AllowedDomain)
     note = None if me.context.settings.limited_federation else NOT_LIMITED
     return {"typed": AllowForm(), "domains": found, "note": note, "page_links": links}
@@ -187,7 +187,7 @@ async def allow(me: StaffMember, posted: AllowForm) -> str:
 
 @ALLOWED.post("/<id>/disallow")
 async def disallow(me: StaffMember, id: int, posted: DangerousForm) -> str:
-    """Allow a domain no more."""
+    """Remove a domain from the allowed domains."""
     found = await find_row(me.context, server_blocks.find, AllowedDomain, id)
     warning = NOT_ALLOWED if me.context.settings.limited_federation else NOT_LIMITED
     await me.confirm(posted, Question(f"Allow {found.domain} no more", warning, "Allow no more", ALLOWED_PATH))
@@ -196,8 +196,8 @@ async def disallow(me: StaffMember, id: int, posted: DangerousForm) -> str:
 
 
 async def _new(me: StaffMember, lines: Sequence[ListedBlock]) -> list[ListedBlock]:
-    """Return the lines whose domains are not blocked, each once. Raises UnreadableList for too many."""
-    known = {one.domain for one in await me.context.database.read(server_blocks.find_all, BlockedDomain)}
+    """Return a line for each domain that is not blocked. Raises UnreadableList for too many."""
+    known = {block.domain for block in await me.context.database.read(server_blocks.find_all, BlockedDomain)}
     known.update(own_lines(lines, me.context.settings.local_domain))
     new = {line.domain: line for line in strictest(lines) if line.domain not in known}
     if len(new) > MOST_AT_ONCE:
@@ -206,13 +206,13 @@ async def _new(me: StaffMember, lines: Sequence[ListedBlock]) -> list[ListedBloc
 
 
 async def _confirm(me: StaffMember, posted: BlockForm, title: str) -> None:
-    """Ask for the password if the block suspends."""
+    """Require the password if the block suspends."""
     if posted.severity == "suspend":
         await me.confirm(posted, Question(title, SUSPENDS, "Suspend", PATH), posted.repeated())
 
 
 def _whole(terms: DomainTerms) -> DomainTerms:
-    """Return terms that say everything."""
+    """Return the terms with False for missing flags."""
     return replace(
         terms,
         reject_media=bool(terms.reject_media),

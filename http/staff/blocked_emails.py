@@ -1,4 +1,4 @@
-"""The pages of the e-mail addresses that may not sign up, and of the domains whose addresses may not.
+"""The pages of blocked e-mail addresses and blocked e-mail domains, which may not sign up.
 
 Addresses are stored as hashes of their canonical form.
 """
@@ -32,7 +32,7 @@ DOMAINS = StaffPage(
 
 
 class EmailForm(StaffForm):
-    """An address, or the hash of one, which another server may have told."""
+    """An e-mail address, or the hash of an address, for example from another server."""
 
     email: Text = ""
 
@@ -47,7 +47,7 @@ class EmailDomainForm(StaffForm, EmailDomain):
 
 @EMAILS.get("emails.html")
 async def show(me: StaffMember, wanted: ListQuery) -> Facts:
-    """Show the blocks, the newest first, and the forms that make one and look for one."""
+    """Show the blocks, the newest first, and the forms that add a block and test an address."""
     found, links = await listed(me, wanted, server_blocks.page, BlockedEmail)
     return {
         "typed": EmailForm(), "tested": EmailForm(), "marked": None, "blocks": found, "most": EMAIL_CHARACTERS,
@@ -64,7 +64,7 @@ async def block(me: StaffMember, posted: EmailForm) -> str:
 
 @EMAILS.post("/test", typed="tested")
 async def test(me: StaffMember, posted: EmailForm) -> Answer:
-    """Say if an address is blocked. It is sent as a form, so that no log of addresses has it."""
+    """Show if an address is blocked. The address is in a form, so that no log of URLs has it."""
     found = await me.context.database.read(server_blocks.find_by_key, BlockedEmail, posted.hash())
     words = "This address is not blocked." if found is None else "This address is blocked."
     facts: Facts = {"done": words, "tested": posted, "marked": found}
@@ -80,13 +80,13 @@ async def unblock(me: StaffMember, id: int, posted: StaffForm) -> str:
 
 @DOMAINS.get("email_domains.html")
 async def show_domains(me: StaffMember, wanted: ListQuery) -> Facts:
-    """Show the blocks of domains, the newest first, with the number of tries, and the form that makes one."""
+    """Show the blocks of domains, the newest first, with their attempts, and the form that adds a block."""
     found, links = await listed(me, wanted, server_blocks.page, BlockedEmailDomain)
-    ids = [one.id for one in found]
+    ids = [block.id for block in found]
     since = me.context.clock.now().astimezone(UTC).date() - timedelta(days=DAYS - 1)
     history = await me.context.database.read(blocked_emails.history, ids, since)
-    attempts = {id: sum(uses for (block, _), (_, uses) in history.items() if block == id) for id in ids}
-    blocks = [(one, attempts[one.id]) for one in found]
+    attempts = {id: sum(uses for (blocked, _), (_, uses) in history.items() if blocked == id) for id in ids}
+    blocks = [(block, attempts[block.id]) for block in found]
     return {"typed": EmailDomainForm(), "blocks": blocks, "days": DAYS, "page_links": links}
 
 

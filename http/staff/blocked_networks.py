@@ -1,4 +1,4 @@
-"""The pages of blocked networks and addresses: blocked, changed, unblocked."""
+"""The pages of blocked networks and network addresses."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SEVERITIES = [
     ("sign_up_block", "No sign-ups"),
     ("no_access", "No access at all"),
 ]
-# Seconds until the end. None: as it is; 0: never.
+# Seconds until the end. None: unchanged; 0: never.
 ENDS = {"kept": None, "never": 0, "day": DAY, "week": 7 * DAY, "month": 30 * DAY, "year": 365 * DAY}
 END_WORDS = [
     ("never", "Never"),
@@ -44,18 +44,18 @@ NETWORK = StaffPage(f"{PATH}/<id>", Permission.MANAGE_BLOCKS)
 
 
 class NetworkForm(StaffForm, NetworkBlockParameters):
-    """A new block, or changes of one."""
+    """A new block, or changes of a block."""
 
     ends: Annotated[Literal["kept", "never", "day", "week", "month", "year"], Choice] = "kept"
 
     def wanted(self) -> NetworkTerms:
-        """Return the terms. Raises HttpError for those that can't be."""
+        """Return the terms. Raises HttpError if they are invalid."""
         return replace(self.terms(), expires_in=ENDS[self.ends])
 
 
 @NETWORKS.get("networks.html")
 async def show(me: StaffMember, wanted: ListQuery) -> Facts:
-    """Show the blocks, the newest first, and the form that makes one."""
+    """Show the blocks, the newest first, and the form that adds a block."""
     found, links = await listed(me, wanted, server_blocks.page, BlockedNetwork)
     now = me.context.clock.now()
     return {
@@ -64,14 +64,14 @@ async def show(me: StaffMember, wanted: ListQuery) -> Facts:
         "severity_words": dict(SEVERITIES),
         "ends": END_WORDS,
         "most": BLOCK_COMMENT_CHARACTERS,
-        "blocks": [(one, one.expires_at is not None and one.expires_at <= now) for one in found],
+        "blocks": [(block, block.expires_at is not None and block.expires_at <= now) for block in found],
         "page_links": links,
     }
 
 
 @NETWORKS.post(typed="typed")
 async def block(me: StaffMember, posted: NetworkForm) -> str:
-    """Block a network, or one address."""
+    """Block a network, or a single address."""
     terms = posted.wanted()
     if terms.network is None:
         raise Refused(422, "Name an address or a network.")

@@ -1,4 +1,4 @@
-"""The page of the settings that change while the server runs, with who changed what, and what a change will affect."""
+"""The page of settings that staff can change, with the audit log of changes, and a preview of a change's effects."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SETTINGS = StaffPage(
 
 
 class SettingForm(StaffForm):
-    """A change. The first form leads to what it will affect, the second one, `sure`, makes it."""
+    """A change. Without `sure`, the answer is the preview; with it, the setting is changed."""
 
     value: Text = ""
     reset: Flag = False
@@ -33,7 +33,7 @@ class SettingForm(StaffForm):
 
 @dataclass(frozen=True, slots=True)
 class ShownSetting:
-    """A setting with its value as text, and that of the configuration."""
+    """A setting with its value and its configured value, as texts."""
 
     setting: LiveSetting
     value: str
@@ -49,16 +49,16 @@ async def show(me: StaffMember, wanted: ListQuery) -> Facts:
     entries = await context.database.read(audit_log.page, AuditFilter(target_type="setting"), page)
     return {
         "typed": {},
-        "groups": _by_group([_made(me, one, stored.get(one.name)) for one in LIVE_SETTINGS.values()]),
+        "groups": _by_group([_made(me, setting, stored.get(setting.name)) for setting in LIVE_SETTINGS.values()]),
         "without_mail": context.sign_ups.closed_without_mail,
         "entries": entries,
-        "page_links": page_links(me.request, page, [one.id for one in entries]),
+        "page_links": page_links(me.request, page, [entry.id for entry in entries]),
     }
 
 
 @SETTINGS.post("/<name>")
 async def change(me: StaffMember, name: str, posted: SettingForm) -> str | Answer:
-    """Show what a change will affect, or make it."""
+    """Show the preview of a change, or change the setting."""
     setting = LIVE_SETTINGS.get(name)
     if setting is None:
         raise NotFound
@@ -72,7 +72,7 @@ async def change(me: StaffMember, name: str, posted: SettingForm) -> str | Answe
     if not posted.sure:
         return await _dry_run(me, shown, after, reset=posted.reset)
     await me.ask(ChangeSetting(me.staff, name, None if posted.reset else after, shown.configured))
-    # The notice of the commit comes to every server soon. This one has the change before the answer.
+    # Every server loads the change soon, on a notification of the commit. This server loads it before the answer.
     await me.context.live_settings.reload()
     await me.context.sign_ups.reload()
     return "changed" if after != shown.value else "same"
@@ -95,5 +95,5 @@ def _made(me: StaffMember, setting: LiveSetting, stored: str | None) -> ShownSet
 
 
 def _by_group(shown: list[ShownSetting]) -> dict[str, list[ShownSetting]]:
-    names = dict.fromkeys(one.setting.group for one in shown)
-    return {name: [one for one in shown if one.setting.group == name] for name in names}
+    names = dict.fromkeys(row.setting.group for row in shown)
+    return {name: [row for row in shown if row.setting.group == name] for name in names}

@@ -14,7 +14,7 @@ from .member import DangerousForm, Question, StaffForm, StaffMember
 from .staff_page import Facts, ListQuery, StaffPage, listed
 
 PATH = "/admin/emoji"
-HERE = ""  # pictures are named without the server
+HERE = ""  # the URLs of pictures are relative
 EMOJIS = StaffPage(
     PATH,
     Permission.MANAGE_CUSTOM_EMOJIS,
@@ -33,7 +33,7 @@ class EmojiForm(StaffForm, UploadedEmoji):
 
 
 class ChangedEmojiForm(StaffForm, ChangedEmoji):
-    """The new values of an emoji. Without a picture it keeps its own; a box that is not ticked is not sent."""
+    """The new values of an emoji. Without a picture, the picture does not change."""
 
 
 class AbleForm(StaffForm):
@@ -42,14 +42,14 @@ class AbleForm(StaffForm):
 
 @EMOJIS.get("emoji.html")
 async def show(me: StaffMember, wanted: ListQuery) -> Facts:
-    """Show the emoji, the newest first, and the form that adds one."""
+    """Show the emoji, the newest first, and the form that adds an emoji."""
     found, links = await listed(me, wanted, custom_emojis.page)
-    return {"emojis": [(one, emoji_fields(one, HERE)["static_url"]) for one in found], "page_links": links}
+    return {"emojis": [(emoji, emoji_fields(emoji, HERE)["static_url"]) for emoji in found], "page_links": links}
 
 
 @EMOJIS.post(body_limit=uploads.EMOJI_BODY)
 async def add(me: StaffMember, posted: EmojiForm) -> str:
-    """Add an emoji. Its picture is made anew, in a process of its own."""
+    """Add an emoji. A separate process encodes its picture again."""
     shortcode, changes = posted.name(), posted.changes()
     async with uploads.emoji(me.context, me.user.account_id, posted.image) as made:
         await me.ask(AddEmoji(me.staff, NewEmoji(shortcode, files_of(made), changes)))
@@ -58,7 +58,7 @@ async def add(me: StaffMember, posted: EmojiForm) -> str:
 
 @EMOJIS.post("/<id>/change", body_limit=uploads.EMOJI_BODY)
 async def change(me: StaffMember, id: int, posted: ChangedEmojiForm) -> str:
-    """Change the category of an emoji, whether pickers show it, or its picture. Its name stays: texts have it."""
+    """Change the category, the visibility in pickers, or the picture. The name can't change, because texts use it."""
     changes = EmojiChanges(posted.changes().category, bool(posted.visible_in_picker))
     if posted.image is None or posted.image.size == 0:
         await me.ask(ChangeEmoji(me.staff, id, changes))
@@ -70,7 +70,7 @@ async def change(me: StaffMember, id: int, posted: ChangedEmojiForm) -> str:
 
 @EMOJIS.post("/<id>/able")
 async def able(me: StaffMember, id: int, posted: AbleForm) -> str:
-    """Disable an emoji, or enable it."""
+    """Disable or enable an emoji."""
     await me.ask(ChangeEmoji(me.staff, id, EmojiChanges(disabled=posted.disabled)))
     return "disabled" if posted.disabled else "enabled"
 

@@ -1,4 +1,4 @@
-"""The page of figures: what users did on each day, where it came from, and how many users stay."""
+"""The page of figures: activity on each day, its origins, and the retention of users."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 FIGURES = StaffPage("/admin/figures", Permission.VIEW_DASHBOARD)
-PATIENCE = 10.0  # seconds for all figures of a page; those that come later are left out
-SHOWN = 10  # of a dimension
-MONTHS = 6  # of which sign-ups are followed
+PATIENCE = 10.0  # seconds for all figures of a page; figures that are not counted by then are left out
+SHOWN = 10  # values of a dimension
+MONTHS = 6  # cohorts
 MEASURES = {
     "new_users": "New users",
     "active_users": "Active users, added up over the days",
@@ -42,7 +42,7 @@ DIMENSIONS = {
 
 
 class ShownDays(Input):
-    """Over how many days, today included."""
+    """The number of days, including today."""
 
     days: Annotated[Literal["7", "30", "90"], Choice] = "30"
 
@@ -66,7 +66,7 @@ class Measure:
 
 @dataclass(frozen=True, slots=True)
 class Cohort:
-    """The users who signed up in a month, and the percentage of them that was active in it and in each later one."""
+    """The users who signed up in a month, and the percentage of active users in it and in each later month."""
 
     month: datetime
     size: int
@@ -75,7 +75,7 @@ class Cohort:
 
 @dataclass
 class Counting:
-    """Counts the figures of one page, as long as there is time."""
+    """Counts the figures of a page, until a time limit."""
 
     context: HttpContext
     until: float  # of Trio's clock
@@ -83,7 +83,7 @@ class Counting:
     async def count(
         self, figure: Callable[Concatenate[Connection, P], Awaitable[T]], *args: P.args, **kwargs: P.kwargs
     ) -> T | None:
-        """Return a figure. None if it takes too long."""
+        """Return a figure; None if it takes too long."""
         if trio.current_time() >= self.until:
             return None
         try:

@@ -1,4 +1,4 @@
-"""The page of dead letters: messages that crashed their actor twice; shown, sent again and dropped."""
+"""The page of dead letters, which are messages that crashed their actor twice: shown, replayed and dropped."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .member import DangerousForm, Question, StaffForm, StaffMember
 from .staff_page import Facts, ListQuery, StaffPage, listed
 
 PATH = "/admin/dead_letters"
-PATIENCE = 4.0  # seconds that a message which is sent again has
+PATIENCE = 4.0  # seconds for a replayed message
 LETTERS = StaffPage(
     PATH,
     Permission.VIEW_DEVOPS,
@@ -29,7 +29,7 @@ LETTER = StaffPage(f"{PATH}/<id>", Permission.VIEW_DEVOPS)
 
 
 class ShownTexts(Input):
-    """With `texts` the texts that people wrote are shown."""
+    """With `texts`, texts of people are not masked."""
 
     texts: Flag = False
 
@@ -38,13 +38,13 @@ class ShownTexts(Input):
 async def show(me: StaffMember, wanted: ListQuery) -> Facts:
     """Show dead letters, the latest first."""
     found, links = await listed(me, wanted, dead_letters.page)
-    errors = {one.id: me.context.operations.without_texts(one.error) for one in found}
+    errors = {letter.id: me.context.operations.without_texts(letter.error) for letter in found}
     return {"letters": found, "errors": errors, "page_links": links}
 
 
 @LETTER.get("dead_letter.html")
 async def show_one(me: StaffMember, id: int, wanted: ShownTexts) -> Facts:
-    """Show one, with the texts of people masked unless they are asked for."""
+    """Show a dead letter. Texts of people are masked by default."""
     letter = await find_row(me.context, dead_letters.find, id)
     return {
         "letter": letter,
@@ -56,12 +56,12 @@ async def show_one(me: StaffMember, id: int, wanted: ShownTexts) -> Facts:
 
 @LETTER.post("/replay")
 async def send_again(me: StaffMember, id: int, posted: StaffForm) -> Answer:
-    """Send the message again, and delete the letter when it is handled."""
+    """Replay the message, and delete the letter when it is handled."""
     letter = await find_row(me.context, dead_letters.find, id)
     try:
         await replay(me.context.runtime, letter, PATIENCE)
     except Refused:
-        pass  # handled: the actor said no, and did not crash
+        pass  # handled: the actor refused the message, and did not crash
     except Unreadable:
         raise Refused(422, "This version of the server can't read the message.") from None
     except KernelError as error:
@@ -75,7 +75,7 @@ async def send_again(me: StaffMember, id: int, posted: StaffForm) -> Answer:
 async def drop(me: StaffMember, id: int, posted: DangerousForm) -> Answer:
     """Delete a dead letter."""
     letter = await find_row(me.context, dead_letters.find, id)
-    warning = "What the message wants is never done."
+    warning = "The message is never handled."
     await me.confirm(posted, Question(f"Drop {letter.kind} to {letter.address}", warning, "Drop", f"{PATH}/{id}"))
     await me.act(repairs.drop_letters, [id])
     return LETTERS.after("dropped")

@@ -1,4 +1,4 @@
-"""The page of invites: made, copied, ended."""
+"""The page of invites: created, copied and ended."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .member import StaffForm, StaffMember
 from .staff_page import Done, Facts, StaffPage
 
 MOST_USES, MOST_DAYS = 100_000, 3650
-# An address that can't be guessed is as long as the sessions' secrets, and is cut to what people can send on.
+# Long enough that a code can't be guessed, and short enough to share.
 CODE_CHARACTERS = 16
 INVITES = StaffPage(
     "/admin/invites",
@@ -32,12 +32,14 @@ class EndForm(StaffForm):
 
 @INVITES.get("invites.html")
 async def show(me: StaffMember, after: Done) -> Facts:
-    """Show all invites, the newest first, and the form that makes one."""
+    """Show all invites, the newest first, and the form for a new invite."""
     context = me.context
     found, now = await context.database.read(invites.find_all), context.clock.now()
     return {
-        "invites": [(one, one.is_valid(now)) for one in reversed(found)],
-        "names": await context.accounts.find_many([one.account_id for one in found if one.account_id is not None]),
+        "invites": [(invite, invite.is_valid(now)) for invite in reversed(found)],
+        "names": await context.accounts.find_many(
+            invite.account_id for invite in found if invite.account_id is not None
+        ),
         "address": f"{context.settings.base_url}/auth/sign_up?invite=",
         "most_comment": COMMENT_CHARACTERS,
     }
@@ -45,7 +47,7 @@ async def show(me: StaffMember, after: Done) -> Facts:
 
 @INVITES.post()
 async def create(me: StaffMember, posted: InviteForm) -> str:
-    """Make an invite of the member's own."""
+    """Create an invite in the name of the member."""
     if not (_within(posted.uses, MOST_USES) and _within(posted.days, MOST_DAYS)):
         raise Refused(422, f"Choose up to {MOST_USES} uses and {MOST_DAYS} days, or leave them empty.")
     code = me.context.secret()[:CODE_CHARACTERS]

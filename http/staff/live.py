@@ -1,7 +1,7 @@
-"""Parts of pages for staff that are sent again when they change, as server-sent events.
+"""Live parts of pages for staff: they are sent again when they change, as server-sent events.
 
-A part is the HTML that the page has too, rendered by the same template. `pages/staff.js` puts it in its place. A page
-without JavaScript shows the part as it was when the page was loaded.
+A part is HTML from a template that the page includes too. `pages/staff.js` replaces it in the page. Without JavaScript
+a page does not change after it is loaded.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from ..answers.answer import Answer
 from ..answers.errors import HttpError
 from .member import StaffMember, staff_member
 
-# Seconds from one look to the next. A part that did not change is not sent again.
+# Seconds between two renderings. A part is only sent if it has changed.
 PAUSE = 2.0
 EVENTS = "text/event-stream; charset=utf-8"
-# Tells the client that the connection lives, and this server whether the client does.
+# A comment, by which the client and this server detect a broken connection.
 NOTHING_NEW = b":\n\n"
 
 Render = Callable[[], Awaitable[bytes]]
 
 
 class LiveStream:
-    """An open stream of a page. The end of the server ends it."""
+    """An open stream of a page. It ends when the server stops."""
 
-    token: Token | None = None  # pages know their reader by a session
+    token: Token | None = None  # pages have sessions in place of tokens
 
     def __init__(self, account_id: int, path: str, request_id: str, address: str) -> None:
         self.address = address
@@ -48,17 +48,17 @@ class LiveStream:
         self._ended.set()
 
     def snapshot(self, now: float) -> StreamSnapshot:
-        """Return what an operator sees. It has no feed, so it is never behind."""
+        """Return the stream as operators see it. It has no feed, so it is never behind."""
         return StreamSnapshot(self._account_id, (self._path,), self._request_id, now - self._opened_at, 0, 0.0)
 
     async def pause(self) -> None:
-        """Wait until the next look."""
+        """Wait until the next rendering, or until the end."""
         with trio.move_on_after(PAUSE):
             await self._ended.wait()
 
 
 def live(me: StaffMember, permission: Permission, render: Render) -> Answer:
-    """Return the stream of a part. It ends when the reader's session or role does. Raises TooMany."""
+    """Return the stream of a part. It ends with the member's session or permission. Raises TooMany."""
     if me.request.method == "HEAD":
         return Answer(content_type=EVENTS)
     me.context.live_pages.check(me.user.account_id)
@@ -84,7 +84,7 @@ async def _events(me: StaffMember, permission: Permission, render: Render) -> As
 
 
 async def _may_go_on(me: StaffMember, permission: Permission) -> bool:
-    """True if the reader is still signed in and allowed to see the page, or if the database can't say."""
+    """True if the member is still signed in and has the permission, or if the database does not answer."""
     try:
         await staff_member(me.context, me.request, permission)
     except HttpError:
@@ -95,7 +95,7 @@ async def _may_go_on(me: StaffMember, permission: Permission) -> bool:
 
 
 async def _rendered(render: Render) -> bytes | None:
-    """Return the part, or None while the database is away."""
+    """Return the part; None if the database does not answer."""
     try:
         return await render()
     except StorageError:

@@ -1,4 +1,4 @@
-"""The page of the supervision log: the newest records, with filters, and what one request led to."""
+"""The page of the supervision log: the newest records, with filters, and the steps of a request."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ SHOWN = 100
 LEVELS: dict[str, tuple[str, ...]] = {
     "info": ("info", "warning", "error"), "warning": ("warning", "error"), "error": ("error",),
 }  # fmt: skip
-# Facts with a place of their own on the page.
+# Facts that the page shows outside of the list of facts.
 APART = frozenset({"actor", "child", "request_id", "stack", "error", "decision"})
 
 
 class LogQuery(Input):
-    """The records to show: all that fit each filter that is given."""
+    """The filters. A record must match all given filters."""
 
     level: Annotated[Literal["info", "warning", "error"], Choice] = "info"
     event: Text = ""
@@ -41,7 +41,7 @@ class LogQuery(Input):
 
 @LOG.get("log.html", part="log_part.html")
 async def show(me: StaffMember, wanted: LogQuery) -> Facts:
-    """Show the newest records, and what a request led to."""
+    """Show the newest records, and the steps of a request."""
     context, followed = me.context, wanted.request.strip()
     steps = await in_slices(context.runtime.trail.of_request(followed)) if followed else []
     return {
@@ -56,7 +56,7 @@ async def show(me: StaffMember, wanted: LogQuery) -> Facts:
 
 
 def newest(records: Sequence[LogRecord], wanted: LogQuery, most: int) -> list[LogRecord]:
-    """Return the records that fit, the newest first."""
+    """Return at most `most` matching records, the newest first."""
     found: list[LogRecord] = []
     fitting: Iterable[LogRecord] = (record for record in reversed(records) if wanted.fits(record))
     for record in fitting:

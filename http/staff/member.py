@@ -1,7 +1,6 @@
-"""The member of staff who is signed in on a page under `/admin`, and the checks of what the pages send.
+"""The member of staff on a page under `/admin`, and the checks of forms.
 
-Every page names the permission that the same thing needs in the API. People without it get the answer of an address
-where nothing is.
+Every page requires the permission of the matching endpoint in the API. People without it get a 404.
 """
 
 from __future__ import annotations
@@ -28,9 +27,9 @@ from .navigation import sections_for
 
 P = ParamSpec("P")
 R = TypeVar("R")
-# Pages pass each refusal of a command on. Its text begins with this where a client sent something wrong.
+# The beginning of the API's errors for invalid input. Pages show errors without it.
 PREFIX = "Validation failed: "
-# Texts of the API in the words of a page, by their beginnings.
+# Beginnings of the API's errors, and their replacement on pages.
 WORDS = {
     "Ip ": "The network ",
     "Canonical email hash has already been taken": "This address is blocked already",
@@ -38,7 +37,7 @@ WORDS = {
 
 
 class Unconfirmed(Exception):
-    """Raised to show the page that asks for the password."""
+    """Raised to show the page that requires the password."""
 
     def __init__(self, page: Answer) -> None:
         super().__init__()
@@ -46,16 +45,16 @@ class Unconfirmed(Exception):
 
 
 class StaffForm(SettingsForm):
-    """The common fields of all forms of these pages."""
+    """The common fields of all forms for staff."""
 
 
 class DangerousForm(CodeForm):
-    """The fields of a form that destroys: without a password it leads to the page that asks for one."""
+    """The fields of a form for a destructive action. Without a password the answer is a page that requires it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """The texts of the page that asks for the password: the act, what it destroys, and the way back."""
+    """The texts of the page that requires the password, and the path to which it leads back."""
 
     title: str
     warning: str
@@ -65,7 +64,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class StaffMember:
-    """A user whose role allows the page that was asked for."""
+    """A user whose role has the permission of the page."""
 
     signed_in: SignedIn
 
@@ -83,13 +82,13 @@ class StaffMember:
 
     @property
     def staff(self) -> Staff:
-        """The name in the audit log."""
+        """The member as the audit log names it."""
         return Staff(self.user.account_id, self.user.username)
 
     async def act(
         self, do: Callable[Concatenate[StaffAct, P], Awaitable[R | Refused]], *args: P.args, **kwargs: P.kwargs
     ) -> R:
-        """Do an act that no actor does: on texts, and on what is left of messages and effects. Raises Refused."""
+        """Execute an action that needs no actor: on texts, dead letters and the outbox. Raises Refused."""
         return await run_act(self.context.database, self._begin, do, *args, **kwargs)
 
     def _begin(self, db: Connection) -> StaffAct:
@@ -101,18 +100,18 @@ class StaffMember:
         return may(self.user.role, permission)
 
     def _may(self, name: str) -> bool:
-        """`may` for templates, which know permissions by their names."""
+        """`may` for templates, which have the names of permissions."""
         return self.may(Permission[name])
 
     async def ask(self, message: Message[R], account_id: int | None = None) -> R:
-        """Send a command to the account that it is done to, or else to the member's own. Raises Refused."""
+        """Send a command to an account's actor, by default the member's own, and return the reply. Raises Refused."""
         if account_id is None:
             return await self.signed_in.ask(message)
         return await self.context.runtime.ask(account_address(account_id), message, origin=self.request.origin)
 
-    # `Any`: each template has its own facts.
+    # `Any`: each template has its own variables.
     def page(self, template: str, *, problem: str | None = None, trouble: str | None = None, **facts: Any) -> Answer:
-        """Return a page for staff. It says what was wrong with a form (`problem`), or with the server (`trouble`)."""
+        """Return a page for staff. It shows an error of a form (`problem`), or of the server (`trouble`)."""
         return live_page(
             f"staff/{template}",
             self.signed_in.frame,
@@ -128,10 +127,10 @@ class StaffMember:
     async def confirm(
         self, posted: DangerousForm, question: Question, repeated: Sequence[tuple[str, str]] = ()
     ) -> None:
-        """Check that the form has the member's password, and a code where two-factor authentication is on.
+        """Check that the form has the member's password, and a code if two-factor authentication is on.
 
-        Otherwise raise Unconfirmed, with the page that asks for them. Its form goes to the same address with the
-        fields `repeated`.
+        Otherwise raise Unconfirmed, with the page that requires them. Its form is sent to the path of this request, and
+        has the fields `repeated`.
         """
         problems: dict[str, str] = {}
         if posted.password:
@@ -150,27 +149,27 @@ class StaffMember:
 
 
 async def staff_member(context: HttpContext, request: Request, permission: Permission) -> StaffMember:
-    """Return the member of staff who asks for a page. Raises SignInNeeded, and NotFound without the permission."""
+    """Return the signed-in member of staff. Raises SignInNeeded, and NotFound without the permission."""
     return _allowed(await signed_in(context, request), permission)
 
 
 async def staff_sender(
     context: HttpContext, request: Request, form: SettingsForm, permission: Permission
 ) -> StaffMember:
-    """Return the member of staff who sent a form. Raises also 403 for a form of another site."""
+    """Return the member of staff who has sent a form. Also raises 403 for a wrong form token."""
     _allowed(await signed_in(context, request), permission)
     return _allowed(await sender_of(context, request, form), permission)
 
 
 def _allowed(found: SignedIn, permission: Permission) -> StaffMember:
-    # Who has moved may sign in and come back, and nothing else: as in the API.
+    # Users whose account has moved may only sign in and end the move, as in the API.
     if found.user.inactive or not may(found.user.role, permission):
         raise NotFound("Not Found")
     return StaffMember(found)
 
 
 def sentence_of(refused: Refused | HttpError) -> str:
-    """Return a refusal as a sentence of a page. Raises NotFound for what is not there."""
+    """Return a refusal as a sentence for a page. Raises NotFound for a 404."""
     if refused.status == 404:
         raise NotFound
     text = refused.text.removeprefix(PREFIX)

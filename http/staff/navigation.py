@@ -1,4 +1,4 @@
-"""The navigation of the pages for staff: each section with the permission that its page asks for."""
+"""The navigation of the pages for staff: the sections with the permissions of their pages."""
 
 from __future__ import annotations
 
@@ -65,12 +65,12 @@ class ShownSection:
 
 
 def sections_for(role: str, path: str) -> dict[str, list[ShownSection]]:
-    """Return the links that a role may follow, by their headings. The one that leads to `path` is the current one."""
+    """Return the links for a role, by their headings. `current` marks the section of `path`."""
     shown = {
         heading: [
-            ShownSection(one.words, one.path, _leads_to(one.path, path))
-            for one in sections
-            if may(role, one.permission)
+            ShownSection(section.words, section.path, _leads_to(section.path, path))
+            for section in sections
+            if may(role, section.permission)
         ]
         for heading, sections in SECTIONS.items()
     }
@@ -78,6 +78,6 @@ def sections_for(role: str, path: str) -> dict[str, list[ShownSection]]:
 
 
 def _leads_to(section: str, path: str) -> bool:
-    if path == "/admin/actor":  # its key may be in any script, so the address of an actor is no part of the path
+    if path == "/admin/actor":  # the page of an actor, whose address is in the query
         return section == "/admin/actors"
     return path == section or (section != "/admin" and path.startswith(f"{section}/"))

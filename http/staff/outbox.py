@@ -1,4 +1,4 @@
-"""The page of the outbox: effects that were promised and are not carried out yet; tried again and dropped."""
+"""The page of the outbox: effects that are not executed yet. They can be retried and dropped."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from .staff_page import Done, Facts, StaffPage
 
 PATH = "/admin/outbox"
 SHOWN = 100
-AT_ONCE = 500  # effects that one form drops
+AT_ONCE = 500  # effects that a form drops
 NOTHING_DONE = "None of them waits for another try now."
 OUTBOX = StaffPage(PATH, Permission.VIEW_DEVOPS, {"retried": "They are tried now.", "dropped": "They were dropped."})
 
 
 class EffectQuery(Done):
-    """The effects to list."""
+    """The filters of the list."""
 
     queue: Text = ""
     kind: Text = ""
@@ -34,7 +34,7 @@ class EffectQuery(Done):
 
 
 class ChosenForm(Input):
-    """Effects by their ids; without any, all that failed."""
+    """Effects by their ids; without ids, all failed effects."""
 
     ids: Ids = ()
 
@@ -57,14 +57,14 @@ async def show(me: StaffMember, wanted: EffectQuery) -> Facts:
     now = me.context.clock.now()
     return {
         "wanted": wanted,
-        "effects": [(one, _state(one, now), _error(me, one), masked(one.payload)) for one in found],
+        "effects": [(effect, _state(effect, now), _error(me, effect), masked(effect.payload)) for effect in found],
         "most": SHOWN,
     }
 
 
 @OUTBOX.post("/retry")
 async def retry(me: StaffMember, posted: RetryForm) -> str:
-    """Have effects tried now that failed."""
+    """Retry failed effects now."""
     if not await me.act(repairs.retry_effects, posted.chosen()):
         raise Refused(422, NOTHING_DONE)
     return "retried"
@@ -72,9 +72,11 @@ async def retry(me: StaffMember, posted: RetryForm) -> str:
 
 @OUTBOX.post("/drop")
 async def drop(me: StaffMember, posted: DropForm) -> str:
-    """Give effects up."""
+    """Drop effects."""
     count = number_of(len(posted.ids), "effects") if posted.ids else "all effects that failed"
-    warning = "What they promise is not done: mails are not sent, other servers are not told, files are not removed."
+    warning = (
+        "Dropped effects are never executed: mails are not sent, other servers are not notified, files are not removed."
+    )
     repeated = [("ids[]", str(id)) for id in posted.ids]
     await me.confirm(posted, Question(f"Drop {count}", warning, "Drop", PATH), repeated)
     if not await me.act(repairs.drop_effects, posted.chosen(), AT_ONCE):
@@ -82,11 +84,11 @@ async def drop(me: StaffMember, posted: DropForm) -> str:
     return "dropped"
 
 
-def _error(me: StaffMember, one: WaitingEffect) -> str:
-    return "" if one.error is None else me.context.operations.without_texts(one.error)
+def _error(me: StaffMember, effect: WaitingEffect) -> str:
+    return "" if effect.error is None else me.context.operations.without_texts(effect.error)
 
 
-def _state(one: WaitingEffect, now: datetime) -> str:
-    if one.claimed_until is not None and one.claimed_until > now:
+def _state(effect: WaitingEffect, now: datetime) -> str:
+    if effect.claimed_until is not None and effect.claimed_until > now:
         return "carried out"
-    return "due" if one.due_at <= now else "failed" if one.error else "later"
+    return "due" if effect.due_at <= now else "failed" if effect.error else "later"

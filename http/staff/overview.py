@@ -1,4 +1,4 @@
-"""The first page for staff: health, load, and what needs attention."""
+"""The first page for staff: health, load, and work that waits for staff."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SHOWN_HOSTS = 8
 
 @dataclass(frozen=True, slots=True)
 class OpenTask:
-    """Something that needs attention: a number, what it counts, and where to see to it."""
+    """A link to work that waits for staff: its number, its noun, and the path of its page."""
 
     count: str
     words: str
@@ -33,21 +33,21 @@ async def show(me: StaffMember) -> Facts:
     children = {str(child["name"]): child for child in children_of(tree)}
     obstacles = await context.readiness.obstacles()
     return {
-        "obstacles": [MEANINGS[one] for one in obstacles],
+        "obstacles": [MEANINGS[obstacle] for obstacle in obstacles],
         "failed": [name for name, child in children.items() if child.get("state") != "running"],
         "disks": _disks(children.get("disks", {})),
         "open_tasks": await _open_tasks(me),
         "hosts": await context.database.read(attention.failing_hosts, SHOWN_HOSTS),
-        "load": " ".join(f"{one:.2f}" for one in os.getloadavg()),
+        "load": " ".join(f"{average:.2f}" for average in os.getloadavg()),
         "streams": len(context.streams),
         "shows_operation": me.may(Permission.VIEW_DEVOPS),
     }
 
 
 async def _open_tasks(me: StaffMember) -> list[OpenTask]:
-    """Return what needs attention, as far as the member may see to it."""
+    """Return the waiting work that the member has the permission for."""
     waiting = await me.context.database.read(attention.waiting)
-    quarantined = sum(one.quarantined for one in await me.context.runtime.inspection.kinds())
+    quarantined = sum(kind.quarantined for kind in await me.context.runtime.inspection.kinds())
     known = [
         (waiting.reports, "open reports", "/admin/reports", Permission.MANAGE_REPORTS),
         (waiting.sign_ups, "sign-ups to approve", "/admin/accounts?status=pending", Permission.MANAGE_USERS),
@@ -67,13 +67,13 @@ def _bounded(count: int) -> str:
 
 
 def _disks(child: TreePart) -> list[tuple[str, str, bool]]:
-    """Return each disk with its room, and whether it is nearly full."""
+    """Return each disk with its free space, and True if it is nearly full."""
     low = child.get("low", ())
     names = [name for name in child if name not in ("name", "state", "starts", "low")]
     return [(name, str(child[name]), isinstance(low, list) and name in low) for name in names]
 
 
 def children_of(part: TreePart) -> list[TreePart]:
-    """Return the parts under a part of the tree."""
-    # The children of a part are parts too; a Mapping of objects leaves that open.
+    """Return the children of a part of the tree."""
+    # Children are parts too, which the type of the mapping does not state.
     return cast("list[TreePart]", part.get("children", []))

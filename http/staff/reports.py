@@ -1,4 +1,4 @@
-"""The pages of reports: those that are open or resolved, what one is about, its notes, and the forms that act on it."""
+"""The pages of reports: the lists of open and resolved reports, and a report with its notes and forms."""
 
 from __future__ import annotations
 
@@ -62,22 +62,23 @@ async def show(me: StaffMember, wanted: ReportQuery) -> Facts:
 
 @REPORT.get("report.html")
 async def show_one(me: StaffMember, id: int, after: Done) -> Facts:
-    """Show one report."""
+    """Show a report."""
     context = me.context
     report = await find_row(context, reports.find, id)
     notes = await context.database.read(reports.notes, id, MOST_NOTES)
-    names = await names_in(context, [report], [one.account_id for one in notes])
+    names = await names_in(context, [report], [note.account_id for note in notes])
     target = names.get(report.target_account_id)
     users = await context.database.read(admin_accounts.find_users, [report.target_account_id])
     shown = await reported_statuses(context.database, context.statuses, report.status_ids)
     wanted = [shown[status] for status in report.status_ids if status in shown]
     kept = await context.database.read(statuses.find_many, list(report.status_ids)) if report.status_ids else {}
+    views = posts_in(context, wanted)
     return {
         "typed": NoteForm(),
         "report": report,
         "names": names,
         "line": None if target is None else line_of(target, users.get(target.id)),
-        "posts": [(one.id, view, one.id in kept) for one, view in zip(wanted, posts_in(context, wanted), strict=True)],
+        "posts": [(post.id, view, post.id in kept) for post, view in zip(wanted, views, strict=True)],
         "erased": len(report.status_ids) - len(wanted),
         "notes": notes,
         "most_note": REPORT_NOTE_CHARACTERS,
@@ -91,14 +92,14 @@ async def show_one(me: StaffMember, id: int, after: Done) -> Facts:
 
 @REPORT.post("/assign")
 async def assign(me: StaffMember, id: int, posted: StaffForm) -> str:
-    """Take a report on, also from another moderator."""
+    """Assign a report to the member, also if another moderator has it."""
     await me.ask(AssignReport(me.staff, id, me.user.account_id))
     return "assigned"
 
 
 @REPORT.post("/unassign")
 async def unassign(me: StaffMember, id: int, posted: StaffForm) -> str:
-    """Give a report back."""
+    """Assign a report to no member."""
     await me.ask(AssignReport(me.staff, id, None))
     return "unassigned"
 
@@ -119,7 +120,7 @@ async def reopen(me: StaffMember, id: int, posted: StaffForm) -> str:
 
 @REPORT.post("/note", typed="typed")
 async def note(me: StaffMember, id: int, posted: NoteForm) -> str:
-    """Write a note on a report."""
+    """Add a note to a report."""
     await me.ask(NoteReport(me.staff, id, posted.content))
     return "noted"
 
@@ -143,12 +144,12 @@ async def _log(me: StaffMember, id: int) -> list[AuditEntry]:
 async def names_in(
     context: HttpContext, found: Sequence[Report], more: Iterable[int | None] = ()
 ) -> Mapping[int, Account]:
-    """Return the accounts that reports name, and `more` of them, by id."""
+    """Return the accounts in reports, and the accounts with the ids `more`, by id."""
     named = [
         id
-        for one in found
+        for report in found
         for id in (
-            one.account_id, one.target_account_id, one.assigned_account_id, one.action_taken_by_account_id
+            report.account_id, report.target_account_id, report.assigned_account_id, report.action_taken_by_account_id
         )
     ]  # fmt: skip
     return await context.accounts.find_many([id for id in (*named, *more) if id is not None])

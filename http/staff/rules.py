@@ -1,4 +1,4 @@
-"""The pages of the rules of the server: added, changed, translated, removed."""
+"""The pages of the server's rules: added, changed, translated and removed."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ class RuleForm(TextChangeForm):
 
 @RULES.get("rules.html")
 async def show(me: StaffMember, after: Done) -> Facts:
-    """Show the rules in their order, and the form that adds one."""
+    """Show the rules in their order, and the form that adds a rule."""
     files, trouble = await files_of(me.context)
     return {"trouble": trouble, "rules": files.rules, "typed": RuleForm(), **MOST}
 
 
 @RULES.post(typed="typed")
 async def add(me: StaffMember, posted: RuleForm) -> str:
-    """Add a rule behind the others."""
+    """Add a rule at the end."""
     await change_files(me, add_rule, RuleText(posted.text, posted.hint))
     return "added"
 
@@ -47,7 +47,7 @@ async def add(me: StaffMember, posted: RuleForm) -> str:
 async def show_one(me: StaffMember, id: int, after: Done) -> Facts:
     """Show a rule with its translations, and the forms that change them."""
     files, trouble = await files_of(me.context)
-    rule = next((one for one in files.rules if one.id == id), None)
+    rule = next((known for known in files.rules if known.id == id), None)
     if rule is None:
         raise NotFound
     return {"trouble": trouble, "rule": rule, "typed": RuleForm(), "version_of": version_of, **MOST}

@@ -1,4 +1,4 @@
-"""The frame of a page for staff: who may see it, the forms that are sent from it, and the links of its list.
+"""Pages for staff: their permission, their forms, and the links of their lists.
 
     BLOCKED = StaffPage("/admin/emails", Permission.MANAGE_BLOCKS, {"unblocked": "The block is ended."})
 
@@ -8,8 +8,9 @@
     @BLOCKED.post("/<id>/unblock")
     async def unblock(me: StaffMember, id: int, posted: StaffForm) -> str: ...
 
-The first function returns the facts of the template. The second one does what a form asks for and returns `unblocked`,
-with which the browser is led back to the page. If it raises a refusal, the page is shown with its text.
+`show` returns the variables of the template. `unblock` executes the action of a form and returns `unblocked`, the name
+of a notice; the browser is redirected to the page, which shows the notice. If it raises a refusal, the page shows the
+text of the refusal.
 """
 
 from __future__ import annotations
@@ -41,25 +42,25 @@ R = TypeVar("R")
 
 ON_A_PAGE = 40
 
-Facts = dict[str, Any]  # `Any`: each template has its own
+Facts = dict[str, Any]  # the variables of a template; `Any`, because each template has its own
 
-# The first parameter of both is the member of staff. The others are those of an endpoint.
+# Functions of pages. Their first parameter is the member of staff, the others are parameters of an endpoint.
 Show = TypeVar("Show", bound=Callable[..., Coroutine[object, object, "Facts | Answer"]])
 Act = TypeVar("Act", bound=Callable[..., Coroutine[object, object, "str | Answer"]])
 
 
 class Done(Input):
-    """The name of what was done on the page before."""
+    """The name of the notice after an action."""
 
     done: Text = ""
 
 
 class ListQuery(Paged, Done):
-    """A page of a list."""
+    """The parameters of a list: cursors, limit and notice."""
 
 
 class StaffPage:
-    """A page under `/admin`. `done` has the words for the names that its acts return."""
+    """A page under `/admin`. `done` has the notices by the names that its actions return."""
 
     def __init__(self, path: str, permission: Permission, done: Mapping[str, str] | None = None) -> None:
         self._path = path
@@ -67,12 +68,12 @@ class StaffPage:
         self._done = done or {}
         self._template = ""
         self._show: Callable[..., Coroutine[object, object, Facts | Answer]]
-        self._shown: dict[str, inspect.Parameter] = {}  # what the function takes
+        self._shown: dict[str, inspect.Parameter] = {}  # the parameters of `_show`
 
     def get(self, template: str, part: str | None = None) -> Callable[[Show], Show]:
-        """Declare the function that returns the facts of a template, or another answer.
+        """Declare the function that returns the variables of a template, or another answer.
 
-        `part` is the template of a part of the page that `{path}/live` sends again whenever it changes.
+        `part` is the template of a part of the page. `{path}/live` sends it again whenever it changes.
         """
 
         def declare(show: Show) -> Show:
@@ -85,12 +86,12 @@ class StaffPage:
                 words = {} if after is None else {"done": self._done.get(after.done)}
                 return await self._page(me, taken, words)
 
-            # `Any`: as above.
+            # `Any`: each page has its own query and its own segments.
             async def keep_current(context: HttpContext, request: Request, **taken: Any) -> Answer:
                 me = await staff_member(context, request, self._permission)
 
                 async def render() -> bytes:
-                    # A page with such a part has no other answers.
+                    # A page with a live part returns no other answers.
                     return rendered(f"staff/{part}", **cast("Facts", await show(me, **taken)))
 
                 return live(me, self._permission, render)
@@ -110,10 +111,10 @@ class StaffPage:
         typed: str | None = None,
         body_limit: int = LARGEST_BODY,
     ) -> Callable[[Act], Act]:
-        """Declare a function that does what a form asks for. `below` comes after the path of the page.
+        """Declare a function that executes the action of a form. `below` is appended to the path of the page.
 
-        It returns the name of what was done, or another answer. After a refusal the template has the form as `typed`.
-        `permission` is that of the page, unless given.
+        It returns the name of a notice, or another answer. After a refusal the template has the form as the variable
+        `typed`. `permission` replaces the permission of the page.
         """
 
         def declare(do: Act) -> Act:
@@ -127,7 +128,7 @@ class StaffPage:
                     return asking.page
                 except (HttpError, Refused) as error:
                     if isinstance(error, HttpError) and error.headers:
-                        raise  # it says when to try again, as after many wrong passwords
+                        raise  # it has a Retry-After or limits, as after many wrong passwords
                     facts = {"problem": sentence_of(error)} | ({} if typed is None else {typed: posted})
                     return await self._page(me, taken, facts)
                 return done if isinstance(done, Answer) else self.after(done, **taken)
@@ -138,14 +139,14 @@ class StaffPage:
         return declare
 
     def after(self, done: str, **segments: object) -> Answer:
-        """Return the answer that leads to the page, which says that something was done."""
+        """Return the redirect to the page with a notice."""
         path = self._path
         for name, value in segments.items():
             path = path.replace(f"<{name}>", str(value))
         return led_back(path, done)
 
     async def _page(self, me: StaffMember, taken: Mapping[str, object], facts: Facts) -> Answer:
-        """Return the page. After a form its query is that of a request without one."""
+        """Return the page. After a form, the parameters of its query have their defaults."""
         wanted = {
             name: taken[name] if name in taken else parameter.annotation() for name, parameter in self._shown.items()
         }
@@ -154,18 +155,18 @@ class StaffPage:
 
 
 def led_back(path: str, done: str) -> Answer:
-    """Return the answer that leads to a page, which says that something was done."""
+    """Return the redirect to a page with a notice."""
     return redirect(f"{path}?{urlencode({'done': done})}")
 
 
 def _own_parameters(function: Callable[..., object]) -> dict[str, inspect.Parameter]:
-    """Return the parameters of a page's function after the first one, which is the member of staff."""
+    """Return the parameters of a page's function, without the first, which is the member of staff."""
     _, *own = inspect.signature(function, eval_str=True).parameters.items()
     return dict(own)
 
 
 def _taking(function: Callable[..., object], answer: Function) -> Function:
-    """Return an endpoint that passes on what a page's function takes, and has its name and its module."""
+    """Return an endpoint with the parameters, the name and the module of a page's function."""
     asked = list(inspect.signature(answer, eval_str=True).parameters.values())[:2]
     endpoint = wraps(function)(answer)
     signature = inspect.Signature([*asked, *_own_parameters(function).values()])
@@ -178,7 +179,7 @@ def _taking(function: Callable[..., object], answer: Function) -> Function:
 
 @dataclass(frozen=True, slots=True)
 class PageLinks:
-    """The addresses of the entries next to those of a page, None where there are none."""
+    """The links to newer and older entries; None without such entries."""
 
     newer: str | None
     older: str | None

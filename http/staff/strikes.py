@@ -26,8 +26,8 @@ async def show(me: StaffMember, wanted: ListQuery) -> Facts:
     """Show the appeals that wait, the newest first."""
     page = wanted.page(ON_A_PAGE)
     found = await me.context.database.read(strikes.open_appeals, page)
-    named = [id for one in found for id in (one.target_account_id, one.account_id) if id is not None]
-    ids = [one.appeal_id for one in found if one.appeal_id is not None]
+    named = [id for strike in found for id in (strike.target_account_id, strike.account_id) if id is not None]
+    ids = [strike.appeal_id for strike in found if strike.appeal_id is not None]
     return {
         "strikes": found,
         "names": await me.context.accounts.find_many(named),
@@ -37,7 +37,7 @@ async def show(me: StaffMember, wanted: ListQuery) -> Facts:
 
 @APPEALS.post("/<id>")
 async def decide(me: StaffMember, id: int, posted: DecisionForm) -> str:
-    """End a strike and what it did, or let it stand."""
+    """Approve the appeal, which ends the strike and undoes its action, or reject the appeal."""
     struck = await find_row(me.context, strikes.find_appealed, id)
     await me.ask(DecideAppeal(me.staff, id, posted.approved), struck.target_account_id)
     return "approved" if posted.approved else "rejected"

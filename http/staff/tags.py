@@ -1,4 +1,4 @@
-"""The pages of hashtags: found, listed, and what each may do."""
+"""The pages of hashtags: the list, and a hashtag with its permissions."""
 
 from __future__ import annotations
 
@@ -23,29 +23,29 @@ TRENDS = [("", "Not decided"), ("true", "May trend"), ("false", "May not trend")
 
 
 class TagQuery(Paged):
-    """A page of hashtags, or the one with a name."""
+    """A page of hashtags, or the name of a hashtag."""
 
     name: Text = ""
 
 
 class ChangedTagForm(StaffForm, TagForm):
-    """The states of a hashtag. A box that is not ticked is not sent, and means no."""
+    """The permissions of a hashtag. Browsers do not send unchecked boxes, so a missing flag is False."""
 
 
 @TAGS.get("tags.html")
 async def show(me: StaffMember, wanted: TagQuery) -> Facts | Answer:
-    """Show all hashtags, the newest first, or lead to the one that is named."""
+    """Show all hashtags, the newest first, or redirect to the hashtag with the name."""
     name = tag_name(wanted.name)
     if name and (found := await me.context.database.read(tags.find, name)) is not None:
         return redirect(f"{PATH}/{found.id}")
     problem = "No post here has this hashtag." if name else None
-    rows, links = await listed(me, wanted, tags.all_reviewed, id_of=lambda one: one.tag.id)
+    rows, links = await listed(me, wanted, tags.all_reviewed, id_of=lambda row: row.tag.id)
     return {"problem": problem, "name": wanted.name, "tags": rows, "page_links": links}
 
 
 @TAG.get("tag.html")
 async def show_one(me: StaffMember, id: int, after: Done) -> Facts:
-    """Show one hashtag, with the days on which it was used."""
+    """Show a hashtag with the history of its uses."""
     context, found = me.context, await find(me.context, id)
     days = last_days(context.clock.now())
     uses = (await context.database.read(tags.uses, [id], [first_id_at(day) for day in days])).get(id, {})
@@ -60,7 +60,7 @@ async def show_one(me: StaffMember, id: int, after: Done) -> Facts:
 
 @TAG.post()
 async def change(me: StaffMember, id: int, posted: ChangedTagForm) -> str:
-    """Change what a hashtag may do, and how it is written."""
+    """Change the permissions and the spelling of a hashtag."""
     command = posted.changes(me.staff, await find(me.context, id))
     await me.ask(replace(command, usable=bool(command.usable), listable=bool(command.listable)))
     return "changed"

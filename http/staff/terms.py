@@ -1,4 +1,4 @@
-"""The page of the terms of service: published from a day on, changed, removed."""
+"""The page of the terms of service: published from a day on, changed and removed."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class EndTermsForm(DangerousForm):
 
 @TERMS.get("terms.html")
 async def show(me: StaffMember, wanted: TermsQuery) -> Facts:
-    """Show the days of all terms, and the form that publishes or changes some."""
+    """Show the days of all terms, and the form that publishes or changes terms."""
     files, trouble = await files_of(me.context)
     texts = {effective: source.markdown for effective, source in files.terms}
     today = me.context.clock.now().astimezone(UTC).date()
@@ -55,8 +55,8 @@ async def show(me: StaffMember, wanted: TermsQuery) -> Facts:
     return {
         "trouble": trouble,
         "terms": [
-            (one, "in force" if one == in_force else "past" if one <= today else "future", len(text))
-            for one, text in reversed(texts.items())
+            (start, "in force" if start == in_force else "past" if start <= today else "future", len(text))
+            for start, text in reversed(texts.items())
         ],
         "changed": changed,
         "version": version_of(texts[changed]) if changed else "",
@@ -67,7 +67,7 @@ async def show(me: StaffMember, wanted: TermsQuery) -> Facts:
 
 @TERMS.post(body_limit=LARGEST_FORM)
 async def publish(me: StaffMember, posted: TermsForm) -> str | Answer:
-    """Publish terms, or change those of a day."""
+    """Publish terms, or change the terms of a day."""
     try:
         day, text = _required(posted.day), as_file(posted.text)
         await change_files(me, publish_terms, day, text, change=posted.change, read=posted.opened or None)
@@ -82,7 +82,7 @@ async def publish(me: StaffMember, posted: TermsForm) -> str | Answer:
 async def remove(me: StaffMember, posted: EndTermsForm) -> str:
     """Remove the terms of a day."""
     day = _required(posted.day)
-    warning = "People can't read them any more. If they are in force, those before them are again."
+    warning = "People can't read them any more. If they are in force, the earlier terms are in force again."
     await me.confirm(posted, Question(f"Remove the terms of {day}", warning, "Remove", PATH), [("day", str(day))])
     await change_files(me, remove_terms, day)
     return "removed"

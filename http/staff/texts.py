@@ -1,4 +1,4 @@
-"""The page of the description and the privacy policy, and what the pages of the operator's texts share."""
+"""The page of the description and the privacy policy, and functions for all pages of the operator's texts."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ TEXTS = StaffPage(
 
 
 class TextChangeForm(StaffForm):
-    """A form with a text to change. `opened` is the version of it that the page was opened with."""
+    """A form with a text to change. `opened` is the version of the text when the page was opened."""
 
     opened: Text = ""
 
 
 class TextForm(TextChangeForm):
-    """A text in Markdown. An empty one takes the file away."""
+    """A text in Markdown. An empty text removes the file."""
 
     name: Annotated[Literal["description", "privacy"], Choice]
     text: Text = ""
@@ -56,7 +56,7 @@ async def show(me: StaffMember, after: Done) -> Facts:
 
 @TEXTS.post(typed="typed", body_limit=LARGEST_FORM)
 async def change(me: StaffMember, posted: TextForm) -> str:
-    """Change one of the texts."""
+    """Change a text."""
     await change_files(me, write_text, posted.name, as_file(posted.text), read=posted.opened or None)
     return "changed"
 
@@ -66,20 +66,20 @@ def folder_of(context: HttpContext) -> Path:
 
 
 def as_file(text: str) -> bytes:
-    """Return the text of a form as a file has it: browsers end lines with two characters."""
+    """Return the text of a form for a file. Browsers send CRLF; files have LF."""
     return text.replace("\r\n", "\n").encode()
 
 
 async def change_files(me: StaffMember, act: Callable[..., Awaitable[object]], *args: object, **more: object) -> None:
-    """Do an act on the texts. Raises Refused."""
+    """Execute an action on the texts. Raises Refused."""
     await me.act(act, folder_of(me.context), *args, **more)
-    # The notice of the commit comes to every server soon. This one has the change before the answer.
+    # Every server reloads soon, on a notification of the commit. This server reloads before the answer.
     me.context.policies.forget()
 
 
 async def files_of(context: HttpContext) -> tuple[PolicyFiles, str | None]:
-    """Return the files, and why they can't be used if they can't: then there are none."""
+    """Return the files; if they are unusable, no files and the reason."""
     try:
         return await trio.to_thread.run_sync(read_policies, folder_of(context)), None
     except UnusablePolicies as error:
-        return PolicyFiles(), f"The texts can't be read, and visitors see those before: {error}."
+        return PolicyFiles(), f"The texts can't be read, so visitors see the earlier texts: {error}."

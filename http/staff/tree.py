@@ -11,12 +11,12 @@ from .overview import children_of
 from .staff_page import Facts, StaffPage
 
 TREE = StaffPage("/admin/tree", Permission.VIEW_DEVOPS)
-TOLD = ("name", "state", "starts", "children")
+SHOWN_APART = ("name", "state", "starts", "children")
 
 
 @dataclass(frozen=True, slots=True)
 class ShownPart:
-    """A part of the tree, with what else it says of itself, and the parts under it."""
+    """A part of the tree, with its other facts and its children."""
 
     name: str
     state: str
@@ -37,6 +37,6 @@ def _shown(part: TreePart) -> ShownPart:
         str(part["name"]),
         str(part.get("state", "running")),
         starts if isinstance(starts, int) else 1,
-        {name: value for name, value in part.items() if name not in TOLD and value not in ("", [], (), None)},
+        {name: value for name, value in part.items() if name not in SHOWN_APART and value not in ("", [], (), None)},
         [_shown(child) for child in children_of(part)],
     )

@@ -1,4 +1,4 @@
-"""The page on which staff decide what may trend: hashtags, links with their publishers, posts with their authors."""
+"""The page on which staff review trends: hashtags, links and publishers, posts and authors."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .member import StaffForm, StaffMember, sentence_of
 from .staff_page import Done, Facts, StaffPage
 
 PATH = "/admin/trends"
-SHOWN = 50  # of a list: what trends less is hardly seen
+SHOWN = 50  # entries of a list; entries after these are hardly seen
 Listed = Literal["tags", "links", "posts"]
 LISTS: dict[Kind, Listed] = {"tag": "tags", "link": "links", "publisher": "links", "status": "posts", "author": "posts"}
 TABS: Sequence[tuple[Listed, str]] = (("tags", "Hashtags"), ("links", "Links"), ("posts", "Posts"))
@@ -41,14 +41,14 @@ class TrendQuery(Done):
 
 
 class ReviewForm(StaffForm):
-    """A decision. A hashtag is named by its name, a publisher by its domain, all else by its id."""
+    """A decision. The key is the name of a hashtag, the domain of a publisher, or another id."""
 
     kind: Annotated[Kind, Choice]
     key: Text = ""
     trendable: Flag = False
 
     def named(self) -> int | str:
-        """Return the key as the command takes it. Raises NotFound for one that names nothing."""
+        """Return the key for the command. Raises NotFound if it is invalid."""
         if self.kind == "tag":
             return self.key
         found = domain_of(self.key) if self.kind == "publisher" else as_id(self.key)
@@ -59,7 +59,7 @@ class ReviewForm(StaffForm):
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """Something that trends, waits or was forbidden. `trendable` is what staff has decided, None if nothing.
+    """An entry that trends, waits or was forbidden. `trendable` is the decision of staff; None without a decision.
 
     It has either a name, or a card, or a post.
     """
@@ -67,7 +67,7 @@ class Candidate:
     kind: Kind
     key: int | str
     trendable: bool | None
-    accounts: int  # on the day on which most used it, or all that responded to a post
+    accounts: int  # accounts on the day of the most uses, or all accounts that responded to a post
     name: str = ""
     card: PreviewCard | None = None
     publisher: str = ""
@@ -77,7 +77,7 @@ class Candidate:
 
 @TRENDS.get("trends.html")
 async def show(me: StaffMember, wanted: TrendQuery) -> Facts:
-    """Show what trends or would, the first one most."""
+    """Show the entries that trend or wait, the strongest first."""
     find = {"tags": _tags, "links": _links, "posts": _posts}[wanted.list]
     return {
         "tabs": TABS,
@@ -89,7 +89,7 @@ async def show(me: StaffMember, wanted: TrendQuery) -> Facts:
 
 @TRENDS.post()
 async def review(me: StaffMember, posted: ReviewForm) -> Answer:
-    """Let something trend, or keep it out of the trends."""
+    """Allow or forbid an entry in trends."""
     key, shown = posted.named(), LISTS[posted.kind]
     if posted.kind == "status" and isinstance(key, int):
         await find_public(me.context, key)
@@ -103,8 +103,8 @@ async def review(me: StaffMember, posted: ReviewForm) -> Answer:
 async def _tags(context: HttpContext) -> list[Candidate]:
     found = await context.database.read(find_tags, context.clock.now())
     return [
-        Candidate("tag", one.tag.name, one.trendable, max(one.accounts), name=one.tag.display_name or one.tag.name)
-        for one in found[:SHOWN]
+        Candidate("tag", row.tag.name, row.trendable, max(row.accounts), name=row.tag.display_name or row.tag.name)
+        for row in found[:SHOWN]
     ]
 
 
@@ -112,21 +112,21 @@ async def _links(context: HttpContext) -> list[Candidate]:
     found = await context.database.read(find_links, context.clock.now())
     return [
         Candidate(
-            "link", one.link.card.id, one.trendable, max(one.link.accounts), card=one.link.card,
-            publisher=publishers_of(one.link.card.url)[0],
+            "link", row.link.card.id, row.trendable, max(row.link.accounts), card=row.link.card,
+            publisher=publishers_of(row.link.card.url)[0],
         )
-        for one in found[:SHOWN]
+        for row in found[:SHOWN]
     ]  # fmt: skip
 
 
 async def _posts(context: HttpContext) -> list[Candidate]:
     found = (await context.database.read(find_statuses, context.clock.now()))[:SHOWN]
-    known = await context.statuses.show_many(one.status.id for one in found)
-    kept = [one for one in found if one.status.id in known and not known[one.status.id].is_withdrawn]
-    posts = posts_in(context, [known[one.status.id] for one in kept])
+    known = await context.statuses.show_many(row.status.id for row in found)
+    kept = [row for row in found if row.status.id in known and not known[row.status.id].is_withdrawn]
+    posts = posts_in(context, [known[row.status.id] for row in kept])
     return [
         Candidate(
-            "status", one.status.id, one.trendable, one.status.accounts, post=post, author_id=one.status.account_id
+            "status", row.status.id, row.trendable, row.status.accounts, post=post, author_id=row.status.account_id
         )
-        for one, post in zip(kept, posts, strict=True)
+        for row, post in zip(kept, posts, strict=True)
     ]

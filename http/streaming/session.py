@@ -53,7 +53,7 @@ MOST_ANSWERS = 256
 # No more frames are added to a batch of this many bytes. Events that are read from a stream in a row.
 BATCH = 32 * 1024
 READ_AT_ONCE = 16
-# Cached names of streams as JSON. Most streams have one of a few names.
+# Cached names of streams as JSON. Most streams share a few names.
 LABELS_KEPT = 1_000
 
 

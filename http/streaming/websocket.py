@@ -136,7 +136,7 @@ class WebSocketStream(DirectStream):
                 pass
 
     def _close(self, code: bytes) -> None:
-        """Send a close frame, because the client has sent one or has violated the protocol."""
+        """Send a close frame, because the client has closed or has violated the protocol."""
         if self._socket is not None:
             self._ends_by = self._keep_alive_at = inf
             self._socket.finish(control_frame(CLOSE, code))
@@ -182,7 +182,7 @@ async def _admit(context: HttpContext, frames: Frames, request: Request, protoco
 
 
 async def _open_named(subscriptions: Subscriptions, request: Request) -> None:
-    """Open the stream of the URL, if it names one."""
+    """Open the stream of the URL, if it names a stream."""
     query = StreamQuery.read(nest(request.query))
     if query.stream:
         await subscriptions.open(query)

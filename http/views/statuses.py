@@ -25,7 +25,7 @@ async def perspective_of(viewer: Viewer | None) -> Perspective:
 
 
 async def find_visible(context: HttpContext, viewer: Viewer | None, id: int) -> ShownStatus:
-    """Return a status that the viewer may see. Raises NotFound for a hidden status as for a missing one."""
+    """Return a status that the viewer may see. Raises NotFound for hidden and missing statuses."""
     shown = await context.statuses.show(id)
     if shown is None or not may_see(shown, await perspective_of(viewer)):
         raise NotFound
@@ -39,7 +39,7 @@ async def visible_among(context: HttpContext, ids: Iterable[int], viewer: Perspe
 
 
 async def answer_with(context: HttpContext, viewer: Viewer | None, id: int) -> Answer:
-    """Answer with the status as the viewer sees it now. Raises NotFound for a hidden status as for a missing one.
+    """Answer with the status as the viewer sees it now. Raises NotFound for hidden and missing statuses.
 
     The viewer's part has the perspective too, so it takes only one message to the actor.
     """

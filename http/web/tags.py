@@ -50,7 +50,7 @@ async def show(context: HttpContext, request: Request, name: str, position: List
 
 
 def hashtag_named(written: str) -> str:
-    """Return the name of a hashtag. Raises NotFound for a text that can't be one."""
+    """Return the normalized name of a hashtag. Raises NotFound for a text that is not a hashtag."""
     found = whole_hashtag(written)
     if found is None:
         raise NotFound
