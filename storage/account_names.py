@@ -63,10 +63,10 @@ class NameQuery:
 
 def query_of(text: str) -> NameQuery | None:
     """Return the query for a text. None if it has no word."""
-    parts = [(one, part) for one in text[:LONGEST_QUERY].split()[:MOST_PARTS] if (part := list(words_of(one)))]
+    parts = [(piece, part) for piece in text[:LONGEST_QUERY].split()[:MOST_PARTS] if (part := list(words_of(piece)))]
     if not parts:
         return None
-    queries = [(_spaced(one, _part(part, BEGINNING)), part) for one, part in parts]
+    queries = [(_spaced(piece, _part(part, BEGINNING)), part) for piece, part in parts]
     selective = [
         query for query, part in queries if len(part[-1].text) >= SHORTEST_BEGINNING or not part[-1].text.isascii()
     ]

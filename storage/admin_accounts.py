@@ -95,7 +95,7 @@ class AdminUser:
     @property
     def addresses(self) -> list[UsedAddress]:
         """The addresses that the user used last, the newest first, and that of the sign-up."""
-        if self.ip is None or any(one.ip == self.ip for one in self.visited_from):
+        if self.ip is None or any(address.ip == self.ip for address in self.visited_from):
             return list(self.visited_from)
         return [*self.visited_from, UsedAddress(self.ip, self.created_at)]
 

@@ -113,9 +113,12 @@ async def current(db: Connection, account_id: int, now: datetime) -> list[ShownA
     found = [_announcement(row) for row in await db.fetch(CURRENT, now, MOST_SHOWN)]
     if not found:
         return []
-    reactions = await _reactions(db, [one.id for one in found], account_id)
+    reactions = await _reactions(db, [announcement.id for announcement in found], account_id)
     dismissed = {row["announcement_id"] for row in await db.fetch(DISMISSED, account_id)}
-    return [ShownAnnouncement(one, reactions.get(one.id, ()), one.id in dismissed) for one in found]
+    return [
+        ShownAnnouncement(announcement, reactions.get(announcement.id, ()), announcement.id in dismissed)
+        for announcement in found
+    ]
 
 
 async def dismiss(db: Connection, id: int, account_id: int, now: datetime) -> bool:

@@ -135,7 +135,9 @@ class BucketStore:
         names: list[str] = []
         with _failures():
             for page in self._pages(SERVED, SERVED + key):
-                names += [one["path"].removeprefix(SERVED) for one in page if one["path"].startswith(SERVED + key)]
+                names += [
+                    entry["path"].removeprefix(SERVED) for entry in page if entry["path"].startswith(SERVED + key)
+                ]
                 if not page[-1]["path"].startswith(SERVED + key):
                     break
         return names
@@ -144,9 +146,9 @@ class BucketStore:
         for place in (SERVED, WITHHELD):
             with _failures():
                 for page in self._pages(place):
-                    for one in page:
-                        if NAME.fullmatch(name := one["path"].removeprefix(place)):
-                            yield StoredFile(name, one["size"], place == WITHHELD)
+                    for entry in page:
+                        if NAME.fullmatch(name := entry["path"].removeprefix(place)):
+                            yield StoredFile(name, entry["size"], place == WITHHELD)
 
     def _pages(self, place: str, after: str | None = None) -> Iterator[Sequence[ObjectMeta]]:
         """Return the objects of a place after a key, in pages."""

@@ -132,7 +132,7 @@ async def page(
 ) -> list[Conversation]:
     """Return a page of an account's conversations, newest first. Their paging ids are those of their last statuses."""
     rows = await db.fetch(PAGE[page.oldest_first], account_id, *page.bounds)
-    return sorted(_conversations(rows), key=lambda one: one.last_status_id or 0, reverse=True)
+    return sorted(_conversations(rows), key=lambda conversation: conversation.last_status_id or 0, reverse=True)
 
 
 async def mark(db: Connection, account_id: int, id: int, unread: bool) -> Conversation | None:

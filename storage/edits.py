@@ -172,7 +172,7 @@ def _edit(row: Row) -> Edit:
     *plain, attached, options, mentioned_ids, created_at = row.values()
     return Edit(
         *plain,
-        media=tuple(media.media_of(one) for one in attached),
+        media=tuple(media.media_of(attachment) for attachment in attached),
         poll_options=tuple(options) if options is not None else None,
         mentioned_ids=tuple(mentioned_ids),
         created_at=created_at,

@@ -102,7 +102,7 @@ async def insert(db: Connection, owner: int, new: Filter, now: datetime) -> None
 async def change(db: Connection, owner: int, before: Filter, after: Filter, now: datetime) -> None:
     """Store what differs between a filter as it was and as it is now."""
     await db.execute(*CHANGE.bind(after, owner=owner, now=now))
-    await _put_keywords(db, after.id, [one for one in after.keywords if one not in before.keywords], now)
+    await _put_keywords(db, after.id, [keyword for keyword in after.keywords if keyword not in before.keywords], now)
     if gone := _missing(before.keywords, after.keywords):
         await db.execute(DELETE_KEYWORDS, after.id, gone)
     for entry in after.statuses:
@@ -127,8 +127,8 @@ def _missing(
     before: Sequence[FilterKeyword | FilterStatus], after: Sequence[FilterKeyword | FilterStatus]
 ) -> list[int]:
     """Return the ids of those that are no longer there."""
-    left = {one.id for one in after}
-    return [one.id for one in before if one.id not in left]
+    left = {part.id for part in after}
+    return [part.id for part in before if part.id not in left]
 
 
 def _filter(row: Row) -> Filter:

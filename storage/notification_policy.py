@@ -122,7 +122,7 @@ async def find(db: Connection, account_id: int) -> NotificationPolicy:
 
 async def change(db: Connection, account_id: int, wanted: PolicyChange) -> None:
     """Change a policy for all notifications that commit from now on."""
-    await db.execute(CHANGE, account_id, *(getattr(wanted, one.name) for one in fields(wanted)))
+    await db.execute(CHANGE, account_id, *(getattr(wanted, field.name) for field in fields(wanted)))
 
 
 async def hold(db: Connection, account_id: int) -> None:

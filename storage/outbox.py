@@ -201,17 +201,17 @@ async def insert_many(db: Connection, effects: Sequence[NewEffect], now: datetim
 def values_of(effects: Sequence[NewEffect]) -> dict[str, list[object]]:
     """Return the parameters of INSERT_EFFECTS, without the time."""
     return {
-        "effect_ids": [one.id for one in effects],
-        "queues": [one.queue for one in effects],
-        "kinds": [one.kind for one in effects],
-        "keys": [one.key for one in effects],
-        "groups": [one.group for one in effects],
-        "shards": [one.shard for one in effects],
-        "payloads": [one.payload for one in effects],
-        "due_times": [one.due_at for one in effects],
-        "request_ids": [one.request_id for one in effects],
-        "cause_lists": [orjson.dumps(one.causes).decode() for one in effects],
-        "traces": [one.trace for one in effects],
+        "effect_ids": [effect.id for effect in effects],
+        "queues": [effect.queue for effect in effects],
+        "kinds": [effect.kind for effect in effects],
+        "keys": [effect.key for effect in effects],
+        "groups": [effect.group for effect in effects],
+        "shards": [effect.shard for effect in effects],
+        "payloads": [effect.payload for effect in effects],
+        "due_times": [effect.due_at for effect in effects],
+        "request_ids": [effect.request_id for effect in effects],
+        "cause_lists": [orjson.dumps(effect.causes).decode() for effect in effects],
+        "traces": [effect.trace for effect in effects],
     }
 
 

@@ -208,9 +208,9 @@ def _toml(rule: Rule) -> str:
     lines = ["[[rules]]", f"id = {rule.id}", f"text = {_quoted(rule.original.text)}"]
     if rule.original.hint:
         lines.append(f"hint = {_quoted(rule.original.hint)}")
-    for language, one in rule.translations.items():
-        hint = f", hint = {_quoted(one.hint)}" if one.hint else ""
-        lines.append(f"translations.{_quoted(language)} = {{ text = {_quoted(one.text)}{hint} }}")
+    for language, translation in rule.translations.items():
+        hint = f", hint = {_quoted(translation.hint)}" if translation.hint else ""
+        lines.append(f"translations.{_quoted(language)} = {{ text = {_quoted(translation.text)}{hint} }}")
     return "\n".join(lines) + "\n"
 
 
@@ -268,7 +268,9 @@ def _rule(table: JsonObject) -> Rule:
     if len(translations) > MOST_TRANSLATIONS:
         raise ValueError(f"rule {id}: there are more than {MOST_TRANSLATIONS} translations")
     return Rule(
-        id, _rule_text(table, id), {language: _rule_text(_table(one), id) for language, one in translations.items()}
+        id,
+        _rule_text(table, id),
+        {language: _rule_text(_table(translation), id) for language, translation in translations.items()},
     )
 
 

@@ -202,7 +202,7 @@ async def accept(
         return None
     change_id = next_id()
     await db.execute(ACCEPT, id, approval_uri, change_id)
-    rebloggers = tuple(one["account_id"] for one in await db.fetch(REBLOGGERS, [id]))
+    rebloggers = tuple(row["account_id"] for row in await db.fetch(REBLOGGERS, [id]))
     notified = (await notifications.mentioned(db, [id])).get(id, ())
     return EndedQuote(id, row["account_id"], quoted_id, change_id, rebloggers, notified)
 

@@ -110,5 +110,5 @@ async def delete(db: Connection, id: int, account_id: int, now: datetime) -> boo
 
 
 def _scheduled(row: Row) -> ScheduledStatus:
-    attached = tuple(media.media_of(one) for one in row["media"] or ())
+    attached = tuple(media.media_of(attachment) for attachment in row["media"] or ())
     return ScheduledStatus(**replaced(row, media_ids=tuple(row["media_ids"]), media=attached))

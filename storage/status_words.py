@@ -85,7 +85,7 @@ def vector_of(
     status: Searchable, media: Sequence[Media] = (), poll: Poll | None = None, card: PreviewCard | None = None
 ) -> str:
     """Return the literal of a status's `tsvector`."""
-    texts = [status.spoiler_text, *texts_of(status.content), *(one.description for one in media)]
+    texts = [status.spoiler_text, *texts_of(status.content), *(attachment.description for attachment in media)]
     if poll is not None:
         texts += [option.title for option in poll.options]
     if card is not None:
@@ -190,7 +190,7 @@ def _marks(status: Searchable, media: Sequence[Media], poll: Poll | None, card: 
 def _properties(
     status: Searchable, media: Sequence[Media], poll: Poll | None, card: PreviewCard | None
 ) -> Iterator[str]:
-    types = {one.type for one in media}
+    types = {attachment.type for attachment in media}
     properties = {
         "media": bool(media), "image": bool(types & {"image", "gifv"}), "video": bool(types & {"video", "gifv"}),
         "audio": "audio" in types, "poll": poll is not None, "link": card is not None,

@@ -454,7 +454,7 @@ def _status(values: Iterable[Any]) -> Status:
         media_ids=tuple(media_ids),
         mentions=tuple(Mention(*mention) for mention in mentions or ()),
         tags=tuple(StatusTag(*tag) for tag in tags or ()),
-        media=tuple(media.media_of(one) for one in attached or ()),
+        media=tuple(media.media_of(attachment) for attachment in attached or ()),
         poll=polls.poll_of(poll) if poll is not None else None,
         card=preview_cards.card_of(card) if card is not None else None,
         emojis=tuple(custom_emojis.RemoteEmoji(*emoji) for emoji in emojis or ()),

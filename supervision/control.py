@@ -133,7 +133,7 @@ class ControlSocket:
                 line = await _line(stream)
                 answer = _encoded(await self._reply(line))
                 if line == HAND_OVER and (sockets := self._hand_over()):
-                    descriptors = array("i", [one.fileno() for one in sockets])
+                    descriptors = array("i", [listener.fileno() for listener in sockets])
                     await stream.socket.sendmsg([answer], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, descriptors)])
                 else:
                     await stream.send_all(answer)
@@ -211,9 +211,9 @@ def ask_for_sockets(path: Path) -> list[socket.socket]:
         except OSError:
             return []
     sockets = [socket.socket(fileno=descriptor) for descriptor in descriptors]
-    for one in sockets:
-        one.setblocking(False)
-        one.set_inheritable(False)
+    for listener in sockets:
+        listener.setblocking(False)
+        listener.set_inheritable(False)
     return sockets
 
 

@@ -83,7 +83,7 @@ def explained(error: BaseException) -> Failure | None:
             return None
         # Its class is one of FAILURES, which are exceptions.
         found.append((place, cast("Exception", leaf)))
-    place, first = min(found, key=lambda one: one[0])
+    place, first = min(found, key=lambda failure: failure[0])
     return FAILURES[place][1](first)
 
 
@@ -92,7 +92,7 @@ def _leaves(error: BaseException) -> list[BaseException]:
         return [error]
     # isinstance leaves the type of the group open.
     together = cast("BaseExceptionGroup[BaseException]", error).exceptions
-    return [leaf for one in together for leaf in _leaves(one)]
+    return [leaf for inner in together for leaf in _leaves(inner)]
 
 
 def text_of(error: Exception) -> str:

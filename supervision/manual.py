@@ -73,7 +73,13 @@ def _command(words: str, command: click.Command) -> Iterator[str]:
     for parameter in command.params:
         if record := parameter.get_help_record(context):
             yield from (".TP", f".B {_escaped(record[0])}", _escaped(record[1]))
-    yield from (".PP", "Examples:", ".nf", *(_escaped(f"    troupe {one}") for one in EXAMPLES.get(words, ())), ".fi")
+    yield from (
+        ".PP",
+        "Examples:",
+        ".nf",
+        *(_escaped(f"    troupe {example}") for example in EXAMPLES.get(words, ())),
+        ".fi",
+    )
     codes = "; ".join(f"{code} {text}" for code, text in EXITS.get(words, WITH_DATABASE).items())
     yield from (".PP", _escaped(f"Exit codes: {codes}."))
 

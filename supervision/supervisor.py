@@ -253,7 +253,7 @@ class Supervisor:
             return error if isinstance(error, self._fatal) else None
         # isinstance leaves the type of the group open.
         together = cast("ExceptionGroup[Exception]", error).exceptions
-        return next((fatal for one in together if (fatal := self._fatal_in(one)) is not None), None)
+        return next((fatal for inner in together if (fatal := self._fatal_in(inner)) is not None), None)
 
     def end_grace(self) -> None:
         """Shorten the grace of every child. They still stop in order."""

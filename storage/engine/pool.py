@@ -378,7 +378,11 @@ class ConnectionPool:
 
     async def _look_for_locks(self, slow: Sequence[Worker]) -> None:
         """Note who holds the locks that the calls of these workers wait for."""
-        calls = {one.connection.get_server_pid(): (one, one.call) for one in slow if one.connection is not None}
+        calls = {
+            worker.connection.get_server_pid(): (worker, worker.call)
+            for worker in slow
+            if worker.connection is not None
+        }
         with suppress(TimeoutError):
             async with asyncio.timeout(LOOK_FOR_LOCK):
                 held = await lock_waits.holders(self.dsn, list(calls))

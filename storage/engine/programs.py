@@ -49,7 +49,10 @@ def find_major(major: int) -> Path | None:
     if major == MAJOR:
         return wheel
     folders = [*wheel.parents[1].glob(OTHER_FOLDERS), DEBIAN / str(major) / "bin"]
-    return next((one for one in folders if (one / "postgres").exists() and major_of(one / "postgres") == major), None)
+    return next(
+        (folder for folder in folders if (folder / "postgres").exists() and major_of(folder / "postgres") == major),
+        None,
+    )
 
 
 def major_of(program: Path) -> int:

@@ -253,8 +253,8 @@ async def withdraw(db: Connection, queue: str, account_id: int, subject: str, pa
     """
     begins = {row["id"]: row["begins"] for row in await db.fetch(OF_SUBJECT, account_id, subject)}
     untried = await _untried(db, queue, partitions, begins) if any(begins.values()) else []
-    unknown = {one.partition for one in untried if begins[one.activity_id]}
-    await _withdraw(db, [one for one in untried if one.partition in unknown])
+    unknown = {delivery.partition for delivery in untried if begins[delivery.activity_id]}
+    await _withdraw(db, [delivery for delivery in untried if delivery.partition in unknown])
     return unknown
 
 
@@ -282,8 +282,8 @@ async def _untried(
 
 async def _withdraw(db: Connection, waiting: Sequence[_UntriedDelivery]) -> None:
     if waiting:
-        await db.execute(WITHDRAW, [one.id for one in waiting])
-    for activity_id, deliveries in sorted(Counter(one.activity_id for one in waiting).items()):
+        await db.execute(WITHDRAW, [delivery.id for delivery in waiting])
+    for activity_id, deliveries in sorted(Counter(delivery.activity_id for delivery in waiting).items()):
         await finish(db, activity_id, deliveries)
 
 
@@ -331,5 +331,5 @@ async def next_inboxes(db: Connection, sender_id: int, after: str, limit: int) -
     """
     rows = await db.fetch(NEXT_OF_ALL, sender_id, after, limit)
     found = [FoundInbox(**replaced(row, domains=tuple(row["domains"]))) for row in rows]
-    cut = len(found) > 1 and sum(len(one.domains) for one in found) == limit
+    cut = len(found) > 1 and sum(len(inbox.domains) for inbox in found) == limit
     return found[:-1] if cut else found

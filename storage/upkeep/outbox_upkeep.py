@@ -67,7 +67,7 @@ async def waiting(db: Connection, chosen: ChosenEffects, limit: int) -> list[Wai
 async def lock(db: Connection, chosen: ChosenEffects, now: datetime, limit: int) -> list[WaitingEffect]:
     """Return effects that no relay carries out, locked. The claims of relays that are gone are ended."""
     found = [_effect(row) for row in await db.fetch(LOCK, *chosen.values, now, limit)]
-    if gone := [one.id for one in found if one.claimed_until is not None]:
+    if gone := [effect.id for effect in found if effect.claimed_until is not None]:
         await db.execute(UNCLAIM, gone)
     return found
 

@@ -14,16 +14,16 @@ from .manifest import BackedUpFile, Manifest
 def check(folder: BackupFolder, names: Sequence[str], show: ShowProgress) -> list[Manifest]:
     """Read all that some backups consist of, and return their manifests. Raises BackupDamaged with what is wrong."""
     manifests, wrong = _manifests(folder, names)
-    dumps = {folder.dump(one.name): one.dump for one in manifests}
-    contents = {folder.content(file.digest): file for one in manifests for file in one.files.values()}
+    dumps = {folder.dump(manifest.name): manifest.dump for manifest in manifests}
+    contents = {folder.content(file.digest): file for manifest in manifests for file in manifest.files.values()}
     with show("Check", sum(file.size for file in (dumps | contents).values()), in_bytes=True) as update:
         damaged_dumps, damaged_contents = (_damaged(files, update) for files in (dumps, contents))
-    lost = sorted({*names} - {one.name for one in manifests} | {path.stem for path in damaged_dumps})
+    lost = sorted({*names} - {manifest.name for manifest in manifests} | {path.stem for path in damaged_dumps})
     cures = [f"Nothing can be restored of the backup {name}: {folder.removal(name)}" for name in lost]
     if damaged_contents:
         having = [
-            one.name for one in manifests
-            if any(folder.content(file.digest) in damaged_contents for file in one.files.values())
+            manifest.name for manifest in manifests
+            if any(folder.content(file.digest) in damaged_contents for file in manifest.files.values())
         ]  # fmt: skip
         cures += [
             "Remove the damaged files, and make a backup: it stores again what the server still has. If this command"

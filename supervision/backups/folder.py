@@ -117,7 +117,7 @@ class BackupFolder:
         finally:
             part.unlink(missing_ok=True)
         self._untold[key] = file
-        if len(self._untold) >= AT_ONCE or sum(one.size for one in self._untold.values()) >= BYTES_AT_ONCE:
+        if len(self._untold) >= AT_ONCE or sum(copy.size for copy in self._untold.values()) >= BYTES_AT_ONCE:
             self.tell_journal()
         return file, new
 

@@ -145,7 +145,7 @@ class _Copying:
 
     def take(self, named: Sequence[NamedFile]) -> int:
         """Copy those that are not stored yet. Return how many; those that are not there are in `missing`."""
-        wanted = [one.name for one in named if one.name not in self._taken]
+        wanted = [file.name for file in named if file.name not in self._taken]
         self.missing, count = set(), 0
         try:
             with self.show("Files", len(wanted)) as update:
@@ -172,9 +172,9 @@ class _Copying:
     def placed(self, named: Sequence[NamedFile]) -> dict[str, BackedUpFile]:
         """Return the files that are named by their paths below the data folder."""
         return {
-            f"media/{self.media.place(one.name, withheld=one.withheld)}": self._taken[one.name]
-            for one in named
-            if one.name in self._taken
+            f"media/{self.media.place(file.name, withheld=file.withheld)}": self._taken[file.name]
+            for file in named
+            if file.name in self._taken
         }
 
     def take_others(self) -> dict[str, BackedUpFile]:

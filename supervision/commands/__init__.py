@@ -134,8 +134,8 @@ def _explained() -> Generator[None]:
 def _describe(command: click.Command, words: str) -> None:
     """Put examples and exit codes at the end of a command's help, and of that of the commands below it."""
     if isinstance(command, click.Group):
-        for name, one in command.commands.items():
-            _describe(one, f"{words} {name}")
+        for name, subcommand in command.commands.items():
+            _describe(subcommand, f"{words} {name}")
     else:
         command.epilog = epilog_of(words)
 

@@ -52,24 +52,24 @@ async def _merge(db: Connection, here: Here, gone: str, kept: str) -> JsonObject
     from ...storage.engine import notices
     from ...storage.upkeep import account_merges
 
-    one, other = await find_account(db, here, gone), await find_account(db, here, kept)
-    for account in (one, other):
+    removed, other = await find_account(db, here, gone), await find_account(db, here, kept)
+    for account in (removed, other):
         if account.local:
             raise CommandRefused(f"@{account.acct} is an account of this server.")
-    if one.id == other.id:
-        raise CommandRefused(f"@{one.acct} and @{other.acct} are one account already.")
-    if not await account_merges.lock(db, [one.id, other.id]):
+    if removed.id == other.id:
+        raise CommandRefused(f"@{removed.acct} and @{other.acct} are one account already.")
+    if not await account_merges.lock(db, [removed.id, other.id]):
         raise CommandRefused("One of the accounts was deleted meanwhile.")
-    related = await account_merges.related(db, one.id)
-    merged = await account_merges.merge(db, one.id, other.id)
+    related = await account_merges.related(db, removed.id)
+    merged = await account_merges.merge(db, removed.id, other.id)
     counts = {"moved": merged.moved, "dropped": merged.dropped}
     act = here.act
-    await act.log("merge_account", Target("account", one.id, one.acct), "", into=other.acct, **counts)
+    await act.log("merge_account", Target("account", removed.id, removed.acct), "", into=other.acct, **counts)
     act.promise(*_promises(other, related, merged.files))
     # Statuses are in memory with the id of their author.
     await notices.announce(db, NOTICE)
     await announce_change(db)
-    return {"from": one.acct, "to": other.acct, **counts}
+    return {"from": removed.acct, "to": other.acct, **counts}
 
 
 def _promises(kept: Account, related: list[int], files: list[str]) -> list[Promise]:

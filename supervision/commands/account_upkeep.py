@@ -48,7 +48,7 @@ def refresh(
         if not dry_run:
             _in_batches(run, _refresh, found, "Asking the server to fetch accounts")
     if as_json:
-        print_json({"accounts": [one.acct for one in found], "dry_run": dry_run})
+        print_json({"accounts": [account.acct for account in found], "dry_run": dry_run})
     else:
         click.echo(f"{'Would fetch' if dry_run else 'Fetching'} {number_of(len(found), 'accounts')} again")
 
@@ -77,7 +77,7 @@ async def _refresh(db: Connection, here: Here, found: Sequence[ForeignAccount]) 
     """Promise to fetch accounts again."""
     from ...actors.effects.refreshes import refresh_of
 
-    here.act.promise(*(refresh_of(one.id, one.domain) for one in found))
+    here.act.promise(*(refresh_of(account.id, account.domain) for account in found))
 
 
 @click.command("rotate-keys")
@@ -99,7 +99,7 @@ def rotate_keys(server: ChosenServer, name: str | None, everybody: bool, dry_run
         if not dry_run:
             _in_batches(run, _rotate, found, "Asking the server to replace keys")
     if as_json:
-        print_json({"accounts": [one.username for one in found], "dry_run": dry_run})
+        print_json({"accounts": [account.username for account in found], "dry_run": dry_run})
     else:
         click.echo(f"{'Would give' if dry_run else 'Giving'} {number_of(len(found), 'accounts')} a new key")
 
@@ -120,9 +120,9 @@ async def _rotate(db: Connection, here: Here, found: Sequence[KeyHolder]) -> Non
     from ...actors.effects.sending import key_rotates
     from ...actors.staff.acts import Target
 
-    for one in found:
-        await here.act.log("rotate_key", Target("account", one.id, one.username))
-    here.act.promise(*(key_rotates(one.id) for one in found))
+    for account in found:
+        await here.act.log("rotate_key", Target("account", account.id, account.username))
+    here.act.promise(*(key_rotates(account.id) for account in found))
 
 
 def _in_batches(run: Transact, work: Callable[..., Awaitable[None]], found: Sequence[object], label: str) -> None:

@@ -95,8 +95,14 @@ async def _found(db: Connection, here: Here, wanted: AccountFilter, limit: int) 
     return await _described(db, await admin_accounts.page(db, wanted, Page(limit)))
 
 
-def _line(one: JsonObject) -> str:
-    columns = (one["id"], f"@{one['account']}", one.get("role", "-"), one.get("email", "-"), _joined(one["states"]))
+def _line(account: JsonObject) -> str:
+    columns = (
+        account["id"],
+        f"@{account['account']}",
+        account.get("role", "-"),
+        account.get("email", "-"),
+        _joined(account["states"]),
+    )
     return "\t".join(str(column) for column in columns)
 
 
@@ -153,7 +159,7 @@ def _as_json(account: Account, user: AdminUser | None) -> JsonObject:
             "email": user.email,
             "role": user.role,
             "ip": user.addresses[0].ip if user.addresses else None,
-            "ips": [f"{one.ip} {one.used_at.isoformat()}" for one in user.addresses],
+            "ips": [f"{address.ip} {address.used_at.isoformat()}" for address in user.addresses],
             "locale": user.locale,
             "invite_request": user.invite_request,
         }

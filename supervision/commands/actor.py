@@ -89,11 +89,11 @@ def drawn(snapshot: JsonObject) -> Iterator[str]:
         why = f"{crash['error']} at {crash['place']}, request {crash['request_id']}"
         yield f"  crashed      {seconds(crash['ago'])} ago on {_message(crash)}: {why}"
     yield from _mailbox(summary, snapshot["mailbox"])
-    for one in snapshot["recent"]:
-        failed = f", {one['failed']} failed" if one["failed"] else ""
+    for kind in snapshot["recent"]:
+        failed = f", {kind['failed']} failed" if kind["failed"] else ""
         yield (
-            f"  handled      {one['count']} {one['message']}, the latest {seconds(one['ago'])} ago, turns of"
-            f" {_short(one['mean'])} (longest {_short(one['longest'])}){failed}"
+            f"  handled      {kind['count']} {kind['message']}, the latest {seconds(kind['ago'])} ago, turns of"
+            f" {_short(kind['mean'])} (longest {_short(kind['longest'])}){failed}"
         )
     if snapshot["turn"]:
         yield from _turn(snapshot["turn"])
@@ -101,18 +101,19 @@ def drawn(snapshot: JsonObject) -> Iterator[str]:
 
 def _mailbox(summary: JsonObject, mailbox: Sequence[JsonObject]) -> Iterator[str]:
     yield f"  mail         {summary['depth']}"
-    for one in mailbox:
-        yield f"    {one['count']:>5}  {one['message']}, the oldest for {seconds(one['oldest'])}"
+    for kind in mailbox:
+        yield f"    {kind['count']:>5}  {kind['message']}, the oldest for {seconds(kind['oldest'])}"
 
 
 def _behind(subscribers: Sequence[JsonObject]) -> Iterator[str]:
-    for one in subscribers[:MOST_SUBSCRIBERS]:
-        if one["behind"] or one["blocked"]:
-            yield f"    {one['behind']:>5}  events behind, its client blocks it for {seconds(one['blocked'])}"
+    for subscriber in subscribers[:MOST_SUBSCRIBERS]:
+        if subscriber["behind"] or subscriber["blocked"]:
+            blocked = seconds(subscriber["blocked"])
+            yield f"    {subscriber['behind']:>5}  events behind, its client blocks it for {blocked}"
 
 
-def _message(one: JsonObject) -> str:
-    return str(one["message"]) + ("" if one["message_id"] is None else f"#{one['message_id']}")
+def _message(message: JsonObject) -> str:
+    return str(message["message"]) + ("" if message["message_id"] is None else f"#{message['message_id']}")
 
 
 def _turn(turn: JsonObject) -> Iterator[str]:

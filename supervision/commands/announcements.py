@@ -76,15 +76,15 @@ async def _found(db: Connection, here: Here) -> list[JsonObject]:
 
     return [
         {
-            "id": str(one.id),
-            "state": state_of(one, here.now),
-            "text": one.text,
-            "starts_at": _written(one.starts_at),
-            "ends_at": _written(one.ends_at),
-            "all_day": one.all_day,
-            "published_at": _written(one.published_at),
+            "id": str(announcement.id),
+            "state": state_of(announcement, here.now),
+            "text": announcement.text,
+            "starts_at": _written(announcement.starts_at),
+            "ends_at": _written(announcement.ends_at),
+            "all_day": announcement.all_day,
+            "published_at": _written(announcement.published_at),
         }
-        for one in await announcements.find_all(db)
+        for announcement in await announcements.find_all(db)
     ]
 
 
@@ -92,8 +92,10 @@ def _written(time: datetime | None) -> str | None:
     return None if time is None else time.isoformat()
 
 
-def _line(one: JsonObject) -> str:
-    return f"{one['id']}\t{one['state']}\t{' '.join(one['text'].split())[:LISTED_CHARACTERS]}"
+def _line(announcement: JsonObject) -> str:
+    return (
+        f"{announcement['id']}\t{announcement['state']}\t{' '.join(announcement['text'].split())[:LISTED_CHARACTERS]}"
+    )
 
 
 @announcements.command

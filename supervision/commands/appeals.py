@@ -38,22 +38,22 @@ async def _open_appeals(db: Connection, here: Here) -> list[JsonObject]:
     from ...storage import strikes
 
     found = await strikes.open_appeals(db, Page(MOST_LISTED))
-    named = await accounts.find_many(db, [one.target_account_id for one in found])
+    named = await accounts.find_many(db, [strike.target_account_id for strike in found])
     return [
         {
-            "id": str(one.appeal_id),
-            "account": named[one.target_account_id].acct,
-            "action": one.action,
-            "reason": one.text,
-            "text": one.appeal_text,
-            "created_at": None if one.appealed_at is None else one.appealed_at.isoformat(),
+            "id": str(strike.appeal_id),
+            "account": named[strike.target_account_id].acct,
+            "action": strike.action,
+            "reason": strike.text,
+            "text": strike.appeal_text,
+            "created_at": None if strike.appealed_at is None else strike.appealed_at.isoformat(),
         }
-        for one in found
+        for strike in found
     ]
 
 
-def _line(one: JsonObject) -> str:
-    return f"{one['id']}  @{one['account']}  {one['action']}  {one['created_at']}\n    {one['text']}"
+def _line(appeal: JsonObject) -> str:
+    return f"{appeal['id']}  @{appeal['account']}  {appeal['action']}  {appeal['created_at']}\n    {appeal['text']}"
 
 
 @appeals.command

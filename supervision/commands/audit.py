@@ -56,5 +56,5 @@ async def _acts(
     ]
 
 
-def _line(one: JsonObject) -> str:
-    return "\t".join(str(one[name]) for name in ("created_at", "actor", "action", "target", "reason"))
+def _line(entry: JsonObject) -> str:
+    return "\t".join(str(entry[name]) for name in ("created_at", "actor", "action", "target", "reason"))

@@ -110,12 +110,12 @@ def _verify(at: BackupFolder, as_json: bool) -> None:
 
     with interruptible("Nothing was changed."), at.read():
         at.newest()  # refuses a folder without a whole backup
-        found = [one.as_json() for one in check(at, at.names(), _show("Nothing was changed."))]
+        found = [manifest.as_json() for manifest in check(at, at.names(), _show("Nothing was changed."))]
     if as_json:
         print_json(found)
         return
-    for one in found:
-        click.echo(f"Whole: {_line(one)}")
+    for manifest in found:
+        click.echo(f"Whole: {_line(manifest)}")
 
 
 def _show(going_on: str) -> ShowProgress:
@@ -124,9 +124,9 @@ def _show(going_on: str) -> ShowProgress:
     return lambda label, total, *, in_bytes=False: progress(label, total, going_on, in_bytes=in_bytes)
 
 
-def _line(one: JsonObject) -> str:
-    rows, files = number_of(one["rows"], "rows"), number_of(one["files"], "files")
-    return f"{one['name']}: {rows}, {files}, {written_size(one['bytes'])}"
+def _line(manifest: JsonObject) -> str:
+    rows, files = number_of(manifest["rows"], "rows"), number_of(manifest["files"], "files")
+    return f"{manifest['name']}: {rows}, {files}, {written_size(manifest['bytes'])}"
 
 
 def _tell_missing(missing: Sequence[str]) -> None:

@@ -89,18 +89,18 @@ def check(server: ChosenServer, as_json: bool) -> None:
 def show(server: ChosenServer, everything: bool, as_json: bool) -> None:
     """Show the settings that are not at their default, each with its value and its source."""
     values = _values(server)
-    shown = [one for one in values.values() if everything or one.source.kind != "default"]
+    shown = [value for value in values.values() if everything or value.source.kind != "default"]
     if as_json:
-        print_json([one.as_json() for one in shown])
+        print_json([value.as_json() for value in shown])
     else:
         for line in _table(shown):
             click.echo(line)
 
 
 def _table(values: Sequence[SettingValue]) -> Iterator[str]:
-    width = max((len(one.name) for one in values), default=0)
-    for one in values:
-        yield f"{one.name:<{width}} = {one.text}  ({one.source.place})"
+    width = max((len(value.name) for value in values), default=0)
+    for value in values:
+        yield f"{value.name:<{width}} = {value.text}  ({value.source.place})"
 
 
 def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -124,9 +124,9 @@ def explain(server: ChosenServer, name: str | None, as_json: bool) -> None:
     else:
         raise WrongValue(f"{name} names no setting{nearest(name)}")
     if as_json:
-        print_json([one.as_json() for one in asked] if name is None else asked[0].as_json())
+        print_json([value.as_json() for value in asked] if name is None else asked[0].as_json())
     else:
-        click.echo("\n\n".join("\n".join(one.explanation()) for one in asked))
+        click.echo("\n\n".join("\n".join(value.explanation()) for value in asked))
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +145,8 @@ class SettingValue:
             "source": self.source.kind,
             "place": self.source.place,
             "overridden": [
-                {"value": _shown(self.name, one), "source": one.kind, "place": one.place} for one in self.overridden
+                {"value": _shown(self.name, source), "source": source.kind, "place": source.place}
+                for source in self.overridden
             ],
             "default": default(self.name),
             "secret": self.name in SECRETS,
@@ -159,8 +160,8 @@ class SettingValue:
         yield f"{self.name} = {self.text}"
         yield from textwrap.wrap(meaning(self.name), WIDTH, initial_indent="  ", subsequent_indent="  ")
         yield f"  From: {self.source.place}."
-        for one in self.overridden:
-            yield f"  Not used: {_shown(self.name, one)} ({one.place})."
+        for source in self.overridden:
+            yield f"  Not used: {_shown(self.name, source)} ({source.place})."
         usual = default(self.name)
         yield f"  Default: {usual}." if usual else "  Default: none."
         yield f"  Right is: {example_of(self.name)}."

@@ -43,11 +43,11 @@ async def _found(db: Connection, here: Here, limit: int, text: bool) -> list[Jso
     """Return parked messages, the latest first, as JSON."""
     from ...storage import dead_letters
 
-    return [_shown(one, text=text) for one in await dead_letters.page(db, Page(limit))]
+    return [_shown(letter, text=text) for letter in await dead_letters.page(db, Page(limit))]
 
 
-def _line(one: JsonObject) -> str:
-    return "\t".join(str(one[name]) for name in ("id", "created_at", "address", "message", "error"))
+def _line(letter: JsonObject) -> str:
+    return "\t".join(str(letter[name]) for name in ("id", "created_at", "address", "message", "error"))
 
 
 @dead_letters.command

@@ -52,8 +52,8 @@ def purge(server: ChosenServer, foreign: str, dry_run: bool, yes: bool, as_json:
     if as_json:
         print_json({"domain": name, "dry_run": dry_run, **counts})
         return
-    for one in counts["domains"]:
-        click.echo(f"{'Would delete' if dry_run else 'Deleted'} {_purged(one)} of {one['domain']}")
+    for purge in counts["domains"]:
+        click.echo(f"{'Would delete' if dry_run else 'Deleted'} {_purged(purge)} of {purge['domain']}")
 
 
 def _purged(counts: JsonObject) -> str:
@@ -97,10 +97,10 @@ def _purge(run: Transact, domain: str, found: Sequence[KnownDomain], progress: U
 def _counted(found: Sequence[KnownDomain]) -> JsonObject:
     """Return how much is kept, in all and of each domain."""
     return {
-        "accounts": sum(one.accounts for one in found),
-        "statuses": sum(one.statuses for one in found),
-        "emojis": sum(one.emojis for one in found),
-        "domains": [asdict(one) for one in found],
+        "accounts": sum(purge.accounts for purge in found),
+        "statuses": sum(purge.statuses for purge in found),
+        "emojis": sum(purge.emojis for purge in found),
+        "domains": [asdict(purge) for purge in found],
     }
 
 

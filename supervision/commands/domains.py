@@ -43,11 +43,11 @@ async def _blocks(db: Connection, here: Here) -> list[JsonObject]:
     """Return all blocks, in the order of their domains."""
     from ...http.entities.server_block import blocked_domain_fields
 
-    return [blocked_domain_fields(one) for one in await server_blocks.find_all(db, BlockedDomain)]
+    return [blocked_domain_fields(block) for block in await server_blocks.find_all(db, BlockedDomain)]
 
 
-def _line(one: JsonObject) -> str:
-    return f"{one['domain']}\t{one['severity']}\t{one['private_comment'] or ''}"
+def _line(block: JsonObject) -> str:
+    return f"{block['domain']}\t{block['severity']}\t{block['private_comment'] or ''}"
 
 
 @domains.command
@@ -119,7 +119,7 @@ async def _unblock(db: Connection, here: Here, written: str) -> str:
 
 async def _find(db: Connection, domain: str) -> BlockedDomain | None:
 
-    return next((one for one in await blocked_domains.lock(db) if one.domain == domain), None)
+    return next((block for block in await blocked_domains.lock(db) if block.domain == domain), None)
 
 
 @domains.command
@@ -163,14 +163,14 @@ async def _disallow(db: Connection, here: Here, written: str) -> str:
 @setting_options("data")
 def allowed(server: ChosenServer, as_json: bool) -> None:
     """List the allowed domains, one a line."""
-    print_list(server.transact(_allowed), lambda one: str(one["domain"]), as_json=as_json)
+    print_list(server.transact(_allowed), lambda allowed: str(allowed["domain"]), as_json=as_json)
 
 
 async def _allowed(db: Connection, here: Here) -> list[JsonObject]:
     """Return all allowed domains, in their order."""
     return [
-        {"id": str(one.id), "domain": one.domain, "created_at": one.created_at.isoformat()}
-        for one in await server_blocks.find_all(db, AllowedDomain)
+        {"id": str(allowed.id), "domain": allowed.domain, "created_at": allowed.created_at.isoformat()}
+        for allowed in await server_blocks.find_all(db, AllowedDomain)
     ]
 
 
@@ -226,7 +226,7 @@ async def _import(db: Connection, here: Here, lines: Sequence[ListedBlock]) -> t
     from ...actors.commands.blocked_domains import ImposeListedBlocks, impose_listed
     from ...actors.rules.domains import RANKS
 
-    before = {one.domain: one for one in await server_blocks.find_all(db, BlockedDomain)}
+    before = {block.domain: block for block in await server_blocks.find_all(db, BlockedDomain)}
     done = require(await impose_listed(here.act, ImposeListedBlocks(here.staff, tuple(lines))))
     notes = [f"{domain} is left out: it is the domain of this server." for domain in own_lines(lines, here.domain)]
     for line in lines:

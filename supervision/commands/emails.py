@@ -96,13 +96,13 @@ async def _blocked(db: Connection, here: Here) -> list[JsonObject]:
     """Return all blocked domains, in their order."""
 
     return [
-        {"id": str(one.id), "domain": one.domain, "allow_with_approval": one.allow_with_approval}
-        for one in await server_blocks.find_all(db, BlockedEmailDomain)
+        {"id": str(block.id), "domain": block.domain, "allow_with_approval": block.allow_with_approval}
+        for block in await server_blocks.find_all(db, BlockedEmailDomain)
     ]
 
 
-def _line(one: JsonObject) -> str:
-    return f"{one['domain']}\t{'approval' if one['allow_with_approval'] else 'refused'}"
+def _line(block: JsonObject) -> str:
+    return f"{block['domain']}\t{'approval' if block['allow_with_approval'] else 'refused'}"
 
 
 @email_domains.command("block")

@@ -44,20 +44,20 @@ async def _found(db: Connection, here: Here) -> list[JsonObject]:
     """Return all emoji of this server as JSON, the disabled ones too."""
     return [
         {
-            "id": str(one.id),
-            "shortcode": one.shortcode,
-            "category": one.category,
-            "visible_in_picker": one.visible_in_picker,
-            "disabled": one.disabled,
+            "id": str(emoji.id),
+            "shortcode": emoji.shortcode,
+            "category": emoji.category,
+            "visible_in_picker": emoji.visible_in_picker,
+            "disabled": emoji.disabled,
         }
-        for one in await custom_emojis.find_local(db)
+        for emoji in await custom_emojis.find_local(db)
     ]
 
 
-def _line(one: JsonObject) -> str:
-    marks = {"unlisted": not one["visible_in_picker"], "disabled": one["disabled"]}
+def _line(emoji: JsonObject) -> str:
+    marks = {"unlisted": not emoji["visible_in_picker"], "disabled": emoji["disabled"]}
     return "\t".join(
-        [f":{one['shortcode']}:", one["category"] or "-", *(mark for mark, holds in marks.items() if holds)]
+        [f":{emoji['shortcode']}:", emoji["category"] or "-", *(mark for mark, holds in marks.items() if holds)]
     )
 
 
@@ -124,7 +124,7 @@ async def _remove(db: Connection, here: Here, shortcode: str) -> None:
 
 
 async def _find(db: Connection, shortcode: str) -> CustomEmoji:
-    found = next((one for one in await custom_emojis.lock(db) if one.shortcode == shortcode), None)
+    found = next((emoji for emoji in await custom_emojis.lock(db) if emoji.shortcode == shortcode), None)
     if found is None:
         raise InvalidEmoji(f"there is no emoji :{shortcode}:")
     return found

@@ -118,17 +118,17 @@ def read_pictures(source: Path) -> Pack:
     """Return the pictures of a folder with its subfolders, or of an archive. Raises InvalidEmoji if it has none."""
     found = _of_folder(source) if source.is_dir() else _of_archive(source)
     pictures, listed = list[_Found](), dict[PurePosixPath, _Listed]()
-    for one in found:
-        if one.path.name in MANIFESTS:
-            listed.update(_listed_in(one))
+    for file in found:
+        if file.path.name in MANIFESTS:
+            listed.update(_listed_in(file))
         else:
-            pictures.append(one)
+            pictures.append(file)
     if not pictures:
         raise InvalidEmoji(f"{source} has no pictures")
     pack = Pack()
     # An exact name before one that is made of another: the second of two with one name is refused.
-    for one in sorted(pictures, key=lambda one: (not SHORTCODE.fullmatch(one.path.stem), one.path)):
-        _take(pack, one, listed.get(one.path, _Listed(one.path.stem, None)))
+    for picture in sorted(pictures, key=lambda picture: (not SHORTCODE.fullmatch(picture.path.stem), picture.path)):
+        _take(pack, picture, listed.get(picture.path, _Listed(picture.path.stem, None)))
     pack.files.sort(key=lambda file: file.shortcode)
     return pack
 

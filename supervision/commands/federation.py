@@ -38,11 +38,11 @@ async def _hosts(db: Connection, here: Here) -> list[JsonObject]:
     from ...actors.deliveries.hosts import QUEUE
     from ...storage.federation import hosts
 
-    return [_fields(one) for one in await hosts.overview(db, QUEUE)]
+    return [_fields(host) for host in await hosts.overview(db, QUEUE)]
 
 
-def _line(one: JsonObject) -> str:
-    return f"{one['host']}\t{one['waiting']}\t{one['failures']}\t{one['error'] or ''}"
+def _line(host: JsonObject) -> str:
+    return f"{host['host']}\t{host['waiting']}\t{host['failures']}\t{host['error'] or ''}"
 
 
 @federation.command
@@ -70,8 +70,8 @@ async def _known_of(db: Connection, here: Here, host: str) -> JsonObject:
     return _fields(found[0])
 
 
-def _fields(one: HostOverview) -> JsonObject:
-    return {name: value.isoformat() if isinstance(value, datetime) else value for name, value in asdict(one).items()}
+def _fields(host: HostOverview) -> JsonObject:
+    return {name: value.isoformat() if isinstance(value, datetime) else value for name, value in asdict(host).items()}
 
 
 @federation.command

@@ -131,7 +131,7 @@ def _cull(
         gone = trio.run(_ask, dsn, settings, batch, culled)
         if gone and not dry_run:
             run(_remove, gone)
-        culled.gone += [one.acct for one in gone]
+        culled.gone += [account.acct for account in gone]
         culled.last_id = batch[-1].id
         progress(len(batch))
 
@@ -140,8 +140,8 @@ async def _remove(db: Connection, here: Here, gone: Sequence[ForeignAccount]) ->
     """Delete accounts. One that was deleted meanwhile is refused, which is as good."""
     from ...actors.commands.accounts import delete
 
-    for one in gone:
-        await delete(here.act, one.id)
+    for account in gone:
+        await delete(here.act, account.id)
     await announce_change(db)
 
 
@@ -160,8 +160,8 @@ async def _ask(dsn: str, settings: Settings, batch: Sequence[ForeignAccount], cu
     from ...storage.engine.pool import open_pool
 
     by_host: defaultdict[str, list[ForeignAccount]] = defaultdict(list)
-    for one in batch:
-        by_host[one.domain].append(one)
+    for account in batch:
+        by_host[account.domain].append(account)
     gone: list[ForeignAccount] = []
     limit = trio.CapacityLimiter(HOSTS_AT_ONCE)
     async with open_pool(dsn, size=2, application_name="troupe/command") as pool:
@@ -192,15 +192,15 @@ async def _ask_host(
     from ...actors.federation.errors import DocumentGone, DocumentUnavailable, FetchFailed
 
     async with limit:
-        for one in accounts:
-            if one.domain in culled.silent:
+        for account in accounts:
+            if account.domain in culled.silent:
                 return
             culled.asked += 1
             try:
-                await fetcher.fetch(one.uri)
+                await fetcher.fetch(account.uri)
             except DocumentGone:
-                gone.append(one)
+                gone.append(account)
             except DocumentUnavailable:
-                culled.silent.add(one.domain)
+                culled.silent.add(account.domain)
             except FetchFailed:
                 continue  # not there, or unusable: that proves nothing

@@ -62,22 +62,22 @@ async def _all_invites(db: Connection, here: Here) -> list[JsonObject]:
 
     return [
         {
-            "id": str(one.id),
-            "code": one.code,
-            "account_id": None if one.account_id is None else str(one.account_id),
-            "valid": one.is_valid(here.now),
-            "uses": one.uses,
-            "max_uses": one.max_uses,
-            "expires_at": one.expires_at.isoformat() if one.expires_at else None,
-            "comment": one.comment,
+            "id": str(invite.id),
+            "code": invite.code,
+            "account_id": None if invite.account_id is None else str(invite.account_id),
+            "valid": invite.is_valid(here.now),
+            "uses": invite.uses,
+            "max_uses": invite.max_uses,
+            "expires_at": invite.expires_at.isoformat() if invite.expires_at else None,
+            "comment": invite.comment,
         }
-        for one in await invites.find_all(db)
+        for invite in await invites.find_all(db)
     ]
 
 
-def _line(one: JsonObject) -> str:
-    state = "valid" if one["valid"] else "ended"
-    return f"{one['code']}\t{state}\t{one['uses']}/{one['max_uses'] or '-'}\t{one['comment']}"
+def _line(invite: JsonObject) -> str:
+    state = "valid" if invite["valid"] else "ended"
+    return f"{invite['code']}\t{state}\t{invite['uses']}/{invite['max_uses'] or '-'}\t{invite['comment']}"
 
 
 @invites.command

@@ -41,11 +41,11 @@ async def _blocked(db: Connection, here: Here) -> list[JsonObject]:
     from ...storage import server_blocks
     from ...storage.blocked_networks import BlockedNetwork
 
-    return [blocked_network_fields(one) for one in await server_blocks.find_all(db, BlockedNetwork)]
+    return [blocked_network_fields(block) for block in await server_blocks.find_all(db, BlockedNetwork)]
 
 
-def _line(one: JsonObject) -> str:
-    return f"{one['ip']}\t{one['severity']}\t{one['expires_at'] or 'never'}\t{one['comment']}"
+def _line(block: JsonObject) -> str:
+    return f"{block['ip']}\t{block['severity']}\t{block['expires_at'] or 'never'}\t{block['comment']}"
 
 
 @ips.command

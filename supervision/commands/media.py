@@ -57,11 +57,11 @@ def usage(server: ChosenServer, accounts: int, as_json: bool) -> None:
     if as_json:
         print_json(found)
         return
-    for kind, one in found["kinds"].items():
-        click.echo(f"{kind}\t{number_of(one['files'], 'files')}\t{written_size(one['bytes'])}")
+    for kind, used in found["kinds"].items():
+        click.echo(f"{kind}\t{number_of(used['files'], 'files')}\t{written_size(used['bytes'])}")
     click.echo(f"all\t{number_of(found['files'], 'files')}\t{written_size(found['bytes'])}")
-    for one in found["accounts"]:
-        click.echo(f"@{one['account']}\t{number_of(one['files'], 'files')}\t{written_size(one['bytes'])}")
+    for account in found["accounts"]:
+        click.echo(f"@{account['account']}\t{number_of(account['files'], 'files')}\t{written_size(account['bytes'])}")
 
 
 @dataclass(slots=True)
@@ -101,7 +101,7 @@ async def _usage(db: Connection, here: Here, most: int, progress: Update) -> Jso
         kinds[kind] = {"files": total.files, "bytes": total.bytes}
     for made, (size, count) in (await media_usage.copies(db)).items():
         kinds[f"copies of other servers, {made}"] = {"files": count, "bytes": size}
-    whole = {name: sum(one[name] for one in kinds.values()) for name in ("files", "bytes")}
+    whole = {name: sum(used[name] for used in kinds.values()) for name in ("files", "bytes")}
     return whole | {"kinds": kinds, "accounts": await _largest(db, owners, most)}
 
 
@@ -231,7 +231,9 @@ async def _delete_some(db: Connection, here: Here, kind: str, days: int, after: 
     act, before, files = here.act, here.now - timedelta(days=days), list[str]()
 
     async def promise(db: Connection, promises: Sequence[Promise]) -> None:
-        files.extend(name for one in promises if isinstance(one.effect, RemoveFiles) for name in one.effect.names)
+        files.extend(
+            name for promise in promises if isinstance(promise.effect, RemoveFiles) for name in promise.effect.names
+        )
         act.promise(*promises)
 
     if kind == cleaning.CARDS:
@@ -340,7 +342,9 @@ async def _count_over_budget(db: Connection, here: Here, value: int | None) -> J
     before, counts = await media_budget.total(db), Counter[str]()
 
     async def promise(db: Connection, promises: Sequence[Promise]) -> None:
-        counts["files"] += sum(len(one.effect.names) for one in promises if isinstance(one.effect, RemoveFiles))
+        counts["files"] += sum(
+            len(promise.effect.names) for promise in promises if isinstance(promise.effect, RemoveFiles)
+        )
 
     while await cleaning.apply_budget(db, promise):
         pass

@@ -40,8 +40,8 @@ def migrate(server: ChosenServer, plan: bool, as_json: bool) -> None:
             steps = upgrade(dsn, lambda step: update(1))
     listed = [{"number": step.number, "name": step.name, "meaning": step.meaning} for step in steps]
     print_list(
-        listed, lambda one: f"{'Would apply' if plan else 'Applied'} {one['number']:04} {one['name']}"
-        + (f": {one['meaning']}" if plan else ""), as_json=as_json,
+        listed, lambda step: f"{'Would apply' if plan else 'Applied'} {step['number']:04} {step['name']}"
+        + (f": {step['meaning']}" if plan else ""), as_json=as_json,
     )  # fmt: skip
     if not as_json and not (plan and steps):
         click.echo("The schema is up to date.")

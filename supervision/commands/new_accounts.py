@@ -115,7 +115,12 @@ def import_(server: ChosenServer, file: BinaryIO, scopes: str | None, dry_run: b
     except InvalidAccount as unfit:
         raise type(unfit)(f"{unfit}. No account was made") from None
     if granted and not dry_run:
-        click.echo("\n".join(json.dumps({"name": one.username, "id": str(one.id), "token": one.token}) for one in made))
+        click.echo(
+            "\n".join(
+                json.dumps({"name": account.username, "id": str(account.id), "token": account.token})
+                for account in made
+            )
+        )
     click.echo(f"{'Would make' if dry_run else 'Made'} {number_of(len(made), 'accounts')}.", err=True)
 
 
@@ -165,8 +170,8 @@ def _hash_all(passwords: Iterable[str | None], progress: Callable[[int], None]) 
     hashes: list[str | None] = []
     with ThreadPoolExecutor(os.cpu_count()) as threads:
         try:
-            for one in threads.map(_hash, passwords):
-                hashes.append(one)
+            for hashed in threads.map(_hash, passwords):
+                hashes.append(hashed)
                 progress(1)
         except BaseException:
             threads.shutdown(wait=False, cancel_futures=True)
@@ -215,25 +220,25 @@ async def make_accounts(
     url = base_url(here.settings)
     await require_domain(db, here.settings, url)
     await _refuse_taken(db, wanted)
-    new = [(here.ids.next(), one) for one in wanted]
-    await accounts.create_local_many(db, [local_account(id, one.username, url) for id, one in new], here.now)
-    await users.create_many(db, [_user(id, one, here.now) for id, one in new], here.now)
-    here.act.promise(*(mail(CONFIRMATION, id) for id, one in new if not one.confirmed))
+    new = [(here.ids.next(), account) for account in wanted]
+    await accounts.create_local_many(db, [local_account(id, account.username, url) for id, account in new], here.now)
+    await users.create_many(db, [_user(id, account, here.now) for id, account in new], here.now)
+    here.act.promise(*(mail(CONFIRMATION, id) for id, account in new if not account.confirmed))
     tokens = await make_tokens(db, here, [id for id, _ in new], scopes) if scopes else [""] * len(new)
     await notices.announce(db, "accounts")
-    return [CreatedAccount(id, one.username, token) for (id, one), token in zip(new, tokens, strict=True)]
+    return [CreatedAccount(id, account.username, token) for (id, account), token in zip(new, tokens, strict=True)]
 
 
 async def _refuse_taken(db: Connection, wanted: Sequence[RequestedAccount]) -> None:
     from ...storage import users
 
-    names = await accounts.find_local_many(db, [one.username for one in wanted])
-    emails = await users.taken_emails(db, [spelled(one.email) for one in wanted])
-    for one in wanted:
-        if one.username.lower() in names:
-            raise InvalidAccount(f"{one.where}the name {one.username} is taken")
-        if spelled(one.email).lower() in emails:
-            raise InvalidAccount(f"{one.where}the e-mail address {one.email} is taken")
+    names = await accounts.find_local_many(db, [account.username for account in wanted])
+    emails = await users.taken_emails(db, [spelled(account.email) for account in wanted])
+    for account in wanted:
+        if account.username.lower() in names:
+            raise InvalidAccount(f"{account.where}the name {account.username} is taken")
+        if spelled(account.email).lower() in emails:
+            raise InvalidAccount(f"{account.where}the e-mail address {account.email} is taken")
 
 
 def _user(account_id: int, wanted: RequestedAccount, now: datetime) -> NewUser:

@@ -117,7 +117,7 @@ def _make_and_store(
         refused += unfit
         if not made:
             raise InvalidEmoji(".\n".join(refused))
-        names = [name for one in made.values() for name in _names(one)]
+        names = [name for media in made.values() for name in _names(media)]
         try:
             if os.geteuid() == 0:  # the server may run as another user, who could not read the files of root
                 staged = [key for key, file in pictures.items() if file.shortcode in made]
@@ -137,7 +137,7 @@ def _make_and_store(
 
 async def _taken(db: Connection, here: Here, shortcodes: Sequence[str], terms: EmojiTerms) -> set[str]:
     """Return the names that can't be added, before any picture is made."""
-    return set() if terms.replace else {one.shortcode for one in await custom_emojis.find_local(db)} & {*shortcodes}
+    return set() if terms.replace else {emoji.shortcode for emoji in await custom_emojis.find_local(db)} & {*shortcodes}
 
 
 def _is_taken(shortcode: str) -> str:
@@ -151,10 +151,10 @@ async def _store(
     from ...actors.commands.custom_emojis import EmojiChanges, EmojiFiles, NewEmoji, add_many
 
     wanted = list[NewEmoji]()
-    for shortcode, one in made.items():
+    for shortcode, media in made.items():
         category = terms.category.strip() if terms.category else categories.get(shortcode)
         changes = EmojiChanges(category, terms.visible_in_picker)
-        wanted.append(NewEmoji(shortcode, EmojiFiles(one.file, one.thumbnail_file or one.file), changes))
+        wanted.append(NewEmoji(shortcode, EmojiFiles(media.file, media.thumbnail_file or media.file), changes))
     require_stored(await add_many(here.act, wanted, replacing=terms.replace))
 
 
@@ -199,7 +199,7 @@ async def _make_all(
             raise failures[0]
     except BaseException:
         with trio.CancelScope(shield=True):
-            await folder.in_thread(folder.remove, [name for one in made.values() for name in _names(one)])
+            await folder.in_thread(folder.remove, [name for media in made.values() for name in _names(media)])
         raise
     return made, sorted(unfit)
 

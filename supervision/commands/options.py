@@ -77,8 +77,8 @@ def print_list(found: Sequence[JsonObject], line: Callable[[JsonObject], str], *
     if as_json:
         print_json(found)
     else:
-        for one in found:
-            click.echo(line(one))
+        for row in found:
+            click.echo(line(row))
 
 
 def print_json(found: object) -> None:

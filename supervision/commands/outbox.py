@@ -51,34 +51,34 @@ async def _waiting(db: Connection, here: Here, chosen: ChosenEffects, limit: int
     """Return effects, the oldest first, as JSON."""
     from ...storage.upkeep import outbox_upkeep
 
-    return [_effect(one, here.now, text=text) for one in await outbox_upkeep.waiting(db, chosen, limit)]
+    return [_effect(effect, here.now, text=text) for effect in await outbox_upkeep.waiting(db, chosen, limit)]
 
 
-def _effect(one: WaitingEffect, now: datetime, *, text: bool) -> JsonObject:
+def _effect(effect: WaitingEffect, now: datetime, *, text: bool) -> JsonObject:
     from ...actors.housekeeping.masking import masked
     from ..log.redaction import redacted
 
-    error = None if one.error is None else one.error if text else redacted(one.error)
-    carried_out = one.claimed_until is not None and one.claimed_until > now
+    error = None if effect.error is None else effect.error if text else redacted(effect.error)
+    carried_out = effect.claimed_until is not None and effect.claimed_until > now
     return {
-        "id": str(one.id),
-        "queue": one.queue,
-        "kind": one.kind,
-        "partition": one.key,
-        "group": one.group,
-        "state": "carried out" if carried_out else "due" if one.due_at <= now else "failed" if error else "later",
-        "created_at": one.created_at.isoformat(),
-        "due_at": one.due_at.isoformat(),
-        "attempts": one.attempts,
+        "id": str(effect.id),
+        "queue": effect.queue,
+        "kind": effect.kind,
+        "partition": effect.key,
+        "group": effect.group,
+        "state": "carried out" if carried_out else "due" if effect.due_at <= now else "failed" if error else "later",
+        "created_at": effect.created_at.isoformat(),
+        "due_at": effect.due_at.isoformat(),
+        "attempts": effect.attempts,
         "error": error,
-        "request_id": one.request_id,
-        "contents": one.payload if text else masked(one.payload),
+        "request_id": effect.request_id,
+        "contents": effect.payload if text else masked(effect.payload),
     }
 
 
-def _line(one: JsonObject) -> str:
+def _line(effect: JsonObject) -> str:
     names = ("id", "kind", "group", "state", "attempts", "due_at", "error")
-    return "\t".join("" if one[name] is None else str(one[name]) for name in names)
+    return "\t".join("" if effect[name] is None else str(effect[name]) for name in names)
 
 
 @outbox.command

@@ -55,7 +55,7 @@ async def _found(
     ids = [None if name is None else (await find_account(db, here, name)).id for name in (by, about)]
     found = await reports.page(db, ReportFilter(resolved, *ids), Page(limit))
     names = await _names(db, found)
-    return [_fields(one, names) for one in found]
+    return [_fields(report, names) for report in found]
 
 
 def _line(report: JsonObject) -> str:
@@ -96,26 +96,26 @@ async def _shown(db: Connection, here: Here, id: int) -> JsonObject:
     notes = await reports.notes(db, id, MOST_NOTES)
     posts = await statuses.find_stored(db, report.status_ids)
     kept = await statuses.find_many(db, report.status_ids)
-    authors = await accounts.find_many(db, [one.account_id for one in notes if one.account_id is not None])
+    authors = await accounts.find_many(db, [note.account_id for note in notes if note.account_id is not None])
     return _fields(report, await _names(db, [report])) | {
         "rules": [str(rule) for rule in report.rule_ids or ()],
         "posts": [
             {
-                "id": str(one.id),
-                "url": one.url or one.uri,
-                "warning": one.spoiler_text,
-                "text": plain(one.content),
-                "deleted": one.id not in kept,
+                "id": str(post.id),
+                "url": post.url or post.uri,
+                "warning": post.spoiler_text,
+                "text": plain(post.content),
+                "deleted": post.id not in kept,
             }
-            for one in posts.values()
+            for post in posts.values()
         ],
         "notes": [
             {
-                "by": authors[one.account_id].acct if one.account_id in authors else "command line",
-                "created_at": one.created_at.isoformat(),
-                "content": one.content,
+                "by": authors[note.account_id].acct if note.account_id in authors else "command line",
+                "created_at": note.created_at.isoformat(),
+                "content": note.content,
             }
-            for one in notes
+            for note in notes
         ],
     }
 
@@ -124,8 +124,13 @@ async def _names(db: Connection, found: Sequence[Report]) -> dict[int, str]:
     """Return the names of all accounts that reports name."""
     ids = {
         id
-        for one in found
-        for id in (one.account_id, one.target_account_id, one.assigned_account_id, one.action_taken_by_account_id)
+        for report in found
+        for id in (
+            report.account_id,
+            report.target_account_id,
+            report.assigned_account_id,
+            report.action_taken_by_account_id,
+        )
         if id
     }
     return {id: account.acct for id, account in (await accounts.find_many(db, list(ids))).items()}

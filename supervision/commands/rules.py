@@ -39,14 +39,18 @@ def list_(server: ChosenServer, as_json: bool) -> None:
     with reading():
         found = read_rules(texts_folder(server.settings))
     rules = [
-        {"id": str(one.id), **asdict(one.original), "translations": {k: asdict(t) for k, t in one.translations.items()}}
-        for one in found
+        {
+            "id": str(rule.id),
+            **asdict(rule.original),
+            "translations": {k: asdict(t) for k, t in rule.translations.items()},
+        }
+        for rule in found
     ]
     print_list(rules, _line, as_json=as_json)
 
 
-def _line(one: JsonObject) -> str:
-    return f"{one['id']}\t{' '.join(str(one['text']).split())}"
+def _line(rule: JsonObject) -> str:
+    return f"{rule['id']}\t{' '.join(str(rule['text']).split())}"
 
 
 @rules.command

@@ -45,7 +45,9 @@ def settings() -> None:
 def list_(server: ChosenServer, as_json: bool) -> None:
     """List these settings, one a line: name, value, and which source says so."""
     found = server.transact(_found)
-    print_list(found, lambda one: f"{one['name']}\t{_one_line(one['value'])}\t{_source(one)}", as_json=as_json)
+    print_list(
+        found, lambda setting: f"{setting['name']}\t{_one_line(setting['value'])}\t{_source(setting)}", as_json=as_json
+    )
 
 
 async def _found(db: Connection, here: Here) -> list[JsonObject]:
@@ -53,7 +55,7 @@ async def _found(db: Connection, here: Here) -> list[JsonObject]:
     from ...storage import changed_settings
 
     changed = await changed_settings.find_all(db)
-    return [_shown(here.settings, one, changed.get(one.name)) for one in LIVE_SETTINGS.values()]
+    return [_shown(here.settings, setting, changed.get(setting.name)) for setting in LIVE_SETTINGS.values()]
 
 
 def _shown(settings: Settings, setting: LiveSetting, changed: str | None) -> JsonObject:
@@ -69,9 +71,9 @@ def _shown(settings: Settings, setting: LiveSetting, changed: str | None) -> Jso
     }
 
 
-def _source(one: JsonObject) -> str:
-    source = "chosen by staff" if one["changed"] else "the configuration says so"
-    return "; ".join([source, *one["obstacles"]])
+def _source(setting: JsonObject) -> str:
+    source = "chosen by staff" if setting["changed"] else "the configuration says so"
+    return "; ".join([source, *setting["obstacles"]])
 
 
 @settings.command("set")
@@ -112,7 +114,7 @@ async def _store(db: Connection, here: Here, name: str, value: str | None) -> Se
         raise WrongValue(f"{invalid}.") from None
     configured = _configured(here.settings, setting)
     stored = await changed_settings.find(db, setting.name)
-    before, after = (configured if one is None else one for one in (stored, wanted))
+    before, after = (configured if value is None else value for value in (stored, wanted))
     obstacles = _obstacles(here.settings, setting, after)
     affects = obstacles or await affected(db, setting, before, after, here.now)
     require(await change_setting(here.act, ChangeSetting(here.staff, setting.name, wanted, configured)))
@@ -148,24 +150,24 @@ async def _changes(db: Connection, here: Here, name: str | None) -> list[JsonObj
 
     found = await audit_log.page(db, AuditFilter(target_type="setting"), Page(MOST_CHANGES))
     wanted = None if name is None else name.replace("-", "_")
-    if wanted is not None and wanted not in {*LIVE_SETTINGS, *(one.target for one in found)}:
+    if wanted is not None and wanted not in {*LIVE_SETTINGS, *(entry.target for entry in found)}:
         raise WrongValue(f"{name} names no setting that can change while the server runs.")
     return [
         {
-            "at": one.created_at.isoformat(),
-            "by": one.actor,
-            "name": one.target,
-            "before": one.details.get("before"),
+            "at": entry.created_at.isoformat(),
+            "by": entry.actor,
+            "name": entry.target,
+            "before": entry.details.get("before"),
             # Those of earlier versions have the new value alone.
-            "after": one.details.get("after", one.details.get("value")),
+            "after": entry.details.get("after", entry.details.get("value")),
         }
-        for one in found
-        if wanted in (None, one.target)
+        for entry in found
+        if wanted in (None, entry.target)
     ]
 
 
-def _changed(one: JsonObject) -> str:
-    return f"{one['at']}\t{one['by']}\t{one['name']}\t{_one_line(one['before'])} -> {_one_line(one['after'])}"
+def _changed(entry: JsonObject) -> str:
+    return f"{entry['at']}\t{entry['by']}\t{entry['name']}\t{_one_line(entry['before'])} -> {_one_line(entry['after'])}"
 
 
 def _one_line(text: object) -> str:

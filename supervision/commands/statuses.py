@@ -61,9 +61,9 @@ async def _act(db: Connection, here: Here, status_ids: Sequence[int], action: St
     found = await statuses.find_many(db, status_ids)
     if missing := [id for id in status_ids if id not in found]:
         raise CommandRefused(f"there is no post {missing[0]}.")
-    authors = sorted({one.account_id for one in found.values()})
+    authors = sorted({status.account_id for status in found.values()})
     for author in authors:
-        own = tuple(id for id, one in found.items() if one.account_id == author)
+        own = tuple(id for id, status in found.items() if status.account_id == author)
         message = ModerateStatuses(here.staff, action, own, reason, mailed=True)
         require(await strike_statuses(here.act, author, message))
     named = await accounts.find_many(db, authors)

@@ -34,7 +34,14 @@ def streams(server: ChosenServer, as_json: bool, limit: int) -> None:
         click.echo("  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip())
 
 
-def _cells(one: JsonObject) -> tuple[str, ...]:
-    who = "no account" if one["account_id"] is None else f"account/{one['account_id']}"
-    blocked = seconds(one["blocked"]) if one["blocked"] else "-"
-    return who, ", ".join(one["streams"]), seconds(one["open"]), str(one["behind"]), blocked, one["request_id"]
+def _cells(stream: JsonObject) -> tuple[str, ...]:
+    who = "no account" if stream["account_id"] is None else f"account/{stream['account_id']}"
+    blocked = seconds(stream["blocked"]) if stream["blocked"] else "-"
+    return (
+        who,
+        ", ".join(stream["streams"]),
+        seconds(stream["open"]),
+        str(stream["behind"]),
+        blocked,
+        stream["request_id"],
+    )

@@ -55,8 +55,8 @@ def list_(server: ChosenServer, as_json: bool) -> None:
     print_list(listed, _line, as_json=as_json)
 
 
-def _line(one: JsonObject) -> str:
-    return f"{one['date']}\t{one['state']}"
+def _line(terms: JsonObject) -> str:
+    return f"{terms['date']}\t{terms['state']}"
 
 
 @terms.command

@@ -127,8 +127,8 @@ async def _valid_tokens(db: Connection, here: Here, handle: str, limit: int) -> 
     ]
 
 
-def _line(one: JsonObject) -> str:
-    return f"{one['id']}\t{one['application']}\t{' '.join(one['scopes'])}\t{one['last_used_at'] or 'never'}"
+def _line(token: JsonObject) -> str:
+    return f"{token['id']}\t{token['application']}\t{' '.join(token['scopes'])}\t{token['last_used_at'] or 'never'}"
 
 
 @tokens.command

@@ -115,7 +115,7 @@ def drawn(answer: JsonObject, width: int) -> Group:
     """Return the two tables of an answer."""
     from rich.console import Group
 
-    actors = [{**one, "message": one["message"] or _state(one)} for one in answer["actors"]]
+    actors = [{**actor, "message": actor["message"] or _state(actor)} for actor in answer["actors"]]
     return Group(_table(KINDS, answer["kinds"], width), "", _table(ACTORS, actors, width))
 
 

@@ -60,14 +60,14 @@ async def _review_tag(db: Connection, here: Here, named: str, trendable: bool) -
 def waiting_tags(server: ChosenServer, as_json: bool) -> None:
     """List the hashtags that would trend and are not reviewed, one a line, the first one most."""
     found = [{"name": name} for name in server.transact(_waiting_tags)]
-    print_list(found, lambda one: one["name"], as_json=as_json)
+    print_list(found, lambda tag: tag["name"], as_json=as_json)
 
 
 async def _waiting_tags(db: Connection, here: Here) -> list[str]:
     """Return the hashtags that would trend and are not reviewed, the first one most."""
     from ...actors.shown.trends import find_tags
 
-    return [f"#{one.tag.name}" for one in await find_tags(db, here.now) if one.trendable is None]
+    return [f"#{trend.tag.name}" for trend in await find_tags(db, here.now) if trend.trendable is None]
 
 
 @click.group
@@ -122,14 +122,14 @@ async def _review_links(db: Connection, here: Here, named: str, trendable: bool)
 def waiting_links(server: ChosenServer, as_json: bool) -> None:
     """List the links that would trend and are not reviewed, one URL a line, the first one most."""
     found = [{"url": url} for url in server.transact(_waiting_links)]
-    print_list(found, lambda one: one["url"], as_json=as_json)
+    print_list(found, lambda link: link["url"], as_json=as_json)
 
 
 async def _waiting_links(db: Connection, here: Here) -> list[str]:
     """Return the URLs of links that would trend and are not reviewed, the first one most."""
     from ...actors.shown.trends import find_links
 
-    return [one.link.card.url for one in await find_links(db, here.now) if one.trendable is None]
+    return [trend.link.card.url for trend in await find_links(db, here.now) if trend.trendable is None]
 
 
 @click.group
@@ -191,7 +191,7 @@ async def _review_post(db: Connection, here: Here, url: str, trendable: bool) ->
 def waiting_posts(server: ChosenServer, as_json: bool) -> None:
     """List the posts that would trend and are not reviewed, one URL a line, the first one most."""
     found = [{"url": url} for url in server.transact(_waiting_posts)]
-    print_list(found, lambda one: one["url"], as_json=as_json)
+    print_list(found, lambda status: status["url"], as_json=as_json)
 
 
 async def _waiting_posts(db: Connection, here: Here) -> list[str]:
@@ -199,7 +199,7 @@ async def _waiting_posts(db: Connection, here: Here) -> list[str]:
     from ...actors.shown.trends import find_statuses
     from ...storage import statuses
 
-    waiting = [one.status.id for one in await find_statuses(db, here.now) if one.trendable is None]
+    waiting = [trend.status.id for trend in await find_statuses(db, here.now) if trend.trendable is None]
     found = await statuses.find_many(db, waiting)
     return [found[id].url or found[id].uri for id in waiting if id in found]
 

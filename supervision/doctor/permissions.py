@@ -84,13 +84,13 @@ def _socket(path: Path | None) -> Iterator[Finding]:
 
 
 def _log(path: Path) -> Iterator[Finding]:
-    for one in (path, *sorted(path.parent.glob(f"{path.name}.*"))):
-        if one.exists() and one.stat().st_mode & stat.S_IRWXO:
+    for file in (path, *sorted(path.parent.glob(f"{path.name}.*"))):
+        if file.exists() and file.stat().st_mode & stat.S_IRWXO:
             yield Finding(
                 SUBJECT,
                 "wrong",
-                f"every user of this machine may read the log {one}",
-                f"chmod o= {shlex.quote(str(one))}",
+                f"every user of this machine may read the log {file}",
+                f"chmod o= {shlex.quote(str(file))}",
             )
 
 

@@ -89,7 +89,10 @@ class Terminal:
         lines = [self._filled(head, body, width)]
         lines += [f"{' ' * INDENT}{self._shown(Part(line, Style.DIM))}" for line in _stack(facts)]
         # A command is not broken, so that it can be copied.
-        lines += [f"{' ' * INDENT}{self._shown(Part(f'$ {one}', Style.SUBJECT))}" for one in _listed(facts, "commands")]
+        lines += [
+            f"{' ' * INDENT}{self._shown(Part(f'$ {command}', Style.SUBJECT))}"
+            for command in _listed(facts, "commands")
+        ]
         return "\n".join(lines)
 
     def _filled(self, head: list[Part], body: list[Part], width: int) -> str:
@@ -105,7 +108,7 @@ class Terminal:
                 line, used = [Part(" " * (INDENT - 1))], INDENT - 1
             line.append(word)
             used += 1 + len(word.text)
-        return "\n".join(" ".join(map(self._shown, _joined(one))).rstrip() for one in [*lines, line])
+        return "\n".join(" ".join(map(self._shown, _joined(parts))).rstrip() for parts in [*lines, line])
 
     def _shown(self, part: Part) -> str:
         coloured = self._colour and part.style is not Style.PLAIN
@@ -157,7 +160,7 @@ def _others(facts: Facts) -> Iterator[Part]:
 
 
 def _commands(facts: Facts) -> Iterator[Part]:
-    return (Part(f"[{one}]") for one in _listed(facts, "commands"))
+    return (Part(f"[{command}]") for command in _listed(facts, "commands"))
 
 
 def _stack(facts: Facts) -> list[str]:
@@ -166,7 +169,7 @@ def _stack(facts: Facts) -> list[str]:
 
 def _listed(facts: Facts, name: str) -> list[str]:
     # `_look` of the log makes the list.
-    return [escaped(one) for one in cast("list[str]", facts.get(name, []))]
+    return [escaped(text) for text in cast("list[str]", facts.get(name, []))]
 
 
 def _subject(facts: Facts) -> str | None:

@@ -63,8 +63,8 @@ def _fields(record: dict[str, object]) -> Iterator[tuple[str, str]]:
     yield "TROUPE_EVENT", event
     for name, value in record.items():
         # A field may come several times. isinstance does not tell what is in the list.
-        for one in cast("list[object]", value) if isinstance(value, list) else [value]:
-            yield f"TROUPE_{name.upper()}", str(one)
+        for item in cast("list[object]", value) if isinstance(value, list) else [value]:
+            yield f"TROUPE_{name.upper()}", str(item)
 
 
 def _field(name: str, value: str) -> bytes:

@@ -84,9 +84,9 @@ def histogram(
     name: str, meaning: str, labels: tuple[str, ...], values: Iterable[tuple[tuple[str, ...], Histogram]]
 ) -> Metric:
     family = HistogramMetricFamily(name, meaning, labels=labels)
-    for of, one in values:
-        names = (*map(str, one.bounds), "+Inf")
-        family.add_metric(of, list(zip(names, accumulate(one.counts), strict=True)), one.sum)
+    for of, counted in values:
+        names = (*map(str, counted.bounds), "+Inf")
+        family.add_metric(of, list(zip(names, accumulate(counted.counts), strict=True)), counted.sum)
     return family
 
 
@@ -111,11 +111,11 @@ def _requests(sources: Sources) -> Iterator[Metric]:
     yield counter(
         "troupe_http_requests", "Requests that were answered, with the pattern of their path.",
         ("method", "route", "status"),
-        (((*of, str(status)), count) for of, one in routes.items() for status, count in one.statuses.items()),
+        (((*of, str(status)), count) for of, route in routes.items() for status, count in route.statuses.items()),
     )  # fmt: skip
     yield histogram(
         "troupe_http_request_duration_seconds", "Time until the answer was made; of a stream, until it was open.",
-        ("method", "route"), ((of, one.seconds) for of, one in routes.items()),
+        ("method", "route"), ((of, route.seconds) for of, route in routes.items()),
     )  # fmt: skip
 
 
@@ -124,40 +124,42 @@ def _streams(sources: Sources) -> Iterator[Metric]:
     both: dict[str, StreamCounts] = {"websocket": streams.websockets, "sse": streams.server_sent}
     yield gauge(
         "troupe_streams_open", "Streaming connections that are open.", ("transport",),
-        (((transport,), one.open) for transport, one in both.items()),
+        (((transport,), counts.open) for transport, counts in both.items()),
     )  # fmt: skip
     yield counter(
         "troupe_streams_opened", "Streaming connections that were opened.", ("transport",),
-        (((transport,), one.opened) for transport, one in both.items()),
+        (((transport,), counts.opened) for transport, counts in both.items()),
     )  # fmt: skip
     yield counter(
         "troupe_stream_events", "Events that were sent to streaming clients, each time they were.", ("transport",),
-        (((transport,), one.events) for transport, one in both.items()),
+        (((transport,), counts.events) for transport, counts in both.items()),
     )  # fmt: skip
     yield counter(
         "troupe_streams_ended", "Streaming connections that have ended: cuts by their reason, and clients that left.",
         ("transport", "reason"),
-        (((transport, reason), one.ends[reason]) for transport, one in both.items() for reason in ENDS),
+        (((transport, reason), counts.ends[reason]) for transport, counts in both.items() for reason in ENDS),
     )  # fmt: skip
 
 
 def _actors(sources: Sources, kinds: Sequence[KindSummary]) -> Iterator[Metric]:
     of_kind = ("kind",)
     gauges: dict[str, tuple[str, Callable[[KindSummary], float]]] = {
-        "troupe_actors_awake": ("Actors that are awake.", lambda one: one.awake),
-        "troupe_actor_mailbox_messages": ("Messages that wait in mailboxes.", lambda one: one.depth),
+        "troupe_actors_awake": ("Actors that are awake.", lambda summary: summary.awake),
+        "troupe_actor_mailbox_messages": ("Messages that wait in mailboxes.", lambda summary: summary.depth),
         "troupe_actor_oldest_message_age_seconds": (
-            "Age of the message that waits for the longest time; 0 without one.", lambda one: one.oldest
+            "Age of the message that waits for the longest time; 0 without one.", lambda summary: summary.oldest
         ),
-        "troupe_actor_longest_turn_seconds": ("Time that the longest turn has taken so far.", lambda one: one.turn),
-        "troupe_actor_subscribers": ("Streams that are subscribed to actors.", lambda one: one.subscribers),
-        "troupe_actors_quarantined": ("Actors in quarantine.", lambda one: one.quarantined),
+        "troupe_actor_longest_turn_seconds": (
+            "Time that the longest turn has taken so far.", lambda summary: summary.turn
+        ),
+        "troupe_actor_subscribers": ("Streams that are subscribed to actors.", lambda summary: summary.subscribers),
+        "troupe_actors_quarantined": ("Actors in quarantine.", lambda summary: summary.quarantined),
     }  # fmt: skip
     for name, (meaning, number) in gauges.items():
-        yield gauge(name, meaning, of_kind, [((one.kind,), number(one)) for one in kinds])
+        yield gauge(name, meaning, of_kind, [((summary.kind,), number(summary)) for summary in kinds])
     yield counter(
         "troupe_actor_restarts", "Incarnations that were made in the place of another one, also to read rows again.",
-        of_kind, (((one.kind,), one.restarts) for one in kinds),
+        of_kind, (((summary.kind,), summary.restarts) for summary in kinds),
     )  # fmt: skip
     pools = sources.actors.runtime.pools
     yield counter(
@@ -225,15 +227,15 @@ def _outbox(sources: Sources) -> Iterator[Metric]:
 
 
 def _backlog(backlog: Backlog) -> Iterator[Metric]:
-    found = {one.kind: one for one in backlog.effects}
+    found = {effect.kind: effect for effect in backlog.effects}
     effects = [found.get(kind) or EffectBacklog(kind, 0, 0, 0.0) for kind in {**KINDS, **found}]
     yield gauge(
         "troupe_outbox_effects", "Effects in the outbox: due now, or due at a later time.", ("effect", "state"),
-        (((one.kind, state), count) for one in effects for state, count in one.by_state),
+        (((effect.kind, state), count) for effect in effects for state, count in effect.by_state),
     )  # fmt: skip
     yield gauge(
         "troupe_outbox_oldest_due_seconds", "Time since the effect was due that is late for the longest time.",
-        ("effect",), (((one.kind,), one.late_for) for one in effects),
+        ("effect",), (((effect.kind,), effect.late_for) for effect in effects),
     )  # fmt: skip
     yield gauge("troupe_dead_letters", "Messages that are parked in dead_letters.", (), [((), backlog.dead_letters)])
 
@@ -273,7 +275,7 @@ def _process(sources: Sources) -> Iterator[Metric]:
     )  # fmt: skip
     yield histogram(
         "troupe_gc_pause_seconds", "Time that a run of Python's garbage collector took.", ("generation",),
-        (((str(generation),), one) for generation, one in enumerate(sources.pauses.seconds)),
+        (((str(generation),), seconds) for generation, seconds in enumerate(sources.pauses.seconds)),
     )  # fmt: skip
     disks = sources.disks.measured
     yield gauge(

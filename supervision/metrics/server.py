@@ -85,7 +85,7 @@ class MetricsServer:
         while not bound:
             await trio.sleep(PORT_FREE)
             bound = self._bound()
-        listeners = [trio.SocketListener(trio.socket.from_stdlib_socket(one)) for one in bound]
+        listeners = [trio.SocketListener(trio.socket.from_stdlib_socket(listener)) for listener in bound]
         await trio.serve_listeners(self._answer, listeners)
 
     async def _answer(self, stream: trio.SocketStream) -> None:

@@ -52,7 +52,7 @@ class Listeners:
         if not self._held:
             path = self._settings.socket
             self._held = bind(self._settings.listens) if path is None else [bind_path(path)]
-        return [one.dup() for one in self._held]
+        return [listener.dup() for listener in self._held]
 
     def hand_over(self) -> list[socket.socket]:
         """Return the sockets for the next server."""
@@ -66,10 +66,10 @@ class Listeners:
         """
         if self._shared:
             return False
-        for one in self._held:
-            if one.family == socket.AF_UNIX:
-                Path(one.getsockname()).unlink(missing_ok=True)
-            one.close()
+        for listener in self._held:
+            if listener.family == socket.AF_UNIX:
+                Path(listener.getsockname()).unlink(missing_ok=True)
+            listener.close()
         self._held = []
         return True
 
@@ -77,12 +77,12 @@ class Listeners:
         """Return the sockets of the addresses that the settings name, and close the others."""
         wanted = {str(self._settings.socket)} if self._settings.socket else set(self._settings.listens)
         chosen: list[socket.socket] = []
-        for one in offered:
-            name = one.getsockname()
+        for listener in offered:
+            name = listener.getsockname()
             if (name if isinstance(name, str) else tuple(name[:2])) in wanted:
-                chosen.append(one)
+                chosen.append(listener)
             else:
-                one.close()
+                listener.close()
         return chosen
 
 
@@ -94,8 +94,8 @@ def check_free(settings: Settings, environment: Mapping[str, str]) -> None:
     if settings.takeover or settings.socket or environment.get("LISTEN_PID") == str(os.getpid()):
         return
     try:
-        for one in bind(settings.listens):
-            one.close()
+        for listener in bind(settings.listens):
+            listener.close()
     except OSError as error:
         if not answers(settings.control_socket):
             raise cannot_listen(settings, error) from error
@@ -120,11 +120,11 @@ def from_systemd(environment: MutableMapping[str, str]) -> list[socket.socket]:
 def _listening(descriptor: int) -> socket.socket:
     os.set_inheritable(descriptor, False)
     try:
-        one = socket.socket(fileno=descriptor)
-        listens = one.type == socket.SOCK_STREAM and one.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
+        listener = socket.socket(fileno=descriptor)
+        listens = listener.type == socket.SOCK_STREAM and listener.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
     except OSError as error:
         raise CannotListen(f"file descriptor {descriptor} of LISTEN_FDS is not a socket ({error.strerror})") from error
     if not listens:
         raise CannotListen(f"file descriptor {descriptor} of LISTEN_FDS is not a listening stream socket")
-    one.setblocking(False)
-    return one
+    listener.setblocking(False)
+    return listener

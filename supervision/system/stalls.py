@@ -201,11 +201,12 @@ class StallWatch(Pace):
         return self._turn() or {"request_id": request_in(found.frames)}
 
     def _note(self, old: LongRound, found: Round, seconds: float) -> None:
-        function = described(next((one for one in found.frames if not is_library(one)), found.frames[0]))
+        function = described(next((frame for frame in found.frames if not is_library(frame)), found.frames[0]))
         if function in old.seen or len(old.seen) < MOST_FUNCTIONS:
             old.seen[function] += 1
             old.stacks[function] = [
-                (one.f_code.co_filename, one.f_lineno or 0, one.f_code.co_qualname) for one in reversed(found.frames)
+                (frame.f_code.co_filename, frame.f_lineno or 0, frame.f_code.co_qualname)
+                for frame in reversed(found.frames)
             ]
         if seconds >= GOES_ON and not old.told:
             old.told = True
@@ -224,7 +225,7 @@ class StallWatch(Pace):
         cause = old.cause(seconds, self.threshold)
         if cause == "function":
             ((function, _),) = old.seen.most_common(1)
-            stack = "".join(traceback.StackSummary.from_list([(*one, None) for one in old.stacks[function]]).format())
+            stack = "".join(traceback.StackSummary.from_list([(*line, None) for line in old.stacks[function]]).format())
             self._record("loop.stalled", seconds=round(seconds, 3), function=function, stack=stack, **old.facts, **more)
             return cause, function
         self._record("loop.stalled", seconds=round(seconds, 3), error=IN_WORDS[cause], **more)

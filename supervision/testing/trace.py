@@ -52,9 +52,9 @@ def cycle(lines: Sequence[str]) -> tuple[int, int]:
     return end, 0
 
 
-def parting(one: Sequence[Line], other: Sequence[Line]) -> str:
+def parting(first: Sequence[Line], other: Sequence[Line]) -> str:
     """Return where two traces differ first."""
-    for number, (mine, yours) in enumerate(zip(one, other, strict=False)):
+    for number, (mine, yours) in enumerate(zip(first, other, strict=False)):
         if mine != yours:
             return f"line {number}: {mine} in one run, {yours} in the other"
-    return f"line {min(len(one), len(other))}: one run ends, the other goes on"
+    return f"line {min(len(first), len(other))}: one run ends, the other goes on"

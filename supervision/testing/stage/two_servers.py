@@ -107,9 +107,9 @@ class TwoServers:
         """Store a follow between the servers, on both, before the scenario begins."""
         uri = f"https://{follower.server.place.domain}/users/{follower.name}#follows/{followed.name}"
         pairs = ((follower, self.known(followed)), (self.known(follower), followed))
-        for one, other in pairs:
-            terms = FollowTerms(one.server.new_id(), one.id, other.id, uri=uri)
-            one.server.database.arrange(follows.insert_follow, terms, self.run.clock.now())
+        for source, target in pairs:
+            terms = FollowTerms(source.server.new_id(), source.id, target.id, uri=uri)
+            source.server.database.arrange(follows.insert_follow, terms, self.run.clock.now())
 
     async def find(self, person: Person) -> Person:
         """Return a person as the other server finds them by their handle, as a search does it."""
