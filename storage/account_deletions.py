@@ -40,7 +40,7 @@ PRIVATE = ("users", "confirmations", "password_resets", "two_factor", "sign_in_c
 
 Kind = Literal["statuses", "followed", "followers", "blocked", "muted", "favourites", "media"]
 
-# The ids of what an account still has of each kind. Requests to follow count as follows.
+# For each kind, the ids of the rows that an account still has. Requests to follow count as follows.
 LEFT: Mapping[Kind, str] = {
     "statuses": "SELECT id FROM statuses WHERE account_id = $1 AND deleted_at IS NULL ORDER BY id DESC LIMIT $2",
     "followed": """
@@ -54,11 +54,12 @@ LEFT: Mapping[Kind, str] = {
     "blocked": "SELECT target_account_id AS id FROM blocks WHERE account_id = $1 ORDER BY id LIMIT $2",
     "muted": "SELECT target_account_id AS id FROM mutes WHERE account_id = $1 ORDER BY id LIMIT $2",
     "favourites": "SELECT status_id AS id FROM favourites WHERE account_id = $1 ORDER BY id LIMIT $2",
-    # What an open report is about stays until it is resolved, and is then deleted as media in no status are.
+    # Media of an open report stay until it is resolved. Then they are deleted like media that are in no status.
     "media": f"SELECT m.id FROM media_attachments m WHERE m.account_id = $1 AND NOT {REPORTED} ORDER BY m.id LIMIT $2",
 }
 
-# What is kept of deleted accounts goes with the rows of purged ones: posts for some weeks, and all that reports name.
+# Some rows of a deleted account are kept: posts for some weeks, and all that reports name. A purge deletes them with
+# the row of the account.
 IS_ERASABLE = """
     SELECT EXISTS (
         SELECT FROM accounts WHERE id = $1 AND domain IS NOT NULL AND deleted_at IS NOT NULL FOR UPDATE
@@ -125,7 +126,7 @@ async def mark(db: Connection, account_id: int, now: datetime) -> DeletedAccount
 
 
 async def left(db: Connection, kind: Kind, account_id: int, limit: int) -> list[int]:
-    """Return ids of what the account still has of a kind."""
+    """Return ids of the rows of a kind that the account still has."""
     return await _ids(db, LEFT[kind], account_id, limit)
 
 
@@ -165,7 +166,7 @@ async def delete_kept_statuses(db: Connection, account_id: int, limit: int) -> b
 
 
 async def delete_row(db: Connection, account_id: int) -> None:
-    """Delete the row of an account, and what still refers to it."""
+    """Delete the row of an account. Preview cards that name it as their author lose the author."""
     await db.execute(FORGET_AUTHOR, account_id)
     await db.execute(DELETE_ROW, account_id)
 

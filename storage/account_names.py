@@ -13,7 +13,7 @@ LONGEST_QUERY = 1000  # characters that are read
 MOST_PARTS = 10  # of a search, between its spaces
 SHORTEST_BEGINNING = 2  # letters; of scripts with more letters, fewer words begin with each
 BEGINNING = ":*"
-# Names in scripts without spaces. Some write one between the family name and the given name, and few search with it.
+# Names in scripts without spaces. Some have a space between family name and given name, and few searches have it.
 UNSPACED_NAME = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\u30fc]{2,12}")
 
 FIND = "SELECT id, username, display_name FROM accounts WHERE id = ANY($1::bigint[])"

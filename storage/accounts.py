@@ -22,7 +22,7 @@ def listed(account: str, *, without: str | None = None) -> str:
     """Return SQL that is true if the account in a column belongs on a list of accounts: not suspended or deleted, and
     not in the parameter `without`, a bigint[].
 
-    Lists ask it in the query, before a page is counted: a client takes a page that is empty for the last one. NOT IN
+    Lists ask it in the query, before a page is counted: a client takes an empty page for the last page. NOT IN
     uses a hash table. `<> ALL` was turned down: it searches the array from its start for each row.
     """
     left_out = f"{account} NOT IN (SELECT unnest({without}::bigint[])) AND " if without else ""
@@ -114,7 +114,7 @@ LOCK_COUNTS = (
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """One account with its counts. It has no private key, so that the key is in no cache: see `find_private_key`."""
+    """An account with its counts. It has no private key, so that the key is in no cache: see `find_private_key`."""
 
     id: int
     username: str
@@ -178,7 +178,7 @@ class Account:
 
 @dataclass(frozen=True, slots=True)
 class NewAccount:
-    """The values of an account when it is first stored, beside those that all new ones have."""
+    """The values of an account when it is first stored, without the values that all new accounts share."""
 
     id: int
     username: str
@@ -210,7 +210,7 @@ async def find(db: Connection, id: int) -> Account | None:
 
 
 async def find_many(db: Connection, ids: Sequence[int]) -> dict[int, Account]:
-    """Return accounts by id, also deleted and suspended ones: the caller decides which to show."""
+    """Return accounts by id, also deleted and suspended accounts: the caller decides which to show."""
     return {row["id"]: Account(*row.values()) for row in await db.fetch(FIND_MANY, ids)}
 
 
@@ -226,7 +226,7 @@ async def find_local_many(db: Connection, usernames: Sequence[str]) -> dict[str,
 
 
 async def find_mentionable(db: Connection, handles: Sequence[str]) -> dict[str, Account]:
-    """Return accounts by handle in lower case (`name` or `name@domain`), without those that cannot be mentioned."""
+    """Return accounts by handle in lower case (`name` or `name@domain`), without accounts that cannot be mentioned."""
     parts = [handle.partition("@") for handle in handles]
     rows = await db.fetch(FIND_MENTIONABLE, [name for name, _, _ in parts], [domain for _, _, domain in parts])
     return {(account := Account(**row)).acct.lower(): account for row in rows}
@@ -239,5 +239,5 @@ async def find_names(db: Connection, begin: str, limit: int) -> list[str]:
 
 
 async def lock_counts(db: Connection, ids: Sequence[int]) -> None:
-    """Lock count rows in the order of ids, before changing more than one, so that two transactions do not deadlock."""
+    """Lock count rows in the order of ids, before several are changed, so that two transactions do not deadlock."""
     await db.execute(LOCK_COUNTS, ids)

@@ -76,7 +76,7 @@ class AccountFilter:
 
 @dataclass(frozen=True, slots=True)
 class AdminUser:
-    """The user of a local account, with what only staff may read."""
+    """The user of a local account, with the data that only staff may read."""
 
     account_id: int
     email: str
@@ -101,7 +101,7 @@ class AdminUser:
 
 
 def _words_in(name: str) -> str:
-    """Return a `tsquery` for a part of a name; one that finds nothing if there is no word in it."""
+    """Return a `tsquery` for a part of a name. It matches nothing if the part has no word."""
     query = query_of(name)
     return "" if query is None else query.whole
 
@@ -114,7 +114,7 @@ async def find_users(db: Connection, ids: Sequence[int]) -> dict[int, AdminUser]
 
 
 async def page(db: Connection, wanted: AccountFilter, page: Page) -> list[int]:
-    """Return the ids of a page of accounts, newest first, without those that are deleted."""
+    """Return the ids of a page of accounts, newest first, without deleted accounts."""
     query, values = page_query(wanted, oldest_first=page.oldest_first)
     rows = await db.fetch(query, *page.bounds, *values)
     return sorted((row["id"] for row in rows), reverse=True)
@@ -146,7 +146,7 @@ def page_query(wanted: AccountFilter, *, oldest_first: bool = False) -> tuple[st
 
 
 def _with_values(wanted: AccountFilter) -> list[tuple[str, object]]:
-    """Return conditions, with `$` for their value, and the values. None if the filter does not have one."""
+    """Return conditions, with `$` for their value, and the values. None if the filter has no value."""
     return [
         ("u.role = ANY($::text[])", None if wanted.roles is None else sorted(wanted.roles)),
         (begins("lower(a.username)", "lower($::text)"), wanted.username),

@@ -76,7 +76,7 @@ class Announcement:
 
 @dataclass(frozen=True, slots=True)
 class Reaction:
-    """The number of accounts that reacted with an emoji. `me`: the viewer is one of them."""
+    """The number of accounts that reacted with an emoji. `me` is true if the viewer reacted with it."""
 
     name: str
     count: int
@@ -98,7 +98,7 @@ async def find(db: Connection, id: int) -> Announcement | None:
 
 
 async def find_all(db: Connection) -> list[Announcement]:
-    """Return all announcements, drafts and those that have ended too."""
+    """Return all announcements, also drafts and announcements that have ended."""
     return [_announcement(row) for row in await db.fetch(ALL)]
 
 

@@ -22,7 +22,7 @@ HIGHEST_TARGET = "SELECT max(target_id) FROM audit_log WHERE target_type = $1"
 
 @dataclass(frozen=True, slots=True)
 class AuditEntry:
-    """One act of staff. `actor_id` is None for the command line. Names are those of the time."""
+    """One act of staff. `actor_id` is None for the command line. Names are stored as they were then."""
 
     id: int
     actor_id: int | None
@@ -33,7 +33,7 @@ class AuditEntry:
     target: str
     created_at: datetime
     reason: str = ""
-    details: JsonObject = field(default_factory=JsonObject)  # what else the action needs, as JSON
+    details: JsonObject = field(default_factory=JsonObject)  # further facts about the action, as JSON
 
 
 async def insert(db: Connection, entry: AuditEntry) -> None:

@@ -2,7 +2,7 @@
 
 The states are written into the rows of the accounts, with the time of the block as their stamp. So every query and
 cache that knows the states of accounts knows those of domains too, and reading costs nothing more. The stamp tells
-these states from those that staff put single accounts in: the end of a block takes back its own alone.
+these states from those that staff put single accounts in: the end of a block takes back only the states that it set.
 """
 
 from collections.abc import Sequence
@@ -77,7 +77,7 @@ async def mark(
 ) -> int:
     """Put all accounts of some domains in the state of a block, or take them out with None. Return how many changed.
 
-    `stamps` are the times of all blocks of these domains, also of the one that has ended.
+    `stamps` are the times of all blocks of these domains, also of the block that has ended.
     """
     silenced = block.created_at if block is not None and block.severity == "silence" else None
     suspended = block.created_at if block is not None and block.severity == "suspend" else None

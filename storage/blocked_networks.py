@@ -22,7 +22,7 @@ UPDATE = Statement("""
 @in_table("blocked_networks", key="network", network="cidr")
 @dataclass(frozen=True, slots=True)
 class BlockedNetwork:
-    """A network such as `192.0.2.0/24`, and what its clients may not."""
+    """A network such as `192.0.2.0/24`, and what its clients are not allowed to do."""
 
     id: int
     network: str
@@ -43,7 +43,7 @@ async def lock(db: Connection, id: int) -> BlockedNetwork | None:
 
 
 async def update(db: Connection, block: BlockedNetwork) -> bool:
-    """Store a changed block. False if there is another one of its network: the transaction must be rolled back."""
+    """Store a changed block. False if its network has another block: the transaction must be rolled back."""
     try:
         await db.execute(*UPDATE.bind(block))
     except UniqueViolationError:

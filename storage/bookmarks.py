@@ -31,5 +31,5 @@ async def delete(db: Connection, account_id: int, status_id: int) -> bool:
 
 
 async def page(db: Connection, account_id: int, page: Page) -> list[ListedEntry]:
-    """Return an account's bookmarks, the latest first. The reader decides which ones the account may still see."""
+    """Return an account's bookmarks, the latest first. The caller decides which statuses the account may still see."""
     return [listed_entry_of(row) for row in await rows_of(db, PAGE, page, account_id)]

@@ -3,7 +3,7 @@
     media/4f01….jpg     a served file; people may read these, if the setting `media_url` sends them there
     withheld/4f01….jpg  a file of a suspended account, which is not served
 
-An object appears as a whole or not at all, also one that is sent in several parts.
+An object appears as a whole or not at all, also if it is sent in several parts.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class BucketAccess:
 
 
 class BucketStore:
-    """Files in a bucket. `content_type` returns the type of a file, which the store tells to those who read it."""
+    """Files in a bucket. `content_type` returns the type of a file, with which the store serves it."""
 
     def __init__(self, access: BucketAccess, content_type: Callable[[str], str]) -> None:
         self.limiter: trio.CapacityLimiter | None = trio.CapacityLimiter(AT_ONCE)
@@ -105,7 +105,7 @@ class BucketStore:
             with _failures():
                 data = bytes(obstore.get_range(self._store, SERVED + name, start=start, length=wanted))
             yield data
-            # A short piece is the last one: the file ends there.
+            # A short piece is the end of the file.
             start, length = start + wanted, length - wanted if len(data) == wanted else 0
 
     def fetch(self, file: StoredFile, target: Path) -> None:
@@ -131,7 +131,7 @@ class BucketStore:
                 output.write(data)
 
     def made_of(self, key: str) -> list[str]:
-        """Return the names that begin with a key. The store tells names in their order, so the search starts there."""
+        """Return the names that begin with a key. The store lists names in order, so the search starts at the key."""
         names: list[str] = []
         with _failures():
             for page in self._pages(SERVED, SERVED + key):

@@ -1,4 +1,4 @@
-"""Settings that staff change while the server runs. They come before those of the configuration."""
+"""Settings that staff change while the server runs. They override the configuration."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ async def put(db: Connection, name: str, value: str, now: datetime) -> None:
 
 
 async def forget(db: Connection, name: str) -> None:
-    """Let the configuration say again what a setting is, or the default."""
+    """Delete the changed value of a setting, so that the configuration or the default counts again."""
     await db.execute(DELETE, name)
 
 

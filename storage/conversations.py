@@ -36,7 +36,7 @@ PUT = f"""
     RETURNING {COLUMNS}
 """
 
-# The direct ones among these statuses, which were there before they are added.
+# The direct statuses among these, which were stored before they are added.
 COLLECT = f"""
     INSERT INTO account_conversations AS c (
         id, account_id, conversation_id, participant_ids, last_status_id, first_status_id, unread
@@ -109,7 +109,7 @@ async def put(
 async def collect(
     db: Connection, account_id: int, status_ids: Sequence[int], fresh_ids: Sequence[int]
 ) -> list[Conversation]:
-    """Add earlier statuses, the direct ones among these, to an account's conversations, unread.
+    """Add the direct statuses among these earlier statuses to an account's conversations, unread.
 
     `fresh_ids` has the id of a new conversation for each status.
     """
@@ -117,7 +117,7 @@ async def collect(
 
 
 async def retract(db: Connection, status_id: int) -> None:
-    """Remove a deleted status: conversations that end with it then end with the one before."""
+    """Remove a deleted status: conversations that end with it then end with the status before it."""
     await db.execute(RETRACT, status_id)
 
 
@@ -130,13 +130,13 @@ async def page(
     account_id: int,
     page: Page,
 ) -> list[Conversation]:
-    """Return a page of an account's conversations, newest first. Their paging ids are those of their last statuses."""
+    """Return a page of an account's conversations, newest first. They are paged by the id of the last status."""
     rows = await db.fetch(PAGE[page.oldest_first], account_id, *page.bounds)
     return sorted(_conversations(rows), key=lambda conversation: conversation.last_status_id or 0, reverse=True)
 
 
 async def mark(db: Connection, account_id: int, id: int, unread: bool) -> Conversation | None:
-    """Mark a conversation as read or unread. None if the account has no such conversation."""
+    """Mark a conversation as read or unread. None if the account does not have the conversation."""
     return _maybe(await db.fetchrow(MARK, account_id, id, unread))
 
 

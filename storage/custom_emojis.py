@@ -1,4 +1,4 @@
-"""Custom emoji: those of this server, and those of other servers that statuses and profiles from there use."""
+"""Custom emoji: of this server, and of other servers if statuses or profiles from there use them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PAGE = both_ways(f"""
 
 FIND = f"SELECT {COLUMNS} FROM custom_emojis WHERE domain IS NULL AND id = $1"
 
-# Against other acts on emoji: two of them may want one name.
+# Emoji are changed by one transaction at a time: two of them may want one name.
 LOCK = "LOCK TABLE custom_emojis IN SHARE ROW EXCLUSIVE MODE"
 
 EXISTS = "SELECT EXISTS (SELECT FROM custom_emojis WHERE domain IS NULL AND shortcode = $1 AND NOT disabled)"
@@ -70,7 +70,7 @@ COUNT_BELOW = """
 
 FIND_REMOTE = "SELECT id FROM custom_emojis WHERE domain = $1 AND shortcode = ANY($2::text[])"
 
-# Those of a status or an account, for a query over rows with `emoji_ids`, in the order of RemoteEmoji's fields.
+# The emoji of a status or an account, for a query over rows with `emoji_ids`, in the order of RemoteEmoji's fields.
 OF_ROW = """
     SELECT jsonb_agg(jsonb_build_array(e.id, e.shortcode, e.remote_url) ORDER BY e.shortcode)
     FROM custom_emojis e WHERE e.id = ANY({row}.emoji_ids) AND e.remote_url IS NOT NULL AND NOT e.disabled
@@ -88,7 +88,7 @@ class RemoteEmoji:
 
 @dataclass(frozen=True, slots=True)
 class CustomEmoji:
-    """A picture with a name. A disabled one is not shown anywhere; one that is not in the picker is shown in texts."""
+    """A picture with a name. A disabled emoji is shown nowhere; without `visible_in_picker`, in texts only."""
 
     id: int
     shortcode: str
@@ -106,7 +106,10 @@ class CustomEmoji:
 
 
 async def put_remote(db: Connection, domain: str, emojis: Sequence[tuple[int, str, str]], now: datetime) -> list[int]:
-    """Store emoji of another server (fresh id, name, address of each) in place of earlier ones. Return their ids."""
+    """Store emoji of another server, each as fresh id, name and address. Return the ids by which they are stored.
+
+    An emoji whose name is known gets the new address.
+    """
     if not emojis:
         return []
     ids, shortcodes, urls = zip(*emojis, strict=True)
@@ -115,12 +118,12 @@ async def put_remote(db: Connection, domain: str, emojis: Sequence[tuple[int, st
 
 
 async def known_of(db: Connection, domain: str, shortcodes: Sequence[str]) -> set[str]:
-    """Return those of some names that another server's emoji have."""
+    """Return which of these names another server's emoji have."""
     return {row["shortcode"] for row in await db.fetch(KNOWN, domain, list(shortcodes))}
 
 
 async def count_below(db: Connection, domain: str, most: int) -> int:
-    """Return how many emoji there are of a domain and those below it, up to a number."""
+    """Return how many emoji a domain and its subdomains have, counted up to a limit."""
     return await db.fetchval(COUNT_BELOW, domain[::-1], most)
 
 
@@ -162,7 +165,7 @@ async def update(db: Connection, emoji: CustomEmoji, now: datetime) -> None:
 
 
 async def delete_many(db: Connection, shortcodes: Sequence[str]) -> list[CustomEmoji]:
-    """Delete emoji and return those that were there: their files must be removed after the commit."""
+    """Delete emoji and return the deleted ones: their files must be removed after the commit."""
     return [_custom_emoji(row) for row in await db.fetch(DELETE, shortcodes)]
 
 

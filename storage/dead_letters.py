@@ -53,7 +53,7 @@ async def find(db: Connection, id: int) -> DeadLetter | None:
 
 
 async def delete(db: Connection, ids: Sequence[int]) -> list[int]:
-    """Delete dead letters. Return the ids of those that were there."""
+    """Delete dead letters. Return the ids of the deleted letters."""
     return [row["id"] for row in await db.fetch(DELETE, list(ids))]
 
 

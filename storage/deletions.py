@@ -32,10 +32,10 @@ DELETE = """
                 FROM gone
                 UNION ALL SELECT reblog_of_id, 0, 1, 0 FROM gone
                 UNION ALL SELECT quote_of_id, 0, 0, 1 FROM gone WHERE quote_state = 'accepted'
-            ) AS one WHERE id IS NOT NULL GROUP BY id
+            ) AS parts WHERE id IS NOT NULL GROUP BY id
         ) AS lost
         WHERE status_counts.status_id = lost.id
-    ), told AS (
+    ), unnotified AS (
         DELETE FROM notifications WHERE status_id = ANY($1::bigint[])
     ), pinned AS (
         DELETE FROM pins WHERE status_id = ANY($1::bigint[])
@@ -77,7 +77,7 @@ class Deleted:
 
 @dataclass(frozen=True, slots=True)
 class Remains:
-    """The facts that tell which accounts a status may have been shown to. `tags` are names."""
+    """The facts that decide which accounts a status may have been shown to. `tags` are names."""
 
     visibility: str
     mentioned_ids: tuple[int, ...]
@@ -89,7 +89,7 @@ async def soft_delete(
 ) -> Deleted | None:
     """Delete an account's own status and the boosts of it, and end the quotes of it.
 
-    None if the account has no such status.
+    None if the account does not have the status.
     """
     status = await lock_own(db, id, account_id)
     if status is None:
@@ -102,7 +102,7 @@ async def soft_delete(
 
 
 async def deleted_among(db: Connection, ids: Sequence[int]) -> list[int]:
-    """Return those of these statuses that were deleted."""
+    """Return which of these statuses were deleted."""
     rows = await db.fetch(
         "SELECT id FROM statuses WHERE id = ANY($1::bigint[]) AND deleted_at IS NOT NULL ORDER BY id", ids
     )

@@ -26,7 +26,7 @@ NEW_LOCAL = f"""
     ORDER BY a.created_at DESC, a.id DESC LIMIT $3 OFFSET $4
 """
 
-# Not a join: it could be planned as a sort of all accounts, and this one reads the index of activity up to the page.
+# Not a join: it could be planned as a sort of all accounts, and this query reads the index of activity up to the page.
 ACTIVE = f"""
     SELECT c.account_id AS id FROM account_counts c
     WHERE (SELECT {LISTED} FROM accounts a WHERE a.id = c.account_id)

@@ -95,7 +95,7 @@ LATEST = """
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """One state of a status. `mentioned_ids` are the accounts mentioned by it or by an earlier state."""
+    """One state of a status. `mentioned_ids` are the accounts that it or an earlier state mentions."""
 
     id: int
     status_id: int
@@ -132,7 +132,7 @@ async def revise(db: Connection, id: int, revision: Revision, now: datetime) -> 
 
 
 async def thin_out(db: Connection, status_id: int, most: int) -> None:
-    """Keep the first state of a status and as many of the latest ones as may be with it."""
+    """Keep the first state of a status and the latest states, as many as the limit allows."""
     await db.execute(THIN_OUT, status_id, most - 1)
 
 

@@ -1,4 +1,4 @@
-"""Changes of a user's e-mail address. The new one waits in the user's row until its link is opened."""
+"""Changes of a user's e-mail address. The new address waits in the user's row until its link is opened."""
 
 from datetime import datetime
 
@@ -26,7 +26,7 @@ DELETE_LINKS = "DELETE FROM confirmations WHERE account_id = $1"
 
 
 async def begin(db: Connection, account_id: int, email: str) -> None:
-    """Store the address that a user wants to have. It takes the place of another one that waits."""
+    """Store the address that a user wants to have. It replaces another address that waits."""
     await db.execute(BEGIN, account_id, email)
 
 
@@ -38,7 +38,7 @@ async def find(db: Connection, token_hash: bytes, now: datetime) -> int | None:
 async def confirm(db: Connection, account_id: int, token_hash: bytes, now: datetime) -> bool:
     """Give the user the new address. False if the link is not valid. Raises Taken; then roll the transaction back.
 
-    All other links that were sent to the user become invalid: those that set a password are good for one address.
+    All other links that were sent to the user become invalid: links that set a password are for one address.
     """
     try:
         if await db.fetchval(CONFIRM, account_id, token_hash, now) is None:

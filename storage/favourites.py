@@ -65,12 +65,12 @@ async def status_of(db: Connection, account_id: int, uri: str) -> int | None:
 
 
 async def of(db: Connection, account_id: int, status_ids: Sequence[int]) -> set[int]:
-    """Return those of these statuses that the account has among its favourites."""
+    """Return which of these statuses the account has favourited."""
     return {row["status_id"] for row in await db.fetch(OF, account_id, status_ids)}
 
 
 async def page(db: Connection, account_id: int, page: Page) -> list[ListedEntry]:
-    """Return an account's favourites, the latest first. The reader decides which ones the account may still see."""
+    """Return an account's favourites, the latest first. The caller decides which statuses the account may still see."""
     return [listed_entry_of(row) for row in await rows_of(db, PAGE, page, account_id)]
 
 

@@ -49,7 +49,7 @@ class Folder:
         self._waiting = root / "waiting"
 
     async def in_thread(self, work: Callable[[Unpack[Arguments]], T], *arguments: *Arguments) -> T:
-        """Return what a function returns that waits for the store."""
+        """Return the result of a function that waits for the store, called in a thread."""
         return await trio.to_thread.run_sync(work, *arguments, limiter=self.store.limiter)
 
     def waiting(self, id: int) -> Path:
@@ -138,7 +138,7 @@ class Folder:
         self.waiting(id).unlink(missing_ok=True)
 
     def give_to(self, owner: Path, keys: Iterable[str], names: Iterable[str]) -> None:
-        """Give what was made by root to the owner of another folder, with the folders that it is in."""
+        """Give a file that root made, with the folders above it, to the owner of another folder."""
         state = owner.stat()
         files = [self.store.path(name) for name in names] if isinstance(self.store, LocalStore) else []
         folders = [self._incoming.parent, self._incoming, *map(self.incoming, keys), *(file.parent for file in files)]
@@ -154,7 +154,7 @@ class Folder:
                     Path(entry.path).replace(self._incoming / entry.name)
 
     def unfinished(self, before: datetime | None = None) -> list[str]:
-        """Return the keys of this node's unfinished uploads; with `before`, only of those not changed since."""
+        """Return the keys of this node's unfinished uploads; with `before`, only of uploads not changed since."""
         return [place.name for place in _entries(self._incoming, before)]
 
     def published(self, key: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Filters: what an account does not want to read, by keywords and by single statuses."""
+"""Filters: the keywords and single statuses that an account does not want to read."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -49,7 +49,7 @@ PUT_KEYWORDS = Statement(f"""
 
 DELETE_KEYWORDS = "DELETE FROM filter_keywords WHERE filter_id = $1 AND id = ANY($2::bigint[])"
 
-# A status that was deleted meanwhile is not named. One that is named is kept from being deleted until the commit.
+# A status that was deleted meanwhile is left out. The others can't be deleted until the commit.
 INSERT_STATUS = """
     INSERT INTO filter_statuses (id, filter_id, status_id, created_at)
     SELECT $1, $2, s.id, $4 FROM statuses s WHERE s.id = $3 AND s.deleted_at IS NULL FOR KEY SHARE
@@ -77,7 +77,7 @@ class FilterStatus:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """One filter with its keywords and statuses, the oldest first."""
+    """A filter with its keywords and statuses, the oldest first."""
 
     id: int
     title: str
@@ -100,7 +100,7 @@ async def insert(db: Connection, owner: int, new: Filter, now: datetime) -> None
 
 
 async def change(db: Connection, owner: int, before: Filter, after: Filter, now: datetime) -> None:
-    """Store what differs between a filter as it was and as it is now."""
+    """Store the difference between a filter before and after a change."""
     await db.execute(*CHANGE.bind(after, owner=owner, now=now))
     await _put_keywords(db, after.id, [keyword for keyword in after.keywords if keyword not in before.keywords], now)
     if gone := _missing(before.keywords, after.keywords):
@@ -118,7 +118,7 @@ async def delete(db: Connection, owner: int, id: int) -> None:
 
 
 async def _put_keywords(db: Connection, filter_id: int, keywords: Sequence[FilterKeyword], now: datetime) -> None:
-    """Store keywords of a filter, or change those that are there."""
+    """Store keywords of a filter, or change existing keywords."""
     if keywords:
         await db.execute(*PUT_KEYWORDS.bind_many(keywords, filter_id=filter_id, now=now))
 
@@ -126,7 +126,7 @@ async def _put_keywords(db: Connection, filter_id: int, keywords: Sequence[Filte
 def _missing(
     before: Sequence[FilterKeyword | FilterStatus], after: Sequence[FilterKeyword | FilterStatus]
 ) -> list[int]:
-    """Return the ids of those that are no longer there."""
+    """Return the ids of the keywords or statuses that are in `before` and not in `after`."""
     left = {part.id for part in after}
     return [part.id for part in before if part.id not in left]
 

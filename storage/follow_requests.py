@@ -36,14 +36,14 @@ ACCEPT = """
         UPDATE account_counts SET following = following + 1 FROM made WHERE account_counts.account_id = made.account_id
     ), followed AS (
         UPDATE account_counts SET followers = followers + (SELECT count(*) FROM made) WHERE account_id = $1
-    ), told AS (
+    ), unnotified AS (
         DELETE FROM notifications
         WHERE account_id = $1 AND type = 'follow_request' AND from_account_id IN (SELECT account_id FROM answered)
     )
     SELECT account_id FROM answered ORDER BY id
 """
 
-# The accounts that may follow an unlocked account without asking: not silenced ones, nor those it mutes.
+# Requests that an unlocked account no longer needs to answer: not of silenced accounts, nor of accounts it mutes.
 WAITING = """
     SELECT r.account_id FROM follow_requests r
     JOIN accounts target ON target.id = r.target_account_id AND NOT target.locked
@@ -66,7 +66,7 @@ PAGE = both_ways(f"""
 
 
 async def insert(db: Connection, request: FollowTerms, now: datetime) -> bool:
-    """Insert a request. False if there was one."""
+    """Insert a request. False if the account has asked already."""
     return await db.fetchval(*INSERT.bind(request, created_at=request.created_at or now)) is not None
 
 
@@ -105,5 +105,5 @@ async def page(db: Connection, account_id: int, page: Page) -> list[tuple[int, i
 
 
 async def asked_at(db: Connection, account_id: int, target_id: int) -> datetime | None:
-    """Return when an account asked to follow another one. None if it waits for no answer."""
+    """Return when an account asked to follow another account. None if no request waits for an answer."""
     return await db.fetchval(ASKED_AT, account_id, target_id)

@@ -64,7 +64,7 @@ FORGET = """
 """
 
 
-# Pairs of an account and one that it follows, or asks to, with one of the two on another server.
+# Follows and requests between an account of this server and an account of another server.
 REMOTE = """
     SELECT a.id AS account_id, a.uri AS account_uri, t.id AS target_id, t.uri AS target_uri,
         coalesce(f.uri, r.uri) AS uri, a.domain IS NOT NULL AS is_received
@@ -125,7 +125,7 @@ PAGE_FOLLOWING = both_ways(f"""
 
 @dataclass(frozen=True, slots=True)
 class FollowTerms:
-    """The terms of a follow, or of a request for one."""
+    """The terms of a follow or of a request to follow."""
 
     id: int
     account_id: int
@@ -139,7 +139,7 @@ class FollowTerms:
 
 @dataclass(frozen=True, slots=True)
 class RemoteFollow:
-    """A follow between this server and another one, or a request for one: `is_received` from there, or sent.
+    """A follow, or a request to follow, between this server and another server: `is_received` from there, or sent.
 
     `uri` is the id of the Follow, if it is known.
     """
@@ -194,7 +194,7 @@ async def asking_with(db: Connection, target_id: int, uri: str) -> int | None:
 
 
 async def exists(db: Connection, account_id: int, target_id: int) -> bool:
-    """True if the account follows the other one. A request is no follow."""
+    """True if the account follows the other account. A request is no follow."""
     return await db.fetchval(EXISTS, account_id, target_id)
 
 

@@ -8,7 +8,7 @@ from .engine.sql import Statement
 
 FIND = "SELECT status_id, scheduled_status_id FROM idempotency WHERE account_id = $1 AND key = $2 AND created_at > $3"
 
-# Each new key deletes two other expired ones, so that the table does not grow.
+# Each new key deletes two expired keys, so that the table does not grow.
 EXPIRED = """
     SELECT account_id, key FROM idempotency
     WHERE created_at <= :expired_before AND (account_id, key) <> (:account_id, :key) AND :key IS NOT NULL
@@ -49,7 +49,7 @@ class KeyedStatus:
 
 
 async def find(db: Connection, account_id: int, key: str, made_after: datetime) -> KeyedStatus | None:
-    """Return what this key made after the given time."""
+    """Return the status that this key made after the given time."""
     row = await db.fetchrow(FIND, account_id, key, made_after)
     return KeyedStatus(*row.values()) if row is not None else None
 
@@ -57,7 +57,7 @@ async def find(db: Connection, account_id: int, key: str, made_after: datetime) 
 async def insert(
     db: Connection, account_id: int, key: str, made: KeyedStatus, now: datetime, expired_before: datetime
 ) -> bool:
-    """Store a key in the transaction of its status. False if it has made another one."""
+    """Store a key in the transaction of its status. False if the key has made another status."""
     bound = INSERT.bind(made, account_id=account_id, key=key, now=now, expired_before=expired_before)
     return await db.fetchval(*bound) is not None
 

@@ -1,4 +1,4 @@
-"""Imports: the lines of an uploaded file, what became of each, and what an import that overwrites has to remove."""
+"""Imports: the lines of an uploaded file, their outcomes, and the rows that an overwriting import has to remove."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -55,7 +55,7 @@ SET_FOUND = f"UPDATE import_lines SET waits = false, error = NULL, found_id = $3
 
 SET_UNFOUND = f"UPDATE import_lines SET waits = false, done = true, error = left($3, 500) WHERE {_WAITING}"
 
-# `untried`: a line of which nothing is known yet. One whose server did not answer was tried, and is tried again.
+# `untried`: a line without any outcome yet. A line whose server did not answer was tried, and is tried again.
 STANDING = """
     SELECT EXISTS (SELECT FROM import_lines WHERE import_id = $1 AND NOT done) AS open,
         EXISTS (SELECT FROM import_lines WHERE import_id = $1 AND NOT done AND error IS NULL) AS untried,
@@ -106,7 +106,7 @@ _ACCOUNTS = f"""
     ORDER BY r.id LIMIT $3
 """
 
-# What an account has of a kind and the file has not.
+# The targets of a kind that an account has and the file does not name.
 SURPLUS: Mapping[str, str] = {
     "following": _ACCOUNTS.format(table="follows"),
     "blocks": _ACCOUNTS.format(table="blocks"),
@@ -186,7 +186,7 @@ class ImportProgress:
 
 @dataclass(frozen=True, slots=True)
 class FailedLine:
-    """A line that had no effect, and why. One that waits is tried again later."""
+    """A line that had no effect, and the reason. A waiting line is tried again later."""
 
     number: int
     target: str
@@ -197,7 +197,7 @@ class FailedLine:
 
 @dataclass(frozen=True, slots=True)
 class ImportStanding:
-    """The standing of an import: if a line is open, if one of these was not tried yet, and if a line had an effect."""
+    """The standing of an import: if lines are open, if an open line was not tried yet, and if a line had an effect."""
 
     open: bool
     untried: bool
@@ -212,7 +212,7 @@ async def is_running(db: Connection, account_id: int, kind: str) -> bool:
 async def insert(
     db: Connection, id: int, account_id: int, kind: str, overwrite: bool, lines: Sequence[ImportLine], now: datetime
 ) -> None:
-    """Store an import. A unique index refuses a second one of its kind at the same time."""
+    """Store an import. A unique index refuses a second import of its kind at the same time."""
     await db.execute(INSERT, id, account_id, kind, overwrite, now)
     await db.execute(*INSERT_LINES.bind_many(lines, import_id=id))
 
@@ -233,12 +233,12 @@ async def failures(db: Connection, id: int, account_id: int, after: int, limit: 
 
 
 async def ready(db: Connection, id: int, limit: int) -> list[ImportLine]:
-    """Return the next lines to carry out."""
+    """Return the next lines to run."""
     return [ImportLine(**row) for row in await db.fetch(READY, id, limit)]
 
 
 async def wait(db: Connection, id: int, numbers: Sequence[int]) -> None:
-    """Have lines wait until what they name was looked up."""
+    """Have lines wait until their accounts or posts are looked up."""
     await db.execute(WAIT, id, numbers)
 
 
@@ -253,7 +253,7 @@ async def note_try(db: Connection, id: int, target: str, error: str) -> None:
 
 
 async def set_found(db: Connection, id: int, target: str, found: int | str) -> None:
-    """End the waiting of lines: with the id of what they name, or the reason why there is none."""
+    """End the waiting of lines: with the id of their account or post, or with the reason why there is none."""
     await db.execute(SET_UNFOUND if isinstance(found, str) else SET_FOUND, id, target, found)
 
 
@@ -272,7 +272,7 @@ async def stop(db: Connection, id: int, account_id: int, now: datetime, reason: 
 
 
 async def mark_done(db: Connection, id: int, number: int, error: str | None) -> None:
-    """Note that a line was carried out, or why it had no effect."""
+    """Note that a line was run, or why it had no effect."""
     await db.execute(MARK_DONE, id, number, error)
 
 
@@ -286,7 +286,7 @@ async def finish(db: Connection, id: int, now: datetime) -> None:
 
 
 async def surplus(db: Connection, found: Import, limit: int) -> list[int]:
-    """Return ids of what the account has and the file has not: of accounts, statuses or lists, by the import's kind."""
+    """Return ids that the account has and the file does not name: accounts, statuses or lists, by the kind."""
     return [row["id"] for row in await db.fetch(SURPLUS[found.kind], found.account_id, found.id, limit)]
 
 

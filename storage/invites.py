@@ -63,6 +63,6 @@ async def use(db: Connection, code: str, now: datetime) -> int | None:
 
 
 async def expire(db: Connection, code: str, now: datetime) -> Invite | None:
-    """End an invite. None if there is no such code, or if it has ended."""
+    """End an invite. None if the code does not exist or has ended."""
     row = await db.fetchrow(EXPIRE, code, now)
     return None if row is None else Invite(**row)

@@ -86,7 +86,7 @@ ENTRIES = both_ways(f"""
 
 @dataclass(frozen=True, slots=True)
 class List:
-    """One list without its members."""
+    """A list without its members."""
 
     id: int
     account_id: int

@@ -13,7 +13,7 @@ COLUMNS = "timeline, last_read_id, version, updated_at"
 
 FIND = f"SELECT {COLUMNS} FROM markers WHERE account_id = $1 AND timeline = ANY($2::text[]) ORDER BY timeline"
 
-# Only if the version is the one that the client has seen, if it names one. A missing marker has version 0.
+# If the client names a version, the marker must still have this version. A missing marker has version 0.
 MOVE = f"""
     INSERT INTO markers (account_id, timeline, last_read_id, updated_at)
     SELECT $1, $2, $3, $5 WHERE coalesce($4::integer, 0) = 0 OR EXISTS (

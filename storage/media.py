@@ -22,7 +22,7 @@ OF_STATUS = f"""
     FROM (SELECT {COLUMNS} FROM media_attachments WHERE status_id = s.id) AS m WHERE m.id = ANY(s.media_ids)
 """
 
-# The same for statuses that may be deleted: a deletion takes their attachments away.
+# The media of statuses that may be deleted: a deletion takes their attachments away.
 THAT_STATUS_HAD = f"""
     SELECT jsonb_agg(to_jsonb(m) ORDER BY array_position(s.media_ids, m.id))
     FROM (SELECT {COLUMNS} FROM media_attachments WHERE id = ANY(s.media_ids)) AS m WHERE m.account_id = s.account_id
@@ -76,7 +76,7 @@ IS_REPORTED = f"SELECT {REPORTED} FROM media_attachments m WHERE m.id = $1"
 
 DISCARD = "UPDATE media_attachments SET discarded = true, updated_at = $2 WHERE id = ANY($1::bigint[])"
 
-# Skips those that a status takes at this moment.
+# Skips attachments that a status takes at this moment.
 DELETE_LOOSE = f"""
     DELETE FROM media_attachments WHERE id IN (
         SELECT m.id FROM media_attachments m
@@ -134,7 +134,7 @@ KNOWN_FILES = """
 
 @dataclass(frozen=True, slots=True)
 class Media:
-    """One attachment. `file` and `thumbnail_file` are names in the media folder."""
+    """An attachment. `file` and `thumbnail_file` are names in the media folder."""
 
     id: int
     account_id: int
@@ -274,7 +274,7 @@ async def is_reported(db: Connection, id: int) -> bool:
 
 
 async def discard(db: Connection, ids: Sequence[int], now: datetime) -> None:
-    """Keep attachments for staff alone. They are deleted as loose ones when no open report is about them."""
+    """Keep attachments for staff alone. When no open report is about them, they are deleted as unattached media."""
     await db.execute(DISCARD, ids, now)
 
 
@@ -290,17 +290,17 @@ async def due(db: Connection, node: str, account_id: int, now: datetime) -> Medi
 
 
 async def accounts_waiting(db: Connection, node: str, now: datetime, busy: Sequence[int], limit: int) -> list[int]:
-    """Return accounts with uploads that the node can process now, without those that are `busy`."""
+    """Return accounts with uploads that the node can process now, without the `busy` accounts."""
     return [row["account_id"] for row in await db.fetch(ACCOUNTS_WAITING, node, now, busy, limit)]
 
 
 async def next_retry(db: Connection, node: str, now: datetime) -> datetime | None:
-    """Return when the next upload that the node has put off is due."""
+    """Return when the next upload that the node has deferred is due."""
     return await db.fetchval(NEXT_RETRY, node, now)
 
 
 async def of_account(db: Connection, account_id: int, after: int, limit: int) -> list[Media]:
-    """Return the next attachments of an account after an id, also those of its statuses."""
+    """Return the next attachments of an account after an id, also attachments of its statuses."""
     return [media_of(row) for row in await db.fetch(OF_ACCOUNT, account_id, after, limit)]
 
 
@@ -325,7 +325,7 @@ async def put_off(db: Connection, id: int, until: datetime) -> None:
 
 
 async def known_files(db: Connection, names: Sequence[str]) -> set[str]:
-    """Return those of these files that a row names."""
+    """Return which of these files a row names."""
     return {row["file"] for row in await db.fetch(KNOWN_FILES, names)}
 
 

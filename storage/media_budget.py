@@ -1,6 +1,6 @@
 """The files that this server could fetch again: copies of other servers' pictures, and the pictures of cards.
 
-All of them share a budget. Those that were not used for the longest time are removed first. A card counts as used when
+All of them share a budget. The least recently used files are removed first. A card counts as used when
 its page was fetched.
 """
 

@@ -3,7 +3,7 @@
 A file has a random name and never changes. It is served, or withheld because its account is suspended.
 
     media/4f/4f01….jpg           a served file on the disk
-    media/withheld/4f/4f01….jpg  a withheld one
+    media/withheld/4f/4f01….jpg  a withheld file
 
 All methods wait for the disk or the network: they are called in threads, by `Folder.in_thread`.
 """
@@ -151,7 +151,7 @@ class LocalStore:
             target.hardlink_to(source)
         except FileNotFoundError:
             raise
-        except OSError:  # another disk, or one without links
+        except OSError:  # another disk, or a disk without links
             shutil.copyfile(source, target)
 
     def open(self, name: str) -> IO[bytes] | None:

@@ -55,5 +55,5 @@ async def page(db: Connection, kind: str, after: int, limit: int) -> list[FileRo
 
 
 async def copies(db: Connection) -> dict[str, tuple[int, int]]:
-    """Return bytes and number of the copies of other servers' pictures, by what they are made for."""
+    """Return bytes and number of the copies of other servers' pictures, by purpose."""
     return {row["made"]: (row["bytes"], row["files"]) for row in await db.fetch(COPIES)}

@@ -15,8 +15,9 @@ LOCK = """
     WHERE a.id = $1 AND a.deleted_at IS NULL FOR UPDATE OF a
 """
 
-# The row of the staff is locked like that of the target, lower id first: of two staff who act on each other, one waits.
-# Only accounts: the rows of users are locked after those of their accounts.
+# The row of the moderator is locked like the row of the target, lower id first: if two moderators act on each other,
+# one of them waits.
+# Only accounts: rows of users are locked after the rows of their accounts.
 HOLD = "SELECT FROM accounts WHERE id = ANY($1::bigint[]) ORDER BY id FOR SHARE"
 
 SET: dict[State, str] = {

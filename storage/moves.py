@@ -1,6 +1,6 @@
-"""Accounts that moved to another one, their followers here, who go along, and the aliases of accounts of this server.
+"""Accounts that moved to another account, their followers here, who move along, and the aliases of local accounts.
 
-An alias is the URI of another account of the same person: it says that that account may move here.
+An alias is the URI of another account of the same person: it allows the other account to move here.
 """
 
 from collections.abc import Sequence
@@ -78,7 +78,7 @@ async def remove_alias(db: Connection, account_id: int, uri: str) -> bool:
 
 
 async def local_followers(db: Connection, account_id: int, after: int, limit: int) -> Sequence[int]:
-    """Return some followers of this server, those after an id."""
+    """Return some followers of this server, with ids after a given id."""
     return [row["account_id"] for row in await db.fetch(LOCAL_FOLLOWERS, account_id, after, limit)]
 
 

@@ -32,7 +32,7 @@ PAGE = both_ways(f"""
 
 @dataclass(frozen=True, slots=True)
 class Muted:
-    """One mute on a page of mutes."""
+    """A mute on a page of mutes."""
 
     id: int
     account_id: int
@@ -49,7 +49,7 @@ async def insert_mute(
     hide_notifications: bool = True,
     expires_at: datetime | None = None,
 ) -> None:
-    """Mute an account, or change the terms. If notifications are hidden, the existing ones are deleted."""
+    """Mute an account, or change the terms. If notifications are hidden, existing notifications are deleted."""
     await db.execute(UPSERT, id, account_id, target_id, hide_notifications, expires_at, now)
     if hide_notifications:
         await db.execute(FORGET_NOTIFICATIONS, account_id, target_id)

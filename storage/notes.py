@@ -1,4 +1,4 @@
-"""Private notes of an account about another one, visible to the first alone."""
+"""Private notes of an account about another account, visible to their author alone."""
 
 from datetime import datetime
 

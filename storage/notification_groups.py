@@ -1,4 +1,4 @@
-"""Grouped notifications: those of one kind about one subject, shown as one.
+"""Grouped notifications: notifications of one type about one subject, shown as a single entry.
 
 A page counts groups. It is the range from its first notification to the first of its last group. The part of a group
 beyond that range is shown again on the next page.
@@ -16,7 +16,7 @@ UNGROUPED = "ungrouped-"
 SAMPLE = 8  # accounts named for a group
 MOST_MEMBERS = 1000  # listed accounts of one group
 
-# Kinds that the client does not want grouped are groups of one.
+# Notifications of types that the client does not want grouped each make a group.
 KEY = "CASE WHEN n.type = ANY($8::text[]) THEN n.group_key ELSE 'ungrouped-' || n.id::text END"
 
 WANTED = f"""
@@ -63,7 +63,7 @@ PAGE = f"""
 """
 PAGES = (PAGE.format(order="DESC", beyond="<"), PAGE.format(order="ASC", beyond=">"))
 
-# By its group key, or by the key that every single notification has, which also finds a filtered one.
+# By its group key, or by the key of a single notification, which also finds a filtered notification.
 MEMBER = "g.account_id = $1 AND ((g.group_key = $2 AND NOT g.filtered) OR g.id = $3::bigint)"
 
 ONE = f"""
@@ -148,7 +148,7 @@ async def dismiss(db: Connection, account_id: int, key: str) -> None:
 
 
 async def unread(db: Connection, account_id: int, wanted: NotificationFilter, limit: int) -> int:
-    """Return the number of groups with notifications after the last read one, counted up to `limit`."""
+    """Return the number of groups with unread notifications, counted up to `limit`."""
     return await db.fetchval(
         UNREAD, account_id, *Page(limit).bounds,
         wanted.types, wanted.exclude_types, wanted.from_account_id, wanted.grouped_types, wanted.include_filtered,

@@ -61,7 +61,7 @@ ACTION = f"""
     END
 """
 
-# In the order of ids, so that two concurrent writers can't deadlock. Only those whose policy is asked.
+# In the order of ids, so that two concurrent writers can't deadlock. Only accounts whose policy counts.
 RECIPIENTS = f"""
     SELECT u.account_id, u.accepted_sender_ids, {COLUMNS} FROM users u
     WHERE u.account_id = ANY(ARRAY(SELECT w.account_id FROM wanted w WHERE w.type = ANY({TYPES})))
@@ -131,10 +131,10 @@ async def hold(db: Connection, account_id: int) -> None:
 
 
 async def accept_senders(db: Connection, account_id: int, sender_ids: list[int], merge_id: int) -> None:
-    """Accept all notifications from these senders, before the policy. The filtered ones are merged with this id."""
+    """Accept all notifications from these senders, before the policy. `merge_id` names the merge of filtered ones."""
     await db.execute(ACCEPT, account_id, sender_ids, merge_id)
 
 
 async def latest_merge(db: Connection, account_id: int) -> int:
-    """Return the id of the latest merge of filtered notifications, 0 without one."""
+    """Return the id of the latest merge of filtered notifications; 0 if there was none."""
     return await db.fetchval(LATEST_MERGE, account_id)

@@ -1,7 +1,7 @@
 """Notification requests: senders whose mentions or quotes were filtered by an account's policy.
 
-The statement that stores notifications makes the rows (`notifications.INSERT`). A request is open as long as one of
-those mentions or quotes is there.
+The statement that stores notifications makes the rows (`notifications.INSERT`). A request is open as long as it
+has a filtered mention or quote.
 """
 
 from collections.abc import Sequence
@@ -90,7 +90,7 @@ async def pending(db: Connection, account_id: int) -> Pending:
 
 
 async def accept(db: Connection, account_id: int, ids: Sequence[int], merge_id: int) -> tuple[bool, list[int]]:
-    """Accept requests: what was filtered is shown, and what comes later is accepted.
+    """Accept requests: filtered notifications are shown, and later notifications of the sender are accepted.
 
     Return False if there is none of these requests, and the statuses of the mentions that were filtered.
     """

@@ -1,4 +1,4 @@
-"""Notifications. The statement that inserts them also decides which ones are never made."""
+"""Notifications. The statement that inserts them also decides which notifications are not made."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,8 +31,8 @@ NEW_COLUMNS = {
 OFFICIAL_COLUMNS = NEW_COLUMNS | {"report_id": "bigint", "strike_id": "bigint"}
 
 # No account is notified of its own actions, except of polls. Mentions by staff pass all the filters below, and every
-# policy. Filtered notifications are stored and not returned: no account is told of them. The request of a sender has
-# the id of its first filtered notification.
+# policy. Filtered notifications are stored and not returned: no account is notified of them. The request of a sender
+# has the id of its first filtered notification.
 INSERT = Statement(f"""
     WITH unwelcome AS NOT MATERIALIZED (
         SELECT account_id, target_account_id FROM blocks
@@ -115,7 +115,7 @@ INSERT_OFFICIAL = Statement(f"""
 
 # A deletion may commit while an insertion that has checked the status still runs, so every read leaves out deleted
 # statuses. It also leaves out notifications from accounts that are suspended now or were deleted, because the rows of a
-# deleted account are erased later, in batches; and those for staff of a recipient whose role was taken away.
+# deleted account are erased later, in batches; and notifications for staff if the recipient has lost the role.
 def alive(row: str) -> str:
     return f"""
         NOT EXISTS (SELECT FROM statuses s WHERE s.id = {row}.status_id AND s.deleted_at IS NOT NULL)
@@ -141,7 +141,7 @@ PAGE = both_ways(f"""
     ORDER BY n.id {{order}} LIMIT $4
 """)
 
-# Shown mentions: those that a policy filtered are left out.
+# Shown mentions, without mentions that a policy has filtered.
 MENTIONED = """
     SELECT status_id, array_agg(account_id ORDER BY account_id) AS account_ids FROM notifications
     WHERE status_id = ANY($1::bigint[]) AND type = 'mention' AND NOT filtered GROUP BY status_id
@@ -149,7 +149,7 @@ MENTIONED = """
 
 WITHDRAW_FROM = "DELETE FROM notifications WHERE from_account_id = $1 AND type = $2 AND status_id = $3"
 
-# Each edit makes a new notification, in place of the one before.
+# Each edit makes a new notification, which replaces the notification of the edit before.
 WITHDRAW_UPDATES = "DELETE FROM notifications WHERE status_id = $1 AND type = 'update'"
 
 # Followers of `account` who asked for every post, in the languages they chose.
@@ -192,7 +192,7 @@ class NewNotification:
 
 @dataclass(frozen=True, slots=True)
 class Notification:
-    """A stored notification. One that was made just now has the devices that want it in `push_to`."""
+    """A stored notification. `push_to` are the devices that want it, and empty unless it was made just now."""
 
     id: int
     account_id: int
@@ -208,9 +208,10 @@ class Notification:
 
 
 async def insert_many(db: Connection, new: Sequence[NewNotification], now: datetime) -> list[Notification]:
-    """Store notifications, and return those that their recipients are told of.
+    """Store notifications, and return those to show to their recipients.
 
-    Left out are those that the rules forbid, that exist, and that the recipient's policy filters or drops.
+    Not returned are notifications that the rules forbid, that exist already, or that the recipient's policy filters or
+    drops.
     """
     if not new:
         return []
@@ -257,7 +258,7 @@ async def unread(
     from_account_id: int | None = None,
     limit: int,
 ) -> int:
-    """Return the number of notifications after the last read one, counted up to `limit`."""
+    """Return the number of unread notifications, counted up to `limit`."""
     return await db.fetchval(UNREAD, account_id, limit, types, exclude_types, from_account_id)
 
 
@@ -268,7 +269,7 @@ async def mentioned(db: Connection, status_ids: Sequence[int]) -> dict[int, tupl
 
 
 async def withdraw_from(db: Connection, from_account_id: int, type: str, status_id: int) -> None:
-    """Delete the notifications of what an account did with a status."""
+    """Delete the notifications of one type from an account about a status."""
     await db.execute(WITHDRAW_FROM, from_account_id, type, status_id)
 
 
@@ -278,7 +279,7 @@ async def withdraw_updates(db: Connection, status_id: int) -> None:
 
 
 async def dismiss(db: Connection, account_id: int, ids: Sequence[int]) -> bool:
-    """Delete notifications. False if there were none of these."""
+    """Delete notifications. False if none of them exists."""
     return await db.fetchval(DISMISS, account_id, ids) is not None
 
 

@@ -180,7 +180,7 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class AuthorizedApplication:
-    """An application that has valid tokens of a user: all their scopes, and the time of the first one."""
+    """An application that has valid tokens of a user: all their scopes, and the time of the first token."""
 
     id: int
     name: str
@@ -247,7 +247,7 @@ async def link_grant(db: Connection, code_hash: bytes, token_id: int) -> None:
 
 
 async def revoke_by_code(db: Connection, code_hash: bytes, application_id: int, now: datetime) -> bytes | None:
-    """Revoke the token that this application's code was redeemed for. Return its hash; None if there is no live one."""
+    """Revoke the token that this application's code was redeemed for. Return its hash; None without a valid token."""
     return await db.fetchval(REVOKE_BY_CODE, code_hash, application_id, now)
 
 
@@ -260,7 +260,7 @@ async def insert_token(db: Connection, new: NewToken, now: datetime) -> Token:
 
 
 async def insert_token_by_password(db: Connection, new: NewToken, password_hash: str, now: datetime) -> Token | None:
-    """Store a token for a password that was checked. None if the user's password is no longer the one with this hash.
+    """Store a token for a password that was checked. None if the user's password no longer has this hash.
 
     As for sessions, a change of the password at the same time waits, and then revokes this token with the others.
     """
@@ -270,13 +270,13 @@ async def insert_token_by_password(db: Connection, new: NewToken, password_hash:
 
 
 async def find_token(db: Connection, token_hash: bytes) -> Token | None:
-    """Return a token by its hash, also a revoked one, for which the answer differs."""
+    """Return a token by its hash, also a revoked token, for which the answer to the client differs."""
     row = await db.fetchrow(FIND_TOKEN, token_hash)
     return Token(**replaced(row, scopes=tuple(row["scopes"]))) if row is not None else None
 
 
 async def revoke(db: Connection, token_hash: bytes, application_id: int, now: datetime) -> bool:
-    """Revoke a token of this application. False if there is no valid one."""
+    """Revoke a token of this application. False if it has no valid token with this hash."""
     return await db.fetchval(REVOKE, token_hash, application_id, now) is not None
 
 
@@ -307,7 +307,7 @@ async def valid_tokens(db: Connection, account_id: int, limit: int) -> list[Vali
 
 
 async def revoke_one(db: Connection, account_id: int, id: int, now: datetime) -> bool:
-    """Revoke one token of a user. False if there is no valid one with this id."""
+    """Revoke a token of a user. False if the user has no valid token with this id."""
     return await db.fetchval(REVOKE_ONE, account_id, id, now) is not None
 
 

@@ -1,4 +1,4 @@
-"""The outbox: effects that a transaction promised, until the relay has carried them out."""
+"""The outbox: effects that transactions have queued, until a relay has run them."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from .engine.sql import Statement
 
 # The group of a row, as the index `outbox_groups` has it. Groups sort as Python sorts their names.
 GROUP = 'coalesce(group_key, partition_key) COLLATE "C"'
-# So many times the rows that are wanted of a group are read, so that they are of more than one partition.
+# Rows read of a group, in multiples of the rows wanted of it, so that they are of several partitions.
 READ_AHEAD = 10
 
 # Causes are stored as JSON texts: an array of arrays would have to be rectangular.
@@ -29,9 +29,9 @@ INSERT_EFFECTS = """
 """
 INSERT_MANY = Statement(INSERT_EFFECTS)
 
-# In order within a partition: a row waits while an older one of its partition waits for another try, or is carried out
-# by a relay. The first row of each group comes first, so that no group keeps another one out; within a group the first
-# row of each partition does, so that no partition keeps the others of its group out.
+# In order within a partition: a row waits while an older row of its partition waits for another try, or is run by a
+# relay. The first row of each group comes first, so that no group keeps other groups out. Within a group the first row
+# of each partition comes first, so that no partition keeps other partitions of its group out.
 #
 # A backlog may be long, so it is not sorted: the recursion steps from group to group, and of each group its oldest rows
 # are read. It starts after the group $5, and ends with as many rows as are looked at. Two equalities are written as
@@ -46,7 +46,7 @@ DUE = f"""
             ORDER BY {GROUP} LIMIT 1
         ) FROM groups WHERE groups.name IS NOT NULL
     ), looked_at AS (
-        SELECT ready.*, groups.name AS lane_group FROM groups CROSS JOIN LATERAL (
+        SELECT ready.*, groups.name AS group_name FROM groups CROSS JOIN LATERAL (
             SELECT oldest.*, row_number() OVER (ORDER BY turn, id) AS place FROM (
                 SELECT free.*, row_number() OVER (PARTITION BY key ORDER BY id) AS turn FROM (
                     SELECT id, kind, partition_key AS key, payload, request_id, causes, trace, attempts,
@@ -68,7 +68,7 @@ DUE = f"""
         WHERE groups.name > $5 AND groups.name <> ALL($4::text[])
         LIMIT $6 * $7
     )
-    SELECT id, kind, key, lane_group AS group, payload, request_id, causes, trace, attempts, created_at, tried
+    SELECT id, kind, key, group_name AS group, payload, request_id, causes, trace, attempts, created_at, tried
     FROM looked_at ORDER BY place, id LIMIT $7
 """
 
@@ -143,7 +143,7 @@ FAIL = """
     WHERE id = $1 AND (claimed_by IS NULL OR claimed_by = $2)
 """
 
-PUT_OFF = """
+DEFER = """
     UPDATE outbox SET due_at = $3, error = left($4, 2000), claimed_by = NULL, claimed_until = NULL, tried = $5
     WHERE id = $1 AND (claimed_by IS NULL OR claimed_by = $2)
 """
@@ -151,9 +151,9 @@ PUT_OFF = """
 
 @dataclass(frozen=True, slots=True)
 class NewEffect:
-    """An effect to carry out after commit. Effects with one key keep their order; without a time it is due at once.
+    """An effect to run after commit. Effects with the same `key` run in order. Without `due_at` it is due at once.
 
-    The relay limits how many effects of one group it carries out at the same time. Without a group the key is one.
+    The relay limits how many effects of a group run at the same time. Without `group`, the key is the group.
     """
 
     id: int
@@ -166,7 +166,7 @@ class NewEffect:
     causes: tuple[str, ...] = ()
     group: str | None = None
     shard: int | None = None
-    trace: str | None = None  # the span that promises it
+    trace: str | None = None  # the span that queues it
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,11 +189,11 @@ class DueEffect(StoredEffect):
     """An effect that is due, possibly after failed tries."""
 
     trace: str | None = None
-    tried: bool = False  # before: a relay has begun with it, and it may have been carried out
+    tried: bool = False  # a relay has begun with it before, and may have completed it
 
 
 async def insert_many(db: Connection, effects: Sequence[NewEffect], now: datetime) -> None:
-    """Store effects in the transaction that promises them."""
+    """Queue effects in the transaction that causes them."""
     if effects:
         await db.execute(*INSERT_MANY.bind(None, **values_of(effects), now=now))
 
@@ -226,38 +226,38 @@ async def due(
     of_a_group: int,
     limit: int,
 ) -> list[DueEffect]:
-    """Return effects of a queue that no relay has claimed: of each group at most so many, the oldest first.
+    """Return effects of a queue that no relay has claimed: at most `of_a_group` of each group, the oldest first.
 
-    Only groups whose names sort after `after` are looked at. Fewer effects than `limit` are those of all of them.
+    Only groups whose names sort after `after` are read. If fewer than `limit` are returned, all groups were read.
     """
     rows = await db.fetch(DUE, now, queue, list(exclude_ids), list(exclude_groups), after, of_a_group, limit)
     return [_effect(row) for row in rows]
 
 
 async def claim(db: Connection, ids: Collection[int], relay: int, now: datetime, until: datetime) -> set[int]:
-    """Claim those of these effects that are due and free, for a relay and a time. Return their ids."""
+    """Claim effects for a relay, `until` a time, unless they are not due or claimed already. Return the claimed ids."""
     return {row["id"] for row in await db.fetch(CLAIM, list(ids), relay, now, until)}
 
 
 async def renew(db: Connection, ids: Collection[int], relay: int, now: datetime, until: datetime) -> set[int]:
-    """Prolong the claims that a relay still holds. Return the ids."""
+    """Prolong the claims that a relay still holds. Return their ids."""
     return {row["id"] for row in await db.fetch(RENEW, list(ids), relay, now, until)}
 
 
-async def release(db: Connection, ids: Collection[int], relay: int, untouched: Collection[int] = ()) -> None:
-    """Give effects back that a relay has claimed and not carried out. No relay has ever begun with `untouched` ones."""
-    await db.execute(RELEASE, list(ids), relay, list(untouched))
+async def release(db: Connection, ids: Collection[int], relay: int, unattempted: Collection[int] = ()) -> None:
+    """End the claims of a relay on effects that it has not run. No relay has ever begun with `unattempted` effects."""
+    await db.execute(RELEASE, list(ids), relay, list(unattempted))
 
 
 async def release_all(db: Connection) -> None:
-    """Give back what relays have claimed that are no more."""
+    """End all claims: their relays have died."""
     await db.execute(RELEASE_ALL)
 
 
 async def delete_claimed(db: Connection, ids: Collection[int], relay: int) -> set[int]:
-    """Delete effects that a relay has carried out. Return their ids.
+    """Delete effects that a relay has run. Return the ids of the deleted effects.
 
-    Those are left out of which the claim is lost, or the promise was taken back.
+    Effects that another relay has claimed meanwhile stay. Effects that were withdrawn are gone already.
     """
     return {row["id"] for row in await db.fetch(DELETE_CLAIMED, list(ids), relay)}
 
@@ -269,32 +269,32 @@ async def left_by(db: Connection, key: str, now: datetime, exclude_ids: Collecti
 
 
 async def count_group(db: Connection, queue: str, group: str, most: int) -> int:
-    """Return how many effects of a group wait, counted up to `most`."""
+    """Return the number of waiting effects of a group, counted up to `most`."""
     return await db.fetchval(COUNT_GROUP, queue, group, most)
 
 
 async def count_groups(db: Connection, queue: str, beginning: str, most: int) -> int:
-    """Return how many effects wait whose groups have names with this beginning, in ASCII, counted up to `most`."""
+    """Return the number of waiting effects of groups whose names have this beginning (ASCII), counted up to `most`."""
     return await db.fetchval(COUNT_GROUPS, queue, beginning, most)
 
 
 async def waits(db: Connection, key: str) -> bool:
-    """True if an effect under a key waits, and is not being carried out."""
+    """True if an effect with this key waits and is not running."""
     return await db.fetchval(WAITS, key) is not None
 
 
 async def exists(db: Connection, key: str) -> bool:
-    """True if there is an effect under a key, also one that is being carried out."""
+    """True if an effect with this key exists, waiting or running."""
     return await db.fetchval(EXISTS, key)
 
 
 async def under(db: Connection, key: str, limit: int) -> list[tuple[int, JsonObject]]:
-    """Return the ids and payloads of the first effects under a key, also of those that are being carried out."""
+    """Return the ids and payloads of the first effects with this key, waiting or running."""
     return [(row["id"], row["payload"]) for row in await db.fetch(UNDER, key, limit)]
 
 
 async def delete_older(db: Connection, queue: str, before: datetime, limit: int) -> list[int]:
-    """Delete effects of a queue that were promised before a time. Return their ids."""
+    """Delete effects of a queue that were queued before a time. Return their ids."""
     return [row["id"] for row in await db.fetch(DELETE_OLDER, queue, before, limit)]
 
 
@@ -304,18 +304,18 @@ async def delete_many(db: Connection, ids: Sequence[int]) -> None:
 
 
 async def forget(db: Connection, key: str) -> None:
-    """Delete the effects under a key, because they are not to happen, or at another time."""
+    """Delete the effects with this key, because they must not run, or at another time."""
     await db.execute(FORGET, key)
 
 
 async def fail(db: Connection, id: int, relay: int, due_at: datetime, error: str) -> None:
-    """Count a try that failed, put the effect off until another one, and give it back."""
+    """Count a failed try, defer the effect until the next try, and end the claim."""
     await db.execute(FAIL, id, relay, due_at, error)
 
 
-async def put_off(db: Connection, id: int, relay: int, due_at: datetime, error: str, *, tried: bool = False) -> None:
-    """Put an effect off that was not tried now, and give it back. It may have been `tried` before."""
-    await db.execute(PUT_OFF, id, relay, due_at, error, tried)
+async def defer(db: Connection, id: int, relay: int, due_at: datetime, error: str, *, tried: bool = False) -> None:
+    """Defer an effect that was not tried now, and end the claim. It may have been `tried` before."""
+    await db.execute(DEFER, id, relay, due_at, error, tried)
 
 
 def _effect(row: Row) -> DueEffect:

@@ -1,4 +1,4 @@
-"""Passwords: changing one, and the links by which people set a new one who forgot theirs."""
+"""Passwords: changing them, and the links with which users set a new password after they forgot theirs."""
 
 from datetime import datetime
 
@@ -6,7 +6,7 @@ from .engine.database import Connection
 from .engine.sql import Statement, insert_into
 from .users import MailedLink
 
-# Only if the password is still the one that was checked: of two changes at the same time one is refused. A new address
+# Only if the password that was checked is still valid: of two changes at the same time one is refused. A new address
 # that waits for its link may be of a thief of the old password, so it is forgotten.
 CHANGE = """
     UPDATE users SET password_hash = $3, new_email = NULL
@@ -37,7 +37,7 @@ DELETE_RESETS = "DELETE FROM password_resets WHERE account_id = $1"
 
 
 async def change(db: Connection, account_id: int, old_hash: str, new_hash: str) -> bool:
-    """Store a new password. False if the old one was changed meanwhile.
+    """Store a new password. False if the old password was changed meanwhile.
 
     Links that set a new password, and a link that confirms a new e-mail address, become invalid.
     """
@@ -53,7 +53,7 @@ async def hold(db: Connection, account_id: int) -> str | None:
 
 
 async def replace(db: Connection, account_id: int, new_hash: str) -> None:
-    """Store a new password. The old one is not asked for. Links of mails become invalid."""
+    """Store a new password. The old password is not asked for. Links of mails become invalid."""
     await db.execute(SET, account_id, new_hash)
     await db.execute(DELETE_RESETS, account_id)
 

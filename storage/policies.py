@@ -148,7 +148,7 @@ def remove_terms(folder: Path, effective: date) -> bool:
 
 
 def write_text(folder: Path, name: str, raw: bytes) -> None:
-    """Write a file such as `privacy.md` at once. Empty, it is removed. Raises UnusablePolicies and OSError."""
+    """Write a file such as `privacy.md` in one step. An empty text removes it. Raises UnusablePolicies and OSError."""
     if _decoded(name, raw).strip():
         _replace(folder, name, raw)
     elif (folder / name).is_file():
@@ -157,7 +157,7 @@ def write_text(folder: Path, name: str, raw: bytes) -> None:
 
 
 async def lock(db: Connection) -> None:
-    """Have those who change the files take turns, until the end of the transaction."""
+    """Lock the files against other changes until the end of the transaction."""
     await db.execute(LOCK)
 
 
@@ -179,7 +179,7 @@ def read_rules(folder: Path) -> tuple[Rule, ...]:
 
 
 def write_rules(folder: Path, rules: Iterable[Rule]) -> None:
-    """Replace the file of rules at once, so that a reader sees all of the old or all of the new ones.
+    """Replace the file of rules in one step, so that a reader sees either all old or all new rules.
 
     Raises UnusablePolicies if the rules could not be read again, and OSError.
     """
@@ -254,7 +254,7 @@ def _tables(file: Mapping[str, object]) -> Iterable[JsonObject]:
     rules: object = file.get("rules", [])
     if file.keys() - {"rules"} or not isinstance(rules, list):
         raise ValueError("it has something else than tables [[rules]]")
-    # isinstance does not tell the types of its contents.
+    # isinstance does not narrow the types of its contents.
     return (_table(rule) for rule in cast("list[object]", rules))
 
 

@@ -53,7 +53,7 @@ STATUS_OF = "SELECT id FROM statuses WHERE poll_id = $1 AND deleted_at IS NULL"
 
 HOLD_STATUS = f"{STATUS_OF} FOR KEY SHARE"
 
-# Votes come one after the other, and not together with the poll's end.
+# Votes are stored one after the other, and not together with the end of the poll.
 LOCK = """
     SELECT multiple, closed_at IS NOT NULL OR expires_at <= $2 AS ended,
         (SELECT count(*) FROM poll_options o WHERE o.poll_id = p.id) AS options
@@ -85,7 +85,7 @@ VOTERS = """
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One option to vote for."""
+    """An option to vote for."""
 
     title: str
     votes: int
@@ -93,7 +93,7 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class Poll:
-    """One poll with its counts, the same for every viewer. A viewer's own votes are read separately."""
+    """A poll with its counts, which are equal for every viewer. A viewer's own votes are read separately."""
 
     id: int
     account_id: int

@@ -1,4 +1,4 @@
-"""Preview cards: what a page that statuses link to says of itself, one row for each address."""
+"""Preview cards: title, text and image of the pages that statuses link to, one row for each address."""
 
 from dataclasses import dataclass, fields
 from datetime import datetime
@@ -27,7 +27,8 @@ FIND_BY_ID = "SELECT to_jsonb(card) AS card FROM preview_cards card WHERE id = $
 # Until the transaction ends the card can't be deleted.
 HOLD = f"{FIND} FOR KEY SHARE"
 
-# Of two that fetch one page, each finds the image that it replaces, so that every replaced file is removed.
+# If a page is fetched twice at the same time, each fetch finds the image that it replaces, so that every replaced file
+# is removed.
 LOCK = "SELECT image_file FROM preview_cards WHERE url = $1 FOR UPDATE"
 
 STORE = Statement(f"""
@@ -53,7 +54,7 @@ DETACH = "DELETE FROM status_cards WHERE status_id = $1"
 
 STATUSES = "SELECT status_id FROM status_cards WHERE card_id = $1"
 
-# Two statements: a status that takes a card waits for the lock of the first one, and is seen by the second one.
+# Two statements: a status that takes a card waits for the lock of the first statement, and is seen by the second.
 LOCK_SOME = """
     WITH batch AS (SELECT id FROM preview_cards WHERE id > $1 ORDER BY id LIMIT $3)
     SELECT batch.id, locked.id IS NOT NULL AS unused FROM batch LEFT JOIN LATERAL (
@@ -102,7 +103,7 @@ class CardFacts:
 
 @dataclass(frozen=True, slots=True)
 class PreviewCard:
-    """A stored card, which all statuses with the same link share."""
+    """A stored card. All statuses with its link share it."""
 
     id: int
     url: str

@@ -13,6 +13,6 @@ async def find_push_key(db: Connection) -> str | None:
 
 
 async def insert_push_key(db: Connection, private_key: str) -> str:
-    """Store the key unless there is one already, and return the stored one."""
+    """Store the key unless a key is stored already. Return the stored key."""
     await db.execute(INSERT, private_key)
     return await db.fetchval(FIND)

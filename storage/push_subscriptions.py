@@ -1,4 +1,4 @@
-"""Push subscriptions: where a device gets notifications, and which. One for each access token.
+"""Push subscriptions: where a device gets notifications, and which kinds. Each access token has one at most.
 
 A subscription lives as long as its token may be used: it is deleted with the token, and one whose user may not sign in
 gets nothing.
@@ -14,7 +14,7 @@ from .engine.sql import Statement, insert_into
 
 Policy = Literal["all", "followed", "follower", "none"]
 
-MOST_DEVICES = 32  # of an account that get a message for one notification: those that subscribed last
+MOST_DEVICES = 32  # of an account that get a message for one notification: the devices that subscribed last
 
 COLUMNS = "id, account_id, access_token, endpoint, service, p256dh, auth, standard, alerts, policy"
 
@@ -113,7 +113,7 @@ class PushAddress:
 
 
 async def replace(db: Connection, new: NewPushSubscription, now: datetime) -> PushSubscription | None:
-    """Store the subscription of a token in the place of an earlier one. None if the token was revoked."""
+    """Store the subscription of a token in the place of an earlier subscription. None if the token was revoked."""
     if await db.fetchval(LOCK, new.token_id) is None:
         return None
     await db.execute(DELETE, new.token_id)
@@ -126,12 +126,12 @@ async def find(db: Connection, token_id: int) -> PushSubscription | None:
 
 
 async def change(db: Connection, token_id: int, alerts: Sequence[str], policy: Policy) -> PushSubscription | None:
-    """Change what a token's subscription wants. None if there is none."""
+    """Change what a token's subscription wants. None if it has no subscription."""
     return _subscription(await db.fetchrow(CHANGE, token_id, list(alerts), policy))
 
 
 async def delete(db: Connection, token_id: int) -> None:
-    """Delete the subscription of a token, if there is one."""
+    """Delete the subscription of a token, if it has any."""
     await db.execute(DELETE, token_id)
 
 

@@ -1,4 +1,4 @@
-"""Quotes: which statuses quote another one, and how quotes end. `statuses.py` stores a quote with its status.
+"""Quotes: which statuses quote another status, and how quotes end. `statuses.py` stores a quote with its status.
 
 A quote is part of the row of the quoting status. All that end it lock this row first, then count rows: so a quote ends
 once, and is counted as long as it is accepted.
@@ -46,7 +46,7 @@ LOCK_BETWEEN = """
     ORDER BY q.id FOR UPDATE OF q
 """
 
-# An answer and a revocation of one quote take turns: each decides by the state that it finds here.
+# An answer and a revocation of one quote lock the row, one after the other: each decides by the state that it finds.
 LOCK_ONE = """
     SELECT q.id, q.account_id, q.quote_of_id, q.quote_state FROM statuses q
     JOIN statuses s ON s.id = q.quote_of_id AND s.account_id = $3 AND s.deleted_at IS NULL
@@ -61,7 +61,7 @@ END = """
             quote_state = CASE WHEN quote_state = 'pending' AND $3 = 'revoked' THEN 'rejected' ELSE $3 END,
             quote_change_id = new.change_id
         FROM unnest($1::bigint[], $2::bigint[]) AS new (id, change_id) WHERE statuses.id = new.id
-    ), told AS (
+    ), unnotified AS (
         DELETE FROM notifications WHERE status_id = ANY($1::bigint[]) AND type = 'quoted_update'
     )
     UPDATE status_counts SET quotes = quotes - lost.number
@@ -131,8 +131,8 @@ class QuotedStatus:
 class EndedQuote:
     """A quote that is shown no more: the quoting status, its author, the quoted status, and the id of the change.
 
-    `rebloggers` are the accounts that boosted the quoting status, `notified` those that were notified of a mention in
-    it.
+    `rebloggers` are the accounts that boosted the quoting status, `notified` the accounts that were notified of a
+    mention in it.
     """
 
     id: int
@@ -163,7 +163,7 @@ async def quoting(db: Connection, status_id: int) -> list[tuple[int, int]]:
 
 
 async def withdraw_updates(db: Connection, quoting_ids: Sequence[int]) -> None:
-    """Delete the notifications of earlier edits of what these statuses quote."""
+    """Delete the notifications to the authors of these quotes about earlier edits of the quoted status."""
     await db.execute(WITHDRAW_UPDATES, quoting_ids)
 
 
@@ -183,9 +183,9 @@ async def end_between(db: Connection, a: int, b: int, next_id: Callable[[], int]
 async def revoke(
     db: Connection, id: int, quoted_id: int, quoted_account_id: int, next_id: Callable[[], int]
 ) -> tuple[EndedQuote, ...] | None:
-    """Revoke a quote of a status of this account, or reject one that waits for its answer.
+    """Revoke a quote of a status of this account, or reject a quote that waits for its answer.
 
-    Empty if it has ended already, None if there is no such quote.
+    Empty if the quote has ended already, None if it does not exist.
     """
     row = await db.fetchrow(LOCK_ONE, id, quoted_id, quoted_account_id)
     if row is None:
@@ -196,13 +196,13 @@ async def revoke(
 async def accept(
     db: Connection, id: int, quoted_id: int, quoted_account_id: int, approval_uri: str, next_id: Callable[[], int]
 ) -> EndedQuote | None:
-    """Show a quote that waited for its author's answer. None if it does not wait. What it returns is the change."""
+    """Accept a quote that waits for the quoted author's answer, and return the change. None if it does not wait."""
     row = await db.fetchrow(LOCK_ONE, id, quoted_id, quoted_account_id)
     if row is None or row["quote_state"] != "pending":
         return None
     change_id = next_id()
     await db.execute(ACCEPT, id, approval_uri, change_id)
-    rebloggers = tuple(row["account_id"] for row in await db.fetch(REBLOGGERS, [id]))
+    rebloggers = tuple(boost["account_id"] for boost in await db.fetch(REBLOGGERS, [id]))
     notified = (await notifications.mentioned(db, [id])).get(id, ())
     return EndedQuote(id, row["account_id"], quoted_id, change_id, rebloggers, notified)
 
@@ -210,7 +210,7 @@ async def accept(
 async def put(
     db: Connection, id: int, quoted_id: int | None, state: str | None, approval_uri: str | None, change_id: int
 ) -> None:
-    """Make a locked status quote another one, or none any more. The status must be locked before the id is drawn."""
+    """Set the quoted status of a locked status; None removes it. Lock the status before the change id is drawn."""
     await db.execute(PUT, id, quoted_id, state, approval_uri, change_id)
 
 

@@ -22,7 +22,7 @@ FIND_CONFIRMATION = """
 
 CONFIRM = "UPDATE users SET confirmed_at = $2 WHERE account_id = $1 AND confirmed_at IS NULL RETURNING account_id"
 
-# A confirmation of the address waits for the end of the transaction, and then finds what it changed.
+# A confirmation of the address waits for the end of the transaction, and then finds the changed row.
 LOCK_USER = "SELECT confirmed_at FROM users WHERE account_id = $1 FOR UPDATE"
 
 CHANGE_EMAIL = "UPDATE users SET email = $2, new_email = NULL WHERE account_id = $1"
@@ -97,7 +97,7 @@ async def is_unconfirmed(db: Connection, account_id: int) -> bool:
 
 
 async def change_email(db: Connection, account_id: int, email: str) -> None:
-    """Give a user another address. The links of the old one become invalid. Raises Taken."""
+    """Give a user another address. The links of the old address become invalid. Raises Taken."""
     try:
         await db.execute(CHANGE_EMAIL, account_id, email)
     except UniqueViolationError as error:

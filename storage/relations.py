@@ -109,7 +109,7 @@ class Relations:
 
 @dataclass(frozen=True, slots=True)
 class PairRelation:
-    """The part of `Relations` about one other account."""
+    """The part of `Relations` about a single other account."""
 
     following: tuple[int, bool, bool, tuple[str, ...] | None] | None
     requested: bool
@@ -154,7 +154,7 @@ async def lock_pairs(db: Connection, account_id: int, others: Sequence[int]) -> 
 
 
 def _ids(ids: Sequence[int]) -> frozenset[int]:
-    """Return a set of ids. Most are empty, and an empty one takes 216 bytes, so all of these are one object."""
+    """Return a set of ids. Most are empty, and an empty set takes 216 bytes, so all empty sets are one object."""
     return frozenset(ids) if ids else NO_IDS
 
 
@@ -179,7 +179,7 @@ async def relations(db: Connection, account_id: int) -> Relations:
 
 
 async def find_relations(db: Connection, pairs: Sequence[tuple[int, int]]) -> dict[tuple[int, int], PairRelation]:
-    """Return the relations of pairs of accounts, as the first one sees it.
+    """Return the relations of pairs of accounts, from the side of the first account.
 
     Read after a change, while their locks are held.
     """
@@ -193,7 +193,7 @@ async def find_relation(db: Connection, account_id: int, other_id: int) -> PairR
 
 
 async def stamp(db: Connection) -> int:
-    """Return a number that grows with every change of one pair, because it is drawn while the pair is locked."""
+    """Return a number that grows with every change of a pair, because it is drawn while the pair is locked."""
     return await db.fetchval(STAMP)
 
 

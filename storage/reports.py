@@ -45,7 +45,7 @@ FIND_MANY = f"SELECT {COLUMNS} FROM reports r WHERE r.id = ANY($1::bigint[])"
 # Two members of staff who handle one report take turns.
 LOCK = f"SELECT {COLUMNS} FROM reports r WHERE r.id = $1 FOR UPDATE"
 
-# {conditions} are those of the filter.
+# {conditions} come from the filter.
 PAGE = f"""
     SELECT {COLUMNS} FROM reports r
     WHERE r.id < $1 AND r.id > $2 AND {{conditions}} ORDER BY r.id {{order}} LIMIT $3
@@ -133,7 +133,7 @@ class ReportNote:
 
 @dataclass(frozen=True, slots=True)
 class ReportFilter:
-    """The requested reports: open or resolved ones, by an account, about an account."""
+    """The requested reports: open or resolved, by an account, about an account."""
 
     resolved: bool = False
     account_id: int | None = None
@@ -243,7 +243,7 @@ async def resolve_about(db: Connection, account_id: int, by: int | None, now: da
 
 
 async def resolve(db: Connection, id: int | None, about: int, by: int | None, now: datetime) -> list[int]:
-    """Resolve one open report about an account. Return its id, or nothing if there is no such report."""
+    """Resolve an open report about an account. Return its id, or nothing if there is no such report."""
     return [row["id"] for row in await db.fetch(RESOLVE, id, about, by, now)]
 
 

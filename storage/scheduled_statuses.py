@@ -75,7 +75,7 @@ class ScheduledStatus:
 
 
 async def find(db: Connection, id: int, account_id: int) -> ScheduledStatus | None:
-    """Return one of an account's own."""
+    """Return a scheduled status of the account."""
     row = await db.fetchrow(FIND, id, account_id)
     return _scheduled(row) if row is not None else None
 

@@ -37,10 +37,10 @@ OPEN = f"""
 """
 
 # By the beginning of a handle (from $1 to $2, with $3) or by words of a name ($4 and $5). First an exact handle ($6,
-# $7), then accounts that the viewer ($8) follows. Accounts that are not shown are no candidates. The follows are looked
-# through one by one, if they are asked for ($9), if $4 leaves out words that begin so ($10), or if there are too many
+# $7), then accounts that the viewer ($8) follows. Accounts that are not shown are no candidates. All follows are
+# read if they are asked for ($9), if $4 leaves out words that begin too many names ($10), or if there are too many
 # candidates. Not a join: with it, all accounts of a frequent name are read. The planner believes that the conditions
-# leave out nearly all rows, and would read all names that begin so. CASE hides from it what they are.
+# leave out nearly all rows, and would read all names with this beginning. CASE hides the conditions from it.
 ACCOUNTS = f"""
     WITH handled AS MATERIALIZED (
         SELECT a.id FROM accounts a
@@ -83,7 +83,7 @@ TAGS = f"""
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """The search terms for accounts: queries for words of a name, and a handle if the text can be one."""
+    """The search terms for accounts: queries for words of a name, and a handle if the text can be a handle."""
 
     words: NameQuery | None
     username: str | None = None
@@ -112,7 +112,7 @@ def names_of(query: str, handle: tuple[str, str | None] | None) -> Names:
 async def accounts(
     db: Connection, names: Names, *, viewer: int | None, followed: bool = False, limit: int, offset: int = 0
 ) -> list[int]:
-    """Return ids of accounts, the best first. `followed` restricts to those that the viewer follows."""
+    """Return ids of accounts, the best first. `followed` restricts to accounts that the viewer follows."""
     if names.empty:
         return []
     exact, words = (names.username or "", (names.domain or "").lower()), names.words
@@ -126,7 +126,7 @@ async def accounts(
 async def tags(db: Connection, name: str, *, reviewed: bool, limit: int, offset: int = 0) -> list[StatusTag]:
     """Return hashtags that begin with a name, the name itself first.
 
-    `reviewed` leaves out those that staff has not reviewed.
+    `reviewed` leaves out hashtags that staff has not reviewed.
     """
     rows = await db.fetch(TAGS, name, name, reviewed, limit, offset)
     return [StatusTag(*row.values()) for row in rows]

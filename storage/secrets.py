@@ -10,7 +10,7 @@ def hash_of(secret: str) -> bytes:
 
 
 def equal_secrets(first: str | bytes, second: str | bytes) -> bool:
-    """True if both are the same. The time does not depend on how many characters agree.
+    """True if both are equal. The time does not depend on how many characters agree.
 
     Every comparison of secrets calls this. Texts are compared as bytes, because `compare_digest` raises TypeError for a
     text that is not ASCII, and clients send any text.

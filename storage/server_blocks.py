@@ -89,7 +89,7 @@ async def page(db: Connection, kind: type[R], page: Page) -> list[R]:
 
 
 async def insert(db: Connection, block: ServerBlock) -> bool:
-    """Store a block. False if there is another one with its key."""
+    """Store a block. False if another block has its key."""
     return await db.fetchval(*table_of(type(block)).insert.bind(block)) is not None
 
 

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from .engine.database import Connection
 
-# Only if the password is still the one that was checked: a change of the password ends all sessions. The user's row is
+# Only if the password that was checked is still valid: a change of the password ends all sessions. The user's row is
 # locked, so that a change at the same time waits, and then ends this session too.
 INSERT = """
     INSERT INTO web_sessions (token_hash, account_id, agent, created_at, expires_at)
@@ -58,7 +58,7 @@ async def insert(
     now: datetime,
     expires_at: datetime,
 ) -> bool:
-    """Store a session. False if the user's password is no longer the one with this hash."""
+    """Store a session. False if the user's password no longer has this hash."""
     return await db.fetchval(INSERT, token_hash, account_id, agent, now, expires_at, password_hash) is not None
 
 

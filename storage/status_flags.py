@@ -49,5 +49,5 @@ async def viewer_flags(db: Connection, account_id: int, status_ids: Sequence[int
 
 
 def _shared(flags: Flags) -> Flags:
-    """Return one object for nearly all statuses: those that a viewer did nothing with. Many viewers keep many."""
+    """Return the flags. Most are empty, because the viewer did nothing with the status: these share one object."""
     return UNMARKED if flags == UNMARKED else flags

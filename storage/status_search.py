@@ -1,13 +1,13 @@
 """Search for statuses by their words and marks (`status_words.py`), newest first.
 
-Two kinds of statuses are found: those of the *index*, which are public statuses of authors who allow it, the viewer's
-own, and those that mention the viewer; and those of the viewer's *library*, which the viewer has favourited,
-bookmarked, boosted or voted in.
+A search finds two kinds of statuses. The *index* has public statuses of authors who allow it, the viewer's own, and
+statuses that mention the viewer. The viewer's *library* has the statuses that the viewer has favourited, bookmarked,
+boosted or voted in.
 
 An index of words gives all statuses with a word, in no order. For a common word these would be most of the table, and
-reading the statuses one by one from the newest on is as bad for a rare one. So the index is read by stretches of time,
-which are words of the index too: first one with some thousand statuses, then older and longer ones, as long as the
-stretches before make expect, until the page is full. What is read for one search has a limit (`MOST_READ`).
+reading all statuses from the newest on is as slow for a rare word. So the index is read by stretches of time,
+which are words of the index too: first a stretch with some thousand statuses, then older and longer stretches, until
+the page is full. The results so far decide how long the next stretch is. A search reads `MOST_READ` statuses at most.
 """
 
 from collections.abc import Sequence
@@ -18,12 +18,12 @@ from .engine.database import Connection
 from .timeline_entries import ENTRY_COLUMNS, ENTRY_JOINS, TimelineEntry, entry_of
 from .words import phrase, quoted
 
-# Statuses in the first stretch of time, and those with the words that a later one should have.
+# Statuses in the first stretch of time, and statuses with the words that a later stretch should have.
 FIRST_STRETCH = 2_000
 EXPECTED = 1_000
 FEW = 50
 LONGER = 16  # times the stretch before, at most
-# Stretches after the first one that have at most `LONGER` times as many statuses as it, also if few were found.
+# So many stretches after the first have at most `LONGER` times as many statuses as the first, also if few were found.
 CAPPED = 2
 # Statuses with the words that are read until a page is full. It then ends early: there are so many, and almost none of
 # them may be shown.
@@ -51,8 +51,8 @@ FAR = f"""
     ORDER BY status_id DESC OFFSET {FIRST_STRETCH * LONGER} LIMIT 1
 """
 
-# What the viewer ($1) may see, without the accounts ($2) and domains ($3) that are hidden. The reader decides on each
-# status again; here it decides how far to read.
+# The statuses that the viewer ($1) may see, without hidden accounts ($2) and domains ($3). The caller checks each
+# status again; here the condition decides how far to read.
 SHOWN = """
     s.deleted_at IS NULL AND a.suspended_at IS NULL AND a.deleted_at IS NULL
     AND s.account_id NOT IN (SELECT unnest($2::bigint[]))
@@ -72,9 +72,9 @@ SHOWN = """
 """
 
 # Of one stretch of time: the number of statuses with the words, and the newest of them that the viewer may see. With
-# three conditions, the index jumps from a status that fulfils one to the next that fulfils another. With one for all,
-# it would look at each status with the rarest word. Plans are made without the values: `+ 0` keeps them from reading
-# all ids of the stretch, whose marks are the third condition.
+# three conditions, the index jumps from a status that fulfils one to the next that fulfils another. With a single
+# condition it would look at each status with the rarest word. Plans are made without the values: `+ 0` keeps them from
+# reading all ids of the stretch, whose marks are the third condition.
 OF_INDEX = f"""
     WITH matched AS MATERIALIZED (
         SELECT status_id FROM status_words
@@ -138,14 +138,14 @@ class Onlooker:
 
 @dataclass(frozen=True, slots=True)
 class StatusSearch:
-    """A search for statuses with all terms, ids from `low` to below `high` and not `without`, of one kind or both."""
+    """A search for statuses with all terms, with ids from `low` to below `high`, but not in the ranges `without`."""
 
     terms: tuple[str, ...]
     low: int
     high: int
     without: tuple[tuple[int, int], ...] = ()
     in_public: bool = True  # public statuses of authors who allow it
-    in_library: bool = True  # those that the viewer has to do with
+    in_library: bool = True  # the viewer's library, own statuses and mentions
 
     @property
     def query(self) -> str:
@@ -153,7 +153,7 @@ class StatusSearch:
 
 
 def words(text: str, *, negated: bool = False) -> str:
-    """Return a term for words one after the other; empty if the text has none."""
+    """Return a term for the words of a text in their order; empty if it has none."""
     found = phrase(text)
     return f"!({found})" if negated and found else found
 
@@ -166,7 +166,7 @@ def mark(name: str, *, negated: bool = False) -> str:
 async def find_newest(
     db: Connection, sought: StatusSearch, onlooker: Onlooker, *, limit: int, offset: int = 0
 ) -> list[TimelineEntry]:
-    """Return statuses, newest first. The reader decides again which ones the viewer may see."""
+    """Return statuses, newest first. The caller checks again whether the viewer may see them."""
     if limit == 0:
         return []
     wanted = limit + offset
@@ -176,7 +176,7 @@ async def find_newest(
     )  # fmt: skip
     ids = await _of_index(db, sought, onlooker.account_id, shown, wanted)
     if sought.in_library:
-        low = ids[-1] if len(ids) == wanted else sought.low  # older ones would not be on the page
+        low = ids[-1] if len(ids) == wanted else sought.low  # older statuses would not be on the page
         rows = await db.fetch(OF_LIBRARY, *shown, sought.query, sought.high, low, wanted)
         ids = sorted({*ids, *(row["id"] for row in rows)}, reverse=True)
     page = ids[offset:wanted]
@@ -214,8 +214,10 @@ async def _of_index(
 
 
 def _times(matched: int, shown: int, missing: int) -> float:
-    """Return how much longer the next stretch of time is than the last one, in which so many statuses had the words and
-    were shown.
+    """Return how many times longer than the last stretch of time the next is.
+
+    In the last stretch, `matched` statuses had the words, and the viewer may see `shown` of them. `missing` are the
+    places that are left on the page.
     """
     expected = min(EXPECTED, max(FEW, missing * matched * 1.5 / shown)) if shown else EXPECTED
     return min(LONGER, expected / max(matched, 1))
@@ -228,7 +230,7 @@ def _kinds(sought: StatusSearch, viewer: int) -> str:
 
 
 def _between(low: int, high: int) -> str:
-    """Return a term for a stretch of time. Empty for one of centuries, which would be too long to write."""
+    """Return a term for a stretch of time. Empty for centuries: the term would be too long."""
     if (high - low) >> status_words.STRETCHES[-1] > MOST_STRETCHES:
         return ""
     return _any_of(status_words.stretches_between(low, high))

@@ -1,11 +1,11 @@
-"""The words by which statuses are found, and what else a search may ask of them, in one vector for each status.
+"""The words and marks by which a search finds statuses: one vector for each status.
 
 Beside the words of its texts, a vector has marks. All begin with a sign, so they are words of no text:
 
 - `@` and `~` with an id: the author, and a mentioned account
 - `*`: the visibility is public
 - `#` with a name: a hashtag
-- `has:media`, `has:reply` and their like: what the search operators `has` and `is` ask for
+- `has:media`, `has:reply` and others: the properties that the search operators `has` and `is` ask for
 - `:` with a code: the language, with and without its region
 - `=` with a number: a stretch of time
 
@@ -94,7 +94,7 @@ def vector_of(
 
 
 async def store(db: Connection, vectors: dict[int, str]) -> None:
-    """Store the vectors of statuses in the place of earlier ones."""
+    """Store the vectors of statuses. They replace earlier vectors."""
     await db.execute(STORE, list(vectors), list(vectors.values()))
 
 

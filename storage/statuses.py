@@ -142,9 +142,9 @@ INSERT = _inserting(
     )""",
 )  # fmt: skip
 
-# The same with the idempotency key, the activity for other servers, and all promises: a transaction of one statement,
+# INSERT with the idempotency key, the activity for other servers, and all effects: a transaction of one statement,
 # which takes one round trip instead of up to eight. It stores nothing if followers asked for every post, if the
-# followers on other servers are not those that the activity is for, or if the key is known.
+# activity is not for exactly the current followers on other servers, or if the key is known.
 INSERT_ALONE = _inserting(
     f""", ready AS MATERIALIZED (
         SELECT true AS is_ready WHERE NOT EXISTS (
@@ -156,7 +156,7 @@ INSERT_ALONE = _inserting(
         {idempotency.REPLACE}
     )""",
     "FROM ready WHERE :key IS NULL OR EXISTS (SELECT FROM keyed)",
-    f""", promised AS ({outbox.INSERT_EFFECTS} WHERE EXISTS (SELECT FROM made)),
+    f""", queued AS ({outbox.INSERT_EFFECTS} WHERE EXISTS (SELECT FROM made)),
     sent AS ({activities.INSERT_WITH_STATUS})""",
     waiting="'{}'::bigint[]", leaves="false",
 )  # fmt: skip
@@ -195,7 +195,7 @@ LOCK = "SELECT id FROM statuses WHERE id = $1 AND account_id = $2 AND deleted_at
 HOLD = "SELECT id FROM statuses WHERE id = $1 AND deleted_at IS NULL FOR KEY SHARE"
 
 
-# In one order for all, so that two transactions never wait for each other.
+# In the order of ids, so that two transactions never wait for each other.
 HOLD_MANY = """
     SELECT id FROM statuses WHERE id = ANY($1::bigint[]) AND deleted_at IS NULL ORDER BY id FOR KEY SHARE
 """
@@ -226,7 +226,7 @@ class StatusTag:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """One status with everything that rendering needs, except its author's account and its original."""
+    """A status with everything that rendering needs, except its author's account and its original."""
 
     id: int
     account_id: int
@@ -346,10 +346,10 @@ async def insert_alone(
     effects: Sequence[outbox.NewEffect], followers: activities.RemoteFollowers,
     activity: activities.NewActivity | None,
 ) -> InsertedStatus | None:  # fmt: skip
-    """Store a status without mentions and media, with its idempotency key and its promises, in one statement.
+    """Store a status without mentions and media, with its idempotency key and its effects, in one statement.
 
-    The promises include the deliveries of the `activity`, which goes to the followers on other servers. None, and
-    nothing is stored, if the key is known, if followers asked for every post, or if these are not all `followers`.
+    The effects include the deliveries of the `activity` to the `followers` on other servers. None, and nothing is
+    stored, if the key is known, if followers asked for every post, or if the followers on other servers have changed.
     """
     bound = INSERT_ALONE.bind(
         new, **_values_of(new, now), **outbox.values_of(effects), now=now, key=key, expired_before=expired_before,
@@ -391,7 +391,7 @@ def _has_more_words(new: NewStatus) -> bool:
 
 
 async def store_words(db: Connection, ids: Sequence[int]) -> None:
-    """Store the words by which statuses are found, as they are now. The statuses must be locked."""
+    """Store the words of statuses for searches anew. The statuses must be locked."""
     found = await find_many(db, ids)
     await _store_words(db, [status for status in found.values() if status.reblog_of_id is None])
 
@@ -416,12 +416,12 @@ async def find(db: Connection, id: int) -> Status | None:
 
 
 async def find_many(db: Connection, ids: Sequence[int]) -> dict[int, Status]:
-    """Return statuses by id. Deleted ones are left out."""
+    """Return statuses by id, without deleted statuses."""
     return {row["id"]: _status(row.values()) for row in await db.fetch(FIND_MANY, ids)}
 
 
 async def find_stored(db: Connection, ids: Sequence[int]) -> dict[int, Status]:
-    """Return statuses by id, also deleted ones as long as their rows are there. Only staff may see those."""
+    """Return statuses by id, also deleted statuses whose rows are still there. Only staff may see deleted statuses."""
     return {row["id"]: _status(row.values()) for row in await db.fetch(FIND_STORED, ids)}
 
 
@@ -436,7 +436,7 @@ async def hold(db: Connection, id: int) -> bool:
 
 
 async def hold_many(db: Connection, ids: Sequence[int]) -> bool:
-    """Lock statuses against deletion until the transaction ends. False if one of them is deleted."""
+    """Lock statuses against deletion until the transaction ends. False if any is deleted."""
     return len(await db.fetch(HOLD_MANY, ids)) == len(set(ids))
 
 

@@ -1,4 +1,4 @@
-"""Strikes: what staff decided about an account, and told its user; and the appeals of users against them."""
+"""Strikes: the decisions of staff about an account, of which its user is notified, and the user's appeals."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ FIND_MANY = f"{JOINED} WHERE s.id = ANY($1::bigint[])"
 
 OF_ACCOUNT = f"{JOINED} WHERE s.target_account_id = $1 ORDER BY s.id DESC LIMIT $2"
 
-# Of two decisions on one appeal, the second one waits and finds the first.
+# If two moderators decide on one appeal, the second waits, and then finds the decision of the first.
 LOCK = f"{JOINED} WHERE s.id = $1 FOR UPDATE OF s"
 
 TEXTS = "SELECT spoiler_text, content FROM statuses WHERE id = ANY($1::bigint[]) ORDER BY id"
@@ -83,7 +83,7 @@ class NewStrike:
 
 @dataclass(frozen=True, slots=True)
 class Strike:
-    """A strike, with the appeal against it if there is one."""
+    """A strike, with the appeal against it, if any."""
 
     id: int
     target_account_id: int
@@ -162,7 +162,7 @@ async def find_link(db: Connection, token_hash: bytes, now: datetime) -> int | N
 
 
 async def insert_appeal(db: Connection, id: int, strike: Strike, text: str, now: datetime) -> bool:
-    """Store an appeal. False if there is one already."""
+    """Store an appeal. False if the strike has an appeal already."""
     return await db.fetchval(INSERT_APPEAL, id, strike.id, strike.target_account_id, text, now) is not None
 
 

@@ -22,8 +22,8 @@ SUGGESTIBLE = f"""
     AND NOT a.locked AND NOT {PENDING}
 """
 
-# First by score; of equal scores the one that posted last. Then the popular ones in their order. The subqueries are no
-# joins, so that each is a look into an index.
+# First by score; with equal scores, the account that posted last. Then the popular accounts in their order. The
+# subqueries are no joins, so that each is a look into an index.
 FIND = Statement(f"""
     WITH acts AS (
         SELECT f.id, (SELECT s.account_id FROM statuses s WHERE s.id = f.status_id) AS target, {FAVOURITE} AS weight
@@ -52,9 +52,9 @@ FIND = Statement(f"""
         )
         GROUP BY acts.target
     ), popular AS (
-        SELECT one.id, one.place FROM unnest(:popular::bigint[]) WITH ORDINALITY AS one (id, place)
+        SELECT listed.id, listed.place FROM unnest(:popular::bigint[]) WITH ORDINALITY AS listed (id, place)
         WHERE NOT EXISTS (
-            SELECT FROM ended_suggestions e WHERE e.account_id = :viewer AND e.target_account_id = one.id
+            SELECT FROM ended_suggestions e WHERE e.account_id = :viewer AND e.target_account_id = listed.id
         )
     ), found AS (
         SELECT id, coalesce(scored.score, 0) AS score, popular.place FROM scored FULL JOIN popular USING (id)
@@ -72,7 +72,7 @@ FIND = Statement(f"""
     LIMIT {MOST}
 """)
 
-# The accounts are found by the index accounts_directory_local. What has a LIMIT is no join.
+# The accounts are found by the index accounts_directory_local. The subquery with a LIMIT is no join.
 POPULAR = f"""
     SELECT a.id FROM accounts a CROSS JOIN LATERAL (
         SELECT followers, last_status_at FROM account_counts c WHERE c.account_id = a.id LIMIT 1
@@ -81,7 +81,7 @@ POPULAR = f"""
     ORDER BY c.followers DESC, c.last_status_at DESC, a.id DESC LIMIT $2
 """
 
-# What was dismissed stays dismissed.
+# A dismissed suggestion stays dismissed.
 END = """
     INSERT INTO ended_suggestions (account_id, target_account_id, up_to) VALUES ($1, $2, $3)
     ON CONFLICT (account_id, target_account_id) DO UPDATE SET up_to = excluded.up_to
@@ -134,5 +134,5 @@ async def end(db: Connection, account_id: int, target_id: int, up_to: int) -> No
 
 
 async def dismiss(db: Connection, account_id: int, target_id: int) -> None:
-    """Stop suggesting an account for good. An unknown one changes nothing."""
+    """Stop suggesting an account for good. An unknown account changes nothing."""
     await db.execute(DISMISS, account_id, target_id)

@@ -1,4 +1,4 @@
-"""Hashtags and the statuses that have them, newest first. The reader decides which ones the viewer may see."""
+"""Hashtags and the statuses that have them, newest first. The caller decides which statuses the viewer may see."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -74,7 +74,7 @@ REVIEW = "UPDATE tags SET trendable = $2, reviewed_at = $3 WHERE name = $1 RETUR
 
 @dataclass(frozen=True, slots=True)
 class ReviewedTag:
-    """A hashtag with what staff have decided. `trendable` is None before."""
+    """A hashtag with the decisions of staff. `trendable` is None until staff decide."""
 
     tag: StatusTag
     usable: bool
@@ -115,7 +115,7 @@ async def find(db: Connection, name: str) -> StatusTag | None:
 
 
 async def known_of(db: Connection, names: Sequence[str]) -> set[str]:
-    """Return those of some names that hashtags here have."""
+    """Return which of these names are hashtags here."""
     return {row["name"] for row in await db.fetch(KNOWN, list(names))}
 
 
@@ -129,7 +129,7 @@ async def ensure(db: Connection, new: StatusTag, now: datetime) -> StatusTag:
 
 
 async def review(db: Connection, name: str, now: datetime, *, trendable: bool) -> bool:
-    """Store whether a hashtag may trend. False if there is no such hashtag."""
+    """Store whether a hashtag may trend. False if the hashtag does not exist."""
     return await db.fetchval(REVIEW, name, trendable, now) is not None
 
 
@@ -137,7 +137,10 @@ async def change(
     db: Connection, id: int, now: datetime, *, display_name: str | None, usable: bool | None, listable: bool | None,
     trendable: bool | None,
 ) -> str | None:  # fmt: skip
-    """Change what a hashtag may do, and return its name. None leaves a value as it is. None if there is no such one."""
+    """Change the permissions of a hashtag, and return its name. None if the hashtag does not exist.
+
+    An argument that is None leaves its value as it is.
+    """
     return await db.fetchval(CHANGE, id, now, display_name, usable, listable, trendable)
 
 

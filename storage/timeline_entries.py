@@ -17,7 +17,7 @@ ENTRY_COLUMNS = """
 """
 
 MENTIONED = 7  # the position of mentioned_ids among them
-# The positions of texts that have few values: one object of each serves all entries.
+# The positions of texts with few different values. They are interned, so that all entries share them.
 INTERNED = (2, 8, 11, 12)
 
 # The last field, for queries that need it.
@@ -34,7 +34,7 @@ ENTRY_JOINS = """
 
 
 def listed_entries(page: str) -> str:
-    """Return the query for the entries of a list whose paging ids are not those of statuses.
+    """Return the query for the entries of a list that is paged by ids of its own, not by the ids of statuses.
 
     `page` is a query for (id, status_id) with the order and the limit.
     """
@@ -82,8 +82,8 @@ REPLIES = f"""
 class TimelineEntry:
     """The columns of a status that decide on which timelines it is.
 
-    A boost has its original's mentions, language and media. It is `withdrawn` if its author, or the author of what it
-    boosts, is suspended or deleted. `tags` are the names of its hashtags, empty for boosts;
+    A boost has its original's mentions, language and media. It is `withdrawn` if its author, or the author of the
+    boosted status, is suspended or deleted. `tags` are the names of its hashtags, empty for boosts;
     only the query for home timelines of accounts that follow hashtags reads them.
     """
 
@@ -114,7 +114,7 @@ class ListedEntry:
 
 
 async def ancestors(db: Connection, id: int, limit: int) -> list[TimelineEntry]:
-    """Return the status that a status replies to, the one that this replies to, and so on, oldest first."""
+    """Return the statuses above a status in its thread: its parent, the parent's parent, and so on. Oldest first."""
     return [entry_of(row) for row in await db.fetch(ANCESTORS, id, limit)]
 
 
@@ -124,7 +124,7 @@ async def descendants(db: Connection, id: int, limit: int, depth: int) -> list[T
 
 
 async def replies(db: Connection, id: int, above: int, limit: int) -> list[TimelineEntry]:
-    """Return the public and unlisted replies to a status with ids above another one, oldest first."""
+    """Return the public and unlisted replies to a status, with ids above `above`, oldest first."""
     return [entry_of(row) for row in await db.fetch(REPLIES, id, above, limit)]
 
 

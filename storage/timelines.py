@@ -1,4 +1,4 @@
-"""The entries of timelines, newest first. The reader decides by one rule which ones the viewer may see."""
+"""The entries of timelines, newest first. The caller decides which entries the viewer may see."""
 
 from .engine.database import Connection
 from .timeline_entries import ENTRY_COLUMNS, ENTRY_JOINS, ENTRY_TAGS, TimelineEntry, entry_of, tagged_entry_of
@@ -43,8 +43,8 @@ HOME = _by_authors(f"""
     SELECT {ENTRY_COLUMNS} FROM page JOIN statuses s ON s.id = page.id {ENTRY_JOINS} ORDER BY s.id DESC
 """)
 
-# The same, and for each followed hashtag the few rows that can be on the page. UNION keeps one row of a status that is
-# there for several reasons.
+# HOME, and for each followed hashtag the few rows that can be on the page. UNION keeps one row of
+# a status that is there for several reasons.
 HOME_WITH_TAGS = _by_authors(f"""
     {BY_AUTHORS}
         UNION
@@ -141,13 +141,13 @@ async def home_entries(
     account_id: int,
     page: Page,
 ) -> list[TimelineEntry]:
-    """Return statuses and boosts of the account and of those it follows, also direct ones. The reader filters them."""
+    """Return statuses and boosts of the account and the accounts it follows, also direct ones. Callers filter them."""
     rows = await db.fetch(HOME[page.oldest_first], account_id, *page.bounds)
     return [entry_of(row) for row in rows]
 
 
 async def home_entries_with_tags(db: Connection, account_id: int, page: Page) -> list[TimelineEntry]:
-    """Return the same for an account that follows hashtags, and public statuses with these.
+    """Return the home entries of an account that follows hashtags, with the public statuses that have these hashtags.
 
     Only these entries have `tags`.
     """
@@ -186,7 +186,7 @@ async def account_entries(
     tagged: str | None = None,
     viewer: int | None = None,
 ) -> list[TimelineEntry]:
-    """Return a page of a profile: statuses of these visibilities, and those that mention `viewer`."""
+    """Return a page of a profile: statuses of these visibilities, and statuses that mention `viewer`."""
     query = (ACCOUNT_MEDIA if only_media else ACCOUNT)[page.oldest_first]
     rows = await db.fetch(
         query, account_id, *page.bounds, visibilities, exclude_replies, exclude_reblogs, tagged, viewer

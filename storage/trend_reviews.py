@@ -1,4 +1,4 @@
-"""Decisions of staff: which links and statuses may trend. Those on hashtags are in `tags`.
+"""Decisions of staff: which links and statuses may trend. Decisions on hashtags are in `tags`.
 
 A link is allowed by itself or by its publisher, a domain; a status by itself or by its author.
 """
@@ -34,7 +34,7 @@ FIND_STATUSES = "SELECT status_id, trendable FROM status_reviews WHERE status_id
 
 
 async def review_publisher(db: Connection, domain: str, now: datetime, *, trendable: bool) -> None:
-    """Store whether links to a domain, and to those below it, may trend. The domain is in lower-case ASCII."""
+    """Store whether links to a domain and its subdomains may trend. The domain is in lower-case ASCII."""
     await db.execute(REVIEW_PUBLISHER, domain, trendable, now)
 
 
@@ -54,7 +54,7 @@ async def review_status(db: Connection, status_id: int, now: datetime, *, trenda
 
 
 async def find_publishers(db: Connection, domains: Sequence[str]) -> dict[str, bool]:
-    """Return the decisions on these domains. Those without one are left out, as in all these functions."""
+    """Return the decisions on these domains. Domains without a decision are left out, as in all these functions."""
     return await _find(db, FIND_PUBLISHERS, domains)
 
 

@@ -11,9 +11,9 @@ from .engine.database import Connection
 from .preview_cards import PreviewCard, card_of
 from .statuses import StatusTag
 
-# One account has a limited part in what counts, so that no flood of posts displaces the posts of others: its newest
-# public statuses on each day, the newest hashtags in them, and of its statuses those with most responses. The accounts
-# are those that posted last.
+# Of each account a limited number of statuses and hashtags counts, so that no flood of posts displaces the posts of
+# others: its newest public statuses on each day, the newest hashtags in them, and its statuses with most responses.
+# Only the accounts that posted last count.
 MOST_AUTHORS = 20_000
 MOST_POSTS = 100
 MOST_USES = 200
@@ -29,7 +29,7 @@ MOST_RESPONSES = 1_000
 MOST_ATTACHED = 5_000_000
 MOST_NOTED = 200_000
 
-# The subquery is no join, and neither is what has a LIMIT, so that each is a look into an index.
+# Neither the subquery nor the query with a LIMIT is a join, so that each is a look into an index.
 AUTHORS = f"""
     SELECT c.account_id AS id FROM account_counts c WHERE c.last_status_at >= $3 AND (
         SELECT a.silenced_at IS NULL AND a.suspended_at IS NULL AND a.deleted_at IS NULL
@@ -37,7 +37,7 @@ AUTHORS = f"""
     ) ORDER BY c.last_status_at DESC NULLS LAST, c.account_id DESC LIMIT {MOST_AUTHORS}
 """
 
-# The public statuses of the `authors` on each day. An index has all that is read of them (`statuses_author_public`).
+# The public statuses of the `authors` on each day. The index `statuses_author_public` has all columns that are read.
 POSTS = f"""
     SELECT authors.id AS account_id, days.day, post.id
     FROM authors CROSS JOIN unnest($1::bigint[]) WITH ORDINALITY AS days (first_id, day) CROSS JOIN LATERAL (
@@ -49,7 +49,7 @@ POSTS = f"""
     ) AS post
 """
 
-# The hashtags of all statuses are read at once: a look for those of each post would take longer.
+# The hashtags of all statuses are read at once: a look into the index for each post would take longer.
 TAGS = f"""
     WITH authors AS ({AUTHORS}), placed AS (
         SELECT post.account_id, post.day, used.tag_id, row_number() OVER (
@@ -74,7 +74,7 @@ TAGS = f"""
     WHERE t.usable AND t.listable AND t.trendable IS DISTINCT FROM false
 """
 
-# The same of links whose pages have cards, by their statuses without a warning.
+# As TAGS, for links whose pages have cards. Only statuses without a warning count.
 LINKS = f"""
     WITH authors AS ({AUTHORS}), uses AS (
         SELECT linked.card_id, post.day, post.account_id, count(*) AS uses
@@ -167,9 +167,9 @@ class NotedStatus:
 
 
 async def used_tags(db: Connection, begins: Sequence[int], least: int, since: datetime) -> list[UsedTag]:
-    """Return the hashtags that `least` accounts used on one of these days, without those that staff has forbidden.
+    """Return the hashtags that `least` accounts used on one of these days, without hashtags that staff has forbidden.
 
-    The n-th day begins at the id `begins[n]`; the last one is today. `since` is the beginning of the first one.
+    The n-th day begins at the id `begins[n]`; the last day is today. `since` is the beginning of the first day.
     """
     return [
         UsedTag(

@@ -36,7 +36,7 @@ USE_STEP = """
 
 USE_RECOVERY_CODE = "DELETE FROM recovery_codes WHERE account_id = $1 AND code_hash = $2 RETURNING account_id"
 
-# Locked, so that of two requests at the same time the codes of the last one count.
+# Locked, so that after two requests at the same time the codes of the later request count.
 LOCK_ENABLED = "SELECT account_id FROM two_factor WHERE account_id = $1 AND enabled_at IS NOT NULL FOR UPDATE"
 
 DELETE_RECOVERY_CODES = "DELETE FROM recovery_codes WHERE account_id = $1"
@@ -45,7 +45,7 @@ INSERT_RECOVERY_CODES = "INSERT INTO recovery_codes (account_id, code_hash) SELE
 
 DISABLE = "DELETE FROM two_factor WHERE account_id = $1 RETURNING enabled_at"
 
-# As for sessions, only if the password is still the one that was checked: a change of it ends all challenges.
+# As for sessions, only if the password that was checked is still valid: a change of it ends all challenges.
 INSERT_CHALLENGE = """
     INSERT INTO sign_in_challenges (token_hash, account_id, created_at, expires_at)
     SELECT $1, $2, $3, $4 FROM users WHERE account_id = $2 AND password_hash = $5 FOR SHARE
@@ -100,7 +100,7 @@ async def enable(
 
 
 async def use_step(db: Connection, account_id: int, step: int) -> bool:
-    """Accept the code of a step of 30 seconds. False if it, or a later one, was accepted before."""
+    """Accept the code of a step of 30 seconds. False if the code of this or a later step was accepted before."""
     return await db.fetchval(USE_STEP, account_id, step) is not None
 
 
@@ -110,7 +110,7 @@ async def use_recovery_code(db: Connection, account_id: int, code_hash: bytes) -
 
 
 async def replace_recovery_codes(db: Connection, account_id: int, code_hashes: Collection[bytes]) -> bool:
-    """Give an account new recovery codes. Those before become invalid. False if two-factor authentication is off."""
+    """Give an account new recovery codes. Earlier codes become invalid. False if two-factor authentication is off."""
     if await db.fetchval(LOCK_ENABLED, account_id) is None:
         return False
     await db.execute(DELETE_RECOVERY_CODES, account_id)
@@ -128,7 +128,7 @@ async def insert_challenge(
 ) -> bool:
     """Store that a browser has sent the right password, and must still send a code.
 
-    False if the user's password is no longer the one with this hash.
+    False if the user's password no longer has this hash.
     """
     made = await db.fetchval(INSERT_CHALLENGE, token_hash, account_id, now, expires_at, password_hash)
     return made is not None

@@ -51,7 +51,7 @@ WITH_ROLES = """
     ORDER BY u.account_id
 """
 
-# Only if the hash is still the one that was checked: a password changed in the meantime stays changed.
+# Only if the hash that was checked is still stored: a password changed in the meantime stays changed.
 REPLACE_HASH = "UPDATE users SET password_hash = $3 WHERE account_id = $1 AND password_hash = $2"
 
 
@@ -79,7 +79,7 @@ class User:
     deleted_at: datetime | None
     created_at: datetime
     new_email: str | None = None  # the address that takes the place of `email` when it is confirmed
-    moved_to_id: int | None = None  # the account that this one has moved to
+    moved_to_id: int | None = None  # the account that this account has moved to
 
     @property
     def barred(self) -> bool:
@@ -136,7 +136,7 @@ async def find_user_by_login(db: Connection, name_or_email: str) -> User | None:
 
 
 async def taken_emails(db: Connection, emails: Sequence[str]) -> set[str]:
-    """Return those of these e-mail addresses that users have, in lower case."""
+    """Return which of these e-mail addresses users have, in lower case."""
     return {row["email"] for row in await db.fetch(TAKEN_EMAILS, [email.lower() for email in emails])}
 
 

@@ -46,7 +46,7 @@ class UsedAddress:
 
 
 async def insert_many(db: Connection, visits: Sequence[Visit]) -> None:
-    """Store visits, each once. Those of users who are deleted are left out."""
+    """Store visits, each once. Visits of deleted users are left out."""
     await db.execute(*INSERT_MANY.bind_many(visits))
 
 

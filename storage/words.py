@@ -29,7 +29,7 @@ PLACES_OF_A_WORD = 255
 # Places that are left free between two texts, so that no phrase is found across them.
 GAP = 8
 
-# Letters with an accent that Unicode does not take for one; and other ways of writing one sound. Keyboards for Arabic,
+# Letters with an accent that Unicode does not split off; and other ways of writing one sound. Keyboards for Arabic,
 # Persian and Urdu have different letters for one sign.
 UNACCENTED = dict(zip("đðħıĸłŋøŧ", "ddhiklnot", strict=True)) | {"ß": "ss"}
 SPELLINGS = str.maketrans(UNACCENTED | {"æ": "ae", "œ": "oe", "þ": "th", "ي": "ی", "ى": "ی", "ك": "ک"})
@@ -37,7 +37,7 @@ SHORT_I = "й"  # a letter, not an accented и
 
 # Marks without which a word is the same word: accents, the points of Hebrew, the vowels of Arabic and Syriac, the line
 # that stretches a word, the frame of a key. In other scripts a mark makes another word. Characters that are not shown
-# are dropped too, except those between two words.
+# are dropped too, except between two words.
 DROPPED = regex.compile(
     r"""
         [\u0300-\u036f\u0640\u20e3\p{Emoji_Modifier}]
@@ -79,7 +79,7 @@ class Word(NamedTuple):
     """A word and its place in the text, counted from 0. Several may have one place: `e`, `mail` and, at the place of
     `e`, `email`.
 
-    `spare` is true of those that a search for the same text does without.
+    `spare` is true of words that a search for the text does not need.
     """
 
     text: str
@@ -98,7 +98,7 @@ def folded(text: str) -> str:
 
 
 class Folding(dict[int, str]):
-    """A cache of what each character becomes. Unicode has 150,000 characters; no others are kept."""
+    """A cache of the folding of each character. Unicode has 150,000 characters; other code points are not cached."""
 
     def __missing__(self, code: int) -> str:
         folding = self._fold(chr(code))
@@ -171,7 +171,7 @@ def vector(texts: Iterable[str], marks: Iterable[str] = ()) -> str:
 
 
 def phrase(text: str) -> str:
-    """Return the literal of a `tsquery` for a text as a whole: its words one after the other. Empty if it has none."""
+    """Return the literal of a `tsquery` for a text as a phrase: its words in their order. Empty if it has none."""
     words = list(words_of(text))
     needed = [word for word in words if not word.spare]
     if not needed:
@@ -209,7 +209,7 @@ def _joins(text: str, before: "regex.Match[str]", piece: "regex.Match[str]") -> 
 
 
 def _joined(compound: "list[regex.Match[str]]", end: int) -> Iterator[Word]:
-    """Yield the word that the parts make together, at the place of the first one."""
+    """Yield the word that the parts make together, at the place of the first part."""
     word = "".join(part["word"] for part in compound[:LONGEST_JOINED])
     if len(word) <= LONGEST_JOINED:
         yield Word(word, end - len(compound), spare=True)

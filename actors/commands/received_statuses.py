@@ -299,12 +299,12 @@ async def _edit(change: AccountChange, message: ReceiveEdit) -> None:
     is_older = told is not None and before is not None and told < before
     may_be_edit = message.sent or (told is not None and told > (before or status.created_at))
     if told is not None and not is_older and told != before:
-        await remote_statuses.tell_edit(db, status.id, told)
+        await remote_statuses.store_reported_edit(db, status.id, told)
     hashtags = await _tags(db, account, note)
     if is_older or not may_be_edit or not await _is_changed(db, status, note, quote, hashtags):
         return await _refresh(change, status, note, quote, is_older=is_older)
     if told is None:
-        await remote_statuses.tell_edit(db, status.id, before)
+        await remote_statuses.store_reported_edit(db, status.id, before)
     await keep_first(db, change.ids.next(), status.id)
     poll_id = await _change_poll(change, status.poll, note.poll)
     revision = await _revise(db, account, status, note, hashtags, poll_id, now)

@@ -130,5 +130,5 @@ class AccountDetails:
 
 
 async def _store(db: Connection, account_id: int, totals: Totals, moved_to_id: int | None) -> None:
-    await remote_accounts.tell_totals(db, account_id, totals)
+    await remote_accounts.store_reported_totals(db, account_id, totals)
     await remote_accounts.set_moved(db, account_id, moved_to_id)

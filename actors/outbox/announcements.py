@@ -232,7 +232,7 @@ class AnnouncementRelay(Relay[EffectContext]):
         # What was told twice has the place of the first time.
         promised = dict.fromkeys(id for told in kept for id in told.promised)
         positions = {id: self._ids.next() for id in promised}
-        await self._database.transact_alone(stream_log.log_told, positions, STREAMED)
+        await self._database.transact_alone(stream_log.log_published, positions, STREAMED)
         del self._kept[: len(kept)]
         if self._looks or self._lanes:
             self._logged.update(promised)

@@ -359,7 +359,7 @@ class Relay(Generic[C]):
     async def _put_off(self, due: DueEffect, error: Exception) -> None:
         now = self._clock.now()
         due_at = self._next_try(due, error, now)
-        not_tried = partial(outbox.put_off, tried=due.tried)
+        not_tried = partial(outbox.defer, tried=due.tried)
         put_off = not_tried if isinstance(error, NotTried) else outbox.fail
         await self._database.transact_alone(put_off, due.id, self._id, due_at, describe(error))
         self.results[due.kind, "put_off" if isinstance(error, Later | NotTried) else "failed"] += 1

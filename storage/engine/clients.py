@@ -31,19 +31,19 @@ NO_TLS = ("SSL support is not compiled in", "no encryption")
 
 
 class ClientFailed(Exception):
-    """Raised when one of PostgreSQL's client programs failed, or does not fit the server."""
+    """Raised when a client program of PostgreSQL failed, or is too old for the server."""
 
 
 @dataclass(frozen=True, slots=True)
 class DatabaseAddress:
-    """A database as the client programs are told of it: the password is in the environment, where no user reads it."""
+    """The address of a database for client programs. The password is in the environment, where no user reads it."""
 
     url: str
     environment: Mapping[str, str]
 
     @classmethod
     def of(cls, dsn: str, *, own: bool) -> DatabaseAddress:
-        """Return the address of a database; with `own`, of the embedded one, for which no variable of libpq counts."""
+        """Return the address of a database. With `own`, of the embedded one, without libpq's variables."""
         parts = urlsplit(dsn)
         account, at, host = parts.netloc.rpartition("@")
         user, _, password = account.partition(":")
@@ -59,7 +59,7 @@ class DatabaseAddress:
 
 @dataclass(frozen=True, slots=True)
 class ClientPrograms:
-    """The client programs of one directory, for one database."""
+    """The client programs of a directory, for a database."""
 
     folder: Path
     address: DatabaseAddress
@@ -69,7 +69,7 @@ class ClientPrograms:
         return [str(self.folder / "psql"), "-d", self.address.url, *arguments]
 
     def write(self) -> RunningPsql:
-        """Return a psql that runs what is written to it, and fails at the first error."""
+        """Start a psql that runs the statements written to it, and fails at the first error."""
         return RunningPsql(self.psql("-X", "-q", "-v", "ON_ERROR_STOP=1"), self.address.environment)
 
     @contextmanager
@@ -104,7 +104,7 @@ class RunningPsql:
             self._input.write(piece)
         except BrokenPipeError:
             self._process.wait()
-            raise ClientFailed(_told("psql", self._errors, self._process.returncode)) from None
+            raise ClientFailed(_failure("psql", self._errors, self._process.returncode)) from None
 
     def end(self) -> None:
         """Wait until everything is run. Raises ClientFailed for an error."""
@@ -112,7 +112,7 @@ class RunningPsql:
             self._input.close()
         code = self._process.wait()
         if code:
-            raise ClientFailed(_told("psql", self._errors, code))
+            raise ClientFailed(_failure("psql", self._errors, code))
         self._errors.close()
 
     def kill(self) -> None:
@@ -125,9 +125,9 @@ class RunningPsql:
 
 
 async def choose(db: Connection, dsn: str, *, own: bool, named: Path | None = None) -> ClientPrograms:
-    """Return the client programs for a database: those in the directory `named`, else the wheel's.
+    """Return the client programs for a database, from the directory `named` or else from the wheel.
 
-    Raises ClientFailed if the server is newer than they are.
+    Raises ClientFailed if the server is newer than the programs.
     """
     folder = named or programs.find()
     server, client = await db.fetchval(SERVER_MAJOR), programs.major_of(folder / "pg_dump")
@@ -157,20 +157,20 @@ def reading(command: Sequence[str], environment: Mapping[str, str]) -> Generator
             output.close()
             code = process.wait()
         if code:
-            raise ClientFailed(_told(Path(command[0]).name, errors, code))
+            raise ClientFailed(_failure(Path(command[0]).name, errors, code))
 
 
 def pieces(stream: IO[bytes]) -> Generator[bytes]:
-    """Yield what a program writes, in pieces."""
+    """Yield the output of a program in pieces."""
     while piece := stream.read(PIECE):
         yield piece
 
 
-def _told(name: str, errors: IO[str], code: int) -> str:
-    """Return why a program failed, by what it wrote."""
+def _failure(name: str, errors: IO[str], code: int) -> str:
+    """Return the text of an error: the cause that the program wrote, else its exit code or signal."""
     errors.seek(0)
-    said = errors.read()
-    cause = reason(said) if said.strip() else (f"signal {-code} ended it" if code < 0 else f"exit code {code}")
-    if any(words in said for words in NO_TLS):
+    output = errors.read()
+    cause = reason(output) if output.strip() else (f"signal {-code} ended it" if code < 0 else f"exit code {code}")
+    if any(words in output for words in NO_TLS):
         cause += "; PostgreSQL's programs in the wheel know no TLS: name the directory of others with --programs"
     return f"{name} failed: {cause}"

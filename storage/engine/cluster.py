@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote, unquote
 
-from .lock_waits import said_of
+from .lock_waits import report_wait
 
 SOCKET_NAME = ".s.PGSQL.5432"
 
-# The folder of the cluster below the data folder, and of one that is not whole yet.
+# The folders, below the data folder, of the cluster and of a cluster that is not complete yet.
 NAME = "postgres"
 UNFINISHED = "postgres-unfinished"
-# A whole one that an upgrade is about to put in the place of the old one.
+# A complete cluster that an upgrade is about to put in the place of the old cluster.
 UPGRADED = "postgres-upgraded"
 
 # Folders for sockets, in place of a cluster's folder whose path is too long or unusual for a socket.
@@ -37,10 +37,10 @@ class EmbeddedFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """The files of one cluster below a data folder, and their information about its server."""
+    """The files of a cluster below a data folder, and their information about its server."""
 
     data: Path
-    # Another one than `NAME` is of a cluster in the making, which `finish` puts in its place.
+    # A name other than `NAME` is of a cluster in the making; `embedded.put_in_place` renames it.
     name: str = NAME
 
     @property
@@ -67,7 +67,7 @@ class Cluster:
 
     @property
     def door(self) -> Path:
-        """The lock of the one process that starts or stops PostgreSQL."""
+        """The lock of the process that starts or stops PostgreSQL."""
         return self.data / f"{self.name}.lock"
 
     def version(self) -> int | None:
@@ -147,7 +147,7 @@ def locked(path: Path) -> Generator[int]:
     descriptor = os.open(path, LOCK_FILE, 0o600)
     try:
         if not try_lock(descriptor):
-            with said_of(f"another program, which starts or stops PostgreSQL in {path.parent}"):
+            with report_wait(f"another program, which starts or stops PostgreSQL in {path.parent}"):
                 fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield descriptor
     finally:
@@ -175,15 +175,15 @@ def try_lock(descriptor: int) -> bool:
     return True
 
 
-def reason(said: str) -> str:
+def reason(output: str) -> str:
     """Return the line of a program's output that says why it ended: its last error, without time and process."""
-    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
     grave = [line for line in lines if re.search(r"\b(FATAL|PANIC|error|Error):", line)]
     last = (grave or lines or ["it says nothing"])[-1]
-    told = [last]
+    parts = [last]
     if last.endswith("contains errors") and (place := lines.index(last)):  # the line before names the setting
-        told.append(lines[place - 1])
-    return ": ".join(re.sub(r"^.*?\b(FATAL|PANIC|LOG|error):\s*", "", line) for line in told)[:500]
+        parts.append(lines[place - 1])
+    return ": ".join(re.sub(r"^.*?\b(FATAL|PANIC|LOG|error):\s*", "", line) for line in parts)[:500]
 
 
 def _command_of(pid: int) -> str:

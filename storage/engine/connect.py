@@ -36,7 +36,7 @@ LONG = 7 * 86_400.0
 # The binary form of jsonb is its text after one byte of version.
 JSONB_VERSION = b"\x01"
 
-# The numbers of PostgreSQL's own types are below this one, and are the same on every server.
+# PostgreSQL's own types have lower numbers than this, equal on every server.
 ASSIGNED_BY_SERVER = 10_000
 
 # Errors that mean: the connection is gone, or PostgreSQL is stopping, starting, full, read-only or can't use its files.
@@ -75,9 +75,10 @@ class TypeCachingConnection(asyncpg.Connection):
 
 
 async def connect(dsn: str, *, application_name: str, deadline: float = 10.0, patience: float | None = None) -> Asyncpg:
-    """Open a connection, on the asyncio side. `deadline` ends statements whose callers have stopped waiting.
+    """Open a connection, on the asyncio side. Times are in seconds.
 
-    PostgreSQL itself does that. After `patience`, callers stop waiting for one that does not.
+    PostgreSQL ends a statement a second after `deadline`, when its caller has stopped waiting. After `patience`, a
+    caller stops waiting for a PostgreSQL that does not end it.
     """
     connection = await asyncpg.connect(
         for_asyncpg(dsn),
@@ -112,16 +113,16 @@ def transact_once(
     *args: P.args,
     **kwargs: P.kwargs,
 ) -> T:
-    """Run one transaction on a connection of its own, for the command line. Not for use in a running event loop.
+    """Run a transaction on a connection of its own, for the command line. Not for use in a running event loop.
 
-    Errors of PostgreSQL, also those of the statements, become Unavailable.
+    Errors of PostgreSQL, also of the statements, become Unavailable.
     """
 
     async def transaction() -> T:
         with trouble.connecting(dsn):
             connection = await connect(dsn, application_name="troupe/command", deadline=LONGEST, patience=LONGEST + 5)
         with trouble.unavailable(dsn):
-            async with lock_waits.said(dsn, connection):
+            async with lock_waits.report_blocker(dsn, connection):
                 return await _in_transaction(connection, lambda: work(cast(Connection, connection), *args, **kwargs))
 
     return run(transaction)
@@ -135,7 +136,8 @@ async def _in_transaction(connection: Asyncpg, work: Callable[[], Awaitable[T]])
         try:
             outcome = await work()
         except (asyncio.CancelledError, TimeoutError):
-            # After Ctrl-C too, PostgreSQL takes the transaction back by itself: a frozen one would not do it now.
+            # PostgreSQL rolls the transaction back when the connection ends. No ROLLBACK is sent, also after Ctrl-C: a
+            # frozen PostgreSQL would not answer.
             connection.terminate()
             raise
         except Exception:
@@ -149,7 +151,7 @@ async def _in_transaction(connection: Asyncpg, work: Callable[[], Awaitable[T]])
 
 
 class LoneConnection:
-    """One connection, for a program without an event loop that does other work between two calls.
+    """A connection for a program without an event loop that does other work between two calls.
 
     Errors of PostgreSQL become Unavailable.
     """
@@ -169,7 +171,7 @@ class LoneConnection:
         """Run `work(connection, …)`."""
 
         async def body() -> T:
-            async with lock_waits.said(self._dsn, self._connection):
+            async with lock_waits.report_blocker(self._dsn, self._connection):
                 return await work(cast(Connection, self._connection), *args, **kw)
 
         task = self._loop.create_task(body())

@@ -48,12 +48,12 @@ class Connection(Protocol):
 
 
 class Database(Protocol):
-    """Runs storage functions, each call in one transaction or as one read."""
+    """Runs storage functions, each call in a transaction or as a read."""
 
     async def transact(
         self, work: Callable[Concatenate[Connection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Run `work(connection, …)` in one transaction, with up to three tries if PostgreSQL asks for it."""
+        """Run `work(connection, …)` in a transaction, up to three times after serialization failures or deadlocks."""
         ...
 
     async def transact_alone(

@@ -168,7 +168,7 @@ def exists(data: Path) -> bool:
 
 
 def running_dsn(data: Path) -> str | None:
-    """Return the URL of the data directory's PostgreSQL if it runs, for what is not worth a start."""
+    """Return the URL of the data directory's PostgreSQL if it runs, for callers that don't want to start it."""
     cluster = Cluster(data.absolute())
     return url_of(cluster) if cluster.running() is not None else None
 
@@ -206,7 +206,7 @@ def discard(cluster: Cluster) -> None:
 
 
 def put_in_place(cluster: Cluster, name: str = NAME) -> None:
-    """Give a finished cluster, which does not run, its name, in one step."""
+    """Rename a finished cluster, which must not run. The rename is atomic."""
     target = Cluster(cluster.data, name)
     with locked(Cluster(cluster.data).door), locked_now(cluster.users):
         if target.folder.exists():

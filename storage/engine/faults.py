@@ -1,7 +1,7 @@
 """Faults of the machine: a full disk, no free descriptors, or PostgreSQL that accepts no work.
 
-They are not the caller's fault, and the same work succeeds when the cause is gone. So clients are told to try again
-later, accepted uploads wait, and the supervision log names the cause.
+They are not the caller's fault, and the work succeeds when the cause is gone. So clients get 503 and try again later,
+accepted uploads wait, and the supervision log names the cause.
 """
 
 import errno
@@ -53,13 +53,13 @@ class CallTooLong(TimeoutError):
 
 
 class HeldUp(CallTooLong):
-    """The same for a call that waited for a lock. The text says who holds it."""
+    """The cause of a call that was ended at its deadline while it waited for a lock. The text names the holder."""
 
     fault = "a lock of the database holds calls up"
 
 
 def machine_fault(error: BaseException) -> str | None:
-    """Return the cause of an error in a few words, the same for each cause. None if it is no fault of the machine.
+    """Return the cause of an error in a few words, fixed for each cause. None if it is no fault of the machine.
 
     For an error of storage, the cause is in the exceptions that led to it.
     """
@@ -79,8 +79,7 @@ def machine_fault(error: BaseException) -> str | None:
 def _unreachable(error: BaseException) -> str | None:
     """Return the cause of a failed or lost connection.
 
-    For these asyncpg raises errors of the operating system, and internal ones for a statement on a connection that is
-    closing.
+    asyncpg raises errors of the operating system for it, and an internal error for a statement on a closing connection.
     """
     lost = OSError | asyncpg.InterfaceError | asyncpg.InternalClientError
     return "PostgreSQL can't be reached" if isinstance(error, lost) else None

@@ -29,7 +29,7 @@ class UnfitDatabase(StorageError):
 
 # `Any`: asyncpg's own connection, which has no types.
 async def require_fit(db: Connection, open_another: Callable[[], Awaitable[Any]]) -> None:
-    """Raise UnfitDatabase with the cure. `open_another` makes another connection of asyncpg to the same address."""
+    """Raise UnfitDatabase with the cure. `open_another` opens another connection to the same address."""
     facts = await db.fetchrow(FACTS)
     if facts["version_number"] < OLDEST * 10_000:
         raise UnfitDatabase(f"PostgreSQL {facts['version']} is too old: upgrade it to {OLDEST} or newer")
@@ -49,7 +49,7 @@ async def require_fit(db: Connection, open_another: Callable[[], Awaitable[Any]]
 
 # `Any`, as above.
 async def _has_session(db: Connection, other: Any) -> bool:
-    """True if a connection keeps its process of PostgreSQL while another one is in a transaction."""
+    """True if a connection keeps its process of PostgreSQL while another connection is in a transaction."""
     try:
         process = await db.fetchval(PROCESS)
         await other.execute("BEGIN")

@@ -19,7 +19,8 @@ import sys
 import threading
 from collections.abc import Callable
 
-#: PostgreSQL's signals for a fast shutdown (clients are cut, data is written) and an immediate one (it recovers later).
+#: PostgreSQL's signals for a fast shutdown (clients are cut, data is written) and an immediate shutdown (the next start
+#: recovers).
 FAST = signal.SIGINT
 IMMEDIATE = signal.SIGQUIT
 

@@ -13,7 +13,7 @@ SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0,
 
 
 class Histogram:
-    """Counts of values between bounds; the last count is of those above all bounds."""
+    """Counts of values between bounds; the last count is of values above all bounds."""
 
     __slots__ = ("bounds", "counts", "sum")
 

@@ -1,4 +1,6 @@
-"""The locks that a command waits for. After a second it names them, so that it does not look hung."""
+"""Reports of lock waits: after a second, a command names the holder of a lock that it waits for, so that it does not
+look hung.
+"""
 
 # Not strict: asyncpg, around which this module is an adapter, has no complete types.
 # pyright: standard
@@ -35,8 +37,8 @@ HOLDERS = {
 
 
 @asynccontextmanager
-async def said(dsn: str, connection: Any) -> AsyncGenerator[None]:
-    """Say while this block runs who holds the lock that the connection waits for. On the asyncio side."""
+async def report_blocker(dsn: str, connection: Any) -> AsyncGenerator[None]:
+    """Report who holds the lock that the connection waits for, while this block runs. On the asyncio side."""
     watcher = asyncio.create_task(_watch(dsn, connection.get_server_pid()))
     try:
         yield
@@ -46,7 +48,7 @@ async def said(dsn: str, connection: Any) -> AsyncGenerator[None]:
 
 
 async def _watch(dsn: str, process: int) -> None:
-    seconds = SAID_AFTER
+    seconds = REPORT_AFTER
     while True:
         await asyncio.sleep(seconds)
         # A PostgreSQL that can't be asked is reported by the command itself.
@@ -59,9 +61,9 @@ async def _watch(dsn: str, process: int) -> None:
 
 
 async def holders(dsn: str, processes: Collection[int]) -> Mapping[int, str]:
-    """Return who holds the lock that these processes of PostgreSQL wait for, by process. On the asyncio side.
+    """Return who holds the locks that these processes of PostgreSQL wait for, by process. On the asyncio side.
 
-    Those that wait for no lock, and all if PostgreSQL can't be asked, are left out.
+    Processes that wait for no lock are left out. Empty if PostgreSQL can't be asked.
     """
     with suppress(OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
         async with _looking(dsn) as connection:
@@ -92,9 +94,9 @@ def _process(blocker: Mapping[str, Any]) -> str:
 
 
 @contextmanager
-def said_of(what: str) -> Generator[None]:
-    """Say what is waited for if this block takes longer than a second."""
-    timer = threading.Timer(SAID_AFTER, say, [f"Waiting for {what}."])
+def report_wait(cause: str) -> Generator[None]:
+    """Write "Waiting for …" to standard error if this block takes longer than a second."""
+    timer = threading.Timer(REPORT_AFTER, say, [f"Waiting for {cause}."])
     timer.daemon = True
     timer.start()
     try:

@@ -16,7 +16,7 @@ from .database import Connection, StorageError
 
 DIRECTORY = Path(__file__).parents[1] / "migrations"
 
-# Two programs that start at the same time take turns. The second one finds nothing to do.
+# If two programs start at the same time, the second waits, and then finds nothing to do.
 LOCK = "SELECT pg_advisory_lock(7461002)"
 UNLOCK = "SELECT pg_advisory_unlock(7461002)"
 
@@ -50,7 +50,7 @@ class MigrationFailed(StorageError):
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """One step of the schema's history."""
+    """A step of the schema's history."""
 
     number: int
     name: str
@@ -58,7 +58,7 @@ class Migration:
 
     @property
     def meaning(self) -> str:
-        """The comment at its start, in one line."""
+        """The comment at the start of the file, as a single line."""
         comment = itertools.takewhile(lambda line: line.startswith("--"), self.sql.splitlines())
         return " ".join(line.removeprefix("--").strip() for line in comment)
 
@@ -76,21 +76,21 @@ def migrations(directory: Path = DIRECTORY) -> list[Migration]:
 
 
 async def missing(db: Connection, steps: list[Migration] | None = None) -> list[Migration]:
-    """Return the steps that the database lacks, without changing anything. Raises MigrationRefused if it has others."""
+    """Return the steps that the database lacks, and change nothing. Raises MigrationRefused for other steps."""
     known = migrations() if steps is None else steps
     await _refuse_moved(db)
     return known[await _already_applied(db, known) :] if await db.fetchval(HAS_TABLE) else known
 
 
 async def _refuse_moved(db: Connection) -> None:
-    """Raise MigrationRefused if another database has taken the place of this one."""
+    """Raise MigrationRefused if this database was moved to another place."""
     place = await db.fetchval(MOVED_TO) if await db.fetchval(HAS_NODE) else None
     if place is not None:
         raise MigrationRefused(f"this database was moved to {place}, and is no longer in use: use that one")
 
 
 async def require_current(db: Connection) -> None:
-    """Raise MigrationRefused if the schema is not the one of this version of Troupe."""
+    """Raise MigrationRefused if the schema is older or newer than this version of Troupe."""
     if steps := await missing(db):
         before = steps[0].number - 1
         raise MigrationRefused(

@@ -1,4 +1,4 @@
-"""A node: one server process on a database.
+"""A node: a server process on a database.
 
 The operator gives each node a name, which it keeps when its process is started again. The name of a node's lease
 connection identifies its process, so that another process can name it to the operator.

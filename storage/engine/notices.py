@@ -1,4 +1,4 @@
-"""Short messages from one program on this database to the server, such as `token:…` from the command line."""
+"""Short messages from another program on this database to the server, such as `token:…` from the command line."""
 
 from .database import Connection
 

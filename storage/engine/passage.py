@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def closed_folder(path: Path, user: pwd.struct_passwd) -> Path | None:
-    """Return the first folder above the path that the user may not enter. None if there is no such folder."""
+    """Return the first folder above the path that the user may not enter. None if the user may enter all of them."""
     folders = reversed(path.resolve().parents)
     return next((folder for folder in folders if not _may_pass(folder.stat(), user)), None)
 

@@ -1,7 +1,7 @@
-"""The production database: asyncpg's connections, each owned by a worker on the asyncio side, fed by one queue.
+"""The production database: asyncpg's connections, each owned by a worker on the asyncio side, fed by a single queue.
 
-A call from Trio costs one wake-up in each direction, for any number of statements. A worker runs a call to its end,
-also when the caller is cancelled; the call's own deadline limits it.
+A call from Trio costs one wake-up in each direction, for any number of statements. A worker completes a call
+even when its caller is cancelled; the deadline of the call limits it.
 """
 
 # Not strict: asyncpg and trio-asyncio, around which this module is an adapter, have no complete types.
@@ -35,27 +35,28 @@ PATIENCE = 2.0
 # Seconds between two checks of the calls' times.
 SWEEP = 0.1
 
-# Calls that may wait. With more, the last ones could not be served in time.
+# Calls that may wait. With more, the last calls could not be served in time.
 MOST_WAITING = 4096
 
-# Tries of a transaction that PostgreSQL rolled back because of another one.
+# Tries of a transaction that PostgreSQL rolled back because of another transaction.
 TRIES = 3
 
 #: Seconds between attempts to connect.
 BACK_OFF = (0.05, 0.1, 0.2, 0.5, 1.0)
 
-# Seconds before its deadline at which it is looked up who holds the lock that a call waits for.
+# Seconds before the deadline of a call at which the pool looks up who holds the lock that the call waits for.
 LOOK_FOR_LOCK = 1.0
 
 # PostgreSQL's refusals because of a lack of disk or memory, because its files fail, or because it can only be read.
 REFUSED = (asyncpg.InsufficientResourcesError, asyncpg.PostgresSystemError, asyncpg.ReadOnlySQLTransactionError)
 
-# Seconds between two looks whether a database that can only be read has a primary at its address again.
+# Seconds between two attempts to find a primary at the address of a database that is read-only.
 LOOK_FOR_PRIMARY = 1.0
 
-AGAIN = (asyncpg.SerializationError, asyncpg.DeadlockDetectedError, asyncpg.InvalidCachedStatementError)
+# Errors after which a transaction is tried again.
+RETRIABLE = (asyncpg.SerializationError, asyncpg.DeadlockDetectedError, asyncpg.InvalidCachedStatementError)
 
-# What a call is: a read, a transaction, or a transaction of one statement.
+# The kind of a call: a read, a transaction, or a transaction of one statement.
 Kind = Literal["read", "transaction", "statement"]
 
 Check = Callable[[Connection], Awaitable[None]]
@@ -63,7 +64,7 @@ Check = Callable[[Connection], Awaitable[None]]
 
 @dataclass(slots=True, eq=False)
 class PoolCall:
-    """One caller's work on its way through the pool."""
+    """The work of a caller on its way through the pool."""
 
     work: Callable[[Connection], Awaitable[Any]]
     kind: Kind
@@ -90,9 +91,9 @@ class Worker:
     call: PoolCall | None = None
     busy_since: float = 0.0
     cut_because: CallTooLong | None = None  # why the connection is closed, and its call refused
-    asked_for: PoolCall | None = None  # the call for which it was looked up who holds its lock
-    holder: str | None = None  # of the lock that it waits for, if the call waits for one
-    outdated: bool = False  # set if its connection is to be opened anew after the call
+    asked_for: PoolCall | None = None  # the last call for which `holder` was looked up
+    holder: str | None = None  # of the lock that the call waits for; None if it waits for no lock
+    outdated: bool = False  # set if its connection is replaced after the call
 
 
 @dataclass(eq=False)
@@ -116,19 +117,20 @@ class ConnectionPool:
     _connected: int = 0
     _first: trio.Event = field(default_factory=trio.Event)
     _error: BaseException | None = None
-    _cause: BaseException | None = None  # losses of a connection, since one was opened
-    _held_up: CallTooLong | None = None  # calls, while others wait for a connection
-    _looking: "set[asyncio.Task[None]]" = field(default_factory=set)  # for the locks that calls wait for
-    _untold: bool = False  # set when the last connection was lost: the cause may be known only after the next attempt
+    _cause: BaseException | None = None  # of the first loss since a connection was last opened
+    _held_up: CallTooLong | None = None  # why the last call was cut, while calls wait for a connection
+    _looking: "set[asyncio.Task[None]]" = field(default_factory=set)  # tasks that look up the locks of slow calls
+    # Set when the last connection was lost and not reported: the cause may be known only after the next attempt.
+    _loss_unreported: bool = False
     _fence: Fenced | None = None
     _closed: bool = False
-    # When a connection was last opened because PostgreSQL could only be read; None while it can be written.
+    # When a connection was last replaced because PostgreSQL was read-only; None while it takes writes.
     _looked_for_primary: float | None = None
 
     async def transact(
         self, work: Callable[Concatenate[Connection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Run `work(connection, …)` in one transaction. A cancelled caller still waits for its outcome."""
+        """Run `work(connection, …)` in a transaction. A cancelled caller still waits for its outcome."""
         return await self._ask(lambda db: work(db, *args, **kwargs), "transaction")
 
     async def transact_alone(
@@ -182,7 +184,7 @@ class ConnectionPool:
         call.waiting = True
 
         def give_up(_: Any) -> trio.lowlevel.Abort:
-            # Work that has started must be known to have ended: its outcome decides if the caller's memory is right.
+            # The caller must know how started work has ended: the outcome decides if the caller's memory is right.
             if call.started:
                 return trio.lowlevel.Abort.FAILED
             self._calls.remove(call)
@@ -192,7 +194,7 @@ class ConnectionPool:
 
     def _wake_one(self) -> None:
         while self._idle:
-            # The one that slept last: PostgreSQL has planned its statements already, and its memory is in the caches.
+            # The last worker to sleep: PostgreSQL has planned its statements already, and its memory is in the caches.
             sleeper = self._idle.pop()
             if not sleeper.done():
                 sleeper.set_result(None)
@@ -214,7 +216,7 @@ class ConnectionPool:
             self.fence(error)
 
     async def _open(self, worker: Worker) -> None:
-        """Connect, with as many attempts as it takes."""
+        """Connect, and try until it succeeds or the pool is closed."""
         failures = 0
         while not self._closed:
             try:
@@ -228,7 +230,7 @@ class ConnectionPool:
             except (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.TargetServerAttributeNotMatched) as error:
                 # A wrong password or a missing database: an operator can correct it while the pool waits.
                 self._error = error
-            self._tell_lost(self._error)
+            self._report_lost(self._error)
             await asyncio.sleep(BACK_OFF[min(failures, len(BACK_OFF) - 1)])
             failures += 1
 
@@ -258,21 +260,21 @@ class ConnectionPool:
         if self._connected:
             self._first.set()
         if before and not self._connected:
-            self._untold = True
+            self._loss_unreported = True
             if self._cause is not None:
-                self._tell_lost(self._cause)
+                self._report_lost(self._cause)
         elif not before:
-            self._tell_lost(None)
-            self._tell(True, None)
+            self._report_lost(None)
+            self._report(True, None)
         if change > 0:
             self._cause = None
 
-    def _tell_lost(self, cause: BaseException | None) -> None:
-        if self._untold:
-            self._untold = False
-            self._tell(False, cause)
+    def _report_lost(self, cause: BaseException | None) -> None:
+        if self._loss_unreported:
+            self._loss_unreported = False
+            self._report(False, cause)
 
-    def _tell(self, connected: bool, cause: BaseException | None) -> None:
+    def _report(self, connected: bool, cause: BaseException | None) -> None:
         if self.on_connected is not None and not self._closed:
             self.on_connected(connected, cause)
 
@@ -323,18 +325,18 @@ class ConnectionPool:
             if not isinstance(error, asyncpg.InternalClientError):
                 self._cause = self._cause or error
             connection.terminate()
-            return outcome.Error(self._fence or _meaning(call, worker.cut_because or error))
+            return outcome.Error(self._fence or _lost_error(call, worker.cut_because or error))
 
     def _look_for_primary(self, worker: Worker) -> None:
-        """Have one connection at a time opened anew: after a failover, its address may lead to another server."""
+        """Replace one connection a second: after a failover, the address may lead to another server."""
         now = trio.current_time()
         if self._looked_for_primary is None or now - self._looked_for_primary > LOOK_FOR_PRIMARY:
             self._looked_for_primary = now
             worker.outdated = True
 
     def _leave_standbys(self, connection: Asyncpg) -> None:
-        """Have all connections opened anew if one has found a server that can be written, and others had none."""
-        if self._looked_for_primary is None or _can_only_be_read(connection):
+        """Replace all other connections if this connection has found a primary, and the others had a standby."""
+        if self._looked_for_primary is None or _is_read_only(connection):
             return
         self._looked_for_primary = None
         for other in self._workers:
@@ -355,9 +357,9 @@ class ConnectionPool:
             self._cut()
 
     def _cut(self) -> None:
-        """Close the connections of calls past their deadline. Each is told if it waits for a lock, and who holds it.
+        """Close the connections of calls past their deadline. The error names the holder of the lock they wait for.
 
-        That is looked up a little before the deadline, so that it does not delay the refusal.
+        The holder is looked up shortly before the deadline, so that the look-up does not delay the refusal.
         """
         now = trio.current_time()
         look_after = max(self.deadline / 2, self.deadline - LOOK_FOR_LOCK)
@@ -396,17 +398,17 @@ class ConnectionPool:
         return CallTooLong(f"a call took longer than {self.deadline:g} s")
 
     def _none_free(self) -> Unavailable:
-        """Return the refusal of a call that waited too long. It names the cause if no connection is open.
+        """Return the refusal of a call that waited too long for a connection.
 
-        It does so too if calls that were cut had kept the connections.
+        Its cause is the error of connecting if no connection is open, else the last call that was cut.
         """
         refusal = Unavailable("no connection to PostgreSQL was free")
         refusal.__cause__ = self._held_up if self._connected else self._error
         return refusal
 
     def _close_down(self) -> None:
-        # Workers are told as well as cancelled: asyncio may lose a cancellation that arrives when the awaited call
-        # ends.
+        # Workers are cancelled and also look at `_closed`: asyncio may lose a cancellation that arrives when the
+        # awaited call ends.
         self._closed = True
         for looking in self._looking:
             looking.cancel()
@@ -430,10 +432,10 @@ async def open_pool(
     on_lost: Callable[[BaseException | None], None] | None = None,
     numbers: PoolNumbers | None = None,
 ) -> AsyncGenerator[ConnectionPool]:
-    """Open `size` connections and keep them open. Yield when the first one is open, or raise Unavailable.
+    """Open `size` connections and keep them open. Yield when the first is open, or raise Unavailable.
 
     `check` runs on every new connection and may raise Fenced. `on_connected` is called when the last connection is lost
-    (False) and when the first one is back (True), `on_lost` for each lost connection. Both get the cause, or None when
+    (False) and when the first is back (True), `on_lost` for each lost connection. Both get the cause, or None when
     PostgreSQL closed an idle connection.
     """
     pool = ConnectionPool(
@@ -474,14 +476,14 @@ async def _transaction(call: PoolCall, connection: Asyncpg) -> Any:
         call.committing = False
         try:
             return await attempting(call, connection)
-        except AGAIN:
+        except RETRIABLE:
             if attempt == TRIES:
                 raise
     raise AssertionError("a transaction is tried at least once")
 
 
 async def _attempt_statement(call: PoolCall, connection: Asyncpg) -> Any:
-    """Run a transaction of one statement. If the connection is lost meanwhile, the statement may have committed."""
+    """Run a transaction of one statement. If the connection is lost, the statement may have committed."""
     call.committing = True
     return await call.work(cast(Connection, connection))
 
@@ -504,7 +506,7 @@ async def _attempt(call: PoolCall, connection: Asyncpg) -> Any:
 async def _roll_back(connection: Asyncpg) -> None:
     """End a failed transaction.
 
-    If the rollback fails too, the connection is closed; the first error is the one to report.
+    If the rollback fails too, the connection is closed; the first error is reported.
     """
     try:
         if connection.is_in_transaction():
@@ -513,10 +515,14 @@ async def _roll_back(connection: Asyncpg) -> None:
         connection.terminate()
 
 
-def _can_only_be_read(connection: Asyncpg) -> bool:
-    """True for a standby, or a database that is set so. PostgreSQL tells it without being asked."""
-    told = connection.get_settings()
-    return "on" in (getattr(told, "in_hot_standby", ""), getattr(told, "default_transaction_read_only", ""))
+def _is_read_only(connection: Asyncpg) -> bool:
+    """True for a standby or a database that is set read-only. PostgreSQL reports both when a connection opens and after
+    changes, so this asks nothing."""
+    reported = connection.get_settings()
+    return "on" in (
+        getattr(reported, "in_hot_standby", ""),
+        getattr(reported, "default_transaction_read_only", ""),
+    )
 
 
 def _lost(error: BaseException, connection: Asyncpg) -> bool:
@@ -528,7 +534,7 @@ def _lost(error: BaseException, connection: Asyncpg) -> bool:
     return isinstance(error, (*UNAVAILABLE, asyncio.CancelledError, asyncpg.InternalClientError))
 
 
-def _meaning(call: PoolCall, error: BaseException) -> Exception:
+def _lost_error(call: PoolCall, error: BaseException) -> Exception:
     if call.committing:
         doubt = Doubtful("the connection was lost while committing")
         doubt.__cause__ = error

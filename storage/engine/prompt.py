@@ -1,7 +1,7 @@
 """trio-asyncio's loop with immediate callbacks: callbacks that become ready run in the same turn of Trio's scheduler.
 
 In trio-asyncio, each callback passes a channel to the loop's own task, and a reader waits for that task after each
-read: four turns of the scheduler for one answer of PostgreSQL. Here it is one.
+read: four turns of the scheduler for an answer of PostgreSQL. This loop takes a single turn.
 """
 
 # Not strict: asyncpg and trio-asyncio, around which this module is an adapter, have no complete types.
@@ -20,10 +20,10 @@ import trio_asyncio
 from sniffio import thread_local as library_in_use
 from trio_asyncio import TrioEventLoop
 
-# Callbacks in one run. Further ready callbacks take the long way, so that other tasks run.
+# Callbacks in one run. Further ready callbacks go through trio-asyncio's channel, so that other tasks run.
 MOST_AT_ONCE = 100
 
-# The place where asyncio looks for the running loop. Its declared type is one that never runs.
+# The place where asyncio looks for the running loop. Its declared type is of a loop that never runs.
 RUNNING = cast("ContextVar[TrioEventLoop | None]", trio_asyncio.current_loop)
 
 

@@ -29,7 +29,7 @@ class Statement:
         self.text = PARAMETER.sub(lambda match: numbers[match[1]], source)
 
     def bind(self, record: object = None, /, **values: object) -> Bound:
-        """Return the text and the arguments of one call: for each name the given value, or the record's attribute."""
+        """Return the text and the arguments of a call: for each name the given value, or the record's attribute."""
         attributes, order = self._plans.get(given := tuple(values)) or self._plan(given)
         return order((self.text, *attributes(record), *values.values()))
 
@@ -68,7 +68,7 @@ def insert_into(table: str, columns: str, **expressions: str) -> str:
 
 
 def insert_from(table: str, columns: str, **expressions: str) -> str:
-    """Return the same as a SELECT, which may have a condition: `INSERT … SELECT … WHERE …`."""
+    """Return the INSERT with a SELECT in place of VALUES, which may have a condition: `INSERT … SELECT … WHERE …`."""
     values = {name: f":{name}" for name in names_in(columns)} | expressions
     return f"INSERT INTO {table} ({quoted(values)}) SELECT {', '.join(values.values())}"
 
@@ -79,7 +79,7 @@ def assigned(columns: str) -> str:
 
 
 def rows_of(types: dict[str, str], alias: str) -> str:
-    """Return a table for FROM with a row for each record of `bind_many`, made of one array for each column."""
+    """Return a table for FROM with a row for each record of `bind_many`, made of an array for each column."""
     arrays = ", ".join(f":{name}::{type}[]" for name, type in types.items())
     return f"unnest({arrays}) AS {alias} ({quoted(types)})"
 

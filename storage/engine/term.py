@@ -1,8 +1,8 @@
-"""The node's term, which decides the one process that may write to a database.
+"""The node's term, which decides which process may write to a database.
 
 The number in the table `node` is the fence: every connection of a node carries its term in `application_name`, and
 checks the number before its first use. A node that takes over raises the number and closes the connections of earlier
-terms, so that their open transactions can't commit. The advisory lock only tells if a node is alive. It is lost with
+terms, so that their open transactions can't commit. The advisory lock only shows that a node is alive. It is lost with
 its connection; a node whose PostgreSQL was restarted takes it again under its old term.
 
 The schema is migrated in between: after every other node is shut out, before the first use.
@@ -63,7 +63,7 @@ SUCCESSOR = """
     ORDER BY l.pid IS NULL, a.backend_start DESC LIMIT 1
 """
 
-# Waits until each connection is gone, because one that is committing stays for a moment.
+# Waits until each connection is gone, because a connection that is committing stays for a moment.
 END_OTHERS = """
     SELECT count(*) FILTER (WHERE NOT pg_terminate_backend(pid, 5000)) FROM pg_stat_activity
     WHERE datname = current_database() AND pid <> pg_backend_pid()
@@ -94,7 +94,7 @@ class Term:
     lost: trio.Event = field(default_factory=trio.Event)
     # The reason, when it was lost.
     reason: Fenced | None = None
-    # The node that this one took over from.
+    # The node from which this node took over.
     predecessor: Node | None = None
 
     @property
@@ -226,8 +226,8 @@ class _Lease:
         locked = await self._lock()
         if not locked and not takeover:
             raise AnotherNode(_described(other))
-        # Before the others are ended, so that none of them can connect again. A database without tables has no term
-        # yet.
+        # Before the other connections are ended, so that their nodes can't connect again. A database without tables has
+        # no term yet.
         number = await self._raise_term() if await self.connection.fetchval(HAS_TERM) else 0
         for _ in range(ATTEMPTS):
             left = await self.connection.fetchval(END_OTHERS, f"{TERM_NAME}{number}", takeover)
@@ -251,11 +251,11 @@ class _Lease:
             return
         connection = await connect(self.dsn, application_name=MIGRATING_NAME, deadline=MIGRATION_DEADLINE)
         try:
-            async with lock_waits.said(self.dsn, connection):
+            async with lock_waits.report_blocker(self.dsn, connection):
                 await migrate(cast(Connection, connection), on_applied=self.on_migrated)
             await connection.close()
         except BaseException:
-            connection.terminate()  # without waiting for PostgreSQL, which may be what failed
+            connection.terminate()  # without waiting for PostgreSQL, which may have failed
             raise
 
     async def keep(self, term: Term) -> None:
@@ -303,7 +303,7 @@ class _Lease:
 
 
 def _described(lease_name: str | None) -> str:
-    """Return the process that holds the database, and what to do."""
+    """Return an error text: the process that holds the database, and the remedy."""
     if lease_name == MIGRATING_NAME:
         return "`troupe migrate` is changing this database: wait until it is done"
     if lease_name == COPYING_NAME:
@@ -314,7 +314,7 @@ def _described(lease_name: str | None) -> str:
 
 
 def _successor(lease_name: str | None) -> str:
-    """Return what shut this node out."""
+    """Return an error text: the program that shut this node out."""
     if lease_name == MIGRATING_NAME:
         return "`troupe migrate` has changed the database since this server lost its connections"
     node = parse(lease_name)

@@ -9,5 +9,5 @@ T = TypeVar("T")
 
 
 async def in_thread(work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-    """Return what a function returns in a thread. For storage functions, which run on the asyncio side."""
+    """Call a function in a thread, and return its result. For storage functions, which run on the asyncio side."""
     return await asyncio.to_thread(work, *args, **kwargs)

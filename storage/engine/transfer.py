@@ -1,7 +1,7 @@
 """Copies of a whole database: a snapshot to dump, the loading of a dump in one transaction, and the comparison of both.
 
 The statements of a dump are run by psql between BEGIN and COMMIT, which are written here. So a loading that ends early,
-for any reason, leaves nothing: psql itself would commit what it has got when its input ends.
+for any reason, leaves nothing: psql itself would commit the statements so far when its input ends.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ TABLES = """
     WHERE schemaname NOT IN ('pg_catalog', 'information_schema') ORDER BY tablename
 """
 
-# A sum does not depend on the order of the rows. md5 gives the same on every server.
+# A sum does not depend on the order of the rows, and md5 not on the server.
 CONTENTS = """
     SELECT count(*) AS rows,
         coalesce(sum(('x' || substr(md5(whole_row::text), 1, 15))::bit(60)::bigint), 0)::text AS sum
     FROM "{table}" whole_row
 """
 
-# What this server is, which differs from one copy to the next.
+# The table that describes this server. It differs between copies.
 OWN_ROWS = "node"
 
 ANALYZE = "ANALYZE"
@@ -57,7 +57,7 @@ Contents = dict[str, tuple[int, str]]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A database, and whether it is an embedded one."""
+    """A database, and whether it is embedded."""
 
     dsn: str
     own: bool
@@ -65,9 +65,9 @@ class Place:
 
 @contextmanager
 def snapshot(session: LoneConnection) -> Generator[str]:
-    """Hold a snapshot of the database for the block; its name, for pg_dump. The session sees the same rows.
+    """Hold a snapshot of the database for the block. Yield its name, for pg_dump. The session reads from it too.
 
-    A block that fails leaves it to the end of the session: PostgreSQL may not answer any more.
+    After an error in the block, the snapshot ends with the session: PostgreSQL may not answer any more.
     """
     session(_execute, BEGIN_SNAPSHOT)
     yield session(_value, EXPORT_SNAPSHOT)
@@ -80,7 +80,7 @@ async def is_empty(db: Connection) -> bool:
 
 
 async def contents(db: Connection) -> Contents:
-    """Return what is in each table: equal ones are equal row by row. The table `node` is left out."""
+    """Return the number of rows and a sum for each table but `node`. Tables with equal rows have equal values."""
     tables = [row["tablename"] for row in await db.fetch(TABLES)]
     found: Contents = {}
     for table in tables:
@@ -98,7 +98,7 @@ async def analyze(db: Connection) -> None:
 def load(
     dumped: AbstractContextManager[IO[bytes]], clients: ClientPrograms, last: str, progress: Callable[[int], None]
 ) -> None:
-    """Run the statements of a dump and then `last`, all or none. `progress` is told of bytes.
+    """Run the statements of a dump and then `last`, all or none. `progress` is called with numbers of bytes.
 
     `dumped` reads the statements, and raises ClientFailed at its end if they are not whole. Before it, nothing is
     committed.
@@ -120,9 +120,9 @@ def load(
 def copy_database(
     session: LoneConnection, source: Place, target: Place, named: Path | None, progress: Callable[[int], None]
 ) -> int:
-    """Copy a database into an empty one, and return the number of rows. No other process may write to it meanwhile.
+    """Copy a database into an empty database, and return the number of rows. No other process may write meanwhile.
 
-    A target with the same rows was filled by a copy that was interrupted later, and is taken as it is.
+    A target with equal rows is accepted: a copy that was interrupted after its COMMIT has filled it.
     `session` is on the source, and `named` the directory of the client programs. Raises ClientFailed; the target then
     has nothing, or all of another content.
     """

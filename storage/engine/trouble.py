@@ -1,4 +1,4 @@
-"""The cause of a database error and the remedy for an operator, in one line.
+"""The cause of a database error and the remedy for an operator, on a single line.
 
 The texts never contain the password. For a URL that can't be read not even the parser's error is repeated, because it
 quotes a part of the URL.
@@ -73,7 +73,7 @@ OWN_ADVICE: tuple[tuple[type[BaseException], str], ...] = (
 def unavailable(dsn: str = "") -> Generator[None]:
     """Turn errors of PostgreSQL and of the network into Unavailable, with a text for an operator.
 
-    The advice is for an external PostgreSQL, unless `dsn` is that of an embedded one.
+    The advice is for an external PostgreSQL, unless `dsn` is of the embedded PostgreSQL.
     """
     try:
         yield
@@ -98,7 +98,7 @@ def connecting(dsn: str) -> Generator[None]:
 
 
 def explain(error: BaseException, dsn: str = "") -> str:
-    """Return the cause and the remedy, in one line."""
+    """Return the cause and the remedy, on a single line."""
     table = (*OWN_ADVICE, *ADVICE) if is_own(dsn) else ADVICE
     if isinstance(error, ConnectionError) and "rejected SSL upgrade" in str(error):
         error = SslRefused(str(error))

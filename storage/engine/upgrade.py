@@ -1,11 +1,11 @@
-"""The upgrade of the embedded PostgreSQL to another major version, whose files the older one's programs read.
+"""The upgrade of the embedded PostgreSQL to a newer major version, which can't read the old files.
 
-The old cluster is dumped into a new one beside it. Only when that is whole and equal, both change their names:
+The old cluster is dumped into a new cluster beside it. When the new cluster is complete and equal, both are renamed:
 
     postgres-unfinished → postgres-upgraded → postgres
     postgres → postgres-16
 
-A kill in between leaves the old cluster at its place, or none: then the next start puts the new one there
+A kill in between leaves the old cluster at its place, or no cluster. Then the next start puts the new cluster there
 (`preparation.put_upgraded`). The old files stay until their owner removes them.
 """
 
@@ -39,8 +39,8 @@ class Upgraded:
 def upgrade_cluster(data: Path, named: Path | None, progress: Callable[[int], None]) -> Upgraded | None:
     """Upgrade the embedded PostgreSQL of a data folder; None if it is not older than this version's.
 
-    `named` is the directory of the old programs. `progress` is told of bytes. Raises EmbeddedFailed, ClientFailed and
-    AnotherNode.
+    `named` is the directory of the old programs. `progress` is called with numbers of bytes. Raises
+    EmbeddedFailed, ClientFailed and AnotherNode.
     """
     old = Cluster(data.absolute())
     with locked(old.door):
@@ -66,7 +66,7 @@ def upgrade_cluster(data: Path, named: Path | None, progress: Callable[[int], No
 
 
 def _copy(old: Cluster, new: Cluster, older: Path, version: int, progress: Callable[[int], None]) -> None:
-    """Dump the old cluster into the new one. No server may run on it."""
+    """Dump the old cluster into the new cluster. No server may run on the old cluster."""
     source = enter_cluster(old, older=older, major=version)
     try:
         target = enter_cluster(new)

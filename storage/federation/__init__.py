@@ -1,1 +1,1 @@
-"""Rows about other servers: their accounts, posts, keys and files, and what they are sent."""
+"""Rows about other servers: their accounts, posts, keys and files, and the activities for them."""

@@ -11,7 +11,7 @@ INSERT = """
     INSERT INTO activities (id, account_id, body, deliveries, subject, created_at) VALUES ($1, $2, $3, $4, $5, $6)
 """
 
-# A part of the statement that stores a status: the activity about it, if there is one.
+# A part of the statement that stores a status: the activity about it, if any.
 INSERT_WITH_STATUS = """
     INSERT INTO activities (id, account_id, body, deliveries, subject, created_at)
     SELECT :activity_id, :account_id, :activity, :deliveries, :uri, :now
@@ -33,7 +33,7 @@ OF_SUBJECT = """
 """
 OF_SUBJECTS = "SELECT id FROM activities WHERE account_id = $1 AND subject IS NOT NULL"
 
-# Deliveries that were not tried. Those that a relay is claiming at this moment are left to it.
+# Deliveries that were not tried. Deliveries that a relay is claiming at this moment are left to it.
 UNTRIED = """
     SELECT id, partition_key AS partition, (payload->>'activity_id')::bigint AS activity_id FROM outbox
     WHERE partition_key = ANY($1::text[]) AND queue = $2 AND NOT tried
@@ -46,12 +46,12 @@ FIND = "SELECT account_id, body, private_key FROM activities WHERE id = $1"
 
 KEEP_KEY = "UPDATE activities SET private_key = $2 WHERE account_id = $1 AND private_key IS NULL"
 
-# Two statements: the row that must not count less than one is deleted.
+# Two statements: a row whose count would fall to 0 is deleted instead.
 FINISH_LAST = "DELETE FROM activities WHERE id = $1 AND deliveries <= $2"
 FINISH = "UPDATE activities SET deliveries = deliveries - $2 WHERE id = $1 AND deliveries > $2 RETURNING id"
 
-# Deliveries that a relay has made or given up. The rows of their activities are locked before they are counted down:
-# another relay may count at the same time, and the last one deletes the row.
+# Deliveries that are done or have failed for good. The rows of their activities are locked before they are counted
+# down: another relay may count at the same time, and the last relay deletes the row.
 DELETE_DELIVERIES = """
     WITH gone AS (
         DELETE FROM outbox WHERE id = ANY($1::bigint[]) AND (claimed_by IS NULL OR claimed_by = $2)
@@ -82,7 +82,7 @@ WITH_PARTITION = """
     ORDER BY inbox
 """
 
-# LIMIT keeps PostgreSQL from reading all accounts for those of a few thousand followers.
+# LIMIT keeps PostgreSQL from reading all accounts for a few thousand followers.
 OF_ACCOUNTS = WITH_PARTITION.format(
     reached="""
         SELECT found.inbox, found.domain, named.direct
@@ -119,7 +119,7 @@ OF_FOLLOWERS = f"""
     FROM ({INBOXES_OF_FOLLOWERS}) AS inboxes
 """
 
-# Who keeps a copy of an account's profile and key, as far as its latest posts and favourites tell.
+# The servers that have a copy of an account's profile and key, as far as its latest posts and favourites show.
 LATEST = 200
 OF_ACQUAINTANCES = WITH_PARTITION.format(
     reached=f"""
@@ -173,7 +173,7 @@ NEXT_OF_ALL = WITH_PARTITION.format(
 class NewActivity:
     """An activity when it is first stored: the account that sends it, or None for the server, and its JSON.
 
-    One with a `subject`, the URI of a thing, is withdrawn when the thing is deleted before it was delivered.
+    An activity with a `subject`, the URI of a thing, is withdrawn if the thing is deleted before the delivery.
     """
 
     id: int
@@ -185,19 +185,19 @@ class NewActivity:
 
 @dataclass(frozen=True, slots=True)
 class StoredActivity:
-    """An activity that is being delivered. The server itself sends those without an account."""
+    """An activity that is being delivered. Without an account, the server itself sends it."""
 
     account_id: int | None
     body: str
-    private_key: str | None  # PEM; None: the one that the account has now
+    private_key: str | None  # PEM; None: the key that the account has now
 
 
 @dataclass(frozen=True, slots=True)
 class FoundInbox:
     """An inbox with the domains of its accounts.
 
-    `direct` means that one of these accounts is more to the activity than a follower. `waiting` is the group
-    of earlier deliveries from the same account that are still to be made.
+    `direct` means that the activity concerns one of these accounts not only as a follower. `waiting` is the group of
+    earlier deliveries from the same account that are still to be made.
     """
 
     inbox: str
@@ -235,21 +235,21 @@ async def keep_key(db: Connection, account_id: int, private_key: str) -> None:
 
 
 async def finish(db: Connection, id: int, deliveries: int) -> None:
-    """Count deliveries that will not be made. The last one deletes the activity."""
+    """Count deliveries that will not be made. The last delivery deletes the activity."""
     if await db.fetchval(FINISH, id, deliveries) is None:
         await db.execute(FINISH_LAST, id, deliveries)
 
 
 async def delete_deliveries(db: Connection, ids: Sequence[int], relay: int) -> None:
-    """Delete deliveries that a relay has made or given up, and activities of which these were the last ones."""
+    """Delete deliveries that are done or have failed for good, and activities without further deliveries."""
     await db.execute(DELETE_DELIVERIES, list(ids), relay)
 
 
 async def withdraw(db: Connection, queue: str, account_id: int, subject: str, partitions: Sequence[str]) -> set[str]:
     """Delete the deliveries about a subject to inboxes that have got nothing of it, and return their partitions.
 
-    An inbox has got nothing if the first activity waits, and no relay has ever begun with it. What follows it in its
-    partition waits too.
+    An inbox has got nothing if its first activity about the subject waits and was never tried. Later activities in its
+    partition wait too.
     """
     begins = {row["id"]: row["begins"] for row in await db.fetch(OF_SUBJECT, account_id, subject)}
     untried = await _untried(db, queue, partitions, begins) if any(begins.values()) else []
@@ -259,7 +259,7 @@ async def withdraw(db: Connection, queue: str, account_id: int, subject: str, pa
 
 
 async def withdraw_all(db: Connection, queue: str, account_id: int, partitions: Sequence[str]) -> None:
-    """Delete the deliveries about all subjects of an account that no relay has ever begun with."""
+    """Delete the deliveries about all subjects of an account that were never tried."""
     activities = [row["id"] for row in await db.fetch(OF_SUBJECTS, account_id)]
     await _withdraw(db, await _untried(db, queue, partitions, activities) if activities else [])
 
@@ -295,10 +295,10 @@ async def inboxes(
     mentioned_in: int | None = None,
     interested_in: int | None = None,
 ) -> list[FoundInbox]:
-    """Return the inboxes of accounts on other servers, each once: the shared one where there is one.
+    """Return the inboxes of accounts on other servers, each once, and the shared inbox where a server has one.
 
-    These are the named accounts, the followers of an account, the accounts that a status mentions, and those that
-    answered, boosted or favourited a status, with the followers of those who boosted it.
+    The accounts are the named accounts, the followers of an account, the accounts that a status mentions, the accounts
+    that answered, boosted or favourited a status, and the followers of the accounts that boosted it.
     """
     rows = await db.fetch(OF_ACCOUNTS, sender_id, list(account_ids), followers_of, mentioned_in, interested_in)
     return [FoundInbox(**replaced(row, domains=tuple(row["domains"]))) for row in rows]
@@ -317,7 +317,7 @@ async def find_remote_followers(db: Connection, account_id: int) -> RemoteFollow
 async def inboxes_of_acquaintances(db: Connection, account_id: int) -> list[FoundInbox]:
     """Return the inboxes of servers that keep a copy of a local account.
 
-    These are the servers of its followers and of the accounts that it follows, also if that is only asked for, of those
+    These are the servers of its followers, of the accounts that it follows or has asked to follow, of the accounts
     mentioned in its latest posts, and of the posts that it has boosted or favourited lately.
     """
     rows = await db.fetch(OF_ACQUAINTANCES, account_id, account_id)
@@ -325,7 +325,7 @@ async def inboxes_of_acquaintances(db: Connection, account_id: int) -> list[Foun
 
 
 async def next_inboxes(db: Connection, sender_id: int, after: str, limit: int) -> list[FoundInbox]:
-    """Return the first inboxes of all accounts on other servers that sort after one; an empty list after the last.
+    """Return the first inboxes of all accounts on other servers that sort after `after`; empty after the last.
 
     At most `limit` pairs of an inbox and a domain are read. The last inbox is left out if it may have more domains.
     """

@@ -39,6 +39,6 @@ async def find(db: Connection, key_id: str) -> ActorKey | None:
 
 
 async def put(db: Connection, key: ActorKey) -> None:
-    """Store a key that was proven, in place of an earlier one. Of an actor's keys the latest ones are kept."""
+    """Store a verified key, in place of an earlier key with its id. Of an actor's keys the latest are kept."""
     await db.execute(PUT, key.key_id, key.actor_uri, key.public_key, key.fetched_at)
     await db.execute(THIN_OUT, key.actor_uri, KEPT_OF_ONE_ACTOR)

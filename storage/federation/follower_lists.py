@@ -1,4 +1,4 @@
-"""The followers of accounts by the servers that they are on, and digests of them (FEP-8fcf)."""
+"""The followers of accounts by server, and digests of these lists (FEP-8fcf)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -53,7 +53,7 @@ BEGUN_BEFORE = """
 
 @dataclass(frozen=True, slots=True)
 class Follower:
-    """An account that follows the one that was asked for."""
+    """An account that follows the requested account."""
 
     id: int
     uri: str
@@ -70,22 +70,22 @@ async def digest_here(db: Connection, account_id: int) -> str:
 
 
 async def page(db: Connection, account_id: int, origin: str, after: int, limit: int) -> list[Follower]:
-    """Return the followers whose URIs have a scheme and host, in the order of their ids after one."""
+    """Return the next followers whose URIs have a scheme and host, in the order of their ids."""
     return [Follower(**row) for row in await db.fetch(PAGE, account_id, origin, after, limit)]
 
 
 async def page_here(db: Connection, account_id: int, before: datetime, after: int, limit: int) -> list[Follower]:
-    """Return the followers on this server that began to follow before a time, in the order of their ids after one."""
+    """Return the next followers on this server that began to follow before a time, in the order of their ids."""
     return [Follower(**row) for row in await db.fetch(PAGE_HERE, account_id, before, after, limit)]
 
 
 async def unknown(db: Connection, account_id: int, uris: Sequence[str], limit: int) -> list[int]:
-    """Return those accounts of this server that neither follow an account nor ask to, and could have done so."""
+    """Return which accounts of this server neither follow an account nor have asked to, although they could have."""
     return [row["id"] for row in await db.fetch(UNKNOWN, account_id, list(uris), limit)]
 
 
 async def begun_before(db: Connection, account_id: int, followers: Sequence[int], before: datetime) -> list[int]:
-    """Return those followers of an account that began to follow it before a time."""
+    """Return which of these followers of an account began to follow it before a time."""
     return [row["account_id"] for row in await db.fetch(BEGUN_BEFORE, account_id, list(followers), before)]
 
 

@@ -38,7 +38,7 @@ MAKE_DUE = """
     RETURNING id
 """
 
-# Deliveries that wait, by their hosts: those for followers have the host with a word after it as their group.
+# Waiting deliveries by host. The group of deliveries to followers is the host with a word after it.
 WAITING = """
     SELECT split_part(coalesce(group_key, partition_key), ' ', 1) AS host, count(*) AS waiting,
         min(due_at) AS next_at, min(created_at) AS oldest_at
@@ -88,13 +88,13 @@ async def scheme_of(db: Connection, host: str) -> SignatureScheme:
 
 
 async def remember_scheme(db: Connection, host: str, scheme: SignatureScheme, now: datetime) -> None:
-    """Remember the kind of signature that a host has read, after it could not read the other one."""
+    """Remember the signature scheme that a host has accepted, after it refused the other scheme."""
     await db.execute(REMEMBER_SCHEME, host, scheme, now)
 
 
 @dataclass(frozen=True, slots=True)
 class HostOverview(Host):
-    """A host with the number of deliveries that wait for it, and the times of the next try and of the oldest one."""
+    """A host with its waiting deliveries: their number, the time of the next try, and the age of the oldest."""
 
     waiting: int = 0
     next_at: datetime | None = None
@@ -107,7 +107,7 @@ async def find(db: Connection, host: str) -> Host | None:
 
 
 async def store(db: Connection, host: Host, now: datetime) -> None:
-    """Store what is known of a host."""
+    """Store the known facts about a host."""
     await db.execute(
         STORE, host.host, host.signature_scheme, host.failures, host.failing_since, host.closed_until, host.error,
         host.delivered_at, host.heard_at, now,
@@ -120,7 +120,7 @@ async def make_due(db: Connection, groups: Sequence[str], queue: str, now: datet
 
 
 async def overview(db: Connection, queue: str, host: str | None = None) -> list[HostOverview]:
-    """Return hosts that deliveries fail to reach or wait for, those with the most first; or one of any state."""
+    """Return hosts with failed or waiting deliveries, the most waiting first. With `host`, return that host alone."""
     return [HostOverview(**row) for row in await db.fetch(OVERVIEW, queue, host)]
 
 

@@ -37,6 +37,6 @@ async def usernames(db: Connection, names: Sequence[str]) -> dict[str, str]:
 
 
 async def statuses(db: Connection, ids: Sequence[int]) -> dict[int, StatusAtAddress]:
-    """Return the statuses with these ids, local or not. Deleted ones are left out."""
+    """Return the statuses with these ids, local or not, without deleted statuses."""
     rows = await db.fetch(STATUSES, ids)
     return {row["id"]: StatusAtAddress(*row.values()) for row in rows}

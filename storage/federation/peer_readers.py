@@ -1,4 +1,4 @@
-"""The rows that decide if an actor of another server may read what an account here has."""
+"""The rows that decide if an actor of another server may read an account and its posts."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ FIND = """
     FROM (SELECT $1::text AS uri) AS asking LEFT JOIN accounts a ON a.uri = asking.uri
 """
 
-# Also between two steps of telling them: see `telling` in the effects of sending.
+# Also between two steps of sending: see `telling` in `actors/effects/sending.py`.
 UNSENT = """
     SELECT EXISTS (SELECT FROM activities WHERE account_id = $1)
         OR EXISTS (SELECT FROM outbox WHERE partition_key = 'send_account/' || $1)
@@ -36,5 +36,5 @@ async def find(db: Connection, uri: str, owner_id: int, host: str) -> PeerReader
 
 
 async def has_unsent_activities(db: Connection, account_id: int) -> bool:
-    """True if other servers are still to be told of what an account did last. They need its key for that."""
+    """True if activities of an account are still to be sent. Other servers need its key to verify them."""
     return await db.fetchval(UNSENT, account_id)

@@ -16,7 +16,8 @@ INSERT = """
     RETURNING digest
 """
 
-# With the promise to apply it, unless effects wait under a key. The equality is written as BETWEEN, as in `outbox.py`.
+# Remembers an activity and queues the effect that applies it, unless effects wait under a key. The equality is written
+# as BETWEEN, as in `outbox.py`.
 TAKE_UP = Statement(f"""
     WITH waiting AS MATERIALIZED (
         SELECT true AS is_first FROM outbox WHERE partition_key BETWEEN :key AND :key ORDER BY partition_key, id LIMIT 1
@@ -25,7 +26,7 @@ TAKE_UP = Statement(f"""
         SELECT :digest::bytea, :now::timestamptz WHERE NOT EXISTS (SELECT FROM waiting)
         ON CONFLICT (digest) DO NOTHING
         RETURNING digest
-    ), promised AS ({outbox.INSERT_EFFECTS} WHERE EXISTS (SELECT FROM fresh))
+    ), queued AS ({outbox.INSERT_EFFECTS} WHERE EXISTS (SELECT FROM fresh))
     SELECT NOT EXISTS (SELECT FROM waiting)
 """)
 
@@ -35,7 +36,7 @@ IS_KNOWN = "SELECT EXISTS (SELECT FROM received_activities WHERE digest = $1)"
 
 
 def digest_of(actor: str, activity_id: str | None, body: str) -> bytes:
-    """Return what two deliveries of the same activity by the same actor have in common."""
+    """Return a digest that is equal for two deliveries of an activity by one actor."""
     digest = sha256()
     for part in (actor, activity_id or "", body):
         encoded = part.encode()
@@ -49,9 +50,9 @@ async def insert(db: Connection, digest: bytes, now: datetime) -> bool:
 
 
 async def take_up(db: Connection, digest: bytes, effects: Sequence[outbox.NewEffect], key: str, now: datetime) -> bool:
-    """Remember an activity, with the promise to apply it unless it was received before, in one statement.
+    """Remember an activity, and queue the effects that apply it, unless it was received before. One statement.
 
-    False, and nothing is stored, if effects wait under a key: they come before it.
+    False, and nothing is stored, if effects wait under a key: they must run first.
     """
     values = outbox.values_of(effects)
     return await db.fetchval(*TAKE_UP.bind(None, **values, digest=digest, key=key, now=now))
@@ -63,5 +64,5 @@ async def is_known(db: Connection, digest: bytes) -> bool:
 
 
 async def forget(db: Connection, digest: bytes) -> None:
-    """Take an activity as one that has not come yet."""
+    """Forget an activity, so that it is applied when it is received again."""
     await db.execute(DELETE, digest)

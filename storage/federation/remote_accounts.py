@@ -52,7 +52,7 @@ DESCRIBED = """
     discoverable, indexable, memorial
 """
 
-# A suspension by the account's own server counts while no other one is in force: see the migration.
+# A suspension by the account's own server counts while no other suspension is in force: see the migration.
 UPDATE = Statement(f"""
     UPDATE accounts SET
         {assigned(DESCRIBED)}, "group" = :is_group,
@@ -73,7 +73,7 @@ SET_EMOJIS = "UPDATE accounts SET emoji_ids = $2 WHERE id = $1 AND emoji_ids <> 
 
 SET_MOVED = "UPDATE accounts SET moved_to_id = $2 WHERE id = $1 AND moved_to_id IS DISTINCT FROM $2 RETURNING id"
 
-TELL_TOTALS = """
+STORE_REPORTED_TOTALS = """
     UPDATE account_counts SET told_statuses = $2, told_followers = $3, told_following = $4 WHERE account_id = $1
 """
 
@@ -134,7 +134,7 @@ class KnownRow:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """The numbers of statuses, followers and followed accounts, as the account's own server tells. None: not told."""
+    """Counts of statuses, followers and followed accounts as reported by the account's server; None if not reported."""
 
     statuses: int | None
     followers: int | None
@@ -142,12 +142,12 @@ class Totals:
 
 
 async def find(db: Connection, uri: str) -> Account | None:
-    """Return the account with a URI, also a deleted or suspended one."""
+    """Return the account with a URI, also a deleted or suspended account."""
     return (await find_many(db, [uri])).get(uri)
 
 
 async def find_many(db: Connection, uris: Sequence[str]) -> dict[str, Account]:
-    """Return accounts by their URIs, also deleted and suspended ones."""
+    """Return accounts by their URIs, also deleted and suspended accounts."""
     return {row["uri"]: Account(*row.values()) for row in await db.fetch(FIND, list(uris))}
 
 
@@ -157,17 +157,17 @@ async def lock(db: Connection, uri: str, username: str, domain: str) -> list[Kno
 
 
 async def hold_blocked_domains(db: Connection) -> None:
-    """Have acts of staff on domains wait for the end of the transaction."""
+    """Lock the blocks of domains against changes by staff until the end of the transaction."""
     await db.execute(HOLD_BLOCKED_DOMAINS)
 
 
 async def insert(db: Connection, id: int, profile: RemoteProfile, now: datetime) -> bool:
-    """Store an account of which nothing but its names is known yet. False if another transaction was first."""
+    """Store an account of which only the names are known yet. False if another transaction was first."""
     return await db.fetchval(INSERT, id, profile.username, profile.domain, profile.uri, now) is not None
 
 
 async def give_up_names(db: Connection, ids: Sequence[int]) -> None:
-    """Have deleted accounts leave their URIs and handles to others."""
+    """Give up the URIs and handles of deleted accounts, so that other accounts can have them."""
     await db.execute(GIVE_UP_NAMES, ids)
 
 
@@ -184,23 +184,23 @@ async def name(
 
 
 async def update(db: Connection, id: int, profile: RemoteProfile, now: datetime) -> None:
-    """Store what an account's server says, but for the handle."""
+    """Store the profile that an account's server has sent, without the handle."""
     await db.execute(*UPDATE.bind(profile, id=id, now=now))
     await account_names.store(db, [id])
 
 
 async def set_emojis(db: Connection, id: int, emoji_ids: Sequence[int]) -> None:
-    """Say which emoji of its server the profile of an account uses."""
+    """Set the emoji of its server that the profile of an account uses."""
     await db.execute(SET_EMOJIS, id, list(emoji_ids))
 
 
 async def set_moved(db: Connection, id: int, moved_to_id: int | None) -> bool:
-    """Say where an account has moved to. True if that was not known."""
+    """Set the account to which an account has moved. True if that is a change."""
     return await db.fetchval(SET_MOVED, id, moved_to_id) is not None
 
 
-async def tell_totals(db: Connection, id: int, totals: Totals) -> None:
-    await db.execute(TELL_TOTALS, id, totals.statuses, totals.followers, totals.following)
+async def store_reported_totals(db: Connection, id: int, totals: Totals) -> None:
+    await db.execute(STORE_REPORTED_TOTALS, id, totals.statuses, totals.followers, totals.following)
 
 
 async def with_inbox(db: Connection, domain: str, inbox: str) -> Account | None:

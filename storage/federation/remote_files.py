@@ -1,4 +1,4 @@
-"""Copies of other servers' pictures, films and sound: what they are copies of, and the cache of their files."""
+"""Copies of other servers' pictures, films and sound: their sources, and the cache of their files."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from ..engine.database import Connection, Row
 from ..engine.json_values import JsonObject
 from ..media import ProcessedMedia
 
-# What a copy is made for: a picture is cut to another size for each. A `film` may be sound, too.
+# The purpose of a copy: a picture is cut to another size for each. A `film` may be sound, too.
 Purpose: TypeAlias = Literal["image", "avatar", "header", "emoji", "film"]
-# What has a picture on another server: `preview` is the still of a film, or a smaller picture.
+# The kinds of things with a picture on another server: `preview` is the still of a film, or a smaller picture.
 Kind: TypeAlias = Literal["attachment", "preview", "avatar", "header", "emoji"]
 
 OF_ATTACHMENT = """
@@ -42,13 +42,13 @@ SOURCES: dict[Kind, str] = {
 
 FIND = "SELECT file, thumbnail_file, used_at, type, blurhash, meta FROM remote_files WHERE url = $1 AND made = $2"
 
-# Of two servers that have made the same copy, the first one stays; the files of the other one are left to be removed.
+# If two nodes make a copy of one file, the first copy stays; the caller removes the files of the second.
 INSERT = """
     INSERT INTO remote_files (url, made, file, thumbnail_file, size, fetched_at, used_at, type, blurhash, meta)
     VALUES ($1, $2, $3, $4, $5, $6, $6, $7, $8, $9) ON CONFLICT DO NOTHING RETURNING file
 """
 
-# What the attachment's own server has told stays.
+# Values that the attachment's own server has sent stay.
 DESCRIBE = """
     UPDATE media_attachments SET
         type = CASE WHEN type = 'unknown' THEN coalesce($2, type) ELSE type END,
@@ -70,9 +70,9 @@ DELETE_UNUSED = """
 
 @dataclass(frozen=True, slots=True)
 class RemoteSource:
-    """The address of a file, the domain of its account, and the type that its server tells.
+    """The address of a file, the domain of its account, and the type that its server reports.
 
-    An attachment may lack what its server has not told.
+    `lacks_blurhash` and `lacks_size` are true of an attachment for which its server has not sent them.
     """
 
     url: str
@@ -84,7 +84,7 @@ class RemoteSource:
 
 @dataclass(frozen=True, slots=True)
 class RemoteCopy:
-    """A copy in the media folder, and what was seen when it was made."""
+    """A copy in the media folder, and the properties found when it was made."""
 
     file: str
     thumbnail_file: str | None
@@ -106,13 +106,13 @@ async def find(db: Connection, url: str, made: Purpose) -> RemoteCopy | None:
 
 
 async def insert(db: Connection, url: str, made: Purpose, copy: ProcessedMedia, size: int, now: datetime) -> bool:
-    """Store a copy, whose files have this size together. False if there is one already."""
+    """Store a copy. `size` is of all its files, in bytes. False if a copy is stored already."""
     facts = (copy.type, copy.blurhash, copy.meta)
     return await db.fetchval(INSERT, url, made, copy.file, copy.thumbnail_file, size, now, *facts) is not None
 
 
 async def describe(db: Connection, id: int, copy: RemoteCopy, meta: JsonObject, now: datetime) -> int | None:
-    """Give an attachment what its server has not told of it. Return its status."""
+    """Set the properties of an attachment that its server has not sent. Return its status."""
     return await db.fetchval(DESCRIBE, id, copy.type, copy.blurhash, meta, now)
 
 

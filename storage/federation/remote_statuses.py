@@ -31,7 +31,7 @@ ARRIVING = f"""
 
 ANY_LOCAL = "SELECT EXISTS (SELECT FROM users WHERE account_id = ANY($1::bigint[]))"
 
-# Replies to one parent that is not known here have one id in its place, and one conversation.
+# Replies to a parent that is not known here share an id in its place, and a conversation.
 PLACEHOLDER = """
     SELECT in_reply_to_id AS id, conversation_id FROM statuses WHERE in_reply_to_uri = $1 ORDER BY id LIMIT 1
 """
@@ -57,13 +57,13 @@ ADD_MENTIONS = """
 
 SET_EDITED = "UPDATE statuses SET edited_at = $2 WHERE id = $1"
 
-TOLD_EDIT = "SELECT told_at FROM remote_edits WHERE status_id = $1"
+FIND_REPORTED_EDIT = "SELECT told_at FROM remote_edits WHERE status_id = $1"
 
 STATE = """
     SELECT s.edited_at, e.told_at FROM statuses s LEFT JOIN remote_edits e ON e.status_id = s.id WHERE s.uri = $1
 """
 
-TELL_EDIT = """
+STORE_REPORTED_EDIT = """
     INSERT INTO remote_edits (status_id, told_at) VALUES ($1, $2)
     ON CONFLICT (status_id) DO UPDATE SET told_at = excluded.told_at
 """
@@ -108,10 +108,10 @@ INSERT_ATTACHMENTS = Statement(f"""
 """)
 
 TALLY = """
-    WITH told AS (
-        UPDATE poll_options o SET votes = told.votes
-        FROM unnest($2::bigint[]) WITH ORDINALITY AS told (votes, number)
-        WHERE o.poll_id = $1 AND o.position = told.number - 1
+    WITH options AS (
+        UPDATE poll_options o SET votes = reported.votes
+        FROM unnest($2::bigint[]) WITH ORDINALITY AS reported (votes, number)
+        WHERE o.poll_id = $1 AND o.position = reported.number - 1
     )
     UPDATE polls SET voters_count = $3, fetched_at = $5,
         expires_at = CASE
@@ -134,7 +134,7 @@ class KnownStatus:
 
 @dataclass(frozen=True, slots=True)
 class EditState:
-    """The time of the last edit of a status, as it is shown, and as its server told it."""
+    """The time of the last edit of a status, as it is shown, and as its server reported it."""
 
     edited_at: datetime | None
     told_at: datetime | None
@@ -177,24 +177,24 @@ class Placeholder:
 
 
 async def find(db: Connection, uri: str) -> KnownStatus | None:
-    """Return the status with a URI, also a deleted one as long as its row is there."""
+    """Return the status with a URI, also a deleted status whose row is still there."""
     row = await db.fetchrow(FIND, uri)
     return KnownStatus(*row.values()) if row is not None else None
 
 
 async def arriving(db: Connection, uri: str, author_id: int, now: datetime) -> Arrival:
-    """Return what is here when a status comes. Lock its URI before."""
+    """Return the rows that are here when a status comes. Lock its URI before."""
     *known, is_deleted, is_followed, has_replies = (await db.fetchrow(ARRIVING, uri, author_id, now)).values()
     return Arrival(None if known[0] is None else KnownStatus(*known), is_deleted, is_followed, has_replies)
 
 
 async def account_ids(db: Connection, uris: Sequence[str]) -> dict[str, int]:
-    """Return the ids of the accounts with these URIs. Unknown, suspended and deleted ones are left out."""
+    """Return the ids of the accounts with these URIs. Unknown, suspended and deleted accounts are left out."""
     return {row["uri"]: row["id"] for row in await db.fetch(ACCOUNT_IDS, uris)} if uris else {}
 
 
 async def stored_account_ids(db: Connection, uris: Sequence[str]) -> dict[str, int]:
-    """Return the ids of the accounts with these URIs, also of suspended and deleted ones."""
+    """Return the ids of the accounts with these URIs, also of suspended and deleted accounts."""
     return {row["uri"]: row["id"] for row in await db.fetch(STORED_ACCOUNT_IDS, uris)}
 
 
@@ -204,12 +204,12 @@ async def is_taken(db: Connection, id: int) -> bool:
 
 
 async def has_local_followers(db: Connection, account_ids: Sequence[int]) -> bool:
-    """True if an account of this server follows one of these accounts."""
+    """True if an account of this server follows any of these accounts."""
     return await db.fetchval(HAS_LOCAL_FOLLOWERS, account_ids)
 
 
 async def any_local(db: Connection, account_ids: Sequence[int]) -> bool:
-    """True if one of these accounts is of this server."""
+    """True if any of these accounts is of this server."""
     return bool(account_ids) and await db.fetchval(ANY_LOCAL, account_ids)
 
 
@@ -249,19 +249,19 @@ async def told_edit(db: Connection, id: int, edited_at: datetime | None) -> date
 
     `edited_at` of the status is returned where nothing else is known.
     """
-    row = await db.fetchrow(TOLD_EDIT, id)
+    row = await db.fetchrow(FIND_REPORTED_EDIT, id)
     return edited_at if row is None else row["told_at"]
 
 
 async def state(db: Connection, uri: str) -> EditState | None:
-    """Return what tells the state of a status from its other ones."""
+    """Return the values that identify the current state of a status among its edits."""
     row = await db.fetchrow(STATE, uri)
     return None if row is None else EditState(*row.values())
 
 
-async def tell_edit(db: Connection, id: int, told_at: datetime | None) -> None:
-    """Note when the server of a status says that it was edited last."""
-    await db.execute(TELL_EDIT, id, told_at)
+async def store_reported_edit(db: Connection, id: int, told_at: datetime | None) -> None:
+    """Store the time of the last edit of a status as its server reported it."""
+    await db.execute(STORE_REPORTED_EDIT, id, told_at)
 
 
 async def join_replies(db: Connection, uri: str, id: int, account_id: int, conversation_id: int) -> list[int]:
@@ -282,5 +282,5 @@ async def tally(
     db: Connection, poll_id: int, votes: Sequence[int], voters: int, expires_at: datetime | None, now: datetime,
     *, closed: bool,
 ) -> None:  # fmt: skip
-    """Store the counts of a poll as its server tells them."""
+    """Store the counts of a poll as its server reported them."""
     await db.execute(TALLY, poll_id, list(votes), voters, expires_at, now, closed)

@@ -1,4 +1,4 @@
-"""The key pairs with which this server signs requests: those of local accounts, and its own."""
+"""The key pairs with which this server signs requests: of local accounts, and its own."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ NEWEST = """
     ORDER BY id DESC LIMIT $1
 """
 
-# The first one stays.
+# The first key pair stays.
 INSERT_OF_ACCOUNT = """
     UPDATE accounts SET private_key = coalesce(private_key, $2),
         public_key = CASE WHEN private_key IS NULL THEN $3 ELSE public_key END
@@ -55,7 +55,7 @@ async def newest(db: Connection, limit: int) -> list[KeyPair]:
 
 
 async def insert(db: Connection, account_id: int | None, private_key: str, public_key: str) -> KeyPair:
-    """Store a key pair unless there is one, and return the stored one. Raise LookupError without such an account."""
+    """Store a key pair unless there is one. Return the stored pair. Raise LookupError if the account does not exist."""
     if account_id is None:
         await db.execute(INSERT_OF_SERVER, private_key, public_key)
         pair = _pair(await db.fetchrow(FIND_OF_SERVER))
@@ -67,7 +67,7 @@ async def insert(db: Connection, account_id: int | None, private_key: str, publi
 
 
 async def replace(db: Connection, account_id: int, private_key: str, public_key: str) -> str | None:
-    """Give a local account another key. Return the private key that it had; None without one, and nothing changes."""
+    """Replace the key of a local account. Return its old private key. None if it had no key: then nothing changes."""
     return await db.fetchval(REPLACE, account_id, private_key, public_key)
 
 

@@ -1,21 +1,21 @@
-"""URIs of deleted things, and ids of undone activities that have not arrived yet: what comes late is not stored."""
+"""URIs of deleted things, and ids of undone activities that have not arrived: late arrivals are not stored."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from ..engine.database import Connection
 
-# What is undone or deleted before it comes is remembered for this time: others send again for some hours.
+# Things that are undone or deleted before they come are remembered for this time: servers retry for some hours.
 KEPT_FOR = timedelta(hours=6)
 
-# In one order for all, so that two transactions never wait for each other.
+# In the order of the URIs, so that two transactions never wait for each other.
 LOCK = """
     SELECT pg_advisory_xact_lock(key) FROM (
         SELECT DISTINCT hashtextextended('uri/' || uri, 0) AS key FROM unnest($1::text[]) AS uri ORDER BY key
     ) AS keys
 """
 
-# One that stays for good does not get an end again.
+# A tombstone that stays for good does not get an end again.
 INSERT = """
     INSERT INTO tombstones (uri, by_uri, created_at, expires_at) VALUES ($1, $2, $3, $4)
     ON CONFLICT (uri) DO UPDATE SET
@@ -43,12 +43,12 @@ async def lock(db: Connection, uris: Sequence[str]) -> None:
 
 
 async def insert(db: Connection, uri: str, by: str, now: datetime, expires_at: datetime | None = None) -> None:
-    """Remember that an actor has deleted or undone what a URI names. Lock the URI before."""
+    """Remember that an actor has deleted or undone the thing with a URI. Lock the URI before."""
     await db.execute(INSERT, uri, by, now, expires_at)
 
 
 async def is_deleted(db: Connection, uri: str, account_id: int, now: datetime) -> bool:
-    """True if this account has deleted or undone what a URI names. Lock the URI before."""
+    """True if this account has deleted or undone the thing with a URI. Lock the URI before."""
     return await db.fetchval(IS_DELETED, uri, account_id, now)
 
 

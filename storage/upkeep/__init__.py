@@ -1,1 +1,1 @@
-"""Statements that keep the database up: what expires, merges and is purged, copies, and figures for operators."""
+"""Statements for upkeep: expiry, merges, purges, copies of the database, and figures for staff and operators."""

@@ -1,6 +1,6 @@
-"""Merging two rows of one person on another server: everything of one account becomes the other's.
+"""Merging two rows of a person on another server: all rows of one account become rows of the other account.
 
-In all statements $1 is the account that is removed, and $2 the one that stays. A row that the other account has already
+In all statements $1 is the removed account, and $2 the account that stays. A row that the other account has already
 is dropped.
 """
 
@@ -226,7 +226,7 @@ class MergedAccount:
 
 
 async def lock(db: Connection, ids: Sequence[int]) -> bool:
-    """Lock accounts until the transaction ends. False if one of them was deleted."""
+    """Lock accounts until the transaction ends. False if either was deleted."""
     return len(await db.fetch(LOCK, ids)) == len(ids)
 
 
@@ -254,7 +254,7 @@ def _by_constraints(column: AccountColumn, naming: Set[tuple[str, str]]) -> Merg
 
 
 async def merge(db: Connection, gone: int, kept: int) -> MergedAccount:
-    """Move all rows of an account to another one, and delete it. Both must be locked."""
+    """Move all rows of an account to another account, and delete the first. Both must be locked."""
     before = await db.fetchrow(COUNTED, gone)
     for rename in RENAMES:
         await db.execute(rename, gone, kept)
@@ -274,6 +274,6 @@ async def merge(db: Connection, gone: int, kept: int) -> MergedAccount:
 
 
 async def _move(db: Connection, move: MergedColumn, gone: int, kept: int) -> int:
-    """Move the rows of one column, and return their number."""
+    """Move the rows of a column, and return their number."""
     update = f"UPDATE {move.table} t SET {move.column} = $2 WHERE {move.rows} RETURNING 1"
     return await db.fetchval(f"WITH moved AS ({update}) SELECT count(*) FROM moved", gone, kept)

@@ -68,7 +68,7 @@ class KeyHolder:
 async def to_refresh(
     db: Connection, id: int | None = None, domain: str | None = None, fetched_before: datetime | None = None
 ) -> list[ForeignAccount]:
-    """Return the accounts of other servers that can be fetched: one, those of a domain, or those fetched long ago."""
+    """Return accounts of other servers to fetch again: a single account, a domain's, or all not fetched for long."""
     return [ForeignAccount(**row) for row in await db.fetch(TO_REFRESH, id, domain, fetched_before)]
 
 
@@ -83,5 +83,5 @@ async def to_cull(
 
 
 async def with_keys(db: Connection, id: int | None = None) -> list[KeyHolder]:
-    """Return the accounts of this server that have a key, or one of them."""
+    """Return the accounts of this server that have a key, or a single account if it has a key."""
     return [KeyHolder(**row) for row in await db.fetch(WITH_KEYS, id)]

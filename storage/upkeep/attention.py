@@ -8,17 +8,17 @@ MOST = 1000
 
 WAITING = """
     SELECT
-        (SELECT count(*) FROM (SELECT FROM reports WHERE action_taken_at IS NULL LIMIT $1) AS one) AS reports,
+        (SELECT count(*) FROM (SELECT FROM reports WHERE action_taken_at IS NULL LIMIT $1) AS waiting) AS reports,
         (SELECT count(*) FROM (
             SELECT FROM users WHERE approved_at IS NULL AND confirmed_at IS NOT NULL LIMIT $1
-        ) AS one) AS sign_ups,
+        ) AS waiting) AS sign_ups,
         (SELECT count(*) FROM (
             SELECT FROM appeals WHERE approved_at IS NULL AND rejected_at IS NULL LIMIT $1
-        ) AS one) AS appeals,
-        (SELECT count(*) FROM (SELECT FROM dead_letters LIMIT $1) AS one) AS dead_letters
+        ) AS waiting) AS appeals,
+        (SELECT count(*) FROM (SELECT FROM dead_letters LIMIT $1) AS waiting) AS dead_letters
 """
 
-# Few hosts have a row here whose deliveries fail, and the table has one row for each server that is known.
+# The table has a row for each known server, and few rows with failing deliveries.
 FAILING_HOSTS = """
     SELECT host, failures, error FROM hosts WHERE failures > 0 ORDER BY failures DESC, host LIMIT $1
 """
@@ -44,7 +44,7 @@ class FailingHost:
 
 
 async def waiting(db: Connection) -> Waiting:
-    """Return what waits for staff."""
+    """Return the counts of the work that waits for staff."""
     row = await db.fetchrow(WAITING, MOST)
     if row is None:
         raise LookupError("PostgreSQL counted nothing")

@@ -18,7 +18,7 @@ DEAD_LETTERS = "SELECT count(*) FROM (SELECT FROM dead_letters LIMIT $1) AS coun
 
 @dataclass(frozen=True, slots=True)
 class EffectBacklog:
-    """The effects of one kind: how many are due, how many at a later time, and seconds since the first was due."""
+    """The effects of a kind: how many are due, how many at a later time, and seconds since the first was due."""
 
     kind: str
     due: int

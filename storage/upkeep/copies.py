@@ -1,7 +1,7 @@
-"""Copies of the whole database: the files that its rows name, and what a copy must know to take the place of the first.
+"""Copies of the whole database: the files that its rows name, and the changes a copy needs to replace the original.
 
-A server that is restored from a backup has not seen what the first one did after it. Ids that the first one has handed
-out since then are known to other servers, and sequences have gone on.
+A server that is restored from a backup has not seen the acts of the original server after the backup. Other servers
+know the ids that the original has given out since then, and its sequences have advanced.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ SELECT setval(format('%I.%I', schemaname, sequencename)::regclass, least(last_va
     FROM pg_catalog.pg_sequences WHERE last_value IS NOT NULL;
 """
 
-# What a restored server leaves out of a sequence: more than the first one can have used of it since a backup.
+# Numbers of a sequence that a restored server skips: more than the first server can have used since a backup.
 GAP = 1_000_000
 
 MARK = "UPDATE node SET moved_to = $1"
@@ -66,7 +66,7 @@ async def named_files(db: Connection) -> list[NamedFile]:
 
 
 def last_statements(name: str, lowest_id: int, gap: int) -> str:
-    """Return what is run at the end of a restore, in its transaction: `name` is the backup's."""
+    """Return the SQL for the end of a restore, in its transaction. `name` is the name of the backup."""
     return LAST.format(name="'" + name.replace("'", "''") + "'", lowest=int(lowest_id), gap=int(gap))
 
 
@@ -76,7 +76,7 @@ async def restored_from(db: Connection) -> str | None:
 
 
 async def mark_moved(db: Connection, place: str) -> None:
-    """Note the database that has taken the place of this one."""
+    """Note the database to which this database was moved."""
     await db.execute(MARK, place)
 
 

@@ -1,4 +1,4 @@
-"""Figures for staff: what users did in each period, what there is of it, and how many users stay.
+"""Figures for staff: the acts of users in each period, their totals, and how many users stay.
 
 Periods are ranges of ids, which contain the time. Each call counts rows: staff ask rarely, for few periods, and a count
 that takes long is ended.
@@ -21,13 +21,13 @@ PATIENCE = 5000
 
 LIMIT_TIME = "SELECT set_config('statement_timeout', $1, true)"
 
-# The periods by their number: from the id `low` to below `high`, and the same as times for what is not dated by its id.
+# The periods by their number: from the id `low` to below `high`, and as times, for rows not dated by their ids.
 PERIODS = """
     unnest($1::bigint[], $2::bigint[], $3::timestamptz[], $4::timestamptz[])
     WITH ORDINALITY AS period (low, high, begins, ends, place)
 """
 
-# What users of this server did, each act with its account: signing in, posting, boosting, favouriting, and any request
+# The acts of users of this server, each with its account: signing in, posting, boosting, favouriting, and any request
 # in the time for which visits are kept.
 ACTS = """
     SELECT s.account_id, s.id FROM statuses s WHERE s.local AND s.id >= {low} AND s.id < {high}
@@ -52,7 +52,7 @@ OF_PERIOD = _acts("period")
 _TAGGED = "status_tags st JOIN statuses s ON s.id = st.status_id AND s.visibility = 'public' AND s.deleted_at IS NULL"
 _IN_TAG = f"FROM {_TAGGED} WHERE st.tag_id = $5::bigint AND st.status_id >= period.low AND st.status_id < period.high"
 
-# By the name of a measure, the number for one period. $5 is the id of a hashtag.
+# By the name of a measure, the number for a period. $5 is the id of a hashtag.
 OF_SERVER: Mapping[str, str] = {
     "active_users": f"(SELECT count(DISTINCT act.account_id) FROM ({OF_PERIOD}) AS act)",
     "new_users": "(SELECT count(*) FROM users u WHERE u.account_id >= period.low AND u.account_id < period.high)",
@@ -149,7 +149,7 @@ DIMENSIONS_OF_DOMAIN: Mapping[str, str] = {
     """,
 }
 
-# For each period of signing up and each one of acting: how many of those users did something in it.
+# For each period of sign-up and each later period: how many users who signed up in the first acted in the second.
 RETENTION = f"""
     WITH periods AS (
         SELECT period.low, period.high, period.place
@@ -172,7 +172,7 @@ class CountTookTooLong(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Periods:
-    """Periods one after the other: where each begins and ends, as ids and as times."""
+    """Consecutive periods: the bounds of each, as ids and as times."""
 
     low: Sequence[int]
     high: Sequence[int]
@@ -192,7 +192,7 @@ async def in_time(
 
 
 async def measure(db: Connection, name: str, periods: Periods, about: int | str | None = None) -> list[int]:
-    """Return the numbers of a measure for each period. `about` is a hashtag's id or a domain, where it needs one."""
+    """Return the numbers of a measure for each period. `about` is a hashtag's id or a domain, or None."""
     number = OF_SERVER.get(name) or OF_TAG.get(name) or OF_DOMAIN[name]
     query = f"SELECT {number} AS number FROM {PERIODS} ORDER BY place"
     about_it = () if name in OF_SERVER else (about,)

@@ -15,9 +15,9 @@ from ..engine.database import Connection
 
 @dataclass(frozen=True, slots=True)
 class BatchDeletion:
-    """A statement that deletes a batch of rows of one kind, and returns one column, which names each of them.
+    """A statement that deletes a batch of rows of a kind, and returns a column that identifies each row.
 
-    Its parameters are one or several bounds (times, days or ids), and the greatest number of rows. With `lock`, that
+    Its parameters are bounds (times, days or ids), and the greatest number of rows. With `lock`, that
     statement has these parameters: it locks rows and returns their ids, which are then the parameter of `statement`.
     """
 
@@ -26,7 +26,7 @@ class BatchDeletion:
 
     # `Any`, because each kind of rows is named by values of another type.
     async def run(self, db: Connection, *bounds_and_limit: object) -> list[Any]:
-        """Delete a batch of rows. Return what the statement returns of each."""
+        """Delete a batch of rows. Return the column that the statement returns."""
         if self.lock is None:
             return await _column(db, self.statement, *bounds_and_limit)
         ids = await _column(db, self.lock, *bounds_and_limit)
@@ -128,7 +128,7 @@ COUNT_STATUSES = f"""
     FROM statuses s WHERE s.deleted_at <= $1
 """
 
-# What is known of other servers is kept while there are accounts of them, or something has come of late.
+# Facts about another server are kept while accounts of it exist, or something came from it recently.
 HOSTS = BatchDeletion("""
     DELETE FROM hosts WHERE host = ANY(ARRAY(
         SELECT h.host FROM hosts h
@@ -147,7 +147,7 @@ _UNUSED = """
 """
 
 # They are locked first. A token or a code that is issued meanwhile waits for the lock. The first statement may miss one
-# that was committed just before the lock, but the second one sees it.
+# that was committed just before the lock, but the second sees it.
 APPLICATIONS = BatchDeletion(
     f"DELETE FROM applications app WHERE app.id = ANY($1::bigint[]) AND {_UNUSED} RETURNING app.id",
     lock=f"""

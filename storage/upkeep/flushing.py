@@ -1,4 +1,4 @@
-"""Waiting until the disk has what was written, so that it also survives a power cut."""
+"""Waiting until written data is on the disk, so that it survives a power cut."""
 
 from __future__ import annotations
 

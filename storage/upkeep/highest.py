@@ -10,7 +10,7 @@ TABLES = """
     ORDER BY t.relname
 """
 
-# A restored database is told of the ids that the first server may have handed out since the backup (see `copies.py`).
+# In a restored database, `copies.py` has stored the highest id that the first server may have given since the backup.
 LOWEST = "(SELECT lowest_id FROM node)"
 
 

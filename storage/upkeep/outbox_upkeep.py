@@ -1,4 +1,4 @@
-"""The outbox as operators see it: what waits, what failed, and how they have it tried again or not at all."""
+"""The outbox for operators: waiting and failed effects, and how to retry or delete them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ CHOSEN = """
 
 LIST = f"SELECT {COLUMNS} FROM outbox WHERE {CHOSEN} ORDER BY id LIMIT $5"
 
-# Rows that a relay has claimed are being carried out, and are left to it, here and below. A row without an error was
+# Rows that a relay has claimed are running, and are left to it, here and below. A row without an error was
 # not tried: it waits for its time, such as the end of a poll.
 RETRY = f"""
     UPDATE outbox SET due_at = $5
@@ -37,7 +37,7 @@ UNCLAIM = "UPDATE outbox SET claimed_by = NULL, claimed_until = NULL WHERE id = 
 
 @dataclass(frozen=True, slots=True)
 class ChosenEffects:
-    """A choice of effects: those with the ids, of a queue, of a kind, or that failed. Without a value: all."""
+    """A choice of effects by ids, queue, kind or failure. A None or False chooses all."""
 
     ids: Sequence[int] | None = None
     queue: str | None = None
@@ -51,7 +51,7 @@ class ChosenEffects:
 
 @dataclass(frozen=True, slots=True)
 class WaitingEffect(StoredEffect):
-    """An effect of the outbox. `error` is that of its last try; one that is `claimed_until` a time is carried out."""
+    """An effect of the outbox. `error` is of its last try. Until `claimed_until` it is running."""
 
     queue: str
     error: str | None
@@ -65,7 +65,7 @@ async def waiting(db: Connection, chosen: ChosenEffects, limit: int) -> list[Wai
 
 
 async def lock(db: Connection, chosen: ChosenEffects, now: datetime, limit: int) -> list[WaitingEffect]:
-    """Return effects that no relay carries out, locked. The claims of relays that are gone are ended."""
+    """Return effects that no relay is running, locked. Claims of relays that are gone are ended."""
     found = [_effect(row) for row in await db.fetch(LOCK, *chosen.values, now, limit)]
     if gone := [effect.id for effect in found if effect.claimed_until is not None]:
         await db.execute(UNCLAIM, gone)
@@ -73,7 +73,7 @@ async def lock(db: Connection, chosen: ChosenEffects, now: datetime, limit: int)
 
 
 async def kept(db: Connection, ids: Sequence[int]) -> list[int]:
-    """Return those of these effects that are still there, the oldest first."""
+    """Return which of these effects still exist, the oldest first."""
     return [row["id"] for row in await db.fetch(KEPT, list(ids))]
 
 

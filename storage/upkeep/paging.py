@@ -10,7 +10,7 @@ NO_LIMIT = 2**63 - 1
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """The requested part of a list: ids below `max_id`, the newest above `since_id`, or those next to `min_id`."""
+    """The requested part of a list: ids below `max_id`, the newest above `since_id`, or the oldest above `min_id`."""
 
     limit: int
     max_id: int | None = None
@@ -46,6 +46,6 @@ async def page_of(
 
 
 async def rows_of(db: Connection, query: tuple[str, str], page: Page, *key: object) -> list[Row]:
-    """Return the rows of a page, newest first. `query` takes the key, if there is one, the bounds and the limit."""
+    """Return the rows of a page, newest first. `query` takes the key, if any, the bounds and the limit."""
     rows = await db.fetch(query[page.oldest_first], *key, *page.bounds)
     return rows[::-1] if page.oldest_first else rows

@@ -37,7 +37,7 @@ class KnownDomain:
 
 
 async def survey(db: Connection, domain: str) -> list[KnownDomain]:
-    """Return what is kept of a domain and of each of its subdomains."""
+    """Return the numbers of accounts, statuses and emoji of a domain and of each of its subdomains."""
     return [KnownDomain(**row) for row in await db.fetch(SURVEY, domain)]
 
 

@@ -38,7 +38,7 @@ async def next_ids(db: Connection, below_id: int, limit: int) -> list[int]:
 
 
 async def store(db: Connection, vectors: Mapping[int, str], below_id: int | None) -> None:
-    """Store the vectors of statuses, and below which id to go on. None: that were the last ones."""
+    """Store the vectors of statuses, and the id below which to continue. None: these were the last."""
     await db.execute(STORE, list(vectors), list(vectors.values()))
     if below_id is None:
         await db.execute(END)

@@ -144,5 +144,5 @@ async def test_reminders_of_a_busy_account_delay_no_other_account(sim: Simulatio
         sim.run.database.arrange(outbox.insert_many, rows, sim.run.clock.now())
         await trio.sleep(5)
         assert [at - began < 2 for at in ended] == [True]
-        sim.run.database.arrange(stream_log.log_told, dict.fromkeys([row.id for row in rows], 0), [])
+        sim.run.database.arrange(stream_log.log_published, dict.fromkeys([row.id for row in rows], 0), [])
         await trio.sleep(30)

@@ -45,7 +45,7 @@ def test_an_effect_is_due_until_it_is_done(stage: Stage) -> None:
     assert (effect.kind, effect.key, effect.payload, effect.attempts) == ("fan-out", "account/1", {"status": 7}, 0)
     assert (effect.request_id, effect.causes, effect.trace) == ("r1", ("http", "account/1"), "00-1-2-01")
     assert due(stage, new.id) == []
-    stage(stream_log.log_told, {new.id: new_id()}, ["fan-out"])
+    stage(stream_log.log_published, {new.id: new_id()}, ["fan-out"])
     [change] = stage(stream_log.after, new.id, [], stage.now, 9)
     assert (change.kind, change.payload) == ("fan-out", {"status": 7})
     assert due(stage) == []
@@ -110,12 +110,12 @@ def test_what_a_relay_has_begun_with_is_known_as_tried(stage: Stage) -> None:
     stage(outbox.insert_many, list(new.values()), stage.now)
     claim(stage, RELAY, *(new[name].id for name in names[:-1]))
     stage(outbox.release, [new[name].id for name in names[:2]], RELAY, [new["given back untouched"].id])
-    stage(outbox.put_off, new["put off"].id, RELAY, stage.now, "away")
+    stage(outbox.defer, new["put off"].id, RELAY, stage.now, "away")
     stage(outbox.fail, new["failed"].id, RELAY, stage.now, "boom")
     stage.later(60)
     assert {one.key for one in effects_due(stage) if one.tried} == {"given back", "failed", "died"}
     claim(stage, OTHER, new["failed"].id)
-    stage(outbox.put_off, new["failed"].id, OTHER, stage.now, "away", tried=True)
+    stage(outbox.defer, new["failed"].id, OTHER, stage.now, "away", tried=True)
     assert {one.key for one in effects_due(stage) if one.tried} == {"given back", "failed", "died"}
 
 

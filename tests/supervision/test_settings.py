@@ -143,7 +143,7 @@ def test_what_a_setting_can_not_be_is_refused(data: Path, name: str, value: str,
 def test_a_command_that_waits_for_a_lock_says_for_whose(
     folder: tuple[Path, str], data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lock_waits, "SAID_AFTER", 0.0)
+    monkeypatch.setattr(lock_waits, "REPORT_AFTER", 0.0)
     monkeypatch.setattr(lock_waits, "LOOK_EVERY", 0.05)
     with LoneConnection(folder[1]) as other, held_until_said(other, monkeypatch) as said:
         assert settings(data, "set", "search_results", "30").exit_code == 0
@@ -184,7 +184,7 @@ async def give_up_turn(db: Connection) -> None:
 def test_a_program_that_waits_for_a_lock_file_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(lock_waits, "SAID_AFTER", 0.0)
+    monkeypatch.setattr(lock_waits, "REPORT_AFTER", 0.0)
     is_said, real = threading.Event(), lock_waits.say
 
     def say(text: str) -> None:
