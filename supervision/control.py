@@ -30,28 +30,28 @@ LONGEST_QUESTION = 4096
 LISTENERS = "listeners"
 HAND_OVER = orjson.dumps({"command": LISTENERS}) + b"\n"
 MOST_SOCKETS = 16
-# The command by which the next server has this one finish its requests first, before the database is taken over.
+# The command with which the next server asks this server to finish its requests, before it takes over the database.
 DRAIN = "drain"
 PATIENCE = 5.0  # seconds that a caller has to send its question
-HURRIED_PATIENCE = 0.5  # the same when a thread answers that has other duties
+HURRIED_PATIENCE = 0.5  # the patience of the watchdog's thread, which has other duties
 LOOKS = 4  # of the thread at a caller that waits, until it answers
 MOST_AT_ONCE = 10  # callers that the thread answers in a row
 
 WAITS = b"false\n"  # the answer to DRAIN while requests are running
 
-# Called with the arguments of the question by their names; what it returns is sent as JSON. It may be async.
+# Called with the arguments of the question by name. The result is sent as JSON. It may be async.
 Answer: TypeAlias = Callable[..., object]
 
 
 class Unanswerable(Exception):
-    """Raised by an answer that there is none, for the reason of its text, which the caller is shown."""
+    """Raised by an answer function when it has no answer. The caller is shown the text."""
 
 
 class ControlSocket:
     """Answers commands. `answers` has a function for each name.
 
-    `answers_outside` has those that a thread can call while a turn keeps the loop busy. `hand_over` gives the listening
-    sockets to the next server.
+    `answers_outside` has the functions that a thread can call while a turn keeps the loop busy. `hand_over` gives the
+    listening sockets to the next server.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class ControlSocket:
             self._remove()
 
     def answer_outside(self) -> None:
-        """Answer those that wait for a while, because the loop does not. Called again and again in another thread."""
+        """Answer callers that have waited for a while: the loop does not. Called repeatedly in another thread."""
         listening = self._listening
         if listening is None or not _is_readable(listening):
             self._in_vain = 0
@@ -103,7 +103,7 @@ class ControlSocket:
                 line.sendall(_encoded(self._reply_outside(question)))
 
     def _bind(self) -> trio.socket.SocketType:
-        """Replace the socket at the path: it belongs to a server that has ended, or that this one took over from."""
+        """Replace the socket at the path: it belongs to a server that has ended or was taken over."""
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         with _locked(self._path.parent) as folder:
             new = self._path.with_suffix(".new")
@@ -116,7 +116,7 @@ class ControlSocket:
                 os.umask(mask)
             listener.listen()
             self._inode = new.stat().st_ino
-            # Bound under another name and renamed: at every moment a caller finds the old socket or the new one.
+            # Bound under another name and renamed: at every moment a caller finds the old or the new socket.
             new.replace(self._path)
         self._listening = listener
         return trio.socket.from_stdlib_socket(listener)
@@ -159,7 +159,7 @@ class ControlSocket:
 
 
 def _answered(answers: Mapping[str, Answer], line: bytes) -> object:
-    """Return what the answer to a question returns. Raises Unanswerable for what is no question, or an unknown one."""
+    """Return the result of the answer function. Raises Unanswerable for an unknown or malformed question."""
     try:
         question: JsonObject = orjson.loads(line)
         answer = answers.get(question.pop("command"))

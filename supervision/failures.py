@@ -1,4 +1,4 @@
-"""Errors that end the server or a command, as the operator reads them: one line and an exit code."""
+"""Errors that end the server or a command, as the operator reads them: a line and an exit code."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class ServerFailed(Failure):
     exit_code = FAILED
 
 
-# The first class that fits counts. Of several errors at the same time, the one whose class is first is reported.
+# The first class that fits counts. Of several errors at the same time, the error whose class is first is reported.
 FAILURES: tuple[tuple[type[Exception], type[Failure]], ...] = (
     (Fenced, ServerFailed),
     (GaveUp, ServerFailed),
@@ -96,7 +96,7 @@ def _leaves(error: BaseException) -> list[BaseException]:
 
 
 def text_of(error: Exception) -> str:
-    """Return the text of an error, for people: without the number that Python puts before those of the machine."""
+    """Return the text of an error for people: without the `[Errno …]` that Python puts before errors of the machine."""
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     return str(error)

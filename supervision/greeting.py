@@ -10,7 +10,7 @@ from ..actors.configuration import ServerSettings
 
 
 def greeting(settings: ServerSettings, *, has_accounts: bool) -> str:
-    """Return where the server listens and, as long as there is no account, the command that makes the first one."""
+    """Return where the server listens and, as long as there is no account, the command that makes the first account."""
     where = f"Troupe is at {settings.base_url} (listening on {settings.listening}; data in {settings.data}).\n"
     if has_accounts:
         return where

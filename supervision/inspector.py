@@ -1,4 +1,4 @@
-"""The answers of the control socket about actors: what `troupe top` and `troupe actor` show and do."""
+"""The answers of the control socket about actors: for `troupe top` and `troupe actor`."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ ORDERS: tuple[Order, ...] = get_args(Order)
 
 
 class Inspector:
-    """Looks at the actors of a running server, and acts on single ones, for its operator."""
+    """Inspects the actors of a running server, and restarts or releases single actors, for its operator."""
 
     def __init__(self, runtime: Runtime, context: ActorContext, streams: Streams) -> None:
         self._runtime = runtime
@@ -48,14 +48,14 @@ class Inspector:
         self._streams = streams
 
     def answers(self) -> Mapping[str, Answer]:
-        """Return what the loop answers."""
+        """Return the answers of the event loop, by command."""
         return {
             "top": self.top, "actor": self.actor, "restart": self.restart, "release": self.release,
             "request": self.request, "streams": self.streams, "replay": self.replay, "log_act": self.log_act,
         }  # fmt: skip
 
     def answers_outside(self) -> Mapping[str, Answer]:
-        """Return what a thread answers while a turn keeps the loop busy."""
+        """Return the answers of the watchdog's thread while a turn keeps the loop busy, by command."""
         return {"top": self.top_outside, "actor": self.actor, "release": self.break_off}
 
     async def top(self, sort: str = "depth", limit: int = 50, **least: object) -> JsonObject:
@@ -63,22 +63,22 @@ class Inspector:
         return (await self._runtime.inspection.overview(*_list(sort, limit, least)))._asdict()
 
     def top_outside(self, sort: str = "depth", limit: int = 50, **least: object) -> JsonObject:
-        """Return the same, in another thread."""
+        """Return the answer to `top`, in another thread."""
         return at_once(self._runtime.inspection.each_kind_and_actor(*_list(sort, limit, least)))._asdict()
 
     def actor(self, address: str) -> JsonObject:
-        """Return the snapshot of one actor."""
+        """Return the snapshot of an actor."""
         snapshot = self._runtime.inspection.actor(self._address(address))
         if snapshot is None:
             raise Unanswerable(f"{address} sleeps: nothing of it is in memory. It reads its rows when it wakes up.")
         return asdict(replace(snapshot, holds=redacted(snapshot.holds)))
 
     async def request(self, id: str) -> JsonObject:
-        """Return what a request led to, as far as it is remembered."""
+        """Return the remembered steps of a request."""
         return {"request_id": id, "steps": await self._runtime.inspection.request(id)}
 
     async def streams(self, limit: int = 50) -> JsonObject:
-        """Return how many streams are open, and those that are furthest behind."""
+        """Return the number of open streams, and the streams that are furthest behind."""
         found = await in_slices(self._streams.snapshots(trio.current_time(), min(limit, MOST_STREAMS)))
         return {"open": len(self._streams), "streams": found}
 
@@ -107,7 +107,7 @@ class Inspector:
         return self._done(self._runtime.interventions.break_off, address)
 
     async def log_act(self, action: str, address: str) -> JsonObject:
-        """Write into the audit log what an operator did. The database may be what is stuck, so this waits for a moment.
+        """Write an act of the operator into the audit log. The database may be stuck, so this waits only a moment.
 
         The server does it, because a command first reads the highest id from tables that may be locked.
         """

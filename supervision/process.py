@@ -104,7 +104,7 @@ async def _supervise(troupe: Troupe, signals: EndSignals, manager: ServiceManage
                 await _started(troupe)
                 _freeze_objects()
                 troupe.stalls.begin()
-                manager.tell(READY)
+                manager.notify(READY)
         nursery.cancel_scope.cancel()
 
 
@@ -128,7 +128,7 @@ async def _obey(
         async for name in received:
             if not stopping.is_set():
                 troupe.log.record("shutdown.begun", decision=name)
-                manager.tell(STOPPING)
+                manager.notify(STOPPING)
                 stopping.set()
                 # The children that have started are stopped in order by the supervisor.
                 starting.cancel()
@@ -163,7 +163,7 @@ def _freeze_objects() -> None:
 
 
 def _explain(error: BaseException, log: SupervisionLog) -> int:
-    """Print why the server ends, in a line. The decisions of supervision are in the log."""
+    """Print why the server ends, on a line, and return the exit code. The decisions of supervision are in the log."""
     failure = explained(error)
     if failure is None:
         announce("".join(traceback.format_exception(error)))

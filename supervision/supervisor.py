@@ -1,4 +1,4 @@
-"""Supervising the infrastructure: children that depend on the ones before them.
+"""The supervisor of the infrastructure: children that depend on the children before them.
 
 `rest_for_one`: when a child crashes, it and all children started after it are stopped in reverse order and started
 again in order, after a pause: none for the first crash, then 0.1, 0.5, 2 and 10 s. A `period` without a crash ends the
@@ -12,7 +12,7 @@ The supervisor gives up, and at the top of the tree the process exits, in two ca
   count for the intensity: the cause of a failed start is usually outside (a port in use, a full disk, PostgreSQL that
   is starting), and three attempts without a pause would be over before the cause is.
 
-Entity actors are supervised by their pools, one for one; see `actors/kernel/recovery.py`.
+Entity actors are supervised by their pools, each by itself (`one_for_one`); see `actors/kernel/recovery.py`.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class ChildPhase(Enum):
 
 @dataclass(eq=False)
 class Child:
-    """One supervised task. `grace` is the time it has for stopping in order, in seconds."""
+    """A supervised task. `grace` is the time it has for stopping in order, in seconds."""
 
     name: str
     run: Runnable
@@ -87,7 +87,7 @@ class Child:
         task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED,
     ) -> None:
         try:
-            # Out of the groups that nurseries wrap errors in, so that a fatal one is known by its class.
+            # Errors are taken out of the groups of nurseries, so that a fatal error is known by its class.
             with lone_exception(), self._scope:
                 await self.run(self._stopping, task_status=_Started(self, task_status))
                 if not self._stopping.is_set():
@@ -104,12 +104,12 @@ class Child:
             self._stopped.set()
 
     def snapshot(self) -> dict[str, object]:
-        """Return what an operator sees of it."""
+        """Return the facts about the child for operators."""
         inside = self.inspect() if self.inspect else {}
         return {"name": self.name, "state": self.phase.name.lower(), "starts": self.starts, **inside}
 
     async def stop(self) -> bool:
-        """Ask it to stop, and cancel it after its grace. True if it stopped by itself."""
+        """Ask the child to stop, and cancel it after its grace. True if it stopped by itself."""
         if self.phase is ChildPhase.STOPPED:
             return True
         self.phase = ChildPhase.STOPPING
@@ -124,7 +124,7 @@ class Child:
         return not self._patience.cancelled_caught
 
     def end_grace(self) -> None:
-        """Shorten its grace, also if it is stopping already."""
+        """Shorten the grace of the child, also if it is stopping already."""
         self.grace = min(self.grace, HURRIED_GRACE)
         self._patience.deadline = min(self._patience.deadline, trio.current_time() + self.grace)
 
@@ -248,7 +248,7 @@ class Supervisor:
             raise GaveUp(f"{self.name}: {child.name} and others crashed {self._failures} times") from error
 
     def _fatal_in(self, error: Exception) -> Exception | None:
-        """Return the fatal error, if it is one, or the first one of a group."""
+        """Return the error if it is fatal, or the first fatal error of a group."""
         if not isinstance(error, ExceptionGroup):
             return error if isinstance(error, self._fatal) else None
         # isinstance leaves the type of the group open.

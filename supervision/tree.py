@@ -1,37 +1,37 @@
-"""The whole running system on one screen: what there is, what it is made of, and in which order it lives.
+"""The whole running system on one screen: its children, their parts, and the order in which they start.
 
 troupe (rest_for_one, 3 crashes in 30 s)
-├── traces          spans on their way to a collector, if they are wanted
-├── metrics         what Prometheus reads, if it is wanted
+├── traces          sends spans to a collector, if traces are on
+├── metrics         answers Prometheus, if metrics are on
 ├── storage         this node's term and the connections to PostgreSQL
-├── log             the level of this log, which can change
+├── log             the level of the log, which can change
 ├── accounts        one actor an account: its writes, in order
 ├── homes           one actor a home timeline
 ├── lists           one actor a list: its terms, its members, its timeline
 ├── publics         the public timelines
 ├── tags            one actor a hashtag's timeline
 ├── housekeeping    slow turns, quarantines, sleep
-├── memory          given back to the system when many actors have gone to sleep
-├── watchdog        turns and functions that keep the loop busy, seen by a thread of its own
-├── parking         messages that crashed twice, into dead_letters
+├── memory          returns memory to the system when many actors have gone to sleep
+├── watchdog        finds turns and functions that keep the loop busy, in a thread of its own
+├── parking         stores messages that crashed twice in dead_letters
 ├── emojis          the custom emoji, held in memory
 ├── blocks          the server-wide blocks, held in memory
 ├── sign_ups        who may sign up, held in memory
 ├── settings        the settings that change while the server runs
 ├── outgoing        the connections to other servers
-├── federation      documents of other servers that are being fetched
-├── translation     the connections to the translation service, if there is one
-├── announcements   what turns have promised to tell, and a crash kept from being told
-├── mail            mails that transactions have promised
-├── push            messages to the devices of users
-├── deliveries      activities on their way to other servers
-├── previews        cards of the pages that statuses link to
-├── inbox           activities that other servers have delivered
-├── media           uploads that wait to be processed, and those that are unused
-├── films           films of other servers that are being fetched
-├── expiry          rows whose time is over
-├── old_rows        rows of earlier versions, on their way to what this version needs
-├── disks           whether there is room to write
+├── federation      fetches documents of other servers
+├── translation     the connections to the translation service, if any
+├── announcements   publishes committed changes whose publication a crash has prevented
+├── mail            sends mails that transactions have queued
+├── push            sends messages to the devices of users
+├── deliveries      sends activities to other servers
+├── previews        makes cards of the pages that statuses link to
+├── inbox           applies activities that other servers have delivered
+├── media           processes uploads, and removes unused uploads
+├── films           fetches films of other servers
+├── expiry          deletes expired rows
+├── old_rows        converts rows of earlier versions for this version
+├── disks           watches the free space
 ├── control         the command line's socket
 └── http            the listener: REST, streaming, OAuth, pages
 """
@@ -105,7 +105,7 @@ PLACE = {"host", "port", "domain"}
 
 
 class Troupe:
-    """One server process, built and not yet running."""
+    """A server process, built and not yet running."""
 
     def __init__(
         self,
@@ -179,7 +179,7 @@ class Troupe:
         self.supervisor = Supervisor("troupe", self._children(), log.record, fatal=FATAL)
 
     def _add_queues(self) -> None:
-        """Have the outbox carry out the effects of each queue. The tree has its relays in this order."""
+        """Add the queues to the outbox, each with its context. The tree has the relays in this order."""
         settings, clock = self.settings, self.http_context.clock
         push = WebPush(self.outgoing, PushEncryption(self._push_key, clock, settings.push_contact))
         self.actors.outbox.trace = self._traces.effect if self._traces else None
@@ -242,7 +242,7 @@ class Troupe:
         ]
 
     def _metrics(self) -> list[Child]:
-        """Return the child that answers Prometheus, if it is wanted. What it needs is imported only then."""
+        """Return the child that answers Prometheus, if metrics are on. Its modules are imported only then."""
         place = self.settings.metrics
         if place is None:
             return []
@@ -265,7 +265,7 @@ class Troupe:
         return self.http_context.settings.timeline_memory * 2**20
 
     def _folders(self) -> dict[str, Path]:
-        """Return the folders whose disks are watched. If two are on one disk, it is reported once."""
+        """Return the folders whose disks are watched. A disk with two of them is reported once."""
         data = self.settings.data
         database = {} if self.settings.database_url else {"database": data / "postgres"}
         return {"data": data, "media": data / "media"} | database
@@ -276,7 +276,7 @@ class Troupe:
     def self_report(self) -> dict[str, object]:
         """Return what `troupe doctor` can't see from outside: descriptors, stalls, refused calls, a probe's token.
 
-        And where it was told to listen, by options that `troupe doctor` does not have.
+        `place` has the options of `troupe serve` that name the address, which `troupe doctor` does not have.
         """
         limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
         return {
@@ -288,9 +288,9 @@ class Troupe:
     async def _prepare(self, database: Database) -> None:
         """Prepare the database for this process, before any other part of it uses the database.
 
-        Claims of effects are given back at once instead of at the end of their lease. The process holds the term, so
-        it is the only one that serves the database: all claims are of relays that have died. But a process that was
-        taken over from may be at work for a moment, so its claims are left to end.
+        Claims of effects are ended at once instead of at the end of their lease. The process holds the term, so no
+        other process serves the database: all claims are of relays that have died. But after a takeover the
+        predecessor may still work for a moment, so its claims are left to end by themselves.
         """
         await self._push_key.load(database)
         if not self.database.predecessor:
@@ -300,7 +300,7 @@ class Troupe:
         await require_domain(db, self.settings, self.settings.base_url)
 
     def _record(self, event: str, /, **facts: object) -> None:
-        """Write a record for the runtime. After a crash the outbox is woken, because promises may be left."""
+        """Write a record for the runtime. After a crash the outbox is woken, because effects may be left."""
         self.log.record(event, **facts)
         if event in ("actor.crashed", "actor.quarantined"):
             self.actors.outbox.wake()

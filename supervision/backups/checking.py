@@ -1,4 +1,4 @@
-"""Checking that backups are what they were when they were made."""
+"""Checking that backups are unchanged since they were made."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .manifest import BackedUpFile, Manifest
 
 
 def check(folder: BackupFolder, names: Sequence[str], show: ShowProgress) -> list[Manifest]:
-    """Read all that some backups consist of, and return their manifests. Raises BackupDamaged with what is wrong."""
+    """Read all parts of some backups, and return their manifests. Raises BackupDamaged with a line for each error."""
     manifests, wrong = _manifests(folder, names)
     dumps = {folder.dump(manifest.name): manifest.dump for manifest in manifests}
     contents = {folder.content(file.digest): file for manifest in manifests for file in manifest.files.values()}
@@ -35,7 +35,7 @@ def check(folder: BackupFolder, names: Sequence[str], show: ShowProgress) -> lis
 
 
 def _damaged(files: Mapping[Path, BackedUpFile], update: Callable[[int], None]) -> dict[Path, str]:
-    """Return what is wrong with the files that are not what they were."""
+    """Return the damaged or unreadable files, each with an error text."""
     wrong: dict[Path, str] = {}
     for path, file in files.items():
         try:

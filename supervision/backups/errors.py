@@ -15,12 +15,12 @@ class BackupFailed(Exception):
 
 
 class BackupDamaged(BackupFailed):
-    """Raised when a backup is not what it was when it was made."""
+    """Raised when a backup has changed since it was made."""
 
 
 @contextmanager
 def explain_full_disk(folder: Path, going_on: str) -> Generator[None]:
-    """Say of a full disk which one it is, and how to go on."""
+    """Raise BackupFailed for a full disk, with the disk and the way to go on."""
     try:
         yield
     except OSError as error:

@@ -26,7 +26,7 @@ JOURNAL = "unfinished"
 LOCK = "lock"
 BUSY = "Another command works on the backups in {}."
 PIECE = 1024 * 1024
-# Stored files of which the journal is told at once, after they have reached the disk.
+# Stored files that are noted in the journal together, after they have reached the disk.
 AT_ONCE = 1000
 BYTES_AT_ONCE = 256 * 1024**2
 
@@ -34,11 +34,11 @@ Progress = Callable[[int], None]
 
 
 class BackupFolder:
-    """The folder. Call `held` around what changes it."""
+    """The folder. Call `held` around changes of it."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self._untold: dict[str, BackedUpFile] = {}
+        self._unnoted: dict[str, BackedUpFile] = {}
 
     @contextmanager
     def held(self) -> Generator[None]:
@@ -46,29 +46,30 @@ class BackupFolder:
         if self.root.is_dir() and any(self.root.iterdir()) and not (self.root / LOCK).exists():
             raise BackupFailed(f"{self.root} has other files in it. Choose an empty folder, or one with backups.")
         self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
-        lock = os.open(self.root / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        with self._locked(os.O_RDWR | os.O_CREAT, fcntl.LOCK_EX):
             yield
-        except BlockingIOError:
-            raise BackupFailed(BUSY.format(self.root)) from None
-        finally:
-            os.close(lock)
 
     @contextmanager
     def read(self) -> Generator[None]:
-        """Keep a backup from being made meanwhile. The folder may be one that can't be written to."""
+        """Keep a backup from being made meanwhile. The folder may be read-only."""
+        with self._locked(os.O_RDONLY, fcntl.LOCK_SH):
+            yield
+
+    @contextmanager
+    def _locked(self, flags: int, lock: int) -> Generator[None]:
+        """Hold the lock of the folder. Raises BackupFailed if it has no backup, or another command holds the lock."""
         try:
-            lock = os.open(self.root / LOCK, os.O_RDONLY)
+            descriptor = os.open(self.root / LOCK, flags, 0o600)
         except FileNotFoundError:
             raise BackupFailed(f"There is no backup in {self.root}.") from None
         try:
-            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            try:
+                fcntl.flock(descriptor, lock | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise BackupFailed(BUSY.format(self.root)) from None
             yield
-        except BlockingIOError:
-            raise BackupFailed(BUSY.format(self.root)) from None
         finally:
-            os.close(lock)
+            os.close(descriptor)
 
     def names(self) -> list[str]:
         """Return the names of all whole backups, the oldest first."""
@@ -89,7 +90,7 @@ class BackupFolder:
         return self.root / f"{name}{DUMP}"
 
     def removal(self, name: str) -> str:
-        """Return the command that removes a backup; what other backups need of its files stays."""
+        """Return the command that removes a backup. Files that other backups need stay."""
         return f"rm -f {shlex.quote(str(self.root / name))}.*"
 
     def content(self, digest: str) -> Path:
@@ -97,14 +98,14 @@ class BackupFolder:
         return self.root / FILES / digest[:2] / digest
 
     def has(self, file: BackedUpFile) -> bool:
-        """Return True if the contents are there, as far as their size tells."""
+        """Return True if the contents are there and have the right size."""
         try:
             return self.content(file.digest).stat().st_size == file.size
         except FileNotFoundError:
             return False
 
     def store(self, key: str, source: IO[bytes]) -> tuple[BackedUpFile, bool]:
-        """Store the contents of an open file, and whether they are new. The journal is told of it as `key`."""
+        """Store the contents of an open file. Return the file, and whether it is new. The journal names it `key`."""
         part = self.root / FILES / f"{key.replace('/', '-')}{PART}"
         part.parent.mkdir(exist_ok=True)
         try:
@@ -116,25 +117,25 @@ class BackupFolder:
                 part.replace(self.content(digest))
         finally:
             part.unlink(missing_ok=True)
-        self._untold[key] = file
-        if len(self._untold) >= AT_ONCE or sum(copy.size for copy in self._untold.values()) >= BYTES_AT_ONCE:
-            self.tell_journal()
+        self._unnoted[key] = file
+        if len(self._unnoted) >= AT_ONCE or sum(copy.size for copy in self._unnoted.values()) >= BYTES_AT_ONCE:
+            self.write_journal()
         return file, new
 
-    def tell_journal(self) -> None:
-        """Note what was stored, as soon as it has reached the disk: an interrupted run is then gone on with."""
-        if not self._untold:
+    def write_journal(self) -> None:
+        """Note stored files after they have reached the disk, so that a run can go on after an interruption."""
+        if not self._unnoted:
             return
         flush_disk(self.root)
         with (self.root / JOURNAL).open("ab") as journal:
-            for key, file in self._untold.items():
+            for key, file in self._unnoted.items():
                 journal.write(json.dumps([key, file.size, file.changed, file.digest]).encode() + b"\n")
             journal.flush()
             os.fsync(journal.fileno())
-        self._untold.clear()
+        self._unnoted.clear()
 
     def journal(self) -> dict[str, BackedUpFile]:
-        """Return what an interrupted run has stored."""
+        """Return the files that an interrupted run has stored."""
         try:
             lines = (self.root / JOURNAL).read_bytes().splitlines()
         except FileNotFoundError:
@@ -167,7 +168,7 @@ class BackupFolder:
                 path.unlink()
 
     def clear_parts(self) -> None:
-        """Remove what an interrupted run left half made, and dumps without a manifest."""
+        """Remove the incomplete files of an interrupted run, and dumps without a manifest."""
         names = self.names()
         for path in (*self.root.glob(f"*{PART}"), *(self.root / FILES).glob(f"*{PART}")):
             path.unlink()
@@ -177,7 +178,7 @@ class BackupFolder:
 
 
 def copied(source: IO[bytes], target: IO[bytes] | None, progress: Progress = lambda size: None) -> tuple[str, int]:
-    """Copy a file, or only read it; its SHA-256 and its size. `progress` is told of bytes."""
+    """Copy a file, or only read it. Return its SHA-256 and its size. `progress` is called with numbers of bytes."""
     whole, size = hashlib.sha256(), 0
     while piece := source.read(PIECE):
         whole.update(piece)
@@ -189,7 +190,7 @@ def copied(source: IO[bytes], target: IO[bytes] | None, progress: Progress = lam
 
 
 def reread(path: Path, progress: Progress) -> tuple[str, int]:
-    """Return the SHA-256 and the size of a file as it is on the disk, not as the machine remembers it."""
+    """Return the SHA-256 and the size of a file as it is on the disk, not in the page cache."""
     with path.open("rb") as file:
         os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
         return copied(file, None, progress)

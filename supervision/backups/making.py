@@ -33,13 +33,13 @@ MOST_SNAPSHOTS = 20
 
 GOING_ON = "What is stored stays. Run the same command again: it goes on there."
 
-# What belongs to a running process or to PostgreSQL itself, in the data folder.
+# Names in the data folder that belong to a running process or to PostgreSQL.
 OTHERS = ("postgres", "running-", "control-", "restoring", "media")
 UNFINISHED = (".new", ".part")
 
 
 class ShowProgress(Protocol):
-    """Shows how far a part of the work is: the block gets a function that is told how much more is done."""
+    """Shows the progress of a part of the work. The block gets a function to call with each further amount."""
 
     def __call__(
         self, label: str, total: int | None, *, in_bytes: bool = False
@@ -82,7 +82,7 @@ def _require_current(session: LoneConnection) -> None:
     if steps := session(missing):
         raise BackupFailed(
             f"The database is at schema {steps[0].number - 1}, and this version of Troupe needs {steps[-1].number}. A"
-            " backup is made by the version that the database has: install that one again, make the backup, and"
+            " backup is made by the version that the database has: install that version again, make the backup, and"
             " upgrade then."
         )
 
@@ -120,9 +120,9 @@ def _made(
         files=files,
         missing=sorted(copying.missing),
     )
-    folder.tell_journal()
+    folder.write_journal()
     _check_new(folder, manifest, copying)
-    # The manifest comes last: a folder without one is no backup.
+    # The manifest comes last: a folder without a manifest is no backup.
     (folder.root / f"{name}{DUMP}{PART}").replace(folder.dump(name))
     folder.finish(manifest)
     return MadeBackup(manifest, len(copying.new), sum(file.size for file in copying.new.values()))
@@ -144,7 +144,7 @@ class _Copying:
         self._taken: dict[str, BackedUpFile] = {}
 
     def take(self, named: Sequence[NamedFile]) -> int:
-        """Copy those that are not stored yet. Return how many; those that are not there are in `missing`."""
+        """Copy the files that are not stored yet. Return their number. `missing` has the names that are not there."""
         wanted = [file.name for file in named if file.name not in self._taken]
         self.missing, count = set(), 0
         try:
@@ -153,7 +153,7 @@ class _Copying:
                     count += self._take(name)
                     update(1)
         finally:
-            self.folder.tell_journal()
+            self.folder.write_journal()
         return count
 
     def _take(self, name: str) -> bool:
@@ -178,7 +178,7 @@ class _Copying:
         }
 
     def take_others(self) -> dict[str, BackedUpFile]:
-        """Copy what else is in the data folder, such as the operator's texts; these files may have changed."""
+        """Copy the other files of the data folder, such as the operator's texts. They may have changed."""
         taken: dict[str, BackedUpFile] = {}
         for path in _others(self.data):
             try:
@@ -195,7 +195,7 @@ class _Copying:
         return file
 
     def _stored_before(self) -> Mapping[str, BackedUpFile]:
-        """Return what is stored by the names of the media, which never change, and not by their places, which do."""
+        """Return the stored files by the names of the media. Their places change, the names don't."""
         names = self.folder.names()
         files: Mapping[str, BackedUpFile] = self.folder.manifest(names[-1]).files if names else {}
         by_name = {
@@ -223,7 +223,7 @@ def _dump(clients: ClientPrograms, copying: _Copying, snapshot_name: str, part: 
 
 
 def _check_new(folder: BackupFolder, manifest: Manifest, copying: _Copying) -> None:
-    """Read again what was written, and look whether all else is there. Raises BackupFailed."""
+    """Read the new files again, and check that all other files are there. Raises BackupFailed."""
     dump = folder.root / f"{manifest.name}{DUMP}{PART}"
     paths = {dump: manifest.dump} | {folder.content(digest): file for digest, file in copying.new.items()}
     with copying.show("Check", sum(file.size for file in paths.values()), in_bytes=True) as update:

@@ -1,4 +1,4 @@
-"""The manifest of a backup: lines of JSON, the last of which has a hash of those before it."""
+"""The manifest of a backup: lines of JSON. The last line has a hash of the lines before it."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Manifest:
         return self.dump.size + sum(file.size for file in self.files.values())
 
     def as_json(self) -> JsonObject:
-        """Return what an operator wants to know of it."""
+        """Return the facts about the backup for operators."""
         return {
             "name": self.name,
             "taken_at": self.taken_at.isoformat(),
@@ -99,7 +99,7 @@ def written(manifest: Manifest) -> Iterator[bytes]:
 
 
 def read(path: Path) -> Manifest:
-    """Return the manifest in a file. Raises BackupDamaged, and BackupFailed for one of another version."""
+    """Return the manifest in a file. Raises BackupDamaged, and BackupFailed for a manifest of another version."""
     try:
         lines = path.read_bytes().splitlines(keepends=True)
         head, *files, tail = (json.loads(line) for line in lines)
@@ -109,9 +109,9 @@ def read(path: Path) -> Manifest:
     except ValueError:
         raise BackupDamaged(f"The manifest {path} is damaged. {_removal(path)}") from None
     if tail != {"files": len(files), "sha256": whole}:
-        raise BackupDamaged(f"The manifest {path} is damaged: it is not what was written. {_removal(path)}")
+        raise BackupDamaged(f"The manifest {path} is damaged: it has changed since it was written. {_removal(path)}")
     if head.get("troupe_backup") != FORMAT:
-        raise BackupFailed(f"{path} is of a version of Troupe with other backups: restore it with that one.")
+        raise BackupFailed(f"{path} is of a version of Troupe with other backups: restore it with that version.")
     return Manifest(
         name=head["name"],
         taken_at=datetime.fromisoformat(head["taken_at"]),
@@ -139,7 +139,7 @@ def _listed(file: BackedUpFile) -> list[object]:
 
 
 def _inside(manifest: Path, name: str) -> str:
-    """Return a path below the data folder. Raises BackupDamaged for one that leads out of it."""
+    """Return a path below the data folder. Raises BackupDamaged for a path that leads out of it."""
     parts = PurePosixPath(name).parts
     if not parts or parts[0] == "/" or ".." in parts:
         raise BackupDamaged(f"The manifest {manifest} names {name!r}, which is not below the data folder.")

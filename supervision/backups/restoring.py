@@ -2,7 +2,7 @@
 
 A mark in the data folder keeps servers and commands from it until all is restored. The embedded database is made under
 another name and gets its own as the last step; in an external one, everything happens in one transaction. So a restore
-that is interrupted leaves nothing that could be taken for a server, and the next one goes on with the files.
+that is interrupted leaves nothing that could be taken for a server, and the next restore goes on with the files.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from .manifest import BackedUpFile, Manifest, checksum_of
 
 GOING_ON = "Run the same command again: it goes on with the files."
 
-# What may be in a new data folder: file systems have it.
+# Names that may be in a new data folder: file systems make them.
 NOTHING = {"lost+found"}
 
 
@@ -78,7 +78,7 @@ def _restore_embedded(
 def _restore_database(
     folder: BackupFolder, manifest: Manifest, dsn: str, named: Path | None, show: ShowProgress, *, own: bool
 ) -> None:
-    """Load the dump into an empty database, and compare each table with what it was."""
+    """Load the dump into an empty database, and compare each table with the manifest."""
     with LoneConnection(dsn) as session:
         clients = session(choose, dsn, own=own, named=named)
         if _has(session, manifest.name):
@@ -133,7 +133,7 @@ def _make_folders(folder: Path, give: Callable[[Path], None]) -> None:
 
 
 def _giver(owner: os.stat_result) -> Callable[[Path], None]:
-    """Return the function that gives what root makes to the owner of the data folder, if that is another user."""
+    """Return the function that gives files made by root to the owner of the data folder, if that is another user."""
 
     def give(path: Path) -> None:
         if os.geteuid() == 0 and owner.st_uid != 0:
@@ -145,7 +145,7 @@ def _giver(owner: os.stat_result) -> Callable[[Path], None]:
 def _lowest_id(manifest: Manifest) -> int:
     """Return an id above all that the first server can have handed out by now, if its clock was ahead of ours.
 
-    Ids are made of the time. Where they ran ahead of it, they went on from the highest one, not faster than time does.
+    Ids are made of the time. If they were ahead of it, they went on from the highest id, not faster than time.
     """
     passed = datetime.now(UTC) - manifest.taken_at
     return manifest.highest_id + (int(passed.total_seconds() * 1000) + 1 << BELOW_MILLISECONDS)
@@ -156,17 +156,17 @@ def _require_version(manifest: Manifest) -> None:
     if manifest.schema > len(known):
         raise BackupFailed(
             f"The backup has schema {manifest.schema}, and this version of Troupe knows {len(known)}: restore it with"
-            f" version {manifest.version} or a newer one."
+            f" version {manifest.version} or a newer version."
         )
     if checksum_of(known[: manifest.schema]) != manifest.schema_checksum:
-        raise BackupFailed("The backup has a schema that no version before this one had: it is of another program.")
+        raise BackupFailed("The backup has a schema that no earlier version had: it is of another program.")
 
 
 def _require_clock(manifest: Manifest) -> None:
     if (now := datetime.now(UTC)) < manifest.taken_at:
         raise BackupFailed(
             f"It is {now:%Y-%m-%d %H:%M:%S} UTC by the clock of this machine, and the backup was made at"
-            f" {manifest.taken_at:%Y-%m-%d %H:%M:%S}. Correct the clock: new posts would get the ids of old ones."
+            f" {manifest.taken_at:%Y-%m-%d %H:%M:%S}. Correct the clock: new posts would get the ids of old posts."
         )
 
 

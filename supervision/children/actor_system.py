@@ -1,4 +1,4 @@
-"""The actors of one server process, and the parts that they share: caches, facts and the outbox.
+"""The actors of a server process, and the parts that they share: caches, facts and the outbox.
 
 The server and the simulation kit make them here, each over its own database, clock and source of ids.
 """
@@ -48,7 +48,7 @@ TIMELINE_MEMORY = 256 * 2**20  # bytes that all awake timelines may hold togethe
 
 
 class ActorSystem:
-    """A pool of each kind of actor, with the parts that all of them share."""
+    """A pool of each kind of actor, with the parts that all actors share."""
 
     def __init__(
         self,
@@ -101,11 +101,11 @@ class ActorSystem:
         }
 
     def _factory(self, actor: type[EntityActor]) -> Callable[[Cell], EntityActor]:
-        """Return the function that makes the incarnations of one kind of actor."""
+        """Return the function that makes the incarnations of a kind of actor."""
         return lambda cell: actor(cell, self.runtime, self.actor_context)
 
     def children(self) -> list[Child]:
-        """The pools, then the housekeeping of all of them."""
+        """Return the pools, then the housekeeping of all pools."""
         pools = [Child(name, pool.run, inspect=pool.summary) for name, pool in self.pools.items()]
         return [*pools, Child("housekeeping", self.runtime.run)]
 
@@ -118,7 +118,7 @@ class ActorSystem:
         return sum(pool.slept for pool in self.pools.values())
 
     def relays(self) -> list[Child]:
-        """A child for each queue of the outbox. They start after the pools."""
+        """Return a child for each queue of the outbox. They start after the pools."""
         return [
             Child(relay.queue.name, relay.run, grace=relay.queue.grace, inspect=partial(self._inspect, relay))
             for relay in self.outbox.relays

@@ -34,7 +34,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class PoolUse:
-    """Connections that are open, those of them that have a call, and calls that wait for one."""
+    """The numbers of open connections, of busy connections, and of calls that wait for a connection."""
 
     connected: int = 0
     busy: int = 0
@@ -70,7 +70,7 @@ class SupervisedDatabase:
         self._require = require
         self._prepare = prepare
         self._traced = traced
-        self._calls: Database | None = None  # the pool, or what traces its calls
+        self._calls: Database | None = None  # the pool, or its wrapper that traces calls
         self._term: Term | None = None
         self._started_at: datetime | None = None
         self._pool: ConnectionPool | None = None
@@ -143,18 +143,18 @@ class SupervisedDatabase:
         return self._refusals.of_the_last_minute()
 
     def inspect(self) -> dict[str, object]:
-        """Return what an operator sees."""
+        """Return the state of the pool and of the current fault for operators."""
         use = self.use()
         return {"connections": use.connected, "waiting": use.waiting} | self._refusals.inspect()
 
     def use(self) -> PoolUse:
-        """Return the use of the pool at this moment; nothing of it while it restarts."""
+        """Return the use of the pool at this moment; zeros while it restarts."""
         pool = self._pool
         return PoolUse(pool.connected, pool.busy, pool.waiting) if pool else PoolUse()
 
     @property
     def predecessor(self) -> str:
-        """The node that this one took over from; empty if there is none."""
+        """The node from which this node took over; empty if there is none."""
         return str(self._term.predecessor or "") if self._term else ""
 
     def _begun(self, term: Term) -> None:
@@ -178,7 +178,7 @@ class SupervisedDatabase:
         return self._calls
 
     async def _keep_alive(self, pool: ConnectionPool, revive: Callable[[], None]) -> None:
-        """Start the embedded PostgreSQL again when it ends. An external one is its operator's task."""
+        """Start the embedded PostgreSQL again when it ends. An external PostgreSQL is its operator's task."""
         while True:
             await self._lost.wait()
             self._lost = trio.Event()

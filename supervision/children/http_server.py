@@ -20,10 +20,10 @@ from ..system.listeners import Listeners, cannot_listen
 from .actor_system import ActorSystem
 from .database import SupervisedDatabase
 
-# Seconds in which the server that takes over has to begin. Then this one serves again.
+# Seconds in which the server that takes over has to begin. After them, this server serves again.
 TAKEN_OVER_WITHIN = 60.0
-# Seconds after which a server that waits for requests to end is told that they go on.
-TELL_AFTER = 3.0
+# Seconds after which the server that takes over is answered that requests still run.
+ANSWER_AFTER = 3.0
 # Beyond the grace: seconds in which a server that was taken over from frees its port.
 PORT_FREE = 10.0
 
@@ -43,17 +43,17 @@ class HttpServer:
         self._encryption = (
             Encryption(certificate.context, settings.base_url, settings.tls_redirect_port) if certificate else None
         )
-        self._ending = trio.Event()  # of what is served now
+        self._ending = trio.Event()  # set to end the serving
         self._drained = trio.Event()
 
     async def drain(self) -> bool:
         """Take no more connections, answer the requests that are running, and close. False while some go on.
 
-        The server that takes over asks for it, before it shuts this one out of the database. If it does not begin, this
-        one serves again after a while.
+        The server that takes over asks for it, before it shuts this server out of the database. If it does not begin,
+        this server serves again after a while.
         """
         self._ending.set()
-        with trio.move_on_after(TELL_AFTER):
+        with trio.move_on_after(ANSWER_AFTER):
             await self._drained.wait()
         return self._drained.is_set()
 
@@ -119,6 +119,6 @@ class HttpServer:
 
 
 async def _pass_on(first: trio.Event, second: trio.Event) -> None:
-    """Set the second event when the first one is set."""
+    """Set the second event when the first is set."""
     await first.wait()
     second.set()

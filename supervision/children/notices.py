@@ -8,8 +8,8 @@ from .actor_system import ActorSystem
 
 
 def apply_notice(notice: str | None, actors: ActorSystem, http_context: HttpContext, log_level: LiveLogLevel) -> None:
-    """Drop or read again what the notice is about. None means that some notices may be lost: then everything."""
-    # Rows that accounts keep may be among what a command has changed. Commands are rare.
+    """Drop caches, or reload them, for a notice. None means that notices may be lost: then all caches."""
+    # A command may have changed rows that accounts cache. Commands are rare, so all are dropped.
     actors.own_rows.clear()
     if notice in (None, "accounts"):
         actors.accounts.clear()

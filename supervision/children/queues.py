@@ -1,4 +1,4 @@
-"""The queues of effects that talk to other servers, each with the context that its effects are carried out with.
+"""The queues of effects that talk to other servers, each with the context in which its effects run.
 
 The queue of announcements is the outbox's own (`actors/outbox/announcements.py`).
 """
@@ -42,12 +42,12 @@ from .actor_system import ActorSystem
 
 
 def mail_queue(settings: Settings, database: Database, clock: Clock) -> QueueWithContext[MailSender]:
-    """The mails that transactions have promised. Without a mail server they wait in the outbox."""
+    """Return the queue of mails. Without a mail server they wait in the outbox."""
     return QueueWithContext(MAIL, _mail_sender(settings, database, clock))
 
 
 def push_queue(actors: ActorSystem, record: Record, deliver: Deliver) -> QueueWithContext[PushSender]:
-    """The messages to the devices of users."""
+    """Return the queue of messages to the devices of users."""
 
     async def perspective(account_id: int, origin: Origin) -> Perspective:
         return await actors.runtime.ask(account_address(account_id), PerspectiveOf(), origin=origin)
@@ -66,7 +66,7 @@ def push_queue(actors: ActorSystem, record: Record, deliver: Deliver) -> QueueWi
 def delivery_queue(
     actors: ActorSystem, keys: SigningKeys, post: Post, chance: Chance, first_retry: float, on_gone: OnGone
 ) -> QueueWithContext[DeliverySender]:
-    """The activities on their way to other servers."""
+    """Return the queue of activities for other servers."""
     shared = actors.actor_context
     context = DeliveryContext(
         shared.database, shared.clock, keys, FollowerDigests(shared.database, shared.names), shared.blocks,
@@ -77,7 +77,7 @@ def delivery_queue(
 
 
 def preview_queue(actors: ActorSystem, read: ReadPage) -> QueueWithContext[PreviewContext]:
-    """The pages that statuses link to."""
+    """Return the queue of pages that statuses link to."""
     shared = actors.actor_context
     context = PreviewContext(
         shared.database, shared.clock, shared.ids, shared.outbox, shared.base_url, shared.local_domain, read
@@ -86,7 +86,7 @@ def preview_queue(actors: ActorSystem, read: ReadPage) -> QueueWithContext[Previ
 
 
 def inbox_queue(actors: ActorSystem, federation: Federation) -> QueueWithContext[ActivityReceiver]:
-    """The activities that other servers have delivered."""
+    """Return the queue of activities that other servers have delivered."""
     context = InboxContext(
         actors.actor_context, actors.runtime, federation.names, federation.resolver, federation.fetcher
     )
@@ -94,12 +94,12 @@ def inbox_queue(actors: ActorSystem, federation: Federation) -> QueueWithContext
 
 
 def refresh_queue(actors: ActorSystem, federation: Federation) -> QueueWithContext[AccountRefresher]:
-    """The accounts of other servers that an operator has asked to be fetched again."""
+    """Return the queue of accounts of other servers that an operator wants to be fetched again."""
     return QueueWithContext(REFRESHES, Refresher(actors.actor_context.database, federation.resolver))
 
 
 def lookup_queue(actors: ActorSystem, federation: Federation) -> QueueWithContext[LookupContext]:
-    """The accounts and posts of other servers that imported files name."""
+    """Return the queue of accounts and posts of other servers that imported files name."""
     shared = actors.actor_context
     finder = Finder(federation.resolver, shared.clock)
     return QueueWithContext(LOOKUPS, LookupContext(shared.database, shared.clock, shared.outbox, finder))

@@ -1,4 +1,4 @@
-"""The bucket for media: whether the server may do there what it does with files, and who else may read them."""
+"""The bucket for media: whether the server may use it as it must, and who else may read the files."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Probe:
 
     store: MediaStore
     name: str
-    step: str = "write"  # what is being tried
+    step: str = "write"  # the step in progress
 
     def write(self) -> None:
         self.step = "write"
@@ -56,10 +56,10 @@ class Probe:
     def read(self) -> None:
         self.step = "read"
         if b"".join(self.store.read(self.name, 0, len(CONTENT))) != CONTENT:
-            raise BucketFailed("what was written is not what is read")
+            raise BucketFailed("the store returns other contents than were written")
         self.step = "list"
         if self.store.made_of(self.name.partition(".")[0]) != [self.name]:
-            raise BucketFailed("what was written is not listed")
+            raise BucketFailed("the store does not list a written file")
 
     def withhold(self) -> None:
         self.step = "move"
@@ -69,11 +69,11 @@ class Probe:
         self.step = "delete"
         self.store.remove([self.name])
         if self.store.size(self.name) is not None:
-            raise BucketFailed("what was deleted is still there")
+            raise BucketFailed("a deleted file is still in the store")
 
 
 def check_bucket(examination: Examination) -> Iterator[Finding]:
-    """Compare the clocks, and do with a small object what the server does with files."""
+    """Compare the clocks, and write, read, list and delete a small object as the server does with files."""
     settings = examination.sources.settings
     if settings.media_store != "s3":
         return
@@ -99,13 +99,13 @@ def check_bucket(examination: Examination) -> Iterator[Finding]:
 
 
 def _code(error: OSError) -> str:
-    """Return the code with which the store refuses, as far as it told one."""
+    """Return the error code of the store's refusal; empty if it sent none."""
     found = CODE.search(str(error.__cause__))
     return found[1] if found else "NoSuchBucket" if "no such bucket" in str(error) else ""
 
 
 def _clock(settings: StorageSettings) -> Iterator[Finding]:
-    """Compare the clock with that of the store, which each of its answers tells, also a refusal."""
+    """Compare the clock with the store's clock, which is in each of its answers, also in a refusal."""
     endpoint = settings.s3_endpoint or f"https://s3.{settings.s3_region}.amazonaws.com"
     try:
         there = parsedate_to_datetime(ask(_address(endpoint), "/", {}).headers["date"])
@@ -120,7 +120,7 @@ def _clock(settings: StorageSettings) -> Iterator[Finding]:
 
 
 def _public(settings: StorageSettings, examination: Examination, key: str, *, is_readable: bool) -> Iterator[Finding]:
-    """Ask for an object where people are sent, who have no key: for a served one, or for one that is withheld."""
+    """Request an object without a key at the public address: a served object, or a withheld object."""
     if settings.media_url is None:
         return
     address, url = _address(settings.media_url), f"{settings.media_url}/{key.partition('/')[0]}/"

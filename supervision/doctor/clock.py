@@ -22,14 +22,14 @@ PATIENCE = 5.0  # seconds
 
 
 def check_clock(examination: Examination) -> Iterator[Finding]:
-    """Compare the clocks, and ask systemd if this one is synchronised."""
+    """Compare the clocks, and ask systemd if the clock of this machine is synchronised."""
     if examination.dsn is not None:
         yield from _against_database(examination.dsn)
     yield _synchronised()
 
 
 def evaluate(before: datetime, there: datetime, after: datetime) -> Finding:
-    """Return what there is to say of the database's time, asked between two times of this machine."""
+    """Return the finding about the database's time, which was read between two times of this machine."""
     apart = max(before - there, there - after, timedelta(0))
     if apart > MOST:
         return Finding(
@@ -40,7 +40,7 @@ def evaluate(before: datetime, there: datetime, after: datetime) -> Finding:
 
 
 def judge_ids(newest: datetime, now: datetime) -> Iterator[Finding]:
-    """Say if the newest id was made at a time that is still to come: ids never go back, so new ones are ahead too."""
+    """Yield a finding if the newest id is of a future time: ids never go back, so new ones are ahead too."""
     ahead = newest - now
     if ahead > MOST_AHEAD:
         when = f"{ahead.days} days" if ahead.days else f"{ahead.seconds // 3600} hours"
@@ -65,7 +65,7 @@ def _synchronised() -> Finding:
         asked = subprocess.run(TIMEDATECTL, capture_output=True, text=True, timeout=PATIENCE, check=True)  # noqa: S603 - constants
     except (OSError, subprocess.SubprocessError):
         return Finding(
-            SUBJECT, "note", "systemd does not say if this clock is synchronised; one that is minutes wrong breaks"
+            SUBJECT, "note", "systemd does not say if this clock is synchronised; a clock that is minutes wrong breaks"
             " two-factor codes and requests of other servers",
         )  # fmt: skip
     if asked.stdout.strip() == "no":

@@ -12,7 +12,7 @@ from ...actors.media.probe import probe
 from .findings import Examination, Finding
 
 SUBJECT = "media"
-# By the beginning of what is missing.
+# By the beginning of the missing thing's name.
 CURES = {
     "a user of their own": "Start the server as an ordinary user, or let root change users (CAP_SETUID, CAP_CHOWN).",
     "namespaces": (
@@ -28,7 +28,7 @@ OTHER = "Read the log of the server soon after its start: confinement.incomplete
 
 
 def check_confinement(examination: Examination) -> Iterator[Finding]:
-    """Start a media process that confines itself, and evaluate what it could not do."""
+    """Start a media process that confines itself, and report the parts of the confinement that failed."""
     tools = [shutil.which(tool) for tool in ("ffmpeg", "ffprobe")]
     ffmpeg, ffprobe = tools if all(tools) else (None, None)
     missing: list[str] = trio.run(probe, process.run, ffmpeg, ffprobe)

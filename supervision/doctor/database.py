@@ -18,9 +18,7 @@ SUBJECT = "database"
 # Besides the pool: the connection that holds the term and hears notices, and two commands at once.
 BESIDES = 3
 NOT_SEEN = "the room on the disk of an external PostgreSQL can't be seen from here"
-LET_GO_ON = (
-    "Let its processes go on with `kill -CONT PID`, or free the disk that they wait for: `dmesg` names one that fails."
-)
+LET_GO_ON = "Let its processes go on with `kill -CONT PID`, or repair the disk that they wait for: see `dmesg`."
 LOSES = {
     "fsync": "a power cut can destroy the database",
     "full_page_writes": "a power cut can destroy pages of the database",
@@ -45,7 +43,7 @@ def check_database(examination: Examination) -> Iterator[Finding]:
 
 
 def evaluate(facts: ServerFacts, pool: int, *, own: bool) -> Iterator[Finding]:
-    """Return what is wrong with a server for a pool of this size. `own` is true for the embedded one."""
+    """Return the findings about a server for a pool of this size. `own` is true for the embedded server."""
     wrong = [
         *_version(facts),
         *_writes(facts),
@@ -77,7 +75,7 @@ def _writes(facts: ServerFacts) -> Iterator[Finding]:
     if facts.settings.get("in_hot_standby") == "on":
         yield Finding(
             SUBJECT, "wrong", "it is a standby, which can only be read: nothing can be posted",
-            "Let database_url name the primary, or make this one the primary: SELECT pg_promote().",
+            "Let database_url name the primary, or make this server the primary: SELECT pg_promote().",
         )  # fmt: skip
         return
     yield Finding(
@@ -97,7 +95,7 @@ def _safety(facts: ServerFacts, own: bool) -> Iterator[Finding]:
             )  # fmt: skip
     if facts.settings["synchronous_commit"] == "off":
         yield Finding(
-            SUBJECT, "note", "synchronous_commit is off: a power cut loses what was acknowledged in the last second",
+            SUBJECT, "note", "synchronous_commit is off: a power cut loses the acknowledged changes of the last second",
             "As superuser: ALTER SYSTEM SET synchronous_commit = on; SELECT pg_reload_conf().",
         )  # fmt: skip
 
@@ -119,7 +117,7 @@ def _text_and_time(facts: ServerFacts) -> Iterator[Finding]:
     if facts.encoding != "UTF8":
         yield Finding(
             SUBJECT, "wrong", f"the database's encoding is {facts.encoding}: it can't store all characters",
-            "Make a new one: CREATE DATABASE troupe ENCODING 'UTF8' TEMPLATE template0.",
+            "Make a new database: CREATE DATABASE troupe ENCODING 'UTF8' TEMPLATE template0.",
         )  # fmt: skip
     if facts.settings["TimeZone"] not in ("UTC", "Etc/UTC"):
         yield Finding(

@@ -14,7 +14,7 @@ CURE = "Raise the hard limit: LimitNOFILE=65536 in the unit of systemd, or `ulim
 
 
 def check_descriptors(examination: Examination) -> Iterator[Finding]:
-    """Look at the limit of the running server, or at the one that a server would have if it were started from here."""
+    """Check the limit of the running server, or else the limit of a server that would be started from here."""
     server = examination.server
     if server is None:
         hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
@@ -24,7 +24,7 @@ def check_descriptors(examination: Examination) -> Iterator[Finding]:
 
 
 def evaluate(limit: int, used: int | None) -> Finding:
-    """Return what there is to say of a limit, of which the server uses so many; None without a server."""
+    """Return the finding about a limit, of which the server uses so many; None without a server."""
     text = f"{limit} for a server that is started from here" if used is None else f"{used} of {limit} in use"
     if limit < FEW:
         return Finding(SUBJECT, "wrong", f"{text}: too few for many clients", CURE)

@@ -12,7 +12,7 @@ from ..system.disks import FEWEST_FILES, LOW, MIB, size_text
 from .findings import Examination, Finding
 
 SUBJECT = "disk"
-MEDIA = "`troupe media usage` shows what media take, and `troupe media budget` bounds what can be fetched again."
+MEDIA = "`troupe media usage` shows the size of media, and `troupe media budget` limits what can be fetched again."
 
 
 def check_disk(examination: Examination) -> Iterator[Finding]:
@@ -26,7 +26,7 @@ def check_disk(examination: Examination) -> Iterator[Finding]:
 
 
 def evaluate(settings: Settings, folders: Mapping[str, Path], room: os.statvfs_result) -> Finding:
-    """Return what there is to say of one disk, from the folders on it."""
+    """Return the finding about a disk with some folders."""
     free, size = room.f_bavail * room.f_frsize, room.f_blocks * room.f_frsize
     text = f"{', '.join(folders)} ({next(iter(folders.values()))}): {size_text(free)} free of {size_text(size)}"
     cure = f"Free some space, or make the disk larger. {' '.join(_advice(settings, folders))}"
@@ -62,5 +62,5 @@ def _folders(settings: Settings) -> Mapping[str, Path]:
 
 
 def _nearest(folder: Path) -> Path:
-    """Return the folder, or the one above it in which it would be made."""
+    """Return the folder, or the nearest existing folder above it."""
     return folder if folder.exists() else _nearest(folder.parent)

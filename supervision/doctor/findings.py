@@ -1,4 +1,4 @@
-"""Findings of `troupe doctor`, and what the checks are given to look at."""
+"""Findings of `troupe doctor`, and the input of the checks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ State = Literal["good", "note", "wrong"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The finding of a check. Something wrong has a cure; a note is what the operator should know."""
+    """The finding of a check. A fault has a cure; a note is a fact that the operator should know."""
 
     subject: str
     state: State

@@ -1,4 +1,4 @@
-"""The keys with which the server signs: present, readable, and fitting to what others know of them."""
+"""The keys with which the server signs: present, readable, and matching the public keys that other servers know."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from .findings import Examination, Finding
 SUBJECT = "keys"
 MOST = 1000  # of accounts, the newest: each takes a tenth of a millisecond
 BACKUP = "Restore it from a backup of the database."
-REPLACE = "`troupe accounts rotate-keys NAME` makes another one, which other servers learn of."
+REPLACE = "`troupe accounts rotate-keys NAME` makes a new key and sends it to other servers."
 
 
 def check_keys(examination: Examination) -> Iterator[Finding]:
-    """Read the keys of the database, and one that an earlier version has left in the data folder."""
+    """Read the keys of the database, and a key that an earlier version has left in the data folder."""
     if examination.dsn is None:
         return  # the check of the database says so
     try:
@@ -42,7 +42,7 @@ def _signing(pairs: list[KeyPair]) -> Iterator[Finding]:
     wrong = [pair for pair in pairs if not _fits(pair)]
     for pair in wrong:
         whose = pair.uri or "the server itself"
-        text = f"the private key of {whose} does not fit its public key: other servers refuse what it signs"
+        text = f"the private key of {whose} does not fit its public key: other servers refuse its signatures"
         yield Finding(SUBJECT, "wrong", text, REPLACE if pair.uri else BACKUP)
     if not wrong:
         yield Finding(SUBJECT, "good", f"{len(pairs)} key pairs for signatures fit (they are made when first needed)")
@@ -50,7 +50,7 @@ def _signing(pairs: list[KeyPair]) -> Iterator[Finding]:
 
 def _fits(pair: KeyPair) -> bool:
     try:
-        # Whether it is a good key was tested when it was made; whether it is the right one is asked here.
+        # The quality of the key was tested when it was made. Here the check is if it belongs to the public key.
         key = load_pem_private_key(pair.private_key.encode("ascii"), None, unsafe_skip_rsa_key_validation=True)
     except (ValueError, TypeError):
         return False

@@ -16,12 +16,12 @@ MOST_FUNCTIONS = 3  # that are named
 def check_loop(examination: Examination) -> Iterator[Finding]:
     """Show the stalls that the running server remembers of the last day."""
     watched = examination.server.get("loop") if examination.server is not None else None
-    if watched is not None:  # None: no server, or one of an earlier version
+    if watched is not None:  # None: no server, or a server of an earlier version
         yield from evaluate(watched["threshold"], datetime.fromisoformat(watched["since"]), watched["stalls"])
 
 
 def evaluate(threshold: float, since: datetime, stalls: Sequence[JsonObject]) -> Iterator[Finding]:
-    """Yield what there is to say of the stalls since a time: one finding a function, and one for all other causes."""
+    """Yield the findings about the stalls since a time: one for each function, and one for all other causes."""
     if not threshold:
         yield Finding(SUBJECT, "note", "it is not watched: `loop_stall_warning` is 0")
         return

@@ -19,7 +19,7 @@ OF_OTHERS = "postgres"  # the files of PostgreSQL, which has a user of its own w
 
 
 def check_permissions(examination: Examination) -> Iterator[Finding]:
-    """Look at the data folder, what lies directly in it, the sockets, the log and the files of settings."""
+    """Check the data folder, the files directly in it, the sockets, the log and the files of settings."""
     settings = examination.sources.settings
     wrong = [*_data(settings.data), *_foreign(settings), *_socket(settings.socket), *_log(settings.log_path)]
     for path in sorted(_files_with_secrets(examination.sources)):

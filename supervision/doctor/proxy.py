@@ -17,7 +17,7 @@ from .findings import Examination, Finding
 from .public_address import PublicAddress, ask, public_address
 
 SUBJECT = "proxy"
-# An address of documentation (RFC 5737), as a client would write one to hide its own.
+# An address for documentation (RFC 5737), as a client could send it to hide its own.
 FORGED = "203.0.113.77"
 ADD = "nginx: proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for; Caddy does it by itself."
 WIDEST = {4: 8, 6: 16}  # bits of the networks that proxies are in
@@ -44,7 +44,7 @@ def check_proxy(examination: Examination) -> Iterator[Finding]:
         seen = None
     if seen is None:
         yield Finding(
-            SUBJECT, "wrong", f"at {settings.base_url} another server answers, or an earlier answer of this one",
+            SUBJECT, "wrong", f"at {settings.base_url} another server answers, or a cache of this server",
             "Let the proxy pass all paths and headers on to Troupe, and keep no answers of /health.",
         )  # fmt: skip
         return
@@ -61,7 +61,7 @@ def not_asked(examination: Examination) -> str | None:
 
 
 def evaluate(seen: Mapping[str, object], settings: Settings, address: PublicAddress) -> Iterator[Finding]:
-    """Return what is wrong with a request that arrived with these headers."""
+    """Return the findings about a request that arrived with these headers."""
     wrong = [*_host(seen, address)]
     if settings.secure and settings.tls_certificate is None:  # then there is a proxy
         wrong += _client(seen, settings)

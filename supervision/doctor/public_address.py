@@ -1,6 +1,6 @@
 """The server's own public address, as the settings name it, and plain requests to it.
 
-The client for other servers is not used here: it tells no reasons of the network and of TLS, which this is about.
+The client for other servers is not used here: it hides errors of the network and of TLS, which are the subject here.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def public_address(settings: RequestSettings) -> PublicAddress:
 
 
 def ask(address: PublicAddress, path: str, headers: Mapping[str, str]) -> PublicAnswer:
-    """Return the answer to a GET. Raises OSError, which names what the network or TLS said."""
+    """Return the answer to a GET. Raises OSError with the error of the network or of TLS."""
     with connected(address) as line:
         return exchange(line, address, path, headers)
 

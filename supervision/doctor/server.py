@@ -1,4 +1,4 @@
-"""The server: whether one runs on the data folder, answers, and can use its database."""
+"""The server: whether it runs on the data folder, answers, and can use its database."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ SUBJECT = "server"
 
 
 def check_server(examination: Examination) -> Iterator[Finding]:
-    """Say if a server runs; one that runs and does not answer is wrong."""
+    """Report if a server runs. A running server that does not answer is a fault."""
     node = examination.sources.settings.node
     if examination.server is not None:
         yield Finding(SUBJECT, "good", f"it runs as node {node}, and answers")

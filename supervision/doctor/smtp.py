@@ -1,4 +1,4 @@
-"""Mail: whether the mail server takes mails of this server; one is sent only if an address is given."""
+"""Mail: whether the mail server accepts mails of this server. A mail is sent only if an address is given."""
 
 from __future__ import annotations
 
@@ -75,6 +75,6 @@ def _sent(smtp: Smtp, settings: Settings, to: str) -> Finding:
     except (Undeliverable, NotSent) as error:
         return Finding(
             SUBJECT, "wrong", f"the mail to {to} was not taken: {error}",
-            "Check the address, mail_from, and what the mail server's log says of it.",
+            "Check the address, mail_from, and the mail server's log.",
         )  # fmt: skip
     return Finding(SUBJECT, "good", f"a mail to {to} was taken; look whether it arrives")

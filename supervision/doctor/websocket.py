@@ -39,7 +39,7 @@ def check_websocket(examination: Examination) -> Iterator[Finding]:
                 return
             line.sendall(PING)
             if not _answered(line):
-                yield Finding(SUBJECT, "wrong", "a WebSocket opens, but what is sent on it does not arrive", CURE)
+                yield Finding(SUBJECT, "wrong", "a WebSocket opens, but sent messages do not arrive", CURE)
                 return
     except OSError as error:
         yield unreachable(SUBJECT, settings, error)

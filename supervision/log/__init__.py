@@ -1,1 +1,1 @@
-"""The supervision log: its words, what it must not have, its forms, and where it is written."""
+"""The supervision log: its vocabulary, redaction, formats and outputs."""

@@ -1,8 +1,8 @@
-"""The log for people: one record a line, aligned, and what matters first.
+"""The log for people: a record a line, aligned, the important facts first.
 
 Time, mark and event; then the actor or the part, the error, and the decision of supervision; then the other facts. On a
 terminal the parts have colours, long records go on below the event, and the commands that show more stand on a line of
-their own. Elsewhere a record is one line, which `grep` finds whole; a stack follows it.
+their own. Elsewhere a record is a single line, which `grep` finds whole; a stack follows it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ NARROWEST = 40
 
 # The facts that name the subject of a record; the first that it has stands behind the event.
 SUBJECTS = ("actor", "child", "host", "address", "logger", "effect")
-# What stands elsewhere than among the other facts.
+# Facts that are not among the other facts of the line.
 PLACED = ("error", "decision", "stack", "commands")
 
 
@@ -62,7 +62,7 @@ class Part:
 
 
 def as_text(now: datetime, event: LogEvent, facts: Facts) -> str:
-    """Return a record for people, where there is no terminal: one line, then the stack if there is one."""
+    """Return a record for people, where there is no terminal: a line, then the stack, if any."""
     head = f"{now:%H:%M:%S} {MARKS[event.level]} {event.word:<{EVENT_WIDTH}}"
     line = " ".join([head, *(part.text for part in (*_important(facts), *_others(facts), *_commands(facts)))])
     return "\n".join([line.rstrip(), *_stack(facts)])
@@ -116,7 +116,7 @@ class Terminal:
 
 
 def _joined(words: list[Part]) -> list[Part]:
-    """Return the words with those of one look joined, so that a look begins and ends once."""
+    """Return the words, joined to parts of one look, so that each look begins and ends once."""
     groups = groupby(words, key=lambda word: word.style)
     return [Part(" ".join(word.text for word in same), style) for style, same in groups]
 

@@ -1,6 +1,6 @@
 """The log in a file: cut into pieces of a size, of which a number is kept, and found again when it was moved away.
 
-`troupe.log` is the newest piece, `troupe.log.1` the one before it. If another program moves the file, as logrotate
+`troupe.log` is the newest piece, `troupe.log.1` the piece before it. If another program moves the file, as logrotate
 does, the next line goes to a new file at the path. No signal is needed for that, so logrotate needs no script: a signal
 would have to find the process, and a line between the move and the signal would still go to the moved file.
 """
@@ -19,7 +19,7 @@ class LogFile:
     """The file at a path. Not safe for several threads: one thread writes the log."""
 
     def __init__(self, path: Path, size: int, count: int) -> None:
-        """`size` is the number of bytes after which a new file begins, `count` how many older ones are kept.
+        """`size` is the number of bytes after which a new file begins, `count` the number of older files that are kept.
 
         Raises OSError if the file can't be opened, so that a wrong path is seen at the start.
         """
@@ -38,7 +38,7 @@ class LogFile:
             if os.write(self._descriptor, line) < len(line):
                 raise OSError("the disk took a part of the line")
         except OSError:
-            # Another line would be written behind the part of this one.
+            # The next line would otherwise be written behind a part of this line.
             with suppress(OSError):
                 os.ftruncate(self._descriptor, before)
             raise
@@ -58,7 +58,7 @@ class LogFile:
         return None
 
     def _rotate(self) -> None:
-        """Begin a new file. If that fails, the old one grows on: a log that is too long is better than none."""
+        """Begin a new file. If that fails, the old file grows on: a log that is too long is better than none."""
         with suppress(OSError):
             for number in range(self._count, 0, -1):
                 with suppress(FileNotFoundError):

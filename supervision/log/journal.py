@@ -2,7 +2,7 @@
 
 Records go to journald's socket (https://systemd.io/JOURNAL_NATIVE_PROTOCOL/). The other way, lines with a priority
 (`<3>…`) on standard output, keeps the levels alone: the facts would be text inside of the message, which journalctl
-can't select by. The protocol is one datagram for each record, so it takes no more code.
+can't select by. The protocol is a datagram for each record, so it takes no more code.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Journal:
     def write(self, line: bytes) -> None:
         """Send the record of a JSON line. Raises OSError if that fails.
 
-        The entry is made of the line here, in the thread that writes, so that the event loop pays for one form alone.
+        The entry is made of the line here, in the thread that writes, so that the event loop only formats the line.
         """
         self._socket.sendto(_entry(orjson.loads(line)), self._path)
 
@@ -62,7 +62,7 @@ def _fields(record: dict[str, object]) -> Iterator[tuple[str, str]]:
     yield "TROUPE_TIME", time  # of a folded record it is earlier than the journal's
     yield "TROUPE_EVENT", event
     for name, value in record.items():
-        # A field may come several times. isinstance does not tell what is in the list.
+        # A field may come several times. isinstance does not narrow the types in the list.
         for item in cast("list[object]", value) if isinstance(value, list) else [value]:
             yield f"TROUPE_{name.upper()}", str(item)
 

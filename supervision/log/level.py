@@ -20,7 +20,7 @@ class LiveLogLevel(RowLoader):
         self._configured: LogLevel = configured
 
     def inspect(self) -> dict[str, object]:
-        """Return what an operator sees."""
+        """Return the level, for operators."""
         return {"level": self._log.level.name.lower()}
 
     async def _read(self) -> None:

@@ -1,10 +1,10 @@
-"""The supervision log: one record for each decision that supervision takes.
+"""The supervision log: a record for each decision that supervision takes.
 
 Records are JSON lines for machines and short lines for people. Equal records within `WINDOW` seconds are folded: the
-first is written at once, the others as one when the window is over, with the time of the first of them, their `count`
-and the seconds from the first to the last. What libraries log is folded for `LIBRARY_WINDOW`, also if only numbers in
-its text differ: a library that can't reach its server says so at each try. Records that could not be written are
-counted in one `log.dropped`.
+first is written at once. The others become a single record when the window is over, with the time of the first of them,
+their `count` and the seconds from the first to the last. Records of libraries are folded for `LIBRARY_WINDOW`, also if
+only numbers in their texts differ: a library that can't reach its server logs that at each try. Records that could not
+be written are counted in a `log.dropped`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from .vocabulary import FACTS, Level, LogEvent
 
 WINDOW = 10.0
 LIBRARY_WINDOW = 600.0
-# Each text of a library may be another one, so the oldest fold is closed before there are more.
+# All texts of a library may differ, so the oldest fold is closed before there are more.
 MOST_FOLDS = 1000
 # Numbers and addresses in memory, such as "retrying in 1.97s" and "at 0x7f2a0c".
 NUMBER = re.compile(r"0x[0-9a-f]+|\d+(?:\.\d+)?", re.IGNORECASE)
@@ -40,9 +40,9 @@ LIKENESS = (
     "actor", "child", "incarnation", "message", "error", "place", "function", "decision", "address", "logger",
 )  # fmt: skip
 MOST_REQUEST_IDS = 16
-# Facts that may quote what people wrote.
+# Facts that may quote texts of people.
 FREE_TEXTS = ("error", "restored", "decision")
-# Those whose cause is looked for with a command that shows more.
+# The levels of records that name commands which show more.
 GRAVE = (Level.WARNING, Level.ERROR)
 
 Facts = dict[str, object]
@@ -80,7 +80,7 @@ class RepeatedRecord:
             self.request_ids.append(request)
 
     def summary(self) -> Facts:
-        """Return the facts of the last record, with the count and the times of all of them."""
+        """Return the facts of the last record, with the count and the times of all records."""
         together = {name: value for name, value in self.latest.items() if name not in ("request_id", "trace_id")}
         together["count"] = self.count
         if self.first and self.last:
@@ -91,7 +91,7 @@ class RepeatedRecord:
 
 
 class SupervisionLog:
-    """Writes records in one form, down to one level. Safe to call from any thread; raises only if `strict`.
+    """Writes records in a form, down to a level. Safe to call from any thread; raises only if `strict`.
 
     `write` takes a line, and raises OSError on failure. `lost` returns the number of accepted lines that could not be
     written, since its last call.
@@ -117,9 +117,9 @@ class SupervisionLog:
         self._strict = strict
         self._closed = False
         self._folds: dict[tuple[object, ...], RepeatedRecord] = {}
-        # Returns the trace of the task that writes a record, if there is one; set if traces are on.
+        # Returns the trace of the task that writes a record, if any; set if traces are on.
         self.trace_id: Callable[[], str] | None = None
-        self.counts = Counter[LogEvent]()  # of all records, also those that were folded or not written
+        self.counts = Counter[LogEvent]()  # of all records, also folded and unwritten records
         self._lock = threading.Lock()
         self.recent = RecentRecords()
 
@@ -130,25 +130,25 @@ class SupervisionLog:
         """
         if self.trace_id is not None and "trace_id" not in facts:
             facts["trace_id"] = self.trace_id()
-        known, told = self._checked(event, facts)
+        known, checked = self._checked(event, facts)
         with self._lock:
             self.counts[known] += 1
             if self._closed:
                 return
             now = self._clock.now()
-            self.recent.add(now, known.level.name.lower(), known.word, told)
+            self.recent.add(now, known.level.name.lower(), known.word, checked)
             if known.level.value < self.level.value:
                 return
             self._close_folds(now)
-            likeness = _fold_key(known, told)
+            likeness = _fold_key(known, checked)
             if fold := self._folds.get(likeness):
-                fold.add(now, told)
+                fold.add(now, checked)
             else:
                 if len(self._folds) >= MOST_FOLDS:
-                    # The oldest one: the log must not grow in memory, however many different records come.
+                    # The oldest fold: the log must not grow in memory, however many different records come.
                     self._close_fold(next(iter(self._folds)))
                 self._folds[likeness] = RepeatedRecord(known, now)
-                self._put(now, known, told)
+                self._put(now, known, checked)
 
     def flush(self) -> None:
         """Write the records that are still folded, at the end of the process."""
@@ -177,15 +177,15 @@ class SupervisionLog:
             raise VocabularyError(f"not in the log's vocabulary: {', '.join(unknown)}")
         if isinstance(error := facts.get("error"), BaseException):
             facts = {"place": place(error), **facts, "error": describe(error)}
-        told = {name: _loggable(name, facts[name]) for name in FACTS if facts.get(name) not in (None, "", [], ())}
+        loggable = {name: _loggable(name, facts[name]) for name in FACTS if facts.get(name) not in (None, "", [], ())}
         if event not in words:
-            return LogEvent.LIBRARY_SAID, told | {"logger": "troupe", "error": f"unknown event {event}"}
-        return words[event], told
+            return LogEvent.LIBRARY_SAID, loggable | {"logger": "troupe", "error": f"unknown event {event}"}
+        return words[event], loggable
 
     def _close_folds(self, now: datetime, *, everything: bool = False) -> None:
         for key in [key for key, fold in self._folds.items() if everything or fold.is_over(now)]:
             self._close_fold(key)
-        self._tell_dropped(now)
+        self._report_dropped(now)
 
     def _close_fold(self, key: tuple[object, ...]) -> None:
         fold = self._folds.pop(key)
@@ -197,7 +197,7 @@ class SupervisionLog:
             self._dropped_since = self._dropped_since or time
             self._dropped += 1
 
-    def _tell_dropped(self, now: datetime) -> None:
+    def _report_dropped(self, now: datetime) -> None:
         """Report how many records are missing, as soon as the log can be written again."""
         self._dropped += self._lost()
         if not self._dropped:
@@ -217,7 +217,7 @@ class SupervisionLog:
 
 
 class Forwarded(logging.Handler):
-    """Forwards what libraries log by the standard library to the supervision log."""
+    """Forwards records of the standard library's `logging` to the supervision log."""
 
     def __init__(self, log: SupervisionLog) -> None:
         super().__init__(logging.WARNING)
@@ -243,7 +243,7 @@ def as_json(now: datetime, event: LogEvent, facts: Facts) -> str:
 
 
 def _fold_key(event: LogEvent, facts: Facts) -> tuple[object, ...]:
-    """Return what equal records have in common."""
+    """Return the key of a fold: the facts in which equal records are equal."""
     if event is LogEvent.LIBRARY_SAID:
         facts = facts | {"error": NUMBER.sub("#", str(facts.get("error")))}
     return (event, *(facts.get(name) for name in LIKENESS))

@@ -27,7 +27,7 @@ class OpenLog:
     writer: Writer
 
     def close(self) -> None:
-        """Write what is folded and queued, and nothing after it."""
+        """Write the folded and queued records, and nothing after them."""
         self.log.close()
         self.writer.close()
 

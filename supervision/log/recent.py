@@ -14,7 +14,7 @@ MOST = 5_000
 
 
 class RecentRecords:
-    """A ring of records, also of those that are folded in the written log. Safe to fill from any thread."""
+    """A ring of records, also of records that are folded in the written log. Safe to fill from any thread."""
 
     def __init__(self, most: int = MOST) -> None:
         self._records: deque[LogRecord] = deque(maxlen=most)

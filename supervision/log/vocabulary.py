@@ -63,9 +63,9 @@ class LogEvent(Enum):
     LOOP_STALLED = (
         "loop.stalled",
         Level.WARNING,
-        "The event loop was kept for longer than `loop_stall_warning`, so all clients waited. `function` is what kept"
-        " it: please report it with `stack`. Without one, `error` says what else did. `troupe doctor` shows the last"
-        " day's.",
+        "The event loop was kept for longer than `loop_stall_warning`, so all clients waited. `function` kept it:"
+        " please report it with `stack`. Without a function, `error` has the cause. `troupe doctor`"
+        " shows the stalls of the last day.",
     )
     MAILBOX_FULL = (
         "mailbox.full",
@@ -76,12 +76,12 @@ class LogEvent(Enum):
     ASK_CYCLE = (
         "ask.cycle",
         Level.ERROR,
-        "An actor asked another one that waits for it, and was refused at once. This is a bug: please report it.",
+        "An actor asked another actor that waits for it, and was refused at once. This is a bug: please report it.",
     )
     CONNECTIONS_FULL = (
         "connections.full",
         Level.WARNING,
-        "The file descriptors of the process allow no more connections; requests on new ones get 503. Raise"
+        "The file descriptors of the process allow no more connections; requests on new connections get 503. Raise"
         " `LimitNOFILE` or `ulimit -n`.",
     )
     STREAM_CUT = (
@@ -106,7 +106,7 @@ class LogEvent(Enum):
         Level.WARNING,
         "A disk that the server writes to is nearly full. Free some space: `troupe doctor` names what takes it.",
     )
-    DISK_WELL = "disk.well", Level.INFO, "That disk has room again."
+    DISK_WELL = "disk.well", Level.INFO, "A disk that was nearly full has room again."
     STORAGE_RESTARTED = "storage.restarted", Level.WARNING, "PostgreSQL was restarted since the last connection to it."
     CONNECTION_LOST = (
         "connection.lost",
@@ -116,14 +116,14 @@ class LogEvent(Enum):
     NODE_TAKEOVER = (
         "node.takeover",
         Level.WARNING,
-        "This server took the database over from another one, which can write no more.",
+        "This server took the database over from another server, which can write no more.",
     )
-    NODE_FENCED = "node.fenced", Level.ERROR, "Another server took over the database, so this one exits."
+    NODE_FENCED = "node.fenced", Level.ERROR, "Another server took over the database, so this server exits."
     OUTBOX_RETRY = (
         "outbox.retry",
         Level.WARNING,
-        "An effect of a committed change failed and is tried again later. `troupe outbox` lists what waits, and"
-        " tries it at once.",
+        "An effect of a committed change failed and is tried again later. `troupe outbox` lists waiting"
+        " effects and retries them.",
     )
     OUTBOX_GIVEN_UP = "outbox.given_up", Level.WARNING, "An effect is not tried again, for the reason in `error`."
     REQUEST_FAILED = (
@@ -199,8 +199,8 @@ class LogEvent(Enum):
     TRANSLATION_FAILED = (
         "translation.failed",
         Level.WARNING,
-        "The translation service gave no answer, or one without a translation. After some failures it is not asked"
-        " for a while.",
+        "The translation service gave no answer, or an answer without a translation. After some failures it is not"
+        " asked for a while.",
     )
     FETCH_FAILED = (
         "fetch.failed",
@@ -260,7 +260,7 @@ FACTS = {
     "effect": "The kind of an effect in the outbox.",
     "incarnation": "The number of times it was started.",
     "message": "The kind of the message that the actor was handling.",
-    "message_id": "The number of that message in this process.",
+    "message_id": "The number of the message in this process.",
     "request_id": "The `X-Request-Id` of the request that caused it.",
     "trace_id": "The trace of that request, if traces are on.",
     "causes": "The chain of actors through which the message came.",
@@ -276,8 +276,8 @@ FACTS = {
     "address": "The address that the server listens on, or the migration's file.",
     "node": "A server process: its number, its host and when it started.",
     "logger": "The name under which the library logs.",
-    "count": "The number of equal records that this one stands for.",
-    "folded_seconds": "The time from the first of these to the last; the record's own time is that of the first.",
-    "request_ids": "The first requests of those.",
+    "count": "The number of equal records that this record stands for.",
+    "folded_seconds": "The time from the first to the last of these records; the record's own time is of the first.",
+    "request_ids": "The requests of the first of these records.",
     "commands": "The commands that show more: the actor, the part, the request.",
 }

@@ -12,7 +12,7 @@ import threading
 from collections import deque
 from typing import Protocol
 
-# About 4,000 records: what a burst of failures writes in a minute, and no noticeable amount of memory.
+# About 4,000 records: a minute of a burst of failures, and little memory.
 MOST_WAITING = 1024 * 1024
 CLOSING_SECONDS = 1.0
 STDERR = 2
@@ -40,7 +40,7 @@ class Output(Protocol):
     """A place for lines: a stream, a file, the journal."""
 
     def write(self, line: bytes) -> None:
-        """Write one line; may block. Raises OSError if it can't be written."""
+        """Write a line; may block. Raises OSError if it can't be written."""
         ...
 
 
@@ -92,7 +92,7 @@ class Writer:
             return lost
 
     def close(self, within: float = CLOSING_SECONDS) -> None:
-        """Take no more lines, and wait at most `within` seconds until the queued ones are written."""
+        """Take no more lines, and wait at most `within` seconds until the queued lines are written."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
@@ -116,7 +116,7 @@ class Writer:
             return lines
 
     def _write_all(self, lines: list[bytes]) -> int:
-        """Write the lines. Return the number of those that could not be written."""
+        """Write the lines. Return the number of lines that could not be written."""
         for done, line in enumerate(lines):
             try:
                 self._output.write(line)

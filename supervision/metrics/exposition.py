@@ -49,7 +49,7 @@ class Exposition:
         self._backlog = SharedCheck(self._count, kept=BACKLOG_KEPT, patience=PATIENCE)
 
     async def run(self) -> None:
-        """Measure what only metrics need, for ever."""
+        """Measure, for ever, the values that only metrics need."""
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._sources.lag.run)
             nursery.start_soon(self._backlog.run)
@@ -66,7 +66,7 @@ class Exposition:
         return b"".join(parts)
 
     async def _count(self) -> Backlog | None:
-        """Count what waits in the database. Without a database nothing is told."""
+        """Count the waiting rows of the database. None while there is no database."""
         try:
             return await self._sources.database.read(find_backlog, self._sources.clock.now(), MOST_COUNTED)
         except StorageError:

@@ -93,7 +93,7 @@ def histogram(
 def families(
     sources: Sources, kinds: Sequence[KindSummary], backlog: Backlog | None, *, ready: bool
 ) -> Iterator[Metric]:
-    """Yield all families. Without a database there is no backlog to tell of."""
+    """Yield all families. `backlog` is None without a database."""
     yield gauge("troupe_build_info", "The version that runs, as labels.", ("version", "python"), [
         ((__version__, sys.version.split()[0]), 1)
     ])  # fmt: skip
@@ -147,7 +147,7 @@ def _actors(sources: Sources, kinds: Sequence[KindSummary]) -> Iterator[Metric]:
         "troupe_actors_awake": ("Actors that are awake.", lambda summary: summary.awake),
         "troupe_actor_mailbox_messages": ("Messages that wait in mailboxes.", lambda summary: summary.depth),
         "troupe_actor_oldest_message_age_seconds": (
-            "Age of the message that waits for the longest time; 0 without one.", lambda summary: summary.oldest
+            "Age of the message that waits for the longest time; 0 if none waits.", lambda summary: summary.oldest
         ),
         "troupe_actor_longest_turn_seconds": (
             "Time that the longest turn has taken so far.", lambda summary: summary.turn
@@ -158,7 +158,7 @@ def _actors(sources: Sources, kinds: Sequence[KindSummary]) -> Iterator[Metric]:
     for name, (meaning, number) in gauges.items():
         yield gauge(name, meaning, of_kind, [((summary.kind,), number(summary)) for summary in kinds])
     yield counter(
-        "troupe_actor_restarts", "Incarnations that were made in the place of another one, also to read rows again.",
+        "troupe_actor_restarts", "Incarnations that replaced another incarnation, also to read rows again.",
         of_kind, (((summary.kind,), summary.restarts) for summary in kinds),
     )  # fmt: skip
     pools = sources.actors.runtime.pools
@@ -183,7 +183,7 @@ def _actors(sources: Sources, kinds: Sequence[KindSummary]) -> Iterator[Metric]:
 def _parts(sources: Sources) -> Iterator[Metric]:
     children = sources.children()
     yield counter(
-        "troupe_child_starts", "Starts of a part of the supervision tree; more than one are restarts.", ("child",),
+        "troupe_child_starts", "Starts of a part of the supervision tree; all but the first are restarts.", ("child",),
         (((child.name,), child.starts) for child in children),
     )  # fmt: skip
     yield gauge(
@@ -191,17 +191,17 @@ def _parts(sources: Sources) -> Iterator[Metric]:
         (((child.name,), child.phase is ChildPhase.RUNNING) for child in children),
     )  # fmt: skip
     yield counter(
-        "troupe_log_records", "Records of the supervision log, also those that were folded or below the level.",
+        "troupe_log_records", "Records of the supervision log, also folded records and records below the level.",
         ("event", "level"),
         (((event.word, event.level.name.lower()), sources.log.counts[event]) for event in LogEvent),
     )  # fmt: skip
 
 
 def _senders(sources: Sources) -> Iterator[Metric]:
-    """Tries by their results, also those that there were none of: a rate needs the 0 before the first one."""
+    """Tries by their results, also results without tries: a rate needs the 0 before the first try."""
     deliveries, push, mail = sources.deliveries, sources.push, sources.mail
     yield counter(
-        "troupe_deliveries", "Tries to deliver an activity, by what is known of the host and what became of it.",
+        "troupe_deliveries", "Tries to deliver an activity, by the state of the host and the result.",
         ("host_class", "result"),
         ((of, 0 if deliveries is None else deliveries.results[of]) for of in product(HOST_CLASSES, DELIVERY_RESULTS)),
     )  # fmt: skip
@@ -218,7 +218,7 @@ def _senders(sources: Sources) -> Iterator[Metric]:
 def _outbox(sources: Sources) -> Iterator[Metric]:
     relays = {relay.queue: relay for relay in sources.actors.outbox.relays}
     yield counter(
-        "troupe_outbox_tries", "Effects that a relay has begun with, by what became of the try.", ("effect", "result"),
+        "troupe_outbox_tries", "Tries to run an effect, by the result.", ("effect", "result"),
         (
             ((name, result), relays[kind.queue].results[name, result])
             for name, kind in KINDS.items() if kind.queue in relays for result in RESULTS
@@ -243,7 +243,7 @@ def _backlog(backlog: Backlog) -> Iterator[Metric]:
 def _database(sources: Sources) -> Iterator[Metric]:
     use, numbers = sources.database.use(), sources.database.numbers
     yield gauge("troupe_database_connections", "Connections to PostgreSQL that are open.", (), [((), use.connected)])
-    yield gauge("troupe_database_connections_busy", "Those of them with a call.", (), [((), use.busy)])
+    yield gauge("troupe_database_connections_busy", "Open connections with a call.", (), [((), use.busy)])
     yield gauge("troupe_database_calls_waiting", "Calls that wait for a connection.", (), [((), use.waiting)])
     yield counter("troupe_database_calls_refused", "Calls that got no connection in time.", (), [((), numbers.refused)])
     yield counter(

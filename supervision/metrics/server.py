@@ -1,9 +1,9 @@
 """The address on which metrics and health are read: a small HTTP server that is not the public one.
 
 It starts before all other parts and stops after them. So it answers while the database is away, and it says that the
-server starts or stops. It reads no more than the first line of a request, and closes each connection after one answer.
+server starts or stops. It reads no more than the first line of a request, and closes each connection after the answer.
 
-A new client is never kept waiting by slow ones: if there are too many, the one that has kept the server waiting for the
+A new client is never kept waiting by slow ones: if there are too many, the client that has kept it waiting for the
 longest time is cut off.
 """
 
@@ -49,7 +49,7 @@ class MetricsServer:
         self._readiness = readiness
         self._exposition = exposition
         self._waits = waits
-        # The clients that send their request or take their answer, the one that began first at the front.
+        # The clients that send their request or take their answer, the earliest at the front.
         self._slow: dict[object, trio.CancelScope] = {}
         self._scrapes = trio.CapacityLimiter(MOST_SCRAPES)
         self._answers: dict[str, Callable[[], Awaitable[tuple[int, str, bytes]]]] = {
@@ -104,7 +104,7 @@ class MetricsServer:
 
     @contextmanager
     def _waiting(self, patience: float) -> Generator[trio.CancelScope]:
-        """Wait for a client in this block, at the cost of the slowest one if there are too many."""
+        """Wait for a client in this block. If there are too many, the slowest is cut."""
         if len(self._slow) >= MOST_CLIENTS:
             self._slow.pop(next(iter(self._slow))).cancel()
         client = object()
@@ -123,7 +123,7 @@ class MetricsServer:
             return 405, TEXT, b"GET, please.\n"
         try:
             return await answer()
-        except Exception as error:  # All parts start after this one, and would restart with it.
+        except Exception as error:  # All other parts start after this part, and would restart with it.
             self._record("request.failed", message=f"{method} {path}", error=error, decision="500")
             return 500, TEXT, b"This failed; the log of the server says why.\n"
 

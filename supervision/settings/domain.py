@@ -1,4 +1,4 @@
-"""The server's own name: the last one used, and the one in the links of its accounts.
+"""The server's own name: the name last used, and the name in the links of its accounts.
 
 Commands beside a server make accounts with links to it. On a loopback address these links hold the port, which only the
 server was told. So the server writes its name into a file in its data folder, and commands without a setting of their

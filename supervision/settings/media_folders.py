@@ -14,7 +14,7 @@ def media_folder(settings: StorageSettings, node: str) -> Folder:
 
 
 def media_store(settings: StorageSettings, name: StoreName) -> MediaStore:
-    """Return a store, which need not be the one that is in use. Raises ValueError without its settings."""
+    """Return a store, also a store that is not in use. Raises ValueError without its settings."""
     if name == "local":
         return LocalStore(settings.data / "media")
     if not (settings.s3_bucket and settings.s3_access_key and settings.s3_secret_key):

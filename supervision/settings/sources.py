@@ -1,8 +1,8 @@
 """The sources of settings: the command line, the environment and a TOML file, in this order.
 
 A setting named `rate_limits` is `TROUPE_RATE_LIMITS` in the environment, `rate_limits` in a TOML file and, for commands
-that have it, `--rate-limits` on the command line. The file is the one that `--config` or `TROUPE_CONFIG` names, else
-`troupe.toml` in the working directory if there is one.
+that have it, `--rate-limits` on the command line. `--config` or `TROUPE_CONFIG` name the file, else it is
+`troupe.toml` in the working directory, if that exists.
 
 A secret can also be the content of a file that the environment names: `TROUPE_SMTP_PASSWORD_FILE` for `smtp_password`.
 So it is in no unit file, and in no list of processes.
@@ -33,7 +33,7 @@ NO_SETTING = re.compile(r"TROUPE_(CONFIG$|SIM_)")
 
 
 class ConfigurationError(Exception):
-    """Raised for a wrong setting. The text says which one, where it came from and an example of a right value."""
+    """Raised for a wrong setting. The text has its name, its source and an example of a right value."""
 
 
 Kind = Literal["default", "file", "environment", "secret file", "option", "changed"]
@@ -41,9 +41,9 @@ Kind = Literal["default", "file", "environment", "secret file", "option", "chang
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One place that sets a setting: its kind, its place as an operator finds it, and the value as it stands there.
+    """A place that sets a setting: its kind, a text by which operators find it, and the value as it is written there.
 
-    `path` is the file of the place, if it is in one.
+    `path` is the file of the place, if it is a file.
     """
 
     kind: Kind
@@ -59,7 +59,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class SettingsSources:
-    """The settings with the sources of each, the one that counts last. A setting without any has its default."""
+    """The settings with the sources of each; the last source counts. A setting without a source has its default."""
 
     settings: Settings
     sources: Mapping[str, Sequence[Source]]
@@ -76,7 +76,7 @@ def read_settings(chosen: Mapping[str, object], environ: Mapping[str, str], conf
 def read_sources(
     chosen: Mapping[str, object], environ: Mapping[str, str], config: Path | None = None
 ) -> SettingsSources:
-    """Return the settings with their sources. Raises ConfigurationError if one is wrong."""
+    """Return the settings with their sources. Raises ConfigurationError if a setting is wrong."""
     found: dict[str, list[Source]] = {}
     layers = (_from_file(config or _named_file(environ)), _from_environment(environ), _from_options(chosen))
     for layer in layers:
@@ -129,7 +129,7 @@ def written(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, tuple | list):
-        # isinstance does not tell the types of its contents.
+        # isinstance does not narrow the types of its contents.
         values = cast("Sequence[object]", value)
         is_pair = len(values) == 2 and isinstance(values[1], int)
         return _one_value(values) if is_pair else ", ".join(map(_one_value, values))
@@ -137,13 +137,13 @@ def written(value: object) -> str:
 
 
 def nearest(name: str) -> str:
-    """Return the end of an error about a name that is no setting: the setting that was meant, if one is near."""
+    """Return the end of an error about a name that is no setting: the most similar setting, if any."""
     near = difflib.get_close_matches(name, _fields(), n=1)
     return f"; did you mean {near[0]}?" if near else "."
 
 
 def _one_value(value: object) -> str:
-    """Return one value, which may be of a list. A pair is an address and its port."""
+    """Return a single value, also of a list. A pair is an address and its port."""
     if not isinstance(value, tuple):
         return str(value)
     # Of all settings only `dns_servers` and `metrics` have pairs.
@@ -244,7 +244,7 @@ def _written_in(value: str) -> str:
 
 
 def _secret_in(name: str, path: str) -> str:
-    """Return what a file holds, without the line break that editors add."""
+    """Return the content of a file, without the line break that editors add."""
     try:
         secret = Path(path).read_text("utf-8-sig").removesuffix("\n").removesuffix("\r")
     except OSError as error:
@@ -257,13 +257,13 @@ def _secret_in(name: str, path: str) -> str:
 
 
 def _complaints(error: ValidationError, sources: Mapping[str, Sequence[Source]]) -> Iterator[str]:
-    told: set[str] = set()
+    reported: set[str] = set()
     for detail in error.errors(include_url=False):
         name = str(detail["loc"][0]) if detail["loc"] else ""
-        # One error for each setting: a union reports one for each alternative.
-        if name not in told:
+        # One error for each setting: a union has an error for each alternative.
+        if name not in reported:
             yield _complaint(name, detail, sources)
-        told.add(name)
+        reported.add(name)
 
 
 def _complaint(name: str, detail: ErrorDetails, sources: Mapping[str, Sequence[Source]]) -> str:

@@ -1,6 +1,6 @@
 """The TLS certificate of a server that encrypts by itself, without a proxy in front.
 
-It is read again when its files change, and at a SIGHUP. Connections that are open keep the old one; nothing is cut.
+It is read again when its files change, and at a SIGHUP. Open connections keep the old certificate; none is cut.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class ServerCertificate:
         self._loaded: ssl.SSLContext | None = None
 
     def context(self) -> ssl.SSLContext:
-        """Return what the next handshake uses."""
+        """Return the TLS context of the next handshake."""
         if self._loaded is None:
             raise BadCertificate("no certificate was read yet")
         return self._loaded
@@ -80,7 +80,7 @@ class ServerCertificate:
         self._record("certificate.loaded", decision=f"new connections get the one that ends on {until:%Y-%m-%d}")
 
     def _state(self) -> Sequence[object]:
-        """Return what differs when a file was changed or replaced."""
+        """Return values that differ after a file was changed or replaced."""
         return [_stat(self._certificate), _stat(self._key)]
 
 
@@ -123,7 +123,7 @@ def context_of(certificate: Path, key: Path) -> ssl.SSLContext:
 
 
 def details_of(certificate: Path) -> CertificateDetails:
-    """Return what a certificate says. Raises BadCertificate."""
+    """Return the facts in a certificate. Raises BadCertificate."""
     from cryptography import x509  # late: only servers without a proxy need it
 
     try:
@@ -144,7 +144,7 @@ def _fits(name: str, host: str) -> bool:
 
 
 def _unusual(file: Path) -> str | None:
-    """Return what is wrong with a file that OpenSSL only says it can't read."""
+    """Return the cause, if OpenSSL only says that it can't read a file."""
     content = file.read_bytes()
     if not content.strip():
         return f"{file} is empty"
@@ -162,7 +162,7 @@ def _stat(file: Path) -> object:
 
 
 def _first_unreadable(*files: Path) -> Path:
-    """Return the file that can't be read: OpenSSL does not say which one."""
+    """Return the file that can't be read, which OpenSSL does not name."""
     for file in files:
         try:
             file.open("rb").close()

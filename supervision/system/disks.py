@@ -25,7 +25,7 @@ FEWEST_FILES = 10_000  # files that can still be made: a file system may have fr
 FULL = 32 * MIB
 NO_FILES = 16
 LOOK_EVERY = 30.0  # seconds
-TELL_AGAIN = 3600.0  # seconds between two records of a disk that stays low
+REPORT_AGAIN = 3600.0  # seconds between two records of a disk that stays low
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +57,11 @@ class Disks:
             await self.look()
 
     def inspect(self) -> dict[str, object]:
-        """Return what an operator sees: the room on each disk, and which of them are low."""
+        """Return the room on each disk and the names of low disks, for operators."""
         return {**self._rooms, **({"low": list(self._low)} if self._low else {})}
 
     def is_full(self) -> bool:
-        """True if one of the disks is full at this moment. It asks the kernel, so it is called in a thread."""
+        """True if a disk is full at this moment. It asks the kernel, so it is called in a thread."""
         return any(map(_is_full, self._folders.values()))
 
     async def look(self) -> None:
@@ -74,7 +74,7 @@ class Disks:
                 continue  # no file was written there yet
             except OSError as error:
                 self._rooms[name] = str(error)
-                self._tell(name, low=True, error=str(error))
+                self._report(name, low=True, error=str(error))
                 continue
             if device in seen:
                 self._rooms.pop(name, None)
@@ -94,13 +94,13 @@ class Disks:
         few_files = room.f_files > 0 and room.f_favail < FEWEST_FILES
         if free < LOW or few_files:
             text = f"{room.f_favail} more files can be made" if few_files and free >= LOW else self._rooms[name]
-            self._tell(name, low=True, error=f"{name}: {text}")
+            self._report(name, low=True, error=f"{name}: {text}")
         elif free >= WELL and not few_files:
-            self._tell(name, low=False, error=f"{name}: {self._rooms[name]}")
+            self._report(name, low=False, error=f"{name}: {self._rooms[name]}")
 
-    def _tell(self, name: str, *, low: bool, error: str) -> None:
+    def _report(self, name: str, *, low: bool, error: str) -> None:
         now = trio.current_time()
-        if low and now - self._low.get(name, -TELL_AGAIN) >= TELL_AGAIN:
+        if low and now - self._low.get(name, -REPORT_AGAIN) >= REPORT_AGAIN:
             self._low[name] = now
             self._record("disk.low", child="disks", error=error, decision="free some space before it is full")
         elif not low and self._low.pop(name, None) is not None:

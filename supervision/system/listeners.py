@@ -1,6 +1,6 @@
 """The listening sockets: handed over by systemd or by the server that is taken over from, or else bound here.
 
-A client that connects while one server ends and the next one starts waits in the queue of the listening socket. So no
+A client that connects while a server ends and the next starts waits in the queue of the listening socket. So no
 connection is refused as long as the socket stays open, which two processes may have at a time.
 """
 
@@ -36,14 +36,14 @@ class Listeners:
         self._shared = False
 
     def inherit(self, environment: MutableMapping[str, str]) -> None:
-        """Take the sockets of systemd, or else of the server that this one takes over from. Raises CannotListen."""
+        """Take the sockets of systemd, or else of the server that is taken over. Raises CannotListen."""
         self._held = from_systemd(environment)
         if self._held:
             self._shared = True
         elif self._settings.takeover:
             self._held = self._chosen(ask_for_sockets(self._settings.control_socket))
             if self._held:
-                # Who connects from now on waits for this server. What the other one is asked for already is answered
+                # Clients that connect from now on wait for this server. Requests at the other server are answered
                 # by it, as long as it has the database.
                 ask_to_drain(self._settings.control_socket, self._settings.shutdown_grace)
 
@@ -62,7 +62,7 @@ class Listeners:
     def release(self) -> bool:
         """Give the sockets up, because the server takes no more connections; a Unix socket is removed.
 
-        Return False if another process has them too. They are kept then, because this one could not bind them again.
+        Return False if another process has them too. Then they are kept, as this process could not bind them again.
         """
         if self._shared:
             return False
@@ -89,7 +89,7 @@ class Listeners:
 def check_free(settings: Settings, environment: Mapping[str, str]) -> None:
     """Look if the addresses are free, before a start that may take minutes. Raises CannotListen.
 
-    A server that runs on the same data has them too: what is wrong then is said when the database is asked.
+    A server that runs on the same data has them too. Then the check of the database reports the error.
     """
     if settings.takeover or settings.socket or environment.get("LISTEN_PID") == str(os.getpid()):
         return
@@ -102,7 +102,7 @@ def check_free(settings: Settings, environment: Mapping[str, str]) -> None:
 
 
 def cannot_listen(settings: ServerSettings, error: OSError) -> CannotListen:
-    """Return why the server can't listen, with what helps."""
+    """Return the error with its remedy: why the server can't listen."""
     advice = ADVICE.get(error.errno or 0, "choose another --host, --port or --socket")
     if settings.tls_redirect_port is not None:
         advice += ", or another tls_redirect_port"

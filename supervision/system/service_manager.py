@@ -16,7 +16,7 @@ READY, STOPPING, WORKING = "READY=1", "STOPPING=1", "WATCHDOG=1"
 
 
 class ServiceManager:
-    """The way to systemd. Takes its variables out of the environment, so that no other process speaks for this one."""
+    """Notifies systemd. Removes its variables from the environment, so that no child process notifies for this one."""
 
     def __init__(self, environment: MutableMapping[str, str]) -> None:
         self._address = environment.pop("NOTIFY_SOCKET", "")
@@ -24,8 +24,8 @@ class ServiceManager:
         ours = process in ("", str(os.getpid())) and microseconds.isdecimal()
         self._patience = int(microseconds) / 1e6 if ours else 0.0
 
-    def tell(self, *lines: str) -> None:
-        """Send lines. An error is ignored: systemd notices by itself what it does not hear."""
+    def notify(self, *lines: str) -> None:
+        """Send lines. An error is ignored: systemd acts by itself when notifications are missing."""
         if not self._address:
             return
         address = "\0" + self._address[1:] if self._address.startswith("@") else self._address
@@ -39,5 +39,5 @@ class ServiceManager:
     async def watch(self) -> None:
         """Say again and again that the event loop works, without end, also while the server starts and stops."""
         while self._address and self._patience:
-            self.tell(WORKING)
+            self.notify(WORKING)
             await trio.sleep(self._patience / 3)

@@ -1,10 +1,10 @@
 """The signals that end the server: SIGTERM, SIGINT (Ctrl-C) and SIGHUP (its terminal was closed).
 
-The first ends it in order. The second does too, without grace for running requests. The third ends the process at once;
-PostgreSQL is then stopped by its guardian.
+The first signal ends the server in order. The second also cancels running requests. The third ends the process at once;
+the guardian then stops PostgreSQL.
 
-SIGHUP has this meaning only for a server that was started in a terminal. To one of systemd or of a container, which has
-none, programs send it to have settings read again or a log reopened: ending would surprise them, so the server goes on.
+SIGHUP has this meaning only for a server that was started in a terminal. Under systemd or in a container, programs send
+it so that a server reads its settings or opens its log again. They don't expect it to end, so the server goes on.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Interrupted(BaseException):
 
 
 class EndSignals:
-    """The signals so far, and the action of the next one."""
+    """The signals so far, and the action of the next signal."""
 
     def __init__(self) -> None:
         self._names: list[str] = []
@@ -50,7 +50,7 @@ class EndSignals:
 
     @contextmanager
     def handled(self) -> Generator[None]:
-        """Handle the signals in this block. Ignored ones stay ignored, as `nohup` requires."""
+        """Handle the signals in this block. Ignored signals stay ignored, as `nohup` requires."""
         numbers = [number for number in ASKING if signal.getsignal(number) is not signal.SIG_IGN]
         before = {number: signal.signal(number, self._note_signal) for number in numbers}
         try:
@@ -72,7 +72,7 @@ class EndSignals:
 
     @contextmanager
     def received(self, pass_over: Callable[[], object]) -> Generator[trio.MemoryReceiveChannel[str]]:
-        """Receive the names of the signals, in Trio. One that came before this block is received too.
+        """Receive the names of the signals, in Trio. A signal that came before this block is received too.
 
         `pass_over` is called for a SIGHUP that does not end the server.
         """
@@ -128,4 +128,4 @@ def has_terminal() -> bool:
 
 
 def _nothing() -> None:
-    """Do nothing: no loop runs that could tell of the signal."""
+    """Do nothing: no event loop runs that could handle the signal."""

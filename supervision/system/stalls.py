@@ -2,7 +2,7 @@
 
 While one task runs, all others wait. The watchdog's thread looks at the loop from outside, eight times a second. The
 loop itself does nothing for it: Trio holds the time at which the current round of its loop began in a local variable of
-its run loop, and a look reads this variable. (An instrument of Trio would tell the same, but costs each round 0.3 to
+its run loop, and a look reads this variable. (An instrument of Trio would show it too, but costs each round 0.3 to
 0.7 µs.) A run loop that waits for I/O is a generator that is suspended: its frame has no caller then. A round that is
 older than usual is looked at more often until it ends. Each of these looks reads the frames of the loop's thread, and
 notes the innermost function that is not of a library; the function that most looks have seen is named. Frames of young
@@ -10,7 +10,7 @@ rounds are not read: it costs more, and samplers that do so all the time have cr
 
 A round may be long for reasons that no function has: the garbage collector ran, or the process got no CPU. The first is
 measured by callbacks of the collector. The second is the time by which looks come late while the loop's thread used no
-CPU: a function that computes uses CPU, and one that only waits keeps no other thread from looking.
+CPU: a function that computes uses CPU, and a function that only waits keeps no other thread from looking.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ OLD = 0.25  # of the threshold: the age from which a round is looked at quickly
 LOOK_QUICKLY = 0.02  # seconds between two looks at an old round
 MOST_LOOKS = 50  # at a stall of any length, about
 GOES_ON = 10.0  # seconds after which a stall is logged although it has not ended
-MOST_FUNCTIONS = 16  # that are counted in one stall
+MOST_FUNCTIONS = 16  # that are counted in a stall
 MOST_REMEMBERED = 1_000
 REMEMBERED_FOR = timedelta(days=1)
 
@@ -91,7 +91,7 @@ class LongRound:
     stacks: dict[str, Frames] = field(default_factory=dict[str, Frames])
     paused: float = 0.0  # seconds in which neither the loop nor the looking thread ran
     collected: float = 0.0  # seconds of the collector
-    told: bool = False  # it was logged while it went on
+    logged: bool = False  # while it went on
 
     def cause(self, seconds: float, threshold: float) -> Cause:
         """Return why the round took so long. A function is the cause if it kept the loop too long by itself."""
@@ -101,7 +101,7 @@ class LongRound:
 
 
 class StallWatch(Pace):
-    """Finds and remembers the stalls of one loop. The watchdog's thread calls `look`, and the loop all others."""
+    """Finds and remembers the stalls of a loop. The watchdog's thread calls `look`, and the loop all other methods."""
 
     def __init__(
         self,
@@ -111,7 +111,7 @@ class StallWatch(Pace):
         pauses: CollectorPauses,
         turn: Callable[[], Mapping[str, object]] = dict,
     ) -> None:
-        """Make one that reports stalls of at least `threshold` seconds; with 0 it does not look.
+        """Report stalls of at least `threshold` seconds; with 0, never look.
 
         `turn` returns the facts about the turn that runs now.
         """
@@ -170,7 +170,7 @@ class StallWatch(Pace):
                 self._round = old = None
         if found is not None:
             if old is None:
-                # What was measured since the look before may have been before this round, but not more than its age.
+                # A pause since the look before may have been before this round. At most the age of the round counts.
                 most = now - found.began
                 self._round = old = LongRound(found.began, self._facts(found), paused=min(paused, most))
                 old.collected = min(collected, most)
@@ -179,7 +179,7 @@ class StallWatch(Pace):
         self._pause = self._usual_pause if old is None else min(self._usual_pause, quick_pause(seconds))
 
     def last_day(self) -> JsonObject:
-        """Return what is remembered of the last day, for `troupe doctor`: it is lost at the end of the process."""
+        """Return the stalls of the last day, for `troupe doctor`. They are lost at the end of the process."""
         begin = self._clock.now() - REMEMBERED_FOR
         stalls = [stall for stall in self._stalls.copy() if stall.at >= begin]
         return {
@@ -208,19 +208,19 @@ class StallWatch(Pace):
                 (frame.f_code.co_filename, frame.f_lineno or 0, frame.f_code.co_qualname)
                 for frame in reversed(found.frames)
             ]
-        if seconds >= GOES_ON and not old.told:
-            old.told = True
-            self._tell(old, seconds, decision="it goes on")
+        if seconds >= GOES_ON and not old.logged:
+            old.logged = True
+            self._report(old, seconds, decision="it goes on")
 
     def _end(self, old: LongRound, seconds: float) -> None:
         if seconds < self.threshold:
             return
-        cause, function = self._tell(old, seconds)
+        cause, function = self._report(old, seconds)
         self.counts[cause] += 1
         self.longest = max(self.longest, seconds)
         self._stalls.append(Stall(self._clock.now(), round(seconds, 3), cause, function))
 
-    def _tell(self, old: LongRound, seconds: float, **more: str) -> tuple[Cause, str]:
+    def _report(self, old: LongRound, seconds: float, **more: str) -> tuple[Cause, str]:
         """Log a stall. Return its cause, and the function if it is the cause."""
         cause = old.cause(seconds, self.threshold)
         if cause == "function":
@@ -245,7 +245,7 @@ def quick_pause(seconds: float) -> float:
 
 
 def run_loop_of(frame: FrameType | None) -> FrameType | None:
-    """Return the frame of Trio's run loop that has called this one; None if there is none."""
+    """Return the frame of Trio's run loop among the callers of a frame; None if there is none."""
     while frame is not None and not is_run_loop(frame):
         frame = frame.f_back
     return frame
@@ -269,7 +269,7 @@ def is_run_loop(frame: FrameType) -> bool:
 
 
 def is_library(frame: FrameType) -> bool:
-    """True if a function is of Python's own library or of an installed package, except this one."""
+    """True if a function is of Python's own library or of an installed package other than this."""
     if str(frame.f_globals.get("__name__")).partition(".")[0] in (PACKAGE, "__main__"):
         return False
     return frame.f_code.co_filename.startswith(LIBRARIES)
@@ -282,7 +282,7 @@ def described(frame: FrameType) -> str:
 
 
 def request_in(frames: list[FrameType]) -> str | None:
-    """Return the id of the request that is worked on: the functions that answer one hold it in a variable."""
+    """Return the id of the request in progress: the functions that answer a request hold it in a variable."""
     for frame in frames:
         if "request" in frame.f_code.co_varnames:
             found = getattr(frame.f_locals.get("request"), "request_id", None)

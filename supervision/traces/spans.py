@@ -1,7 +1,7 @@
-"""Spans of OpenTelemetry: one for each request, below it those of its turns, and below these their transactions.
+"""Spans of OpenTelemetry: for each request, below it for its turns, and below these for their transactions.
 
-What a turn has promised has spans below it too, one for each try, also after a restart: the row of an effect has the
-span that promised it.
+An effect has a span for each try, below the span of the turn that queued it, also after a restart: the row of the
+effect has the id of that span.
 
 A message carries the span that has sent it in its origin (`traceparent`), because turns are taken in tasks of their
 pool. Inside a task, a context variable of OpenTelemetry has the current span. Requests that are not sampled have no
@@ -63,7 +63,7 @@ class OpenTelemetryTraces:
         return cls(BatchSpanProcessor(OTLPSpanExporter()), own)
 
     async def run(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Wait for the end, and send what is left."""
+        """Wait for the end, and send the remaining spans."""
         task_status.started()
         await stopping.wait()
         with trio.move_on_after(LAST_SENDING):
@@ -160,7 +160,7 @@ class TracedDatabase:
 
 
 def _take(span: Span, turn: AnyTurn, actor: object, message: object) -> object:
-    """Take a turn in a span. One that waits ends it later."""
+    """Run a turn in a span. A turn that waits ends the span later."""
     with _current(span, ends=False):
         try:
             answer = turn(actor, message)
@@ -185,7 +185,7 @@ async def _wait(span: Span, turn: Coroutine[object, object, object]) -> object:
 
 @contextmanager
 def _current(span: Span, *, ends: bool = True) -> Generator[None]:
-    """Have a span be the current one of this task until the block ends."""
+    """Make a span the current span of this task until the block ends."""
     try:
         with api.use_span(span, record_exception=False, set_status_on_exception=False):
             yield
@@ -199,7 +199,7 @@ def _current(span: Span, *, ends: bool = True) -> Generator[None]:
 
 
 def _fail(span: Span, error: BaseException) -> None:
-    """Note the class of an error. Its text may quote what people wrote."""
+    """Note the class of an error. Its text may quote texts of people."""
     span.set_attribute("error.type", type(error).__qualname__)
     span.set_status(Status(StatusCode.ERROR))
 

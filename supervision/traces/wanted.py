@@ -30,7 +30,7 @@ class Traces(Protocol):
     """The functions that the server calls so that its work is traced."""
 
     def trace_id(self) -> str:
-        """Return the trace of the current task; an empty text without one."""
+        """Return the trace of the current task; empty if it has none."""
         ...
 
     async def request(self, route: str, request: Request, answering: Awaitable[A], /) -> A:
@@ -44,7 +44,7 @@ class Traces(Protocol):
     async def effect(
         self, kind: str, attempt: Attempt, carry_out: Callable[[Attempt], Awaitable[Finish | None]]
     ) -> Finish | None:
-        """Carry an effect out in a span below the one that promised it."""
+        """Run an effect in a span below the span that queued it."""
         ...
 
     def database(self, database: Database) -> Database:
@@ -52,7 +52,7 @@ class Traces(Protocol):
         ...
 
     async def run(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None]) -> None:
-        """Send until `stopping`, then what is left."""
+        """Send spans until `stopping`, then the remaining spans."""
         ...
 
 

@@ -549,7 +549,7 @@ def test_before_an_upgrade_the_older_version_makes_the_backup(rows: Rows, run: R
     refused = run("backup", place)
     assert (refused.exit_code, list(place.glob("*.manifest"))) == (1, [])
     assert f"at schema {newest - 1}, and this version of Troupe needs {newest}" in refused.stderr
-    assert "install that one again, make the backup, and upgrade then" in refused.stderr
+    assert "install that version again, make the backup, and upgrade then" in refused.stderr
     assert "troupe migrate" not in refused.stderr
 
 

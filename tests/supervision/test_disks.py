@@ -6,7 +6,7 @@ from typing import Any
 import trio
 from trio.testing import MockClock
 
-from troupe.supervision.system.disks import LOOK_EVERY, TELL_AGAIN, Disks
+from troupe.supervision.system.disks import LOOK_EVERY, REPORT_AGAIN, Disks
 
 from ..small_disks import resize, small_disk
 
@@ -33,7 +33,7 @@ async def test_a_disk_is_told_of_when_it_runs_low_and_when_it_is_well_again(
             await disks.look()
         assert records == [("disk.low", "data: 1.0 GiB free of 1.0 GiB")]
         assert disks.inspect() == {"data": "1.0 GiB free of 1.0 GiB", "low": ["data"]}
-        mock_clock.jump(TELL_AGAIN)
+        mock_clock.jump(REPORT_AGAIN)
         await disks.look()
         assert len(records) == 2
         resize(data, "2200m")  # more than the threshold, and not enough to be well

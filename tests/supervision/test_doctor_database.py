@@ -193,7 +193,7 @@ def test_a_private_key_that_does_not_fit_is_found(keys: str) -> None:
 
     transact_once(keys, work)
     assert wrong(examined(check_keys, keys)) == [
-        "the private key of the server itself does not fit its public key: other servers refuse what it signs"
+        "the private key of the server itself does not fit its public key: other servers refuse its signatures"
     ]
     execute(keys, "UPDATE server_key SET private_key = 'none'")
     assert len(wrong(examined(check_keys, keys))) == 1
