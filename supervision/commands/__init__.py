@@ -69,7 +69,7 @@ Exit codes:
   2   a wrong command, option, value or setting
   69  the database can't be reached or used
   70  the server failed, or another server took over
-  130 interrupted; what was done stays, and the command says how to go on
+  130 interrupted; finished work stays, and the command says how to go on
 """
 
 
@@ -90,7 +90,7 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command. For a misspelt one the error names the nearest, of all that there are."""
+        """Find the command. For a misspelt name the error names the nearest command."""
         try:
             return super().resolve_command(ctx, args)
         except click.exceptions.NoSuchCommand as error:
@@ -146,7 +146,7 @@ def troupe() -> None:
     """A self-hosted, federated microblogging server.
 
     Every command finds the database by --data or TROUPE_DATABASE_URL and works beside a running server and without one.
-    What it changes holds there at once. `troupe help` has the operator's handbook.
+    Its changes take effect there at once. `troupe help` has the operator's handbook.
     """
 
 

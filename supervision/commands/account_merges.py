@@ -1,4 +1,4 @@
-"""`troupe accounts merge`: two rows of one person on another server become one."""
+"""`troupe accounts merge`: two accounts of a person on another server become a single account."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .rows import Here
 
 NOTICE = "statuses"
-TOLD_AT_ONCE = 500  # accounts that one effect tells of their relations
+NOTIFIED_AT_ONCE = 500  # accounts that an effect notifies of changed relations
 
 
 @click.command
@@ -30,10 +30,10 @@ TOLD_AT_ONCE = 500  # accounts that one effect tells of their relations
 @json_option
 @setting_options("data", "domain")
 def merge(server: ChosenServer, source: str, target: str, dry_run: bool, yes: bool, as_json: bool) -> None:
-    """Merge two accounts of one person on another server, who has two names on this server.
+    """Merge two accounts of a person on another server, who has two names on this server.
 
-    The follows, posts, mentions, favourites, blocks and all else of FROM become those of TO, and FROM is removed. What
-    TO has already is dropped.
+    The follows, posts, mentions, favourites, blocks and all else of FROM move to TO, and FROM is removed. Rows that TO
+    has already are dropped.
     """
     if not dry_run:
         ask_first(lambda: f"Give all of {source} to {target}, and remove {source}?", yes=yes)
@@ -47,7 +47,7 @@ def merge(server: ChosenServer, source: str, target: str, dry_run: bool, yes: bo
 
 
 async def _merge(db: Connection, here: Here, gone: str, kept: str) -> JsonObject:
-    """Move everything of one account to another one, and remove it. Return what was moved and what was dropped."""
+    """Move everything of `gone` to `kept`, and remove `gone`. Return the numbers of moved and dropped rows."""
     from ...actors.staff.acts import Target
     from ...storage.engine import notices
     from ...storage.upkeep import account_merges
@@ -79,8 +79,8 @@ def _promises(kept: Account, related: list[int], files: list[str]) -> list[Promi
     from ...actors.facts.relations import ChangedPairs
 
     promises = [
-        ChangedPairs((kept.id, *related[start : start + TOLD_AT_ONCE])).promised_by(kept.id)
-        for start in range(0, len(related), TOLD_AT_ONCE)
+        ChangedPairs((kept.id, *related[start : start + NOTIFIED_AT_ONCE])).promised_by(kept.id)
+        for start in range(0, len(related), NOTIFIED_AT_ONCE)
     ]
     if kept.domain is not None:
         promises.append(ModeratedDomain(kept.domain).promise())

@@ -86,7 +86,7 @@ def approve(server: ChosenServer, name: str) -> None:
 
 
 async def approve_sign_up(db: Connection, here: Here, handle: str) -> str:
-    """Approve a sign-up, and promise a mail about it. Return the account's name."""
+    """Approve a sign-up, and queue a mail about it. Return the account's name."""
     from ...actors.commands.accounts import ApproveSignUp, approve
 
     account = await _sign_up(db, here, handle)

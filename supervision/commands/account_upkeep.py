@@ -1,6 +1,6 @@
-"""`troupe accounts refresh` and `rotate-keys`: what accounts need because other servers know them.
+"""`troupe accounts refresh` and `rotate-keys`: fetch accounts of other servers again, and replace keys.
 
-The commands promise it, and the running server carries it out.
+The commands queue effects, and the running server runs them.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from ...storage.upkeep.account_upkeep import ForeignAccount, KeyHolder
     from .rows import Here, Transact
 
-# Accounts for which it was promised are left out.
+# Accounts whose effect is queued already are left out.
 GOING_ON = "The server does these. Run the same command again for the others."
-AT_ONCE = 500  # promises of one transaction
+AT_ONCE = 500  # effects queued in a transaction
 
 
 @click.command
@@ -38,8 +38,8 @@ def refresh(
 ) -> None:
     """Fetch the account NAME of another server again, or many.
 
-    The running server does it; if none runs, the next one does as soon as it starts. A server that does not answer is
-    asked again for a day.
+    The running server fetches it, or else the next server that starts. A server that does not answer is asked again for
+    a day.
     """
     if [name is not None, by_domain is not None, all_stale].count(True) != 1:
         raise click.UsageError("Give NAME, --by-domain or --all-stale.")
@@ -54,7 +54,7 @@ def refresh(
 
 
 async def _find_one(db: Connection, here: Here, handle: str) -> list[ForeignAccount]:
-    """Return the account with a handle, unless it waits to be fetched. Raises CommandRefused for one of this server."""
+    """Return the account with a handle, unless it waits to be fetched. Raises CommandRefused for a local account."""
     from ...storage.upkeep import account_upkeep
 
     account = await find_account(db, here, handle)
@@ -64,7 +64,7 @@ async def _find_one(db: Connection, here: Here, handle: str) -> list[ForeignAcco
 
 
 async def _find_many(db: Connection, here: Here, domain: str | None) -> list[ForeignAccount]:
-    """Return the accounts of a domain and its subdomains; without one, those that were fetched long ago."""
+    """Return the accounts of a domain and its subdomains; without a domain, accounts that were fetched long ago."""
     from ...actors.federation.resolver import STALE_AFTER
     from ...storage.upkeep import account_upkeep
 
@@ -74,7 +74,7 @@ async def _find_many(db: Connection, here: Here, domain: str | None) -> list[For
 
 
 async def _refresh(db: Connection, here: Here, found: Sequence[ForeignAccount]) -> None:
-    """Promise to fetch accounts again."""
+    """Queue the effects that fetch accounts again."""
     from ...actors.effects.refreshes import refresh_of
 
     here.act.promise(*(refresh_of(account.id, account.domain) for account in found))
@@ -87,10 +87,10 @@ async def _refresh(db: Connection, here: Here, found: Sequence[ForeignAccount]) 
 @json_option
 @setting_options("data", "domain")
 def rotate_keys(server: ChosenServer, name: str | None, everybody: bool, dry_run: bool, as_json: bool) -> None:
-    """Give the account NAME, or all, a new key. Other servers learn of it by an Update that the old key has signed.
+    """Give the account NAME, or all, a new key. Other servers get it in an Update that is signed with the old key.
 
-    The running server does it; if none runs, the next one does as soon as it starts. Accounts that no other server has
-    asked for have no key.
+    The running server does it, or else the next server that starts. Accounts that no other server has asked for have no
+    key.
     """
     if (name is not None) is everybody:
         raise click.UsageError("Give NAME or --all.")
@@ -116,7 +116,7 @@ async def _find_keys(db: Connection, here: Here, handle: str | None) -> list[Key
 
 
 async def _rotate(db: Connection, here: Here, found: Sequence[KeyHolder]) -> None:
-    """Promise to replace the keys of accounts, and log it."""
+    """Queue the effects that replace the keys of accounts, and write it to the audit log."""
     from ...actors.effects.sending import key_rotates
     from ...actors.staff.acts import Target
 
@@ -126,7 +126,7 @@ async def _rotate(db: Connection, here: Here, found: Sequence[KeyHolder]) -> Non
 
 
 def _in_batches(run: Transact, work: Callable[..., Awaitable[None]], found: Sequence[object], label: str) -> None:
-    """Run `work` with the accounts, at most AT_ONCE in one transaction, and show the progress."""
+    """Run `work` with the accounts, at most AT_ONCE in a transaction, and show the progress."""
     from .progress import progress
 
     with progress(label, len(found), GOING_ON, things="accounts") as update:

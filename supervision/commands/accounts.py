@@ -1,4 +1,4 @@
-"""`troupe accounts`: accounts of this server, and those of others that it knows, listed, changed and deleted."""
+"""`troupe accounts`: list, change and delete accounts of this server, and known accounts of other servers."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ STATUSES = ("active", "pending", "disabled", "silenced", "suspended", "sensitize
 
 @click.group
 def accounts() -> None:
-    """Accounts of this server, and those of others that it knows."""
+    """Accounts of this server, and known accounts of other servers."""
 
 
 for command in (create, import_, approve, reject, *STATES, refresh, rotate_keys, cull, merge):
@@ -120,7 +120,7 @@ def show(server: ChosenServer, name: str, as_json: bool) -> None:
 
 
 async def _one(db: Connection, here: Here, handle: str) -> JsonObject:
-    """Return one account, as JSON. Raises InvalidAccount."""
+    """Return an account, as JSON. Raises InvalidAccount."""
     found = await find_account(db, here, handle)
     (described,) = await _described(db, [found.id])
     return described
@@ -131,7 +131,7 @@ def _joined(states: str | int | list[str] | None) -> str:
 
 
 def _shown(value: str | int | list[str] | None) -> str:
-    """Return a fact in one line: a person may have written it in several."""
+    """Return a fact on a single line: a person may have written several."""
     written = _joined(value) if isinstance(value, list) else "" if value is None else str(value)
     return " ".join(written.split()) or "-"
 
@@ -278,7 +278,7 @@ async def _change_email(db: Connection, act: StaffAct, target: ModeratedRow, ema
 
 
 async def _reset_password(db: Connection, act: StaffAct, target: ModeratedRow, new_hash: str) -> None:
-    """Store a new password, and end all access by the old one."""
+    """Store a new password, and end all access by the old password."""
     from ...actors.commands.moderation import named
     from ...actors.effects.mail import notice
     from ...actors.facts.access import EndedAccess
@@ -321,7 +321,7 @@ def delete(server: ChosenServer, name: str, dry_run: bool, yes: bool) -> None:
     """Delete NAME, as its user would. There is no way back.
 
     The account is hidden at once, and its user can't sign in any more. The running server erases its posts and files;
-    if none runs, the next one does as soon as it starts.
+    if none runs, the next server does as soon as it starts.
     """
 
     def delete_it(*, dry: bool) -> JsonObject:
@@ -336,11 +336,11 @@ def delete(server: ChosenServer, name: str, dry_run: bool, yes: bool) -> None:
     if dry_run:
         click.echo(f"Would delete {_counted(found)}.")
     else:
-        click.echo(f"Deleted @{found['account']}. The server erases what is left of it, now or when it starts.")
+        click.echo(f"Deleted @{found['account']}. The server erases its data, now or when it starts.")
 
 
 async def _delete(db: Connection, here: Here, handle: str) -> JsonObject:
-    """Delete an account, as its user would. Return what is deleted."""
+    """Delete an account, as its user would. Return the deleted account as JSON."""
     from ...actors.commands.accounts import delete
 
     account = await find_account(db, here, handle)

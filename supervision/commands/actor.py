@@ -1,4 +1,4 @@
-"""`troupe actor`: one actor of the running server, shown, restarted or released."""
+"""`troupe actor`: show, restart or release an actor of the running server."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from .running_server import ask_server
 from .terminal import fitted
 
 CONTINUED = 15  # columns before the rest of a long line: where its text began
-MOST_SUBSCRIBERS = 10  # of those that are behind
+MOST_SUBSCRIBERS = 10  # that are behind
 
 
 @click.group
 def actor() -> None:
-    """Look at one actor, restart it, or end its quarantine or its turn.
+    """Show an actor, restart it, or end its quarantine or its turn.
 
     An address is a kind and a key: account/1103, home/1103, list/7, public/all, tag/tea. `troupe top` lists them.
     """
@@ -29,7 +29,7 @@ def actor() -> None:
 @click.argument("address")
 @setting_options("data", "node")
 def show(server: ChosenServer, as_json: bool, address: str) -> None:
-    """Show one actor: its state in numbers, its turn and what it waits for, its mail, its crashes."""
+    """Show an actor: its state in numbers, its turn and its wait, its mailbox, its crashes."""
     snapshot = ask_server(server.settings, "actor", address=address)
     if as_json:
         print_json(snapshot)
@@ -57,9 +57,9 @@ def restart(server: ChosenServer, as_json: bool, address: str) -> None:
 def release(server: ChosenServer, as_json: bool, address: str) -> None:
     """End the quarantine of an actor, or the turn that it is wedged in.
 
-    The turn is cancelled, and the actor crashes and restarts from its rows. The one who asked is told to try again; a
-    message without an asker is tried once more, and then kept as a dead letter. What PostgreSQL has begun for the turn
-    may still be committed: look before you do again what the turn was to do.
+    The turn is cancelled, and the actor crashes and restarts from its rows. The request gets an error and may be
+    tried again. A message without a request is tried once more, and then stored as a dead letter. PostgreSQL may still
+    commit the transaction of the turn: check that before you repeat the request.
     """
     _act(server, "release", address, as_json=as_json)
 

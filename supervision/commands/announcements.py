@@ -1,4 +1,4 @@
-"""`troupe announcements`: what the operator tells all users."""
+"""`troupe announcements`: notices to all users."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ async def _remove(db: Connection, here: Here, id: int) -> None:
 
 
 def _require(id: int, outcome: object) -> None:
-    """Raise CommandRefused if there is no such announcement."""
+    """Raise CommandRefused if the announcement does not exist."""
     from ...actors.kernel.errors import Refused
 
     if isinstance(outcome, Refused):

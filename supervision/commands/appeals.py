@@ -1,4 +1,4 @@
-"""`troupe appeals`: appeals of users against what staff decided."""
+"""`troupe appeals`: appeals of users against decisions of staff."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MOST_LISTED = 1000
 
 @click.group
 def appeals() -> None:
-    """Appeals of users against what staff decided."""
+    """Appeals of users against decisions of staff."""
 
 
 @appeals.command("list")

@@ -1,4 +1,4 @@
-"""`troupe audit`: what staff did."""
+"""`troupe audit`: the log of the acts of staff."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 @click.command
 @json_option
-@click.option("--account", metavar="NAME", help="Only acts of this account, and those that were done to it.")
+@click.option("--account", metavar="NAME", help="Only acts of this account, and acts on it.")
 @click.option(
     "--since", type=click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"]), help="Only acts from this UTC time on."
 )
 @click.option("--limit", type=click.IntRange(1, 100_000), default=100, show_default=True, help="The most acts.")
 @setting_options("data")
 def audit(server: ChosenServer, as_json: bool, account: str | None, since: datetime | None, limit: int) -> None:
-    """List what staff did, the latest first: time, who, what, to which, why."""
+    """List the acts of staff, the latest first: time, actor, action, target, reason."""
     name = None if account is None else account.removeprefix("@")
     found = server.transact(_acts, name, since and since.replace(tzinfo=UTC), limit)
     print_list(found, _line, as_json=as_json)
@@ -35,7 +35,7 @@ def audit(server: ChosenServer, as_json: bool, account: str | None, since: datet
 async def _acts(
     db: Connection, here: Here, account: str | None, since: datetime | None, limit: int
 ) -> list[dict[str, object]]:
-    """Return acts of staff, newest first, as JSON: those that an account did, or that were done to it, or all."""
+    """Return acts of staff, newest first, as JSON: all, or acts of an account and acts on it."""
     from ...actors.kernel.clock import first_id_at
     from ...storage import audit_log
     from ...storage.audit_log import AuditFilter

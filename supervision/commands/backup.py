@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class _NonEmptyPath(click.Path):
-    """The path of a folder. An empty one is refused: it would be the working directory."""
+    """The path of a folder. An empty path is refused: it would be the working directory."""
 
     def convert(
         self, value: str | PathLike[str], param: click.Parameter | None, ctx: click.Context | None
@@ -48,7 +48,7 @@ programs_option = click.option(
 @json_option
 @setting_options("data")
 def backup(server: ChosenServer, folder: Path, keep: int, verify: bool, programs: Path | None, as_json: bool) -> None:
-    """Make a backup in DIR, an empty folder or one with backups, while the server runs or without it.
+    """Make a backup in DIR, an empty folder or a folder with backups, while the server runs or without it.
 
     A backup is a snapshot of the database, the media and the other files of the data folder. Files that DIR has already
     are not copied again. The settings are not in it. Interrupted, the command goes on when it is run again.
@@ -76,7 +76,7 @@ def backup(server: ChosenServer, folder: Path, keep: int, verify: bool, programs
 
 @click.command
 @_folder
-@click.option("--backup", "name", metavar="NAME", help="One of the backups in DIR. [default: the newest]")
+@click.option("--backup", "name", metavar="NAME", help="A backup in DIR. [default: the newest]")
 @programs_option
 @json_option
 @setting_options("data")
@@ -85,7 +85,7 @@ def restore(server: ChosenServer, folder: Path, name: str | None, programs: Path
 
     Nothing is written over: the data folder must be missing or empty, and so must the database that
     TROUPE_DATABASE_URL names, if it is set. Interrupted, the command goes on when it is run again; no server starts on
-    what is half restored. Never run the first server again beside the restored one.
+    a half restored folder. Never run the original server again beside the restored server.
     """
     from ..backups.folder import BackupFolder
     from ..backups.restoring import GOING_ON

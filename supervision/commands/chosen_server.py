@@ -33,7 +33,7 @@ class ChosenServer:
 
     @cached_property
     def sources(self) -> SettingsSources:
-        """The settings with their sources. Those chosen on the command line come before all others."""
+        """The settings with their sources. The command line comes before all other sources."""
         try:
             return read_sources(self.chosen, os.environ, self.config)
         except ConfigurationError as error:
@@ -49,7 +49,7 @@ class ChosenServer:
         return domain_of(self.settings)
 
     def transact(self, work: Callable[..., Awaitable[T]], *args: object, dry_run: bool = False) -> T:
-        """Run `work(connection, here, *args)` in one transaction; with `dry_run`, all that it did is taken back."""
+        """Run `work(connection, here, *args)` in a transaction; with `dry_run`, roll it back."""
         with self.transactions() as run:
             return run(work, *args, dry_run=dry_run)
 

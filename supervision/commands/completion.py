@@ -1,4 +1,4 @@
-"""`troupe completion`: what shells need to complete commands, options and names, and the names themselves.
+"""`troupe completion`: the script with which shells complete commands, options and names, and the names themselves.
 
 Names are completed where it is cheap: the database is asked if it runs, and is never started.
 """
@@ -19,7 +19,7 @@ MOST_COMPLETED = 20
 @click.command
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
-    """Print what SHELL needs to complete commands, options, and names of accounts and settings.
+    """Print the script with which SHELL completes commands, options, and names of accounts and settings.
 
     \b
     bash:  troupe completion bash > /etc/bash_completion.d/troupe

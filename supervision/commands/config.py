@@ -1,4 +1,4 @@
-"""`troupe config`: the settings, where each value comes from, and what is wrong with them."""
+"""`troupe config`: the settings, where each value comes from, and their errors."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 WIDTH = 100
 
-# The options of `serve`: what is started with them can be looked at with them.
+# The options of `serve`, so that a server that was started with them can be inspected.
 OPTIONS = ("host", "port", "socket", "data", "node", "domain", "takeover", "fast_path")
 
 
@@ -48,8 +48,8 @@ OPTIONS = ("host", "port", "socket", "data", "node", "domain", "takeover", "fast
 def config() -> None:
     """The settings: whether they can be used, their values, and where each value comes from.
 
-    The command line comes first, then the environment, then the file, then the default. What was changed while the
-    server runs (`troupe settings`) comes before all of them. Secrets are never shown.
+    The command line comes first, then the environment, then the file, then the default. Changes while the server
+    runs (`troupe settings`) come before all of them. Secrets are never shown.
 
     The content of a file can be the value of a secret: TROUPE_SMTP_PASSWORD_FILE=/run/secrets/smtp names the file for
     smtp_password.
@@ -60,9 +60,9 @@ def config() -> None:
 @json_option
 @setting_options(*OPTIONS)
 def check(server: ChosenServer, as_json: bool) -> None:
-    """Read the settings as `troupe serve` would, and name all that are wrong.
+    """Read the settings as `troupe serve` would, and report all errors.
 
-    Nothing is started and no database is asked; `troupe doctor` looks at what the settings lead to.
+    Nothing is started and no database is asked; `troupe doctor` tests the things that the settings name.
     """
     wrong: list[str] = []
     try:
@@ -115,7 +115,7 @@ def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> li
 @json_option
 @setting_options(*OPTIONS)
 def explain(server: ChosenServer, name: str | None, as_json: bool) -> None:
-    """Explain a setting, or all: its meaning, its value, all places that set it, and which of them counts."""
+    """Explain a setting, or all: its meaning, its value, all places that set it, and the place that counts."""
     values = _values(server)
     if name is None:
         asked = list(values.values())
@@ -131,7 +131,7 @@ def explain(server: ChosenServer, name: str | None, as_json: bool) -> None:
 
 @dataclass(frozen=True, slots=True)
 class SettingValue:
-    """One setting: its value as an operator writes it, the source that counts, and those that it comes before."""
+    """A setting: its value as an operator writes it, the source that counts, and the overridden sources."""
 
     name: str
     text: str
@@ -183,7 +183,7 @@ def _values(server: ChosenServer) -> Mapping[str, SettingValue]:
     """Return all settings by their names."""
     changed, why_not = _changed(server)
     if why_not:
-        click.echo(f"What was changed while the server ran is missing here: {why_not}", err=True)
+        click.echo(f"Changes that were made while the server ran are missing here: {why_not}", err=True)
     return {name: _value(name, server.sources, changed.get(name)) for name in Settings.model_fields}
 
 

@@ -31,7 +31,7 @@ EMBEDDED = "embedded"  # for the PostgreSQL in the data folder, in the place of 
 
 @click.group
 def db() -> None:
-    """The database: the embedded one in the data folder, or the one that TROUPE_DATABASE_URL names."""
+    """The database: embedded in the data folder, or the database that TROUPE_DATABASE_URL names."""
 
 
 @db.command
@@ -41,7 +41,7 @@ def db() -> None:
 def shell(server: ChosenServer, arguments: tuple[str, ...], programs: Path | None) -> None:
     """Open psql on the database, with ARGUMENTS, such as -- -c 'SELECT count(*) FROM statuses'.
 
-    What you change there is not seen by the running server, and nothing checks it.
+    The running server does not notice your changes, and nothing checks them.
     """
     from ...storage.engine import programs as own
     from ...storage.engine.clients import ClientPrograms, DatabaseAddress
@@ -67,13 +67,13 @@ def shell(server: ChosenServer, arguments: tuple[str, ...], programs: Path | Non
 @programs_option
 @setting_options("data")
 def move(server: ChosenServer, target: str, programs: Path | None) -> None:
-    """Move the database to an empty one at URL, or with `embedded` in its place into the data folder.
+    """Move the database to an empty database at URL, or into the data folder if URL is `embedded`.
 
     All users of this machine can read the arguments of a command while it runs. So give a URL that has a password as
     `-`, which asks for it, or reads it from standard input: `troupe db move - < /etc/troupe/database-url`.
 
     Stop the server first. All of it is copied in one transaction, and compared; then the old database is marked, and no
-    server starts on it any more. Interrupted, nothing of it has changed, and the same command goes on. Set or unset
+    server starts on it any more. If the command is interrupted, nothing has changed: run it again. Set or unset
     TROUPE_DATABASE_URL afterwards.
     """
     from .progress import progress
@@ -87,7 +87,7 @@ def move(server: ChosenServer, target: str, programs: Path | None) -> None:
             " URL as `-` instead.", err=True,
         )  # fmt: skip
     if target != EMBEDDED:
-        _ = replace(server, chosen={**server.chosen, "database_url": target}).settings  # which refuses what is no URL
+        _ = replace(server, chosen={**server.chosen, "database_url": target}).settings  # refuses a wrong URL
     with progress("Database", None, NOTHING_DONE, in_bytes=True) as update:
         rows = _move(settings, target, programs, update)
     click.echo(f"Moved {number_of(rows, 'rows')} to {shown(target, settings.data)}.")
@@ -98,7 +98,7 @@ def move(server: ChosenServer, target: str, programs: Path | None) -> None:
 
 
 def _move(settings: Settings, target: str, named: Path | None, progress: Update) -> int:
-    """Move the database to a URL, or into the data folder. Return the number of rows. `progress` is told of bytes.
+    """Move the database to a URL, or into the data folder. Return the number of rows. `progress` is called with bytes.
 
     Raises CommandRefused, AnotherNode, ClientFailed and Unavailable.
     """
@@ -192,8 +192,8 @@ def _into_data_folder(session: LoneConnection, source: Place, data: Path, named:
 def upgrade(server: ChosenServer, programs: Path | None) -> None:
     """Upgrade the embedded PostgreSQL in the data folder to the major version that this version of Troupe brings.
 
-    Stop the server first. The database is copied into a new one, which takes its place when it is whole; the old files
-    are kept beside it. Interrupted, nothing has changed.
+    Stop the server first. The database is copied into a new cluster, which replaces it when complete. The old files are
+    kept beside it. If the command is interrupted, nothing has changed.
     """
     from ...storage.engine.upgrade import upgrade_cluster
     from .progress import progress

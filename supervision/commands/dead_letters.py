@@ -56,7 +56,7 @@ def _line(letter: JsonObject) -> str:
 @click.argument("id", type=int)
 @setting_options("data")
 def show(server: ChosenServer, as_json: bool, text: bool, id: int) -> None:
-    """Show one with all its fields. Texts that people wrote are masked unless --text is given."""
+    """Show a dead letter with all its fields. Texts of people are masked unless --text is given."""
     letter = _shown(server.transact(_find, id), text=text)
     if as_json:
         print_json(letter)
@@ -99,7 +99,7 @@ def _shown(letter: DeadLetter, *, text: bool) -> JsonObject:
 @click.argument("id", type=int)
 @setting_options("data", "node")
 def replay(server: ChosenServer, as_json: bool, id: int) -> None:
-    """Send one again, to its actor in the running server, after its cause was repaired.
+    """Send a dead letter again to its actor in the running server, after its cause was repaired.
 
     It is deleted when the actor has handled it. If the actor crashes once more, it stays.
     """
@@ -126,7 +126,7 @@ async def _delete_replayed(db: Connection, here: Here, letter: DeadLetter) -> No
 @yes_option
 @setting_options("data")
 def drop(server: ChosenServer, as_json: bool, ids: tuple[int, ...], everything: bool, dry_run: bool, yes: bool) -> None:
-    """Delete those with these IDS, or all."""
+    """Delete the dead letters with these IDS, or all."""
     if bool(ids) == everything:
         raise click.UsageError("Name letters by their ids, or say --all.")
     if not dry_run:

@@ -1,4 +1,4 @@
-"""`troupe doctor`: what keeps the server from its work, or will."""
+"""`troupe doctor`: present and coming faults of the server and its machine."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ MARKS: dict[State, tuple[str, str]] = {"good": ("✓", "green"), "note": ("·", 
 @json_option
 @setting_options("data", "node")
 def doctor(server: ChosenServer, online: bool, mail: str | None, as_json: bool) -> None:
-    """Look for what keeps the server from its work, or will, and say how to cure it.
+    """Look for faults that stop the server or will stop it, and say how to cure them.
 
-    It looks at what kept the running server busy, the database and its settings, disks, the clock, file descriptors,
+    It checks the stalls of the running server, the database and its settings, disks, the clock, file descriptors,
     the sandbox of media processes, the domain and the proxy in front, WebSockets through it, the mail server, the
     bucket for media, keys, and permissions.
     It changes nothing; in the bucket it writes a small object and deletes it.
-    With a running server it asks that too; without one, it starts the embedded PostgreSQL for a moment.
+    It also asks a running server. If none runs, it starts the embedded PostgreSQL for a moment.
 
     Run it as the server's user, with the server's settings: `sudo -u troupe troupe doctor --config /etc/troupe.toml`.
     """

@@ -1,4 +1,4 @@
-"""`troupe domains purge`: all that is kept of another domain is deleted. Accounts are deleted as single ones are."""
+"""`troupe domains purge`: delete all data of another domain. Its accounts are deleted like single accounts."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ ACCOUNTS_AT_ONCE = 100
 def purge(server: ChosenServer, foreign: str, dry_run: bool, yes: bool, as_json: bool) -> None:
     """Delete all that this server keeps of DOMAIN and its subdomains: accounts with their posts, files, follows, emoji.
 
-    The accounts are hidden at once. The running server erases what they have left; if none runs, the next one does as
+    The accounts are hidden at once. The running server erases their data; if none runs, the next server does as
     soon as it starts. Without a block of DOMAIN, its accounts may come again.
     """
     from .progress import progress
@@ -72,7 +72,7 @@ def _foreign(written: str, server: ChosenServer) -> str:
 
 
 async def _survey(db: Connection, here: Here, domain: str) -> list[KnownDomain]:
-    """Return what is kept of a domain and of each of its subdomains. Raises CommandRefused if it is nothing."""
+    """Return the numbers of rows of a domain and its subdomains. Raises CommandRefused if it has none."""
     from ...storage.upkeep import purges
 
     found = await purges.survey(db, domain)
@@ -82,7 +82,7 @@ async def _survey(db: Connection, here: Here, domain: str) -> list[KnownDomain]:
 
 
 def _purge(run: Transact, domain: str, found: Sequence[KnownDomain], progress: Update) -> None:
-    """Delete everything of a domain, in batches. `progress` is told how many accounts each batch has deleted.
+    """Delete everything of a domain, in batches. `progress` is called with the accounts of each batch.
 
     If it is interrupted, the next call does the rest.
     """
@@ -120,7 +120,7 @@ async def _begin(db: Connection, here: Here, domain: str, found: Sequence[KnownD
 
 
 async def _delete_some(db: Connection, here: Here, domain: str, after: int) -> list[int]:
-    """Delete the next accounts, and return them. The server erases what they have and their rows."""
+    """Delete the next accounts, and return them. The server erases their data and their rows."""
     from ...actors.commands.account_deletions import mark_deleted
     from ...actors.effects.account_deletions import account_purged
     from ...storage.upkeep import purges

@@ -1,4 +1,4 @@
-"""`troupe domains`: the other servers that this one limits."""
+"""`troupe domains`: blocks of other servers, and the allowed servers."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def block(
     public_comment: str | None,
     obfuscate: bool | None,
 ) -> None:
-    """Block DOMAIN and its subdomains, or change the block. What is not said stays as it is."""
+    """Block DOMAIN and its subdomains, or change the block. Values that are not given stay as they are."""
     from ...actors.commands.blocked_domains import DomainTerms
 
     terms = DomainTerms(severity, reject_media, reject_reports, private_comment, public_comment, obfuscate)
@@ -147,7 +147,7 @@ def disallow(server: ChosenServer, domain: str) -> None:
 
 
 async def _disallow(db: Connection, here: Here, written: str) -> str:
-    """Remove a domain from the allowed ones. Return its name."""
+    """Remove a domain from the allowed domains. Return its name."""
     from ...actors.commands.blocked_domains import DisallowDomain, disallow
 
     domain = checked_domain(written)
@@ -221,7 +221,7 @@ def _read(file: BinaryIO) -> list[ListedBlock]:
 
 
 async def _import(db: Connection, here: Here, lines: Sequence[ListedBlock]) -> tuple[tuple[str, ...], list[str]]:
-    """Block the domains of a file. Return the new ones, and notes on those that stay as they are."""
+    """Block the domains of a file. Return the new blocks, and notes on the unchanged blocks."""
     from ...actors.blocklists import own_lines
     from ...actors.commands.blocked_domains import ImposeListedBlocks, impose_listed
     from ...actors.rules.domains import RANKS

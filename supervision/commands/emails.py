@@ -73,7 +73,7 @@ async def _is_blocked(db: Connection, here: Here, address: str) -> bool:
 
 
 def _hash(address: str) -> bytes:
-    """Return what is stored of an address. Raises WrongValue."""
+    """Return the stored hash of an address. Raises WrongValue."""
     if not is_mailbox(spelled(address)):
         raise WrongValue(f"{address!r} is not an e-mail address.")
     return canonical_hash(address)

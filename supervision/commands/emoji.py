@@ -41,7 +41,7 @@ def list_(server: ChosenServer, as_json: bool) -> None:
 
 
 async def _found(db: Connection, here: Here) -> list[JsonObject]:
-    """Return all emoji of this server as JSON, the disabled ones too."""
+    """Return all emoji of this server as JSON, also disabled emoji."""
     return [
         {
             "id": str(emoji.id),
@@ -116,7 +116,7 @@ def remove(server: ChosenServer, shortcode: str, yes: bool) -> None:
 
 
 async def _remove(db: Connection, here: Here, shortcode: str) -> None:
-    """Remove an emoji, and promise to remove its files."""
+    """Remove an emoji, and queue the removal of its files."""
     from ...actors.commands.custom_emojis import RemoveEmoji, remove
 
     message = RemoveEmoji(here.staff, (await _find(db, shortcode)).id)

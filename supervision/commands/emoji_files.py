@@ -88,7 +88,7 @@ class _Listed:
 
 @dataclass(frozen=True, slots=True)
 class EmojiTerms:
-    """The options for all emoji of one command."""
+    """The options for all emoji of a command."""
 
     category: str | None
     visible_in_picker: bool
@@ -106,7 +106,7 @@ def check_category(category: str) -> None:
 
 
 def read_picture(path: Path) -> bytes:
-    """Return the bytes of a file, of one that is too large only some more than allowed."""
+    """Return the bytes of a file. A file that is too large is cut a little above the limit."""
     try:
         with path.open("rb") as file:
             return file.read(EMOJI_BYTES + 1)
@@ -126,7 +126,7 @@ def read_pictures(source: Path) -> Pack:
     if not pictures:
         raise InvalidEmoji(f"{source} has no pictures")
     pack = Pack()
-    # An exact name before one that is made of another: the second of two with one name is refused.
+    # Exact names before derived names: of two emoji with one name, the second is refused.
     for picture in sorted(pictures, key=lambda picture: (not SHORTCODE.fullmatch(picture.path.stem), picture.path)):
         _take(pack, picture, listed.get(picture.path, _Listed(picture.path.stem, None)))
     pack.files.sort(key=lambda file: file.shortcode)
@@ -166,14 +166,14 @@ def _listed_in(manifest: _Found) -> dict[PurePosixPath, _Listed]:
     # Keys of JSON are texts. A manifest that has another form lists nothing.
     known = cast("JsonObject", document) if isinstance(document, dict) else {}
     names, found = known.get("files"), dict[PurePosixPath, _Listed]()
-    for name, file in cast("JsonObject", names).items() if isinstance(names, dict) else ():  # the same
+    for name, file in cast("JsonObject", names).items() if isinstance(names, dict) else ():  # keys are texts
         if isinstance(file, str):
             found[manifest.path.parent / file] = _Listed(name, None)
     entries = known.get("emojis")
     for entry in cast("list[object]", entries) if isinstance(entries, list) else ():  # of any type
-        row = cast("JsonObject", entry) if isinstance(entry, dict) else {}  # the same
+        row = cast("JsonObject", entry) if isinstance(entry, dict) else {}  # keys are texts
         emoji, file = row.get("emoji"), row.get("fileName")
-        terms = cast("JsonObject", emoji) if isinstance(emoji, dict) else {}  # the same
+        terms = cast("JsonObject", emoji) if isinstance(emoji, dict) else {}  # keys are texts
         name, category = terms.get("name"), terms.get("category")
         if isinstance(file, str) and isinstance(name, str):
             heading = category.strip() if isinstance(category, str) and is_category(category) else None
@@ -213,7 +213,7 @@ def _of_archive(path: Path) -> Iterator[_Found]:
                     yield from _of_zip(archive)
                 return
             plain = _Limited(gzip.GzipFile(fileobj=raw) if start.startswith(GZIP) else raw)
-            # As a stream, forwards only: `tarfile` then reads the file once and never jumps by what a header says.
+            # As a stream, forwards only: `tarfile` then reads the file once and never jumps to an offset in a header.
             with tarfile.open(fileobj=plain, mode="r|", encoding="utf-8", errors="replace") as archive:
                 yield from _of_tar(archive)
     except zipfile.BadZipFile as error:
@@ -258,7 +258,7 @@ def _of_zip(archive: zipfile.ZipFile) -> Iterator[_Found]:
 
 
 def _checked(written: str) -> PurePosixPath:
-    """Return the name of a file in an archive. Raises InvalidEmoji for one that leads out of it."""
+    """Return the name of a file in an archive. Raises InvalidEmoji for a name that leads out of it."""
     name = PurePosixPath(written)
     if name.is_absolute() or ".." in name.parts:
         raise InvalidEmoji(f"the archive has a file {written!r}, which leads out of it")

@@ -11,10 +11,10 @@ DONE_OR_NOT = {
     2: "a wrong option, value or setting",
 }
 WITH_DATABASE = DONE_OR_NOT | {69: "the database can't be reached or used"}
-LONG = WITH_DATABASE | {130: "interrupted; what was done stays, and the command says how to go on"}
+LONG = WITH_DATABASE | {130: "interrupted; finished work stays, and the command says how to go on"}
 OF_SERVER = {0: "answered", 1: "no server runs on this data folder, or it refuses", 2: "a wrong option or setting"}
 
-# Those that end otherwise than most.
+# Commands with other exit codes than most.
 EXITS: dict[str, dict[int, str]] = {
     "serve": {
         0: "stopped in order", 1: "not started: the address is in use, or another server holds the database",
@@ -23,10 +23,10 @@ EXITS: dict[str, dict[int, str]] = {
     },
     "config check": {0: "the settings can be used", 2: "at least one can't"},
     "config show": {0: "shown", 2: "a setting is wrong"},
-    "config explain": {0: "explained", 2: "there is no such setting, or one is wrong"},
+    "config explain": {0: "explained", 2: "the setting does not exist, or a setting is wrong"},
     "doctor": {0: "nothing is wrong", 1: "something is", 2: "a setting is wrong"},
     "emails test": WITH_DATABASE | {0: "it says whether the address is blocked"},
-    "tree": {0: "shown", 1: "no server runs: what would be started is shown", 2: "a wrong option or setting"},
+    "tree": {0: "shown", 1: "no server runs: the parts that would start are shown", 2: "a wrong option or setting"},
     "top": OF_SERVER,
     "actor show": OF_SERVER,
     "actor restart": OF_SERVER,
@@ -34,8 +34,8 @@ EXITS: dict[str, dict[int, str]] = {
     "request": OF_SERVER,
     "streams": OF_SERVER,
     "dead-letters replay": WITH_DATABASE | {1: "not handled: it stays, for the reason given"},
-    "completion": {0: "printed", 2: "there is no such shell"},
-    "help": {0: "printed", 2: "there is no such subject"},
+    "completion": {0: "printed", 2: "the shell is not supported"},
+    "help": {0: "printed", 2: "the subject does not exist"},
     "backup": LONG,
     "restore": LONG,
     "db move": LONG,
@@ -194,7 +194,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
 
 
 def epilog_of(words: str) -> str:
-    """Return what stands at the end of a command's help. `\\b` keeps click from filling the lines of a paragraph."""
+    """Return the text at the end of a command's help. `\\b` keeps click from filling the lines of a paragraph."""
     examples = "\n".join(f"  troupe {example}" for example in EXAMPLES.get(words, ()))
     codes = "\n".join(f"  {code:<3} {meaning}" for code, meaning in EXITS.get(words, WITH_DATABASE).items())
     return f"\b\nExamples:\n{examples}\n\n\b\nExit codes:\n{codes}"

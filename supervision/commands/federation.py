@@ -1,4 +1,4 @@
-"""`troupe federation`: the other servers, and what is on its way to them."""
+"""`troupe federation`: the other servers, and the deliveries to them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @click.group
 def federation() -> None:
-    """Other servers, and what is on its way to them."""
+    """Other servers, and the deliveries to them."""
 
 
 @federation.command
@@ -50,7 +50,7 @@ def _line(host: JsonObject) -> str:
 @json_option
 @setting_options("data")
 def show(server: ChosenServer, host: str, as_json: bool) -> None:
-    """Show what is known of HOST."""
+    """Show the known facts about HOST."""
     found = server.transact(_known_of, host)
     if as_json:
         print_json(found)
@@ -60,7 +60,7 @@ def show(server: ChosenServer, host: str, as_json: bool) -> None:
 
 
 async def _known_of(db: Connection, here: Here, host: str) -> JsonObject:
-    """Return what is known of a host."""
+    """Return the known facts about a host."""
     from ...actors.deliveries.hosts import QUEUE
     from ...storage.federation import hosts
 
@@ -78,12 +78,12 @@ def _fields(host: HostOverview) -> JsonObject:
 @click.argument("host")
 @setting_options("data")
 def retry(server: ChosenServer, host: str) -> None:
-    """Send what waits for HOST now, however often it failed."""
+    """Send all deliveries that wait for HOST now, also after many failures."""
     click.echo(f"Trying now: {number_of(server.transact(_retry, host), 'deliveries')} to {host}")
 
 
 async def _retry(db: Connection, here: Here, host: str) -> int:
-    """Make all deliveries to a host due. Return the number of those that had to wait."""
+    """Make all deliveries to a host due. Return the number of deliveries that had to wait."""
     from ...actors.deliveries.hosts import QUEUE, groups_of
     from ...storage.engine import notices
     from ...storage.federation import hosts
@@ -100,9 +100,9 @@ async def _retry(db: Connection, here: Here, host: str) -> int:
 @yes_option
 @setting_options("data")
 def drop(server: ChosenServer, host: str, dry_run: bool, yes: bool) -> None:
-    """Delete what waits for HOST. It is never sent."""
+    """Delete the deliveries that wait for HOST. They are never sent."""
     if not dry_run:
-        ask_first(lambda: f"Delete what waits for {host}, so that it is never sent?", yes=yes)
+        ask_first(lambda: f"Delete the deliveries that wait for {host}, so that they are never sent?", yes=yes)
     number = server.transact(_drop, host, dry_run=dry_run)
     click.echo(f"{'Would drop' if dry_run else 'Dropped'} {number_of(number, 'deliveries')} to {host}")
 

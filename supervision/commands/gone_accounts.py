@@ -1,8 +1,8 @@
 """`troupe accounts cull`: accounts that are gone for good are removed.
 
 Their servers are asked, in batches, and only a 410 removes an account. The command asks by itself, with the client that
-the server uses, so that its rehearsal tells what would be done. The accounts are deleted as single ones are: the
-running server erases what is left of them.
+the server uses, so that its rehearsal is exact. The accounts are deleted like single accounts: the running
+server erases their data.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ HOSTS_AT_ONCE = 20
 
 @dataclass(slots=True)
 class Culled:
-    """The outcome: the number of accounts asked for, and those that are gone. `silent` hosts do not answer just now."""
+    """The outcome: the number of checked accounts, and the gone accounts. `silent` hosts did not answer."""
 
     asked: int = 0
     gone: list[str] = field(default_factory=list[str])
@@ -55,7 +55,7 @@ class Culled:
 @click.option(
     "--limit", type=click.IntRange(1), default=10_000, show_default=True, help="The most accounts to ask for."
 )
-@click.option("--after", type=click.IntRange(0), default=0, metavar="ID", help="Go on after the last one of before.")
+@click.option("--after", type=click.IntRange(0), default=0, metavar="ID", help="Go on after the account with this ID.")
 @dry_run_option
 @yes_option
 @json_option
@@ -123,7 +123,7 @@ def _cull(
     *,
     dry_run: bool,
 ) -> None:
-    """Ask for accounts and remove those that are gone, batch by batch. `progress` is told the size of each batch."""
+    """Ask for accounts and remove gone accounts, batch by batch. `progress` is called with the size of each batch."""
     import trio
 
     for start in range(0, len(found), AT_ONCE):
@@ -137,7 +137,7 @@ def _cull(
 
 
 async def _remove(db: Connection, here: Here, gone: Sequence[ForeignAccount]) -> None:
-    """Delete accounts. One that was deleted meanwhile is refused, which is as good."""
+    """Delete accounts. An account that was deleted meanwhile is refused, which does no harm."""
     from ...actors.commands.accounts import delete
 
     for account in gone:
@@ -146,7 +146,7 @@ async def _remove(db: Connection, here: Here, gone: Sequence[ForeignAccount]) ->
 
 
 async def _ask(dsn: str, settings: Settings, batch: Sequence[ForeignAccount], culled: Culled) -> list[ForeignAccount]:
-    """Return those of a batch whose servers say that they are gone. Hosts are asked side by side."""
+    """Return the accounts of a batch whose servers say that they are gone. Hosts are asked concurrently."""
     import trio
 
     from ...actors.activitypub.keys import SigningKeys
@@ -188,7 +188,7 @@ async def _ask_host(
     gone: list[ForeignAccount],
     limit: trio.CapacityLimiter,
 ) -> None:
-    """Ask one host for its accounts, one after the other, until it does not answer."""
+    """Ask a host for its accounts, one after the other, until it does not answer."""
     from ...actors.federation.errors import DocumentGone, DocumentUnavailable, FetchFailed
 
     async with limit:

@@ -53,7 +53,7 @@ def _line(block: JsonObject) -> str:
 @click.option(
     "--severity",
     type=click.Choice(["sign_up_requires_approval", "sign_up_block", "no_access"]),
-    help="What its clients may not.  [default: no_access]",
+    help="What its clients may not do.  [default: no_access]",
 )
 @click.option("--comment", metavar="TEXT", help="Why, for staff.")
 @click.option("--days", type=click.IntRange(0, 36_500), metavar="DAYS", help="For how long; 0 for ever.  [default: 0]")
@@ -65,7 +65,7 @@ def block(
     comment: str | None,
     days: int | None,
 ) -> None:
-    """Block NETWORK, or change its block. What is not said stays as it is."""
+    """Block NETWORK, or change its block. Values that are not given stay as they are."""
     from ...actors.commands.blocked_networks import NetworkTerms
 
     terms = NetworkTerms(None, severity, comment, None if days is None else days * DAY)

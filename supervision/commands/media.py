@@ -46,7 +46,7 @@ media.add_command(move)
 @json_option
 @setting_options("data")
 def usage(server: ChosenServer, accounts: int, as_json: bool) -> None:
-    """Show how many files there are of each kind, how many bytes they take, and the accounts with most of them.
+    """Show the number of files of each kind, their bytes, and the accounts with the most files.
 
     Run it on the machine with the data folder. A file that is not there is not counted.
     """
@@ -79,7 +79,7 @@ class Usage:
 async def _usage(db: Connection, here: Here, most: int, progress: Update) -> JsonObject:
     """Return the number of files and bytes of each kind, and of all, and the accounts whose files take most.
 
-    `progress` is told of files.
+    `progress` is called with numbers of files.
     """
     from ...storage import media_usage
     from ...storage.files import COMMANDS
@@ -130,7 +130,7 @@ async def _files(db: Connection, kind: str) -> AsyncGenerator[tuple[int | None, 
     "--days",
     type=click.IntRange(1, 3650),
     required=True,
-    help="Only what was not used for so many days.",
+    help="Only files that were not used for so many days.",
 )
 @dry_run_option
 @json_option
@@ -171,12 +171,12 @@ class RemovedMedia:
 
     @property
     def by_kind(self) -> dict[str, int]:
-        """The number of each kind, also of those of which none was removed."""
+        """The number of removed files of each kind, also 0."""
         return {kind: self.counts[kind] for kind in _kinds()}
 
 
 def _kinds() -> tuple[str, ...]:
-    """Return the kinds of what is removed, in this order."""
+    """Return the kinds of files that are removed, in this order."""
     from ...actors.media import cleaning
 
     return cleaning.LOOSE, cleaning.CARDS, cleaning.COPIES
@@ -184,7 +184,7 @@ def _kinds() -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Rows that one transaction has deleted: how many, their files, and the last id looked at, if there may be more."""
+    """Rows that a transaction has deleted: their number, their files, and the last id, if there may be more."""
 
     count: int
     files: list[str]
@@ -192,10 +192,10 @@ class Batch:
 
 
 def _remove(run: Transact, folder: Folder, days: int, removed: RemovedMedia, progress: Update) -> None:
-    """Delete the rows of what was not used for some days, and their files, in batches.
+    """Delete the rows of media not used for some days, and their files, in batches.
 
-    `removed` and `progress` are told of each batch. If it is interrupted, the next call does the rest. The audit log
-    has an entry before, because a killed command can't write one afterwards, and one with the numbers.
+    `removed` and `progress` are called with each batch. If it is interrupted, the next call does the rest. The audit
+    log gets an entry before, because a killed command can't write it afterwards, and an entry with the numbers.
     """
     run(_log, "remove_media", days, {})
     try:
@@ -212,7 +212,7 @@ def _remove(run: Transact, folder: Folder, days: int, removed: RemovedMedia, pro
 
 
 async def _count_unused(db: Connection, here: Here, days: int) -> RemovedMedia:
-    """Delete all rows of what was not used for some days, in a transaction that is taken back."""
+    """Delete all rows of media not used for some days, in a transaction that is rolled back."""
     counted = RemovedMedia()
     for kind in _kinds():
         after: int | None = 0
@@ -253,7 +253,7 @@ async def _log(db: Connection, here: Here, action: str, days: int, counts: dict[
 
 
 def _remove_files(folder: Folder, names: Sequence[str]) -> int:
-    """Remove files whose rows are deleted. Return how many could not be removed: the server has promised to do it.
+    """Remove files whose rows are deleted. Return how many could not be removed: the server removes them later.
 
     No file is left at once, also without a running server: a full disk may be what keeps it from starting.
     """
@@ -282,9 +282,9 @@ def size_of(written: str) -> int:
 @json_option
 @setting_options("data")
 def budget(server: ChosenServer, size: int | None, reset: bool, dry_run: bool, as_json: bool) -> None:
-    """Choose how much room copies of other servers' pictures and the pictures of cards may take, such as 20G.
+    """Set the budget for copies of other servers' pictures and for the pictures of cards, such as 20G.
 
-    Without SIZE, print how much it is. Every hour the server removes those that were not used for the longest time, as
+    Without SIZE, print the budget. Every hour the server removes the least recently used files, as
     far as there are too many; copies are fetched again when they are needed. With --dry-run, show how much would go.
     """
     from ...actors.media.cleaning import BUDGET
@@ -329,7 +329,7 @@ async def _budget(db: Connection, here: Here) -> JsonObject:
 
 
 async def _count_over_budget(db: Connection, here: Here, value: int | None) -> JsonObject:
-    """Remove what is over a budget, by default the one that is in force. Return how many files, and their bytes.
+    """Remove the files over a budget, by default the current budget. Return their number and their bytes.
 
     For a dry run: the caller rolls the transaction back.
     """

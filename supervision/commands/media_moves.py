@@ -1,8 +1,8 @@
-"""`troupe media move`: media files are moved from one store to the other, while the server runs.
+"""`troupe media move`: move media files from one store to the other, while the server runs.
 
-First the server still uses the store that they are in. Then they are copied, so that the other store has what this one
-has. Once the server uses the other store, a second run brings what was missing and removes the files that are left.
-An interrupted run is taken up by the next one.
+While the server still uses the old store, a run copies the files, so that the new store has them too. Once the server
+uses the new store, a second run copies the files that were added meanwhile and removes the files of the old store. The
+next run goes on after an interrupted run.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def move(server: ChosenServer, to: StoreName, dry_run: bool, as_json: bool) -> N
     """Move the files to another store, while the server runs: `s3`, a bucket, or `local`, the data folder.
 
     Run it twice, with the settings of the bucket. First while `media_store` still names the old store: then it copies
-    the files, and removes from the new store what the old one does not have. Then set `media_store`, restart the
+    the files, and removes from the new store the files that the old store lacks. Then set `media_store`, restart the
     server and run it again: it moves what was added meanwhile, and removes the files of the old store. An interrupted
     run is continued by running it again. Run it on the machine with the data folder.
     """
@@ -70,12 +70,12 @@ def move(server: ChosenServer, to: StoreName, dry_run: bool, as_json: bool) -> N
         brought, removed = ("Would bring", "Would remove") if dry_run else ("Brought", "Removed")
         where = "old" if settings.media_store == to else "new"
         click.echo(f"{brought} {number_of(moved.brought, 'files')} with {written_size(moved.bytes)} to the new store")
-        click.echo(f"{removed} {number_of(moved.removed, 'files')} from the {where} one")
+        click.echo(f"{removed} {number_of(moved.removed, 'files')} from the {where} store")
 
 
 @dataclass(frozen=True, slots=True)
 class MediaMove:
-    """The two stores, and what the new one has. `live`: the server uses the new store."""
+    """The two stores, and the files of the new store. `live`: the server uses the new store."""
 
     old: MediaStore
     new: MediaStore
@@ -83,7 +83,7 @@ class MediaMove:
     live: bool
 
     def lacks(self, file: StoredFile) -> bool:
-        """True if the new store has not what it should have. Once it is live, it is right about what it has."""
+        """True if the new store lacks a file or has another. Once it is live, its own files are right."""
         known = self.there.get(file.name)
         return known is None or (known != file and not self.live)
 
@@ -123,9 +123,9 @@ def _stores(settings: Settings, to: StoreName) -> MediaMove:
 
 
 def _move(server: ChosenServer, to: StoreName, progress: Update) -> Moved:
-    """Move all files to a store. `progress` is told how many files are done.
+    """Move all files to a store. `progress` is called with numbers of files.
 
-    Raises OSError when a store fails: what was done until then stays done.
+    Raises OSError when a store fails: files that were moved until then stay moved.
     """
     from concurrent.futures import ThreadPoolExecutor
 
@@ -166,7 +166,7 @@ def _move(server: ChosenServer, to: StoreName, progress: Update) -> Moved:
 
 
 async def _known(db: Connection, here: Here, names: Sequence[str]) -> set[str]:
-    """Return those of these files that a row names: others were deleted since."""
+    """Return which of these files a row names: the others were deleted since."""
     from ...storage import media
 
     return await media.known_files(db, names)

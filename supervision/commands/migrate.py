@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ...actors.configuration import Settings
     from ...storage.engine.migrate import Migration
 
-GOING_ON = "The steps that were applied stay. Run the same command again: it goes on with the next one."
+GOING_ON = "The applied steps stay. Run the same command again: it goes on with the next step."
 
 
 @click.command

@@ -1,4 +1,4 @@
-"""Accounts and domains by the names that operators give, and why one can't be acted on."""
+"""Accounts and domains by the names that operators give, and the errors for names that can't be used."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ FIELDS = {"username", "email", "password", "role"}
 
 @dataclass(frozen=True, slots=True)
 class RequestedAccount:
-    """One account to make. With `password_hash` None no password works."""
+    """An account to make. With `password_hash` None no password works."""
 
     username: str
     email: str
@@ -127,7 +127,7 @@ def import_(server: ChosenServer, file: BinaryIO, scopes: str | None, dry_run: b
 def _read_accounts(lines: Iterable[bytes], progress: Callable[[int], None]) -> list[RequestedAccount]:
     """Return the accounts of a file, with hashed passwords. Raises InvalidAccount for the first line that is wrong.
 
-    `progress` is told of each line.
+    `progress` is called for each line.
     """
     entries = [(number, _parsed(number, line)) for number, line in enumerate(lines, 1) if line.strip()]
     _refuse_repeats(entries)

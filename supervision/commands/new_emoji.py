@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from .rows import Here
 
 AT_ONCE = 2
-PATIENCE = 60.0  # seconds for one picture
+PATIENCE = 60.0  # seconds for a picture
 ENDING = (signal.SIGTERM, signal.SIGHUP)  # Trio itself raises for SIGINT
 
 _file = click.Path(exists=True, path_type=Path)
 _category = click.option("--category", metavar="NAME", help="The heading above it in the pickers of clients.")
 _unlisted = click.option("--unlisted", is_flag=True, help="Shown in texts, and not offered in pickers.")
-_replace = click.option("--replace", is_flag=True, help="Take the place of emoji with the same names.")
+_replace = click.option("--replace", is_flag=True, help="Replace emoji with the same names.")
 
 
 @click.command
@@ -65,7 +65,7 @@ def add(server: ChosenServer, shortcode: str, file: Path, category: str | None, 
 def import_(
     server: ChosenServer, source: Path, category: str | None, unlisted: bool, replace: bool, dry_run: bool
 ) -> None:
-    """Add all pictures of SOURCE: a folder with its subfolders, a zip archive, or a tar archive, also one of gzip.
+    """Add all pictures of SOURCE: a folder with its subfolders, a zip archive, or a tar archive, plain or gzipped.
 
     `cat.png` becomes :cat:, and `Blob-Dog.png` :Blob_Dog:. A `pack.json` of Pleroma or Akkoma and a `meta.json` of
     Misskey give the names and categories of the files beside them. Files that are no pictures by their names are left
@@ -88,7 +88,7 @@ def import_(
 def _add(
     server: ChosenServer, files: Sequence[EmojiFile], terms: EmojiTerms, *, dry_run: bool = False
 ) -> tuple[int, list[str]]:
-    """Add emoji in one transaction. Return their number, and the reasons of those that are refused.
+    """Add emoji in one transaction. Return their number, and the reasons of refused emoji.
 
     With `dry_run` the pictures are made all the same, which shows that they can be used, and removed again. Raises
     InvalidEmoji if none can be added.
@@ -129,7 +129,7 @@ def _make_and_store(
         if dry_run:
             folder.remove(names)
     finally:
-        # Not before the rows are stored: by these folders a server finds what is left if this process is killed.
+        # Not before the rows are stored: by these folders a server finds the files that a killed process has left.
         for key in pictures:
             folder.clear(key)
     return len(made), refused
@@ -147,7 +147,7 @@ def _is_taken(shortcode: str) -> str:
 async def _store(
     db: Connection, here: Here, made: dict[str, ProcessedMedia], terms: EmojiTerms, categories: Mapping[str, str]
 ) -> None:
-    """Store emoji. A category of the command stands before those of a manifest."""
+    """Store emoji. A category of the command overrides the categories of a manifest."""
     from ...actors.commands.custom_emojis import EmojiChanges, EmojiFiles, NewEmoji, add_many
 
     wanted = list[NewEmoji]()
@@ -161,7 +161,7 @@ async def _store(
 async def _make_all(
     folder: Folder, files: Mapping[str, EmojiFile], progress: Update
 ) -> tuple[dict[str, ProcessedMedia], list[str]]:
-    """Return the files of each emoji, which are published, and the reasons of those whose picture can't be used.
+    """Return the files of each emoji, which are published, and the reasons why other pictures can't be used.
 
     If a signal ends all, none is left. `files` has the keys by which they are made.
     """

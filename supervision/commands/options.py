@@ -1,4 +1,4 @@
-"""Options that name settings, and what commands print and ask."""
+"""Options that name settings, and the output and questions of commands."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _config = click.option(
     "--config",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="A TOML file with settings. [TROUPE_CONFIG; default: troupe.toml, if there is one]",
+    help="A TOML file with settings. [TROUPE_CONFIG; default: troupe.toml, if it exists]",
 )
 
 
@@ -73,7 +73,7 @@ yes_option = click.option("--yes", is_flag=True, help="Do not ask for a confirma
 
 
 def print_list(found: Sequence[JsonObject], line: Callable[[JsonObject], str], *, as_json: bool) -> None:
-    """Print what a command lists: as one JSON document, or one `line` for each."""
+    """Print the rows of a list: as a JSON document, or a `line` for each row."""
     if as_json:
         print_json(found)
     else:
@@ -95,7 +95,7 @@ def written_size(size: int) -> str:
 
 
 def read_secret(question: str, *, twice: bool = False) -> str:
-    """Return a secret from standard input: a line of a file or a pipe, or what is typed unseen in a terminal."""
+    """Return a secret from standard input: a line of a file or a pipe, or hidden input in a terminal."""
     if sys.stdin.isatty():
         answer: str = click.prompt(question, hide_input=True, confirmation_prompt=twice, err=True)
     else:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ...storage.upkeep.outbox_upkeep import ChosenEffects, WaitingEffect
     from .rows import Here, Transact
 
-AT_ONCE = 500  # effects that one transaction drops
+AT_ONCE = 500  # effects that a transaction drops
 
 queue_option = click.option("--queue", metavar="QUEUE", help="Only of this queue, such as `deliveries` or `mail`.")
 kind_option = click.option("--kind", metavar="KIND", help="Only of this kind, such as `delivery` or `push`.")
@@ -26,21 +26,21 @@ kind_option = click.option("--kind", metavar="KIND", help="Only of this kind, su
 
 @click.group
 def outbox() -> None:
-    """Effects that wait: mails, pushes, deliveries, and others that committed changes have promised."""
+    """Waiting effects: mails, pushes, deliveries, and others that committed changes have queued."""
 
 
 @outbox.command("list")
 @json_option
 @queue_option
 @kind_option
-@click.option("--failed", is_flag=True, help="Only those whose last try failed.")
+@click.option("--failed", is_flag=True, help="Only effects whose last try failed.")
 @click.option("--text", is_flag=True, help="Do not mask texts that may be of people.")
 @click.option("--limit", type=click.IntRange(1, 100_000), default=100, show_default=True, help="The most effects.")
 @setting_options("data")
 def list_(
     server: ChosenServer, as_json: bool, queue: str | None, kind: str | None, failed: bool, text: bool, limit: int
 ) -> None:
-    """List effects, the oldest first: id, kind, for what, state, tries, when the next is due, the last error."""
+    """List effects, the oldest first: id, kind, partition, state, tries, time of the next try, the last error."""
     from ...storage.upkeep.outbox_upkeep import ChosenEffects
 
     found = server.transact(_waiting, ChosenEffects(None, queue, kind, failed), limit, text)
@@ -59,14 +59,14 @@ def _effect(effect: WaitingEffect, now: datetime, *, text: bool) -> JsonObject:
     from ..log.redaction import redacted
 
     error = None if effect.error is None else effect.error if text else redacted(effect.error)
-    carried_out = effect.claimed_until is not None and effect.claimed_until > now
+    is_running = effect.claimed_until is not None and effect.claimed_until > now
     return {
         "id": str(effect.id),
         "queue": effect.queue,
         "kind": effect.kind,
         "partition": effect.key,
         "group": effect.group,
-        "state": "carried out" if carried_out else "due" if effect.due_at <= now else "failed" if error else "later",
+        "state": "carried out" if is_running else "due" if effect.due_at <= now else "failed" if error else "later",
         "created_at": effect.created_at.isoformat(),
         "due_at": effect.due_at.isoformat(),
         "attempts": effect.attempts,
@@ -98,7 +98,7 @@ def retry(
     everything: bool,
     dry_run: bool,
 ) -> None:
-    """Try effects now that failed and wait for another try: those with these IDS, of a queue or kind, or all.
+    """Retry failed effects now: the effects with these IDS, of a queue or kind, or all.
 
     Servers that are left alone for a while get nothing before: `troupe federation retry HOST` ends that.
     """
@@ -121,7 +121,7 @@ async def _retry(db: Connection, here: Here, chosen: ChosenEffects) -> int:
 @click.argument("ids", nargs=-1, type=int)
 @queue_option
 @kind_option
-@click.option("--failed", is_flag=True, help="Only those whose last try failed.")
+@click.option("--failed", is_flag=True, help="Only effects whose last try failed.")
 @click.option("--all", "everything", is_flag=True, help="Drop all.")
 @dry_run_option
 @yes_option
@@ -137,9 +137,9 @@ def drop(
     dry_run: bool,
     yes: bool,
 ) -> None:
-    """Delete effects, so that they never happen: those with these IDS, of a queue or kind, or all.
+    """Delete effects, so that they never run: the effects with these IDS, of a queue or kind, or all.
 
-    Those that the server carries out at this moment are left.
+    Effects that the server is running at this moment are left.
     """
     from ...storage.upkeep.outbox_upkeep import ChosenEffects
 
@@ -152,7 +152,7 @@ def drop(
 
 
 def _drop(run: Transact, chosen: ChosenEffects, *, dry_run: bool) -> int:
-    """Drop effects, in batches. A rehearsal takes all back, so it needs one transaction."""
+    """Drop effects, in batches. A rehearsal is rolled back, so it needs a single transaction."""
     if dry_run:
         return run(_drop_some, chosen, 2**31, dry_run=True)
     dropped = 0

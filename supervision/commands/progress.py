@@ -1,6 +1,6 @@
 """Long work of commands: a bar on a terminal, and a clean end after Ctrl-C.
 
-The bar is on standard error, so that what the command prints stays as it is. If standard error is no terminal, there is
+The bar is on standard error, so that standard output has only the result. If standard error is no terminal, there is
 no bar.
 """
 
@@ -19,12 +19,12 @@ from ...actors.rules.wording import number_of
 
 ENDING = (signal.SIGTERM, signal.SIGHUP)
 
-# Is told how many more are done.
+# Called with the number of further things that are done.
 Update = Callable[[int], None]
 
 
 class CommandInterrupted(click.ClickException):
-    """Raised when the user or the system ended long work. The text says what was done, and how to go on."""
+    """Raised when the user or the system ended long work. The text has the finished part, and how to go on."""
 
     exit_code = 130
 
@@ -33,10 +33,10 @@ class CommandInterrupted(click.ClickException):
 def progress(
     label: str, total: int | None, going_on: str | Callable[[], str], *, things: str = "", in_bytes: bool = False
 ) -> Generator[Update]:
-    """Show how far the block is, which tells the given function what it has done.
+    """Show the progress of the block, which calls the given function with the number of things it has done.
 
-    `things` is the noun of what is counted. After Ctrl-C or SIGTERM, the block ends with KeyboardInterrupt, and the
-    command with how much was done and `going_on`: a sentence that says what holds and how to go on.
+    `things` is the noun of the counted things. After Ctrl-C or SIGTERM, the block ends with KeyboardInterrupt, and the
+    command with the number of things done and `going_on`: a sentence that says how to go on.
     """
     done = 0
 
@@ -60,7 +60,7 @@ def progress(
 
 @contextmanager
 def interruptible(going_on: str) -> Generator[None]:
-    """The same as `progress`, for work that has several bars or none."""
+    """Handle interruptions as `progress` does, for work that has several bars or none."""
     with _ending_as_by_keyboard():
         try:
             yield
@@ -100,7 +100,7 @@ def _bar(label: str, total: int | None, in_bytes: bool) -> Generator[Update]:
 
 @contextmanager
 def _ending_as_by_keyboard() -> Generator[None]:
-    """Have the signals by which systems end a process do what Ctrl-C does, unless they are ignored."""
+    """Handle the signals that end a process like Ctrl-C, unless they are ignored."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

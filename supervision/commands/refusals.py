@@ -19,7 +19,7 @@ class CommandRefused(click.ClickException):
 
 
 class WrongValue(CommandRefused):
-    """Raised for a value that is never right, such as a domain that is none."""
+    """Raised for a value that can never be right, such as a malformed domain."""
 
     exit_code = 2
 

@@ -1,4 +1,4 @@
-"""`troupe reports`: what users have reported, and what becomes of it."""
+"""`troupe reports`: reports of users, and the decisions on them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def reports() -> None:
 
 
 @reports.command("list")
-@click.option("--resolved", is_flag=True, help="List the resolved reports instead of the open ones.")
+@click.option("--resolved", is_flag=True, help="List the resolved reports instead of the open reports.")
 @click.option("--by", metavar="NAME", help="Only reports by this account.")
 @click.option("--about", metavar="NAME", help="Only reports about this account.")
 @click.option("--limit", type=click.IntRange(1, MOST_LISTED), default=100, show_default=True, help="At most this many.")
@@ -71,7 +71,7 @@ def _line(report: JsonObject) -> str:
 @json_option
 @setting_options("data")
 def show(server: ChosenServer, report_id: int, as_json: bool) -> None:
-    """Show the report ID with its posts, also deleted ones, and its notes."""
+    """Show the report ID with its posts, also deleted posts, and its notes."""
     found = server.transact(_shown, report_id)
     if as_json:
         print_json(found)
@@ -189,13 +189,13 @@ async def _reopen(db: Connection, here: Here, id: int) -> None:
 @json_option
 @setting_options("data", "domain")
 def assign(server: ChosenServer, report_id: int, name: str | None, as_json: bool) -> None:
-    """Assign the report ID to NAME, one of the staff. Without NAME it is assigned to no account."""
+    """Assign the report ID to NAME, a member of staff. Without NAME it is assigned to no account."""
     server.transact(_assign, report_id, name)
     _tell(server, "Assigned" if name else "Unassigned", report_id, as_json)
 
 
 async def _assign(db: Connection, here: Here, id: int, name: str | None) -> None:
-    """Assign a report to one of the staff, or without a name to no account."""
+    """Assign a report to a member of staff, or without a name to no account."""
     from ...actors.commands.report_handling import AssignReport, assign
 
     to = None if name is None else (await find_account(db, here, name)).id
@@ -220,7 +220,7 @@ async def _add_note(db: Connection, here: Here, id: int, content: str) -> None:
 
 
 def _tell(server: ChosenServer, done: str, id: int, as_json: bool) -> None:
-    """Say what was done, or print the report as it is now."""
+    """Print a confirmation, or the report as it is now."""
     if as_json:
         print_json(server.transact(_shown, id))
     else:

@@ -1,4 +1,4 @@
-"""`troupe request`: what one request led to, as the running server remembers it and a file with its log has it."""
+"""`troupe request`: the steps of a request, from the memory of the running server and from a file of its log."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ CONTINUED = 28  # columns before the rest of a long line: behind the two times
 )  # fmt: skip
 @setting_options("data", "node")
 def request(server: ChosenServer, as_json: bool, id: str, log: TextIO | None) -> None:
-    """Follow one request through all that it led to: turns, transactions, effects, pushes and deliveries.
+    """Follow a request through all its steps: turns, transactions, effects, pushes and deliveries.
 
-    ID is what the answer had as X-Request-Id; records of the log have it as request_id. The server remembers its last
-    16,000 steps. The log has what went wrong, for as long as it is kept.
+    ID is the X-Request-Id of the answer; records of the log have it as request_id. The server remembers its last 16,000
+    steps. The log has the errors, for as long as it is kept.
     """
     answer = ask(server.settings.control_socket, "request", id=id)
     records = list(records_of(log, id)) if log is not None else []
@@ -70,7 +70,7 @@ def _drawn(steps: Sequence[JsonObject], since: float, indent: str) -> Iterator[s
 
 
 def records_of(lines: Iterable[str], request_id: str) -> Iterator[JsonObject]:
-    """Yield the records that name a request. One in the form for people is `{"line": …}`.
+    """Yield the records that name a request. A record in the form for people is `{"line": …}`.
 
     A record that stands for several names their requests together. Other programs may have written before the JSON of a
     line, as the journal does.

@@ -1,4 +1,4 @@
-"""One transaction from the command line, beside a running server or without one."""
+"""A transaction from the command line, beside a running server or without a server."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ class Here:
 
     @property
     def staff(self) -> Staff:
-        """The command line as one of the staff."""
+        """The command line as a member of staff."""
         return self.act.staff
 
     @property
     def act(self) -> StaffAct:
-        """The act of staff that the command is. What it promises is written at the end of the transaction."""
+        """The act of staff that the command is. Its effects are queued at the end of the transaction."""
         from ...actors.staff.acts import COMMAND_LINE, OwnServer, StaffAct
 
         if self._act is None:
@@ -58,7 +58,7 @@ class Here:
         return self._act
 
     async def end(self) -> None:
-        """Write what the act has promised, if the command is one."""
+        """Queue the effects of the act, if the command is an act."""
         if self._act is not None:
             await self._act.write_promises()
 
@@ -72,7 +72,7 @@ class _TakenBack(Exception):
 
 
 class Transact(Protocol):
-    """Runs `work(connection, here, *args)` in one transaction; with `dry_run`, all that it did is taken back."""
+    """Runs `work(connection, here, *args)` in a transaction; with `dry_run`, rolls it back."""
 
     def __call__(self, work: Callable[..., Awaitable[T]], *args: object, dry_run: bool = False) -> T: ...
 
@@ -86,7 +86,7 @@ def transactions(settings: Settings) -> Generator[Transact]:
             try:
                 return transact_once(dsn, _in_turn, settings, work, dry_run, *args)
             except _TakenBack as taken:
-                return cast("T", taken.outcome)  # what this `work` returned
+                return cast("T", taken.outcome)  # the result of this `work`
 
         yield run
 
@@ -112,7 +112,7 @@ async def _in_turn(
 
 @contextmanager
 def existing_database(settings: Settings) -> Generator[str]:
-    """The same as `opened_database`, for a database that exists already. Raises Unavailable if there is none."""
+    """Yield the address of a database that exists already. Raises Unavailable if it does not."""
     if not settings.database_url and not exists(settings.data):
         raise Unavailable(
             f"there is none in {settings.data}: start the server or run `troupe migrate`, or correct --data"
@@ -123,7 +123,7 @@ def existing_database(settings: Settings) -> Generator[str]:
 
 @contextmanager
 def opened_database(settings: StorageSettings) -> Generator[str]:
-    """Yield the address of the database: an external one, or the embedded one, which is started if it does not run."""
+    """Yield the address of the database. The embedded database is started if it does not run."""
     if settings.database_url:
         yield settings.database_url.get_secret_value()
     else:

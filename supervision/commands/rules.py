@@ -81,7 +81,7 @@ async def _add(db: Connection, here: Here, text: str, hint: str) -> int:
 @click.option("--language", metavar="CODE", help="Change the translation into this language, such as `de`.")
 @setting_options("data")
 def change(server: ChosenServer, rule_id: int, text: str | None, hint: str | None, language: str | None) -> None:
-    """Change a rule, or add a translation. What is not said stays as it is. Use `add` for another rule."""
+    """Change a rule, or add a translation. Values that are not given stay as they are. Use `add` for another rule."""
     from .text_files import refusing
 
     with refusing():

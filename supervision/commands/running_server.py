@@ -15,7 +15,7 @@ PATIENCE = 5.0  # seconds
 
 
 def ask(path: Path, command: str, **arguments: object) -> JsonObject | None:
-    """Ask the running server one question. Return None if there is none. Raises CommandRefused for an error."""
+    """Ask the running server a question. Return None if no server runs. Raises CommandRefused for an error."""
     try:
         with socket.socket(socket.AF_UNIX) as connection:
             connection.settimeout(PATIENCE)
@@ -35,7 +35,7 @@ def ask(path: Path, command: str, **arguments: object) -> JsonObject | None:
 
 
 def ask_server(settings: Settings, command: str, **arguments: object) -> JsonObject:
-    """Ask the running server one question. Raises CommandRefused if there is none, and for an error."""
+    """Ask the running server a question. Raises CommandRefused if no server runs, and for an error."""
     answer = ask(settings.control_socket, command, **arguments)
     if answer is None:
         raise CommandRefused(missing(settings))
@@ -48,4 +48,4 @@ def missing(settings: ServerSettings) -> str:
     others = sorted(path.stem.removeprefix("control-") for path in sockets if ask(path, "tree") is not None)
     if not others:
         return "No server runs on this data folder."
-    return f"No server runs as node {settings.node}; choose another one with --node: {', '.join(others)}."
+    return f"No server runs as node {settings.node}; choose another node with --node: {', '.join(others)}."

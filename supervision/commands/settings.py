@@ -36,14 +36,14 @@ class SettingChange:
 
 @click.group
 def settings() -> None:
-    """Settings that change while the server runs. They come before those of files and the environment."""
+    """Settings that change while the server runs. They override files and the environment."""
 
 
 @settings.command("list")
 @json_option
 @setting_options("data")
 def list_(server: ChosenServer, as_json: bool) -> None:
-    """List these settings, one a line: name, value, and which source says so."""
+    """List these settings, one a line: name, value and source."""
     found = server.transact(_found)
     print_list(
         found, lambda setting: f"{setting['name']}\t{_one_line(setting['value'])}\t{_source(setting)}", as_json=as_json
@@ -91,7 +91,7 @@ def set_(server: ChosenServer, name: str, value: str, dry_run: bool) -> None:
 @dry_run_option
 @setting_options("data")
 def reset(server: ChosenServer, name: str, dry_run: bool) -> None:
-    """Forget the change of the setting NAME: the configuration says again what it is."""
+    """Forget the change of the setting NAME, so that the configuration counts again."""
     _change(server, name, None, dry_run=dry_run)
 
 
@@ -103,7 +103,7 @@ def _change(server: ChosenServer, name: str, value: str | None, *, dry_run: bool
 
 
 async def _store(db: Connection, here: Here, name: str, value: str | None) -> SettingChange:
-    """Change a setting; with None the configuration says again what it is. Return what the change affects."""
+    """Change a setting; with None the configuration counts again. Return the effects of the change."""
     from ...actors.commands.changed_settings import ChangeSetting, affected, change_setting
     from ...storage import changed_settings
 
@@ -126,7 +126,7 @@ def _configured(settings: Settings, setting: LiveSetting) -> str:
 
 
 def _obstacles(settings: MailSettings, setting: LiveSetting, value: str) -> list[str]:
-    """Return what keeps a value from having an effect."""
+    """Return the reasons why a value has no effect."""
     from ...storage.changed_settings import REGISTRATIONS
 
     if setting.name == REGISTRATIONS and value != "closed" and not settings.sends_mail:
@@ -139,12 +139,12 @@ def _obstacles(settings: MailSettings, setting: LiveSetting, value: str) -> list
 @json_option
 @setting_options("data")
 def history(server: ChosenServer, name: str | None, as_json: bool) -> None:
-    """List who changed which setting from what to what, the latest first; with NAME of that setting alone."""
+    """List changes of settings, the latest first: time, actor, name, old and new value; with NAME, of one setting."""
     print_list(server.transact(_changes, name), _changed, as_json=as_json)
 
 
 async def _changes(db: Connection, here: Here, name: str | None) -> list[JsonObject]:
-    """Return the changes that were made, the latest first. Raises WrongValue for a name that is no such setting."""
+    """Return the changes, the latest first. Raises WrongValue for a name that is not of a changeable setting."""
     from ...storage import audit_log
     from ...storage.audit_log import AuditFilter
 
@@ -158,7 +158,7 @@ async def _changes(db: Connection, here: Here, name: str | None) -> list[JsonObj
             "by": entry.actor,
             "name": entry.target,
             "before": entry.details.get("before"),
-            # Those of earlier versions have the new value alone.
+            # Entries of earlier versions have the new value alone.
             "after": entry.details.get("after", entry.details.get("value")),
         }
         for entry in found

@@ -35,7 +35,7 @@ def statuses() -> None:
 @yes_option
 @setting_options("data")
 def remove(server: ChosenServer, ids: tuple[int, ...], reason: str, dry_run: bool, yes: bool) -> None:
-    """Remove posts with their media. Their authors are told by a mail, and can appeal."""
+    """Remove posts with their media. Their authors get a mail, and can appeal."""
     if not dry_run:
         ask_first(lambda: f"Removed posts can't come back. Remove {number_of(len(ids), 'posts')}?", yes=yes)
     done = server.transact(_act, ids, "delete_statuses", reason, dry_run=dry_run)
@@ -48,7 +48,7 @@ def remove(server: ChosenServer, ids: tuple[int, ...], reason: str, dry_run: boo
 @dry_run_option
 @setting_options("data")
 def sensitive(server: ChosenServer, ids: tuple[int, ...], reason: str, dry_run: bool) -> None:
-    """Mark posts as sensitive. Their authors are told by a mail, and can appeal."""
+    """Mark posts as sensitive. Their authors get a mail, and can appeal."""
     done = server.transact(_act, ids, "mark_statuses_as_sensitive", reason, dry_run=dry_run)
     click.echo(f"{'Would mark' if dry_run else 'Marked'} {number_of(len(ids), 'posts')} of {done} as sensitive")
 
@@ -77,7 +77,7 @@ async def _act(db: Connection, here: Here, status_ids: Sequence[int], action: St
 def vacuum(server: ChosenServer, dry_run: bool, as_json: bool) -> None:
     """Erase the posts that were deleted more than 30 days ago, as the server does every hour.
 
-    Those that an open report names are kept.
+    Posts that an open report names are kept.
     """
     from .progress import progress
 
@@ -103,7 +103,7 @@ async def _count_deleted(db: Connection, here: Here) -> tuple[int, int]:
 
 
 def _erase(run: Transact, progress: Update) -> int:
-    """Erase posts in batches, and return how many. `progress` is told of each batch."""
+    """Erase posts in batches, and return how many. `progress` is called with each batch."""
     erased = 0
     while gone := run(_erase_some):
         erased += gone

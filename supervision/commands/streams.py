@@ -18,7 +18,7 @@ HEADINGS = ("account", "streams", "open", "behind", "blocked", "request")
 @click.option("--limit", type=click.IntRange(1, 1000), default=50, show_default=True, help="The most streams.")
 @setting_options("data", "node")
 def streams(server: ChosenServer, as_json: bool, limit: int) -> None:
-    """Show the open streaming connections, first those whose clients do not keep up.
+    """Show the open streaming connections, first connections whose clients do not keep up.
 
     A line has the account, the streams, how long it is open, the events it is behind, how long its client blocks it,
     and the request that opened it.

@@ -10,12 +10,12 @@ NARROWEST = 40
 
 
 def columns() -> int | None:
-    """Return the columns of the terminal. None if the output goes elsewhere, where a line must stay one."""
+    """Return the columns of the terminal. None if the output goes elsewhere, where a line must stay whole."""
     return max(shutil.get_terminal_size().columns, NARROWEST) if sys.stdout.isatty() else None
 
 
 def fitted(line: str, indent: int) -> str:
-    """Return a line for the terminal. What does not fit goes on below, so far indented."""
+    """Return a line for the terminal. The rest goes on below, indented."""
     width = columns()
     if width is None or len(line) <= width:
         return line

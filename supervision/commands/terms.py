@@ -23,7 +23,7 @@ _day = click.DateTime(["%Y-%m-%d"])
 
 @click.group
 def terms() -> None:
-    """Terms of service, each in force from a day on until the next ones.
+    """Terms of service, each in force from a day on until the next terms.
 
     They are the files `texts/terms/DATE.md` of the data folder. Run these commands as the user of the server, on the
     machine with its data folder.
@@ -88,7 +88,7 @@ async def _publish(db: Connection, here: Here, effective: date, raw: bytes, repl
 @yes_option
 @setting_options("data")
 def remove(server: ChosenServer, day: datetime, yes: bool) -> None:
-    """Remove the terms of a day. If they are in force, those before them are again."""
+    """Remove the terms of a day. If they are in force, the terms before them are again."""
     from .text_files import refusing
 
     ask_first(lambda: f"People can't read the terms of {day.date()} any more then. Remove them?", yes=yes)

@@ -74,7 +74,7 @@ async def _create(db: Connection, here: Here, username: str, scopes: tuple[str, 
 
 
 async def make_tokens(db: Connection, here: Here, account_ids: Sequence[int], scopes: tuple[str, ...]) -> list[str]:
-    """Make a token for each account, and return them. They are of one application, which the first token makes."""
+    """Make a token for each account, and return them. All are of one application, made with the first token."""
     from ...actors.rules import scopes as scope_tree
     from ...storage import oauth
     from ...storage.oauth import Application, NewToken
@@ -139,7 +139,7 @@ def _line(token: JsonObject) -> str:
 @yes_option
 @setting_options("data", "domain")
 def revoke(server: ChosenServer, name: str, ids: tuple[int, ...], everything: bool, dry_run: bool, yes: bool) -> None:
-    """Revoke the tokens of NAME with these IDS, or with --all every one. Streams and pushes of them end."""
+    """Revoke the tokens of NAME with these IDS, or with --all every token. Their streams and pushes end."""
     if bool(ids) == everything:
         raise click.UsageError("Name tokens by their ids, or say --all.")
     if everything and not dry_run:

@@ -1,4 +1,4 @@
-"""`troupe top`: what the actors of the running server do, refreshing."""
+"""`troupe top`: the activity of the actors of the running server, refreshing."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ ACTORS = (
 @click.option("--sort", type=click.Choice(ORDERS), default="depth", show_default=True, help="The order of the actors.")
 @click.option("--kind", metavar="KIND", help="Only actors of this kind, such as `home`.")
 @click.option("--depth", type=click.IntRange(0), default=0, help="Only actors with so many messages that wait.")
-@click.option("--oldest", type=click.FloatRange(0), default=0, help="Only those whose oldest message is so old (s).")
-@click.option("--turn", type=click.FloatRange(0), default=0, help="Only those whose turn takes so long (s).")
-@click.option("--restarts", type=click.IntRange(0), default=0, help="Only those that were restarted so often.")
+@click.option("--oldest", type=click.FloatRange(0), default=0, help="Only actors whose oldest message is so old (s).")
+@click.option("--turn", type=click.FloatRange(0), default=0, help="Only actors whose turn takes so long (s).")
+@click.option("--restarts", type=click.IntRange(0), default=0, help="Only actors that were restarted so often.")
 @click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True, help="The most actors.")
 @click.option("--once", is_flag=True, help="Print it once. Without a terminal this is so anyway.")
 @click.option(
@@ -53,10 +53,10 @@ ACTORS = (
 )
 @setting_options("data", "node")
 def top(server: ChosenServer, as_json: bool, once: bool, interval: float, **chosen: object) -> None:
-    """Show what the actors do: how much mail waits, how long turns take, what was restarted.
+    """Show the activity of actors: waiting messages, lengths of turns, restarts.
 
     It is refreshed until Ctrl-C or `q`. The keys `d`, `o`, `t` and `r` sort the actors by mail, oldest message, turn
-    and restarts; `k` shows those of the next kind alone.
+    and restarts; `k` shows the actors of the next kind alone.
 
     It works while an actor is wedged: `troupe actor show ADDRESS` has its stack, `troupe actor release ADDRESS` ends
     its turn.
@@ -105,7 +105,7 @@ def _refreshing(node: str, answer: Callable[[], JsonObject], chosen: dict[str, o
 
 
 def _next(kinds: Sequence[str], kind: object) -> str | None:
-    """Return the kind after this one. None, for all of them, stands before the first and after the last one."""
+    """Return the next kind. None, for all kinds, is before the first and after the last."""
     every: list[object] = [None, *kinds]
     after = every[(every.index(kind) + 1) % len(every)] if kind in every else None
     return str(after) if after is not None else None
@@ -120,7 +120,7 @@ def drawn(answer: JsonObject, width: int) -> Group:
 
 
 def _state(actor: JsonObject) -> str:
-    """Return what an actor without a turn does: nothing if it is ready for one."""
+    """Return the state of an actor without a turn; empty if it is ready for a turn."""
     return "" if actor["phase"] == "ready" else str(actor["phase"])
 
 
@@ -133,7 +133,7 @@ def _table(columns: Sequence[tuple[str, str]], rows: Sequence[JsonObject], width
         box=None, pad_edge=False, padding=(0, 2 if taken >= WIDE else 1, 0, 0), header_style="bold", width=taken
     )
     for heading, name in columns:
-        # What an actor is doing takes the room that is left, so that no address and no number is cut.
+        # The activity of an actor takes the remaining columns, so that no address and no number is cut.
         is_text, is_last_to_fit = name in ("kind", "address", "message"), name in ("kind", "message")
         justify = "left" if is_text else "right"
         table.add_column(heading, justify=justify, no_wrap=True, ratio=1 if is_last_to_fit else None)
@@ -152,7 +152,7 @@ def shown(value: object) -> str:
 
 
 def _colour(row: JsonObject) -> str | None:
-    """Return red for what is in quarantine or wedged, yellow for what waits long."""
+    """Return red for an actor in quarantine or wedged, yellow for long waits."""
     if row.get("phase") == "quarantined" or row.get("quarantined") or row["turn"] > 10:
         return "red"
     return "yellow" if row["turn"] > 1 or row["oldest"] > 1 else None

@@ -31,7 +31,7 @@ def tree(server: ChosenServer, as_json: bool) -> None:
     settings = server.settings
     running = ask(settings.control_socket, "tree")
     if running is None:
-        click.echo(f"{missing(settings)} This is what would be started:", err=True)
+        click.echo(f"{missing(settings)} These parts would be started:", err=True)
     answer = running or _declared()
     click.echo(json.dumps(answer) if as_json else "\n".join(drawn(answer)))
     if running is None:
@@ -48,7 +48,7 @@ def drawn(node: Mapping[str, object], indent: str = "") -> Iterator[str]:
 
 
 def _facts(node: Mapping[str, object]) -> Iterator[str]:
-    """Return what stands behind a name. A part was started once, and has no troubles: that needs no words."""
+    """Return the text after a name. Empty for the usual case: a part that was started once and has no troubles."""
     for name, value in node.items():
         if name == "state":
             yield f"{value:<{STATE_WIDTH}}"

@@ -1,4 +1,4 @@
-"""`troupe tags`, `troupe links` and `troupe posts`: which of them may trend."""
+"""`troupe tags`, `troupe links` and `troupe posts`: which may trend."""
 
 from __future__ import annotations
 
@@ -58,13 +58,13 @@ async def _review_tag(db: Connection, here: Here, named: str, trendable: bool) -
 @json_option
 @setting_options("data")
 def waiting_tags(server: ChosenServer, as_json: bool) -> None:
-    """List the hashtags that would trend and are not reviewed, one a line, the first one most."""
+    """List the hashtags that would trend and are not reviewed, one a line, the most used first."""
     found = [{"name": name} for name in server.transact(_waiting_tags)]
     print_list(found, lambda tag: tag["name"], as_json=as_json)
 
 
 async def _waiting_tags(db: Connection, here: Here) -> list[str]:
-    """Return the hashtags that would trend and are not reviewed, the first one most."""
+    """Return the hashtags that would trend and are not reviewed, the most used first."""
     from ...actors.shown.trends import find_tags
 
     return [f"#{trend.tag.name}" for trend in await find_tags(db, here.now) if trend.trendable is None]
@@ -74,7 +74,7 @@ async def _waiting_tags(db: Connection, here: Here) -> list[str]:
 def links() -> None:
     """Links to other sites, and whether they may trend.
 
-    A PLACE is a domain, with all below it, or the URL of one page. A decision on a page stands above that on its
+    A PLACE is a domain, with all below it, or the URL of a page. A decision on a page overrides that on its
     domain, and a decision on a domain above that on the domain over it.
     """
 
@@ -96,7 +96,7 @@ def forbid_links(server: ChosenServer, place: str) -> None:
 
 
 async def _review_links(db: Connection, here: Here, named: str, trendable: bool) -> str:
-    """Store whether one link may trend, if a URL is named, else all of a domain. Return its URL or the domain."""
+    """Store whether a link may trend, if a URL is named, else all links to a domain. Return its URL or the domain."""
     from ...storage import preview_cards
     from ...storage.engine import notices
 
@@ -120,13 +120,13 @@ async def _review_links(db: Connection, here: Here, named: str, trendable: bool)
 @json_option
 @setting_options("data")
 def waiting_links(server: ChosenServer, as_json: bool) -> None:
-    """List the links that would trend and are not reviewed, one URL a line, the first one most."""
+    """List the links that would trend and are not reviewed, one URL a line, the most used first."""
     found = [{"url": url} for url in server.transact(_waiting_links)]
     print_list(found, lambda link: link["url"], as_json=as_json)
 
 
 async def _waiting_links(db: Connection, here: Here) -> list[str]:
-    """Return the URLs of links that would trend and are not reviewed, the first one most."""
+    """Return the URLs of links that would trend and are not reviewed, the most used first."""
     from ...actors.shown.trends import find_links
 
     return [trend.link.card.url for trend in await find_links(db, here.now) if trend.trendable is None]
@@ -136,7 +136,7 @@ async def _waiting_links(db: Connection, here: Here) -> list[str]:
 def posts() -> None:
     """Posts, and whether they may trend.
 
-    A SOURCE is the name of a local account, for all its posts, or the URL of one post, which stands above a decision on
+    A SOURCE is the name of a local account, for all its posts, or the URL of a post, which overrides a decision on
     its author.
     """
 
@@ -158,7 +158,7 @@ def forbid_posts(server: ChosenServer, source: str) -> None:
 
 
 async def _review_posts(db: Connection, here: Here, named: str, trendable: bool) -> str:
-    """Store whether one post may trend, if a URL is named, else all of an account. Return what was named."""
+    """Store whether a post may trend, if a URL is named, else all posts of an account. Return the name."""
     from ...storage.engine import notices
 
     if "://" in named:
@@ -189,13 +189,13 @@ async def _review_post(db: Connection, here: Here, url: str, trendable: bool) ->
 @json_option
 @setting_options("data")
 def waiting_posts(server: ChosenServer, as_json: bool) -> None:
-    """List the posts that would trend and are not reviewed, one URL a line, the first one most."""
+    """List the posts that would trend and are not reviewed, one URL a line, the most used first."""
     found = [{"url": url} for url in server.transact(_waiting_posts)]
     print_list(found, lambda status: status["url"], as_json=as_json)
 
 
 async def _waiting_posts(db: Connection, here: Here) -> list[str]:
-    """Return the URLs of posts that would trend and are not reviewed, the first one most."""
+    """Return the URLs of posts that would trend and are not reviewed, the most used first."""
     from ...actors.shown.trends import find_statuses
     from ...storage import statuses
 

@@ -608,7 +608,7 @@ def test_another_node_on_the_data_folder_is_named(running: Path) -> None:
     (running.parent / "left").rename(running / "control-killed.sock")
     shown = run("tree", "--node", "other", "--data", running)
     assert shown.exit_code == 1
-    assert "No server runs as node other; choose another one with --node: main." in shown.stderr
+    assert "No server runs as node other; choose another node with --node: main." in shown.stderr
 
 
 def test_without_a_server_the_tree_is_what_would_be_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -135,7 +135,7 @@ def test_an_unknown_name_is_answered_with_the_nearest() -> None:
 def test_a_database_that_does_not_answer_is_said_and_the_rest_is_shown() -> None:
     shown = config("show", TROUPE_DATABASE_URL=VALUES["database_url"])
     assert shown.stdout == "database_url = ********  (TROUPE_DATABASE_URL)\n"
-    assert shown.stderr.startswith("What was changed while the server ran is missing here: ")
+    assert shown.stderr.startswith("Changes that were made while the server ran are missing here: ")
 
 
 @pytest.mark.parametrize("command", [("config", "show"), ("doctor",)])

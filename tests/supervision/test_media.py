@@ -236,7 +236,7 @@ def test_files_are_moved_to_a_bucket_while_the_server_runs(
     bucket.withhold(f"{14:032x}.png")
     assert moved(run, "--dry-run") == (1, 15, 5)
     told = run("move", "s3")
-    assert told.stdout == "Brought 1 file with 15 bytes to the new store\nRemoved 5 files from the old one\n"
+    assert told.stdout == "Brought 1 file with 15 bytes to the new store\nRemoved 5 files from the old store\n"
     assert {*bucket.files()} == stored(12, 15) | stored(14, withheld=True)
     assert list(local.files()) == []
     assert not list((data / "media" / "incoming" / "command-line").iterdir())
