@@ -7,7 +7,7 @@
 Every seed is played with every strategy. A run that fails, and that of every sixteenth seed with the first strategy, is
 played twice, and both traces must be equal. The environment decides how much:
 
-    TROUPE_SIM_SEED and TROUPE_SIM_STRATEGY   play this one run
+    TROUPE_SIM_SEED and TROUPE_SIM_STRATEGY   play this run alone
     TROUPE_SIM_SEEDS                          so many seeds instead of the test's own numbers
     TROUPE_SIM_BASE                           the first seed: other numbers, other schedules
 """
@@ -31,8 +31,8 @@ from .run import Run, Sometimes
 from .series import FailedSeed, Series
 
 P = ParamSpec("P")
-WorldScenario = Callable[[Any], Awaitable[None]]  # the same, with nothing but the world
-Scenario = Callable[Concatenate[Any, P], Awaitable[None]]  # its first parameter is what the world yields
+WorldScenario = Callable[[Any], Awaitable[None]]  # a scenario without further parameters
+Scenario = Callable[Concatenate[Any, P], Awaitable[None]]  # its first parameter is the value that the world yields
 World = Callable[[Run], AbstractAsyncContextManager[Any]]
 
 
@@ -49,17 +49,17 @@ class RequestedSeeds:
     seeds: range
     more: range
     strategies: Sequence[str]
-    one: bool
+    alone: bool
 
     @classmethod
     def from_environment(cls, seeds: int, strategies: Sequence[str], at_most: int = 0) -> RequestedSeeds:
         if seed := os.environ.get("TROUPE_SIM_SEED"):
             strategy = os.environ.get("TROUPE_SIM_STRATEGY")
-            return cls(range(int(seed), int(seed) + 1), range(0), (strategy,) if strategy else strategies, one=True)
+            return cls(range(int(seed), int(seed) + 1), range(0), (strategy,) if strategy else strategies, alone=True)
         base = int(os.environ.get("TROUPE_SIM_BASE", "0"))
         if count := os.environ.get("TROUPE_SIM_SEEDS"):
             seeds = at_most = int(count)
-        return cls(range(base, base + seeds), range(base + seeds, base + at_most), strategies, one=False)
+        return cls(range(base, base + seeds), range(base + seeds, base + at_most), strategies, alone=False)
 
     def until_seen(self, sometimes: Sometimes) -> Iterator[int]:
         yield from self.seeds
@@ -77,7 +77,7 @@ def simulation(
     step_limit: int = 100_000,
     world: World = bare,
 ) -> Callable[[Scenario[P]], Callable[P, None]]:
-    """Play the scenario with many seeds. Fail with the first failing one, shrunk and with the command that replays it.
+    """Play the scenario with many seeds. Fail with the first failing run, shrunk and with the command that replays it.
 
     As long as a `sometimes` was not seen, more seeds are played, up to `at_most`. `pinned` are seeds with their
     strategies that found a bug once, also a planted one, or that show a rare `sometimes`; they are played first, unless
@@ -87,9 +87,9 @@ def simulation(
 
     def play(series: Series) -> FailedSeed | None:
         wanted = RequestedSeeds.from_environment(seeds, strategies, at_most)
-        failure = None if wanted.one else series.play_pinned(pinned)
+        failure = None if wanted.alone else series.play_pinned(pinned)
         failure = failure or series.play_all(wanted.until_seen(series.sometimes), wanted.strategies)
-        if failure is None and not wanted.one and series.sometimes.never:
+        if failure is None and not wanted.alone and series.sometimes.never:
             runs = (len(wanted.seeds) + len(wanted.more)) * len(wanted.strategies)
             fail(f"never happened in {runs} runs: {', '.join(series.sometimes.never)}")
         return failure
@@ -109,7 +109,7 @@ def sweep(
     step_limit: int = 100_000,
     world: World = bare,
 ) -> Callable[[Scenario[P]], Callable[P, None]]:
-    """Make every fault point of the scenario fail, one after the other."""
+    """Make every fault point of the scenario fail, each in a run of its own."""
 
     def play(series: Series) -> FailedSeed | None:
         wanted = RequestedSeeds.from_environment(seeds, (strategy,))
@@ -152,8 +152,8 @@ def as_test(
 
 def shown(arguments: Mapping[str, object]) -> str:
     """Return the arguments of a test, without fixtures that say nothing of themselves but their address."""
-    telling = {name: value for name, value in arguments.items() if " at 0x" not in repr(value)}
-    return ", ".join(f"{name}={reprlib.repr(value)}" for name, value in telling.items())
+    readable = {name: value for name, value in arguments.items() if " at 0x" not in repr(value)}
+    return ", ".join(f"{name}={reprlib.repr(value)}" for name, value in readable.items())
 
 
 def fail(text: str) -> NoReturn:

@@ -1,7 +1,7 @@
 """asyncpg's connection without asyncio: a statement waits for its answer in the socket, and not on the event loop.
 
 The rest cost more than the statement itself did here: the futures of asyncio with their callbacks, and the layers of
-asyncpg that look for a time limit and for listeners. Statements, arguments and rows are still those of asyncpg.
+asyncpg that look for a time limit and for listeners. asyncpg still handles statements, arguments and rows.
 
 asyncpg's protocol does no I/O: it writes to a transport, and is given the bytes that arrive. Here both are calls of a
 blocking socket. asyncio's own transport asks the kernel for events and runs a pass of the loop for each answer.
@@ -60,7 +60,7 @@ class DirectAnswer:
 
 
 class DirectLoop(asyncio.SelectorEventLoop):
-    """The loop of a connection. It makes direct answers once it is told how to receive them."""
+    """The loop of a connection. It answers directly as soon as it has the function that receives answers."""
 
     receive: Callable[[], None] | None = None
 
@@ -115,7 +115,7 @@ class DirectConnection:
         await self._connection.close()
 
     async def _prepare(self, query: str) -> Any:
-        """Prepare a statement for good: asyncpg closes those that it has forgotten only if they are not attached."""
+        """Prepare a statement for good: asyncpg closes forgotten statements only if they are not attached."""
         statement = await self._connection._get_statement(query, NO_TIMEOUT)
         statement.attach()
         self._statements[query] = statement
@@ -126,7 +126,7 @@ MOST_BYTES = 1 << 18  # of an answer, that are received at once
 
 
 class BlockingSocket:
-    """The socket of one connection, after asyncio has opened it."""
+    """The socket of a connection, after asyncio has opened it."""
 
     # Any: the parts of asyncpg's connection are not public.
     def __init__(self, connection: Any) -> None:
@@ -170,7 +170,7 @@ class Statements:
     """Prepared statements without parameters and rows, as a part of a message that asyncpg ends with its own."""
 
     def __init__(self, *tags: tuple[str, str]) -> None:
-        """`tags` are the names of the statements, and what PostgreSQL calls them when they are done."""
+        """`tags` are the names of the statements, and PostgreSQL's command tags for them."""
         self.request = b"".join(_bound(name.encode()) for name, _ in tags)
         self.answer = b"".join(_completed(tag.encode()) for _, tag in tags)
 

@@ -21,13 +21,13 @@ def leaves(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def innermost(error: BaseException | None) -> BaseException | None:
-    """Return the error itself if it is the only one. Several stay a group."""
+    """Return the only error of a group. Several errors stay a group."""
     inside = list(leaves(error))
     return inside[0] if len(inside) == 1 else error
 
 
 def exit_among(error: BaseException | None) -> BaseException | None:
-    """Return the Ctrl-C, exit or skip among the errors of a run, if there is one."""
+    """Return the Ctrl-C, exit or skip among the errors of a run, if any."""
     exits = (*EXITS, *_exits_of_pytest())
     return next((leaf for leaf in leaves(error) if isinstance(leaf, exits)), None)
 

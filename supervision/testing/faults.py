@@ -1,8 +1,8 @@
-"""Faults, at the points where a run was told to inject them.
+"""Faults, at the points where a run injects them.
 
 Code that can fail passes named points: `faults.strikes(Fault.CRASH_BEFORE, "account/1 PublishStatus")`. A plan decides
 which points fail: none (`never`), by a seed (`Chance`) or by a list (`Planned`). With a list, a failing run is replayed
-with fewer faults, and `sweep` makes every point fail, one after the other.
+with fewer faults, and `sweep` makes every point fail, each in a run of its own.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Fault(Enum):
     LOST = "loses the connection before COMMIT"
     DOUBT_DONE = "loses the connection in COMMIT, which was done"
     DOUBT_UNDONE = "loses the connection in COMMIT, which was not done"
-    CONFLICT = "is told to try the transaction again"
+    CONFLICT = "must try the transaction again"
     AWAY = "finds the database away for a while"
     SLOW = "is a subscriber too slow"
     DEAD = "is a subscriber that dies"
@@ -94,7 +94,7 @@ def never(point: Point) -> bool:
 
 
 class Faults:
-    """The points that one run passed, and the faults at some of them."""
+    """The points that a run passed, and the faults at some of them."""
 
     def __init__(self, plan: Plan, note: Callable[[str, str], None]) -> None:
         self.passed: list[Point] = []
@@ -116,7 +116,7 @@ class Faults:
         return True
 
     def turn(self, address: object, message: object, when: Literal["before", "after"]) -> None:
-        """The actor runtime's observer: notes every turn, and crashes those that the plan chooses."""
+        """The actor runtime's observer: notes every turn, and crashes the turns that the plan chooses."""
         place = f"{address} {type(message).__name__}"
         if when == "before":
             self._note("handles " + type(message).__name__, str(address))

@@ -1,6 +1,6 @@
 """Isolation of a simulated run from real time and other processes.
 
-A function for a worker thread (`trio.to_thread.run_sync`) is one atomic step: the loop waits for the thread. Sockets,
+A function for a worker thread (`trio.to_thread.run_sync`) is an atomic step: the loop waits for the thread. Sockets,
 subprocesses, calls from threads back into Trio, and functions that wait for another task are refused with a message
 that names a replacement: their answers would come from outside the schedule, and no run could be replayed.
 `tests/testing/test_trio_hooks.py` checks Trio for the names that are replaced here.
@@ -51,7 +51,7 @@ OWN_THREADS = (
 # Seconds of real time in which a worker thread may wait without using the processor. A slow disk needs less.
 LONGEST_WAIT = 5.0
 LOOKS = 10  # at a waiting thread, in that time
-# A thread that uses the processor for less than this share of the time waits. One that works gets more, also on a busy
+# A thread that uses the CPU for less than this share of the time waits. A working thread gets more, even on a busy
 # machine.
 WORKING = 0.01
 STANDARD_LIBRARY = threading.__file__.rpartition("/")[0] + "/"
@@ -98,12 +98,12 @@ class WorkerThreads:
         self._scheduler = scheduler
         self._start = start  # takes a thread of Trio's cache
         self._loop = threading.current_thread()
-        self._known = {*threading.enumerate()}  # from before the run, and those that have executed a step
+        self._known = {*threading.enumerate()}  # threads from before the run, and threads that have executed a step
 
     def run_in_step(
         self, work: Callable[[], object], deliver: Callable[[Any], object], name: str | None = None
     ) -> None:
-        """Execute the function in a thread, while the loop waits: one step of the calling task."""
+        """Execute the function in a thread, while the loop waits: a single step of the calling task."""
         inside: Any = trio
         done = threading.Event()
         results: list[Any] = []
@@ -173,7 +173,7 @@ def _place_of(thread: threading.Thread) -> str:
 
 
 def _guarded(wait: Callable[..., Any], refuse: Callable[[str], NoReturn]) -> Callable[..., Any]:
-    """Wait for a descriptor, for Trio's own tasks alone: one of them wakes the loop."""
+    """Wait for a descriptor, for Trio's own tasks alone, such as the task that wakes the loop."""
 
     @functools.wraps(wait)
     async def guarded(*args: object) -> None:

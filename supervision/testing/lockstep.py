@@ -1,6 +1,6 @@
 """Real PostgreSQL under the seeded scheduler.
 
-A transaction blocks the whole Trio loop until it is done, with a checkpoint before and one after it. For Trio it is one
+A transaction blocks the whole Trio loop until it is done, with a checkpoint before and after it. For Trio it is an
 atomic step without duration: the network's timing cannot change the schedule, and the SQL is the SQL of production.
 asyncpg opens its connection on a private asyncio loop in the same thread. Statements then need no loop
 (`direct_connection.py`).
@@ -48,7 +48,7 @@ class SqlConnection(Protocol):
 
 
 class Lockstep:
-    """One connection, used to the end of each piece of work before anything else runs.
+    """A connection that completes each piece of work before anything else runs.
 
     `connecting` opens it, as asyncpg does. `unavailable` and `doubtful` are the product's exceptions: nothing was
     committed, and the connection was lost in COMMIT.
@@ -66,7 +66,7 @@ class Lockstep:
         self._loop.receive = self._socket.receive
         self._connection = DirectConnection(connection)
         self._runs = 0
-        self.transactions = 0  # so far, those included that were rolled back
+        self.transactions = 0  # so far, also rolled-back transactions
 
     def block(self, work: Coroutine[object, object, T]) -> T:
         """Run work of asyncio to its end while no other task runs."""
@@ -74,7 +74,7 @@ class Lockstep:
             return self._loop.run_until_complete(work)
 
     def _at_once(self, work: Coroutine[Any, object, T]) -> T:
-        """Run statements to their end while no other task runs: each one waits for its answer in the socket."""
+        """Run statements to their end while no other task runs: each statement waits for its answer in the socket."""
         try:
             work.send(None)
         except StopIteration as end:
@@ -84,7 +84,7 @@ class Lockstep:
 
     @contextmanager
     def run(self) -> Generator[None]:
-        """One simulated run, which is rolled back at its end."""
+        """A simulated run, which is rolled back at its end."""
         self._runs += 1
         if self._runs % VACUUM_EVERY == 0:
             self._at_once(self._connection.execute("VACUUM"))
@@ -128,7 +128,7 @@ class Lockstep:
 
 
 async def _prepare(connection: Any) -> list[Any]:
-    """Have PostgreSQL note nothing of single statements, and prepare those of a commit.
+    """Turn PostgreSQL's notes about single statements off, and prepare the statements of a commit.
 
     They are closed with their objects.
     """
@@ -141,7 +141,7 @@ async def _prepare(connection: Any) -> list[Any]:
 
 
 class LockstepDatabase:
-    """The engine's Database for one simulated run, with all faults between the server and PostgreSQL.
+    """The engine's Database for a simulated run, with all faults between the server and PostgreSQL.
 
     `label` begins the names of its work in traces and fault points.
     """
@@ -163,7 +163,7 @@ class LockstepDatabase:
     async def transact(
         self, work: Callable[Concatenate[SqlConnection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """One transaction, one step."""
+        """Run a transaction in a single step."""
         name = self._label + work_name(work)
 
         def bound(db: SqlConnection) -> Awaitable[T]:
@@ -186,13 +186,13 @@ class LockstepDatabase:
     async def transact_alone(
         self, work: Callable[Concatenate[SqlConnection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """One transaction of one statement, which fails in the same ways."""
+        """Run a transaction of one statement in a single step, with the faults of `transact`."""
         return await self.transact(work, *args, **kwargs)
 
     async def read(
         self, work: Callable[Concatenate[SqlConnection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """One read, one step."""
+        """Run a read in a single step."""
         name = self._label + work_name(work)
         await self._reach(name)
         if self._faults.strikes(Fault.LOST, name):
@@ -205,7 +205,7 @@ class LockstepDatabase:
     def rows(self, query: str, *args: object) -> list[Any]:
         """Return rows at this instant, for the claims of a scenario: no step, no fault.
 
-        Claims are often looked at again before anything was written: the rows are then those of the last time.
+        Claims are often checked again before anything was written: then the rows of the last check are used.
         """
         if self._remembered_after != self.transactions:
             self._remembered.clear()

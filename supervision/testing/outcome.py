@@ -22,7 +22,7 @@ Main = Callable[[Scheduler], Awaitable[T]]
 
 @dataclass(frozen=True)
 class Outcome(Generic[T]):
-    """The outcome of one run."""
+    """The outcome of a run."""
 
     decisions: list[Decision]
     trace: list[Line]
@@ -76,7 +76,7 @@ def simulate(
 def explore(
     main: Main[T], *, preemptions: int | None = None, limit: int = 100_000, time_is_a_choice: bool = False
 ) -> Iterator[Outcome[T]]:
-    """Return an outcome for every possible interleaving, at most `limit` of them.
+    """Return an outcome for every possible interleaving, at most `limit` outcomes.
 
     Depth first and without keeping state: each run replays a prefix and then stays with the running task. With
     `preemptions`, only schedules with at most so many switches away from a task that could have gone on (CHESS: two

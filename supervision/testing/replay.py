@@ -25,12 +25,12 @@ from .shrink import signature
 SIGNATURE_FILE = "TROUPE_SIM_SIGNATURE_FILE"
 HASH_SEEDS = range(8)  # two tasks in a set run in the other order with one of two
 LONGEST_REPLAY = 60.0  # seconds of real time, for all processes together
-# Variables of the process of this test that would make pytest behave otherwise in another one.
+# Variables of this process that would change the behaviour of pytest in the replaying process.
 OF_THIS_PROCESS = ("PYTEST_CURRENT_TEST", "PYTEST_XDIST_WORKER", "PYTEST_XDIST_WORKER_COUNT", "PYTEST_XDIST_TESTRUNUID")
 
 DEPENDS = (
     "It passes with PYTHONHASHSEED={passing}: the run depends on the order of a set of strings (or of a dict made from "
-    "one). Sort it where the order decides which task is started or told first."
+    "one). Sort it where the order decides which task is started or woken first."
 )
 UNKNOWN = (
     "It did not fail again in {count} other processes (PYTHONHASHSEED=0 to {last}). The run depends on something "
@@ -39,7 +39,7 @@ UNKNOWN = (
 
 
 def is_replay() -> bool:
-    """True in a process that plays a failed run again for another one. It only says how the run fails."""
+    """True in a process that replays a failed run for another process. It only reports how the run fails."""
     return SIGNATURE_FILE in os.environ
 
 
@@ -49,7 +49,7 @@ def write_signature(played: PlayedSeed) -> None:
 
 
 def replay_lines(failure: FailedSeed, test: str, scenario: Callable[..., object]) -> list[str]:
-    """Return the command that plays the failed run again, and what else it depends on."""
+    """Return the command that replays the failed run, and further conditions of the failure."""
     known = os.environ.get("PYTHONHASHSEED", "")
     if known.isdigit() or _has_generated_arguments():
         return [replay_command(failure.first, test, known if known.isdigit() else "")]

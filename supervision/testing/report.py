@@ -21,7 +21,7 @@ OTHERS = ("/trio/", "/outcome/")  # packages whose frames say nothing about the 
 def report(failure: FailedSeed, test: str, arguments: str = "", replay: Sequence[str] = ()) -> str:
     """Return seed, error, the command to replay it, and the shrunk run line by line.
 
-    `arguments` are those of the test, and `replay` is the command with what was found out about it.
+    `arguments` are the test's, and `replay` is the command with the conditions of the failure.
     """
     return "\n".join([
         f"seed {failure.first.seed} with strategy {failure.first.strategy} fails: {summary(failure.first.error)}",
@@ -67,7 +67,7 @@ def summary(error: BaseException | None) -> str:
 
 
 def story(played: PlayedSeed) -> list[str]:
-    """Return a trace line by line. Of one that is too long, its last lines, and the first of one that does not end."""
+    """Return the lines of a trace. Of a long trace, the last lines; of a trace that does not end, the first."""
     lines = readable(played.trace)
     if len(lines) <= MOST_LINES or not isinstance(played.error, Livelock):
         return [*left_out(len(lines) - MOST_LINES), *lines[-MOST_LINES:]]

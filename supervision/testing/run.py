@@ -1,6 +1,6 @@
-"""One run of a scenario, as the scenario sees it: its faults, its claims, and its time of day.
+"""A run of a scenario, as the scenario sees it: its faults, its claims, and its time of day.
 
-A claim has one of three forms:
+A claim has three forms:
 
 always       holds after every step of every run
 eventually   holds at some time after the scenario's last line
@@ -38,7 +38,7 @@ class Go(Protocol):
 
 
 class Run:
-    """Time, chance, storage, faults and claims of one run. A scenario gets this, or a world built on it."""
+    """Time, chance, storage, faults and claims of a run. A scenario gets this, or a world built on it."""
 
     def __init__(
         self,
@@ -135,7 +135,7 @@ class Broken(AssertionError):
 
 
 class Sometimes:
-    """The `sometimes` claims of a series of runs, and those that came true."""
+    """The `sometimes` claims of a series of runs, and the claims that came true."""
 
     def __init__(self) -> None:
         self._seen: dict[str, bool] = {}

@@ -1,8 +1,8 @@
-"""The scheduler that replaces the choices of Trio's run loop by those of a strategy.
+"""The scheduler: a strategy makes the choices of Trio's run loop.
 
 Trio has a switch for hypothesis: when `trio._core._run._ALLOW_DETERMINISTIC_SCHEDULING` is true, the loop sorts each
 batch of runnable tasks by creation and passes it to `trio._core._run._r.shuffle`. Seeding `_r` was turned down: a
-shuffle cannot hold a task back for longer than one batch, and so reaches 32 of the 252 interleavings of two tasks of
+shuffle cannot hold a task back for longer than a batch, and so reaches 32 of the 252 interleavings of two tasks of
 five steps. `Scheduler` replaces `_r`, leaves one task in the batch and puts the others back, so that the strategy
 chooses among all runnable tasks at every step. `QuietIo` replaces `TheIOManager`, which makes the loop's access to the
 kernel's events. `tests/testing/test_trio_hooks.py` checks Trio for the names used here.
@@ -39,7 +39,7 @@ RUN_FAILED = "the run has failed"
 
 
 class Deadlock(Exception):
-    """Raised when every task waits, and no deadline is left that could wake one."""
+    """Raised when every task waits, and no deadline is left that could wake a task."""
 
     def __init__(self, waiting: str) -> None:
         super().__init__(f"all tasks wait: {waiting}")
@@ -50,7 +50,7 @@ class Livelock(Exception):
 
 
 class Decision(NamedTuple):
-    """One choice: the option taken, of how many, and True if option 0 was to stay with the running task."""
+    """A choice: the option taken, of how many, and True if option 0 was to stay with the running task."""
 
     taken: int
     width: int
@@ -64,14 +64,14 @@ class Scheduler(trio.abc.Instrument):
         self, strategy: Strategy, clock: MockClock, *, time_is_a_choice: bool = False, step_limit: int = 100_000
     ) -> None:
         self.clock = clock
-        # The same with less work: Trio's mock clock also asks the real clock, and makes statistics for each jump.
+        # The MockClock with less work: Trio's also asks the real clock, and makes statistics for each jump.
         self._now = clock.current_time = partial(getattr, clock, "_virtual_base")
         clock._autojump = self._jump  # pyright: ignore[reportPrivateUsage]  # it has no public name
         self.decisions: list[Decision] = []
         self.trace: list[Line] = []
         self.checks: list[Callable[[], None]] = []
         self.error: BaseException | None = None
-        self.refusals: list[BaseException] = []  # of what other threads have tried
+        self.refusals: list[BaseException] = []  # of forbidden calls of other threads
         self.explain_deadlock: Callable[[str], BaseException] = Deadlock
         self.scope = trio.CancelScope()
         self.steps = 0
@@ -79,7 +79,7 @@ class Scheduler(trio.abc.Instrument):
         self._time_is_a_choice = time_is_a_choice
         self._step_limit = step_limit
         self._names: dict[trio.lowlevel.Task, str] = {}  # "" for Trio's own tasks
-        self._told_cancelled: dict[trio.lowlevel.Task, object] = {}  # the cancel status of which the trace tells
+        self._traced_cancelled: dict[trio.lowlevel.Task, object] = {}  # the cancel status that the trace has
         self._serials: Counter[str] = Counter()
         self._running = "-"
         self._last_turn = ""
@@ -101,7 +101,7 @@ class Scheduler(trio.abc.Instrument):
         return names.index(chosen)
 
     def fail(self, error: BaseException) -> None:
-        """End the run with this error; the first one counts."""
+        """End the run with this error; the first error counts."""
         if self.error is None:
             self.error = error
             self.note(f"{RUN_FAILED}: {type(error).__name__}", "-")
@@ -116,7 +116,7 @@ class Scheduler(trio.abc.Instrument):
         return a
 
     def shuffle(self, batch: list[trio.lowlevel.Task]) -> None:
-        """Leave in the batch the one task that runs next; the others go back to the run queue."""
+        """Leave only the task that runs next in the batch; the others go back to the run queue."""
         if self.refusals:
             self.fail(self.refusals[0])
         if not batch:
@@ -212,18 +212,18 @@ class Scheduler(trio.abc.Instrument):
     # Cancellations
 
     def _note_cancellation(self, task: trio.lowlevel.Task, error: BaseException) -> None:
-        """Write down by what a task is cancelled: once for each scope, because it may wait there again and again."""
+        """Note the cause of a cancellation: once for each scope, because the task may wait there again and again."""
         status: Any = task._cancel_status  # pyright: ignore[reportPrivateUsage]  # it has no public name
-        if not isinstance(error, trio.Cancelled) or self._told_cancelled.get(task) is status:
+        if not isinstance(error, trio.Cancelled) or self._traced_cancelled.get(task) is status:
             return
         # trio.sleep() is a scope that its deadline cancels.
         if status._scope.cancel_called and any(frame.f_code is SLEEP for frame, _ in task.iter_await_frames()):
             return
-        self._told_cancelled[task] = status
+        self._traced_cancelled[task] = status
         self.note(f"is cancelled {self._cause(error)}", self._names[task])
 
     def _cause(self, error: trio.Cancelled) -> str:
-        """Return what has cancelled a task. Trio names the other task by its repr, which has an address."""
+        """Return the cause of a task's cancellation. Trio names the other task by its repr, which has an address."""
         if error.source == "deadline":
             return "by a deadline"
         if error.reason == RUN_FAILED:
@@ -267,7 +267,7 @@ class Scheduler(trio.abc.Instrument):
 
 
 class QuietIo(IoManager):
-    """Asks the kernel for events only when Trio was told from outside to wake: a simulated run has no other events."""
+    """Asks the kernel for events only when Trio was woken from outside: a simulated run has no other events."""
 
     def get_events(self, timeout: float) -> Sequence[object]:
         runner = run_loop.GLOBAL_RUN_CONTEXT.runner
@@ -291,7 +291,7 @@ def in_charge(scheduler: Scheduler) -> Generator[None]:
 
 # `Any`: the items are moved and not looked at.
 def move_first(items: list[Any], names: list[str], current: str) -> bool:
-    """Move the task called `current` to the front of both lists, which may be one. True if it was there."""
+    """Move the task called `current` to the front of both lists, which may be the same list. True if it was there."""
     if current not in names:
         return False
     if index := names.index(current):
@@ -334,7 +334,7 @@ def short_name(task: trio.lowlevel.Task) -> str:
 
 
 def place(task: trio.lowlevel.Task) -> str:
-    """Return the line where a task waits: the innermost one that is not Trio's."""
+    """Return the line where a task waits: the innermost line that is not Trio's."""
     ours = [
         frame_place(frame.f_code, line)
         for frame, line in task.iter_await_frames()

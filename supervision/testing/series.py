@@ -1,4 +1,4 @@
-"""One scenario, played with many seeds."""
+"""A scenario, played with many seeds."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ STRATEGIES: dict[str, Callable[[int, Callable[[], int]], Strategy]] = {
 }
 
 
-# One seed of so many is played twice, with the first strategy that plays it. A real clock or an id() in the trace makes
+# One of so many seeds is played twice, with its first strategy. A real clock or an id() in the trace makes
 # nearly every run differ, so that a sample finds it; playing all runs twice would double the time of the tests.
 REPLAY_EVERY = 16
 
@@ -36,7 +36,7 @@ class DoesNotReplay(AssertionError):
 
 @dataclass(frozen=True)
 class PlayedSeed:
-    """One run, and the values to play it again."""
+    """A run, and the values to replay it."""
 
     seed: int
     strategy: str
@@ -59,7 +59,7 @@ class PlayedSeed:
 
 @dataclass(frozen=True)
 class FailedSeed:
-    """The first failed run, and the smallest one that fails in the same way."""
+    """The first failed run, and the smallest run that fails alike."""
 
     first: PlayedSeed
     shrunk: PlayedSeed
@@ -73,9 +73,9 @@ class Series:
     `world` makes the scenario's argument out of a Run; `budget` limits the faults of a run.
     """
 
-    # `Any` is what the world yields, which differs from world to world.
+    # `Any`: the type that a world yields differs from world to world.
     scenario: Callable[[Any], Awaitable[None]]
-    world: Callable[[Run], AbstractAsyncContextManager[Any]]  # the same
+    world: Callable[[Run], AbstractAsyncContextManager[Any]]  # as in `scenario`
     budget: Budget = NOTHING
     time_is_a_choice: bool = False
     step_limit: int = 100_000
@@ -84,7 +84,7 @@ class Series:
     _replayed: set[int] = field(default_factory=set[int], init=False)
 
     def play(self, seed: int, strategy: str, plan: Plan, choices: Sequence[int] | None = None) -> PlayedSeed:
-        """Play one run. With `choices`, they replace the strategy's."""
+        """Play a run. With `choices`, they replace the strategy's."""
         runs: list[Run] = []
 
         async def main(scheduler: Scheduler) -> None:
@@ -149,7 +149,7 @@ class Series:
             raise DoesNotReplay(f"seed {played.seed}, strategy {played.strategy}: {where}") from played.error
 
     def _shrunk(self, first: PlayedSeed) -> FailedSeed:
-        # Other threads may act at other times when the run is played again, and waiting for one takes seconds.
+        # Other threads may act at other times when the run is played again, and waiting for a thread takes seconds.
         if not self.shrinks or isinstance(first.error, NotSimulated):
             return FailedSeed(first, first, 0)
 

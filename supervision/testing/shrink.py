@@ -62,7 +62,7 @@ class Shrinker(Generic[R]):
             self._try(self.best.choices, [other for other in self.best.struck if other != point])
 
     def _calm_choices(self) -> None:
-        """Turn blocks of choices to 0, `stay on the current task`: first large blocks, in the end single ones."""
+        """Turn blocks of choices to 0, `stay on the current task`: first large blocks, in the end single choices."""
         size = len(self.best.choices)
         while size:
             start = 0
@@ -88,7 +88,7 @@ def weight(played: PlayedRun) -> tuple[int, int, int]:
 
 
 def switches(played: PlayedRun) -> int:
-    """The number of task switches: choices of another task than the one that could have gone on."""
+    """Number of task switches: choices that left a task that could have gone on."""
     return sum(1 for choice in played.choices if choice)
 
 

@@ -12,7 +12,7 @@ LONGEST_CYCLE = 200  # lines
 
 
 class Line(NamedTuple):
-    """The virtual second, the task and the event. An empty `what` is one step of a task."""
+    """The virtual second, the task and the event. An empty `what` is a step of a task."""
 
     at: float
     who: str
@@ -26,12 +26,12 @@ def digest(trace: Sequence[Line]) -> str:
 
 
 def readable(trace: Iterable[Line]) -> list[str]:
-    """Return one line for each note and for each change of task. Steps of one task are counted."""
+    """Return a line for each note and for each change of task. Consecutive steps of a task are counted."""
     lines: list[str] = []
     for (at, who, what), group in groupby(trace):
         count = sum(1 for _ in group)
-        told = what or ("runs" if count == 1 else f"runs {count} steps")
-        lines.append(f"{at:{WIDTH_OF_TIME}.3f}  {who:<24}  {told}")
+        text = what or ("runs" if count == 1 else f"runs {count} steps")
+        lines.append(f"{at:{WIDTH_OF_TIME}.3f}  {who:<24}  {text}")
     return lines
 
 

@@ -64,13 +64,13 @@ class SimulatedReply:
         self.headers = headers
 
     @cached_property
-    def json(self) -> Any:  # of which a scenario knows what is in it
+    def json(self) -> Any:  # a scenario knows the type
         """Return the body, which is JSON."""
         return orjson.loads(self.body) if self.body else None
 
 
 class SimulatedApi:
-    """The API of one server process."""
+    """The API of a server process."""
 
     def __init__(
         self, run: Run, database: LockstepDatabase, actors: ActorSystem, outgoing: OutgoingClient,
@@ -106,7 +106,7 @@ class SimulatedApi:
         fields: Mapping[str, object] | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> SimulatedReply:
-        """Send one request, with its fields where the method needs them.
+        """Send a request, with its fields where the method needs them.
 
         Raises Dropped if the server is killed meanwhile.
         """
@@ -164,12 +164,12 @@ class SimulatedApi:
 
 @cache
 def _private_key(domain: str) -> RSAPrivateKey:
-    """Return the shortest key that servers take: signing with one of the usual size takes five times as long."""
+    """Return the shortest key that servers take: signing with a key of the usual size takes five times as long."""
     return generate_private_key(65537, KEY_SIZES[0])
 
 
 async def a_key(domain: str) -> RSAPrivateKey:
-    """Return the key of all actors of a server: making each one would need threads, and time."""
+    """Return the key of all actors of a server: making each key would need threads, and time."""
     return _private_key(domain)
 
 
@@ -181,7 +181,7 @@ def nowhere() -> OutgoingClient:
 
 @cache
 def no_tls() -> ssl.SSLContext:
-    """Return what a client without connections has in place of trusted certificates. Making it takes milliseconds."""
+    """Return an empty context: loading trusted certificates takes milliseconds, and the client makes no connections."""
     return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 

@@ -56,7 +56,7 @@ class Network:
         return _SimulatedClient(self, label)
 
     async def exchange(self, label: str, request: OutgoingRequest, target: RequestTarget) -> OutgoingAnswer:
-        """Bring a request to its server, and the answer back. Raise Unreachable if one of them is lost."""
+        """Bring a request to its server, and the answer back. Raise Unreachable if either is lost."""
         faults, place = self._run.faults, f"{label}to {target.host}"
         await self._delay()
         now = trio.current_time()
@@ -104,7 +104,7 @@ class Network:
 
 
 def _named(request: OutgoingRequest, target: RequestTarget) -> str:
-    """Return what a request is in a trace: the kind and the id of an activity, or the path of a document."""
+    """Return the text of a request in a trace: the kind and the id of an activity, or the path of a document."""
     if request.method == "GET":
         return f"GET {target.path}"
     activity = orjson.loads(request.body)
@@ -112,7 +112,7 @@ def _named(request: OutgoingRequest, target: RequestTarget) -> str:
 
 
 class _SimulatedClient(OutgoingClient):
-    """The client of one server: everything of it but the connections."""
+    """The client of a server: everything of it but the connections."""
 
     def __init__(self, network: Network, label: str) -> None:
         super().__init__("simulation", tls=no_tls())
@@ -142,7 +142,7 @@ class StoredOnly:
         return None if known is None or known.deleted else known.id
 
     def find_parents_later(self, uri: str) -> None:
-        """Other servers do not tell what a status answers."""
+        """Other servers do not show the parent of a status."""
 
     def find_latest_later(self, account: Account, accepted_since: datetime) -> None:
         """Nor do they show what an account has published."""
@@ -151,7 +151,7 @@ class StoredOnly:
         """Other servers are asked for nothing."""
 
     async def find_parts(self, note: ReceivedNote) -> None:
-        """Nor do they tell of the accounts and statuses that one names."""
+        """Nor do they show the accounts and statuses that a document names."""
 
     async def fetch_collection(self, url: str) -> JsonObject:
         return await self.fetch(url)

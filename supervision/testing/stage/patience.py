@@ -29,7 +29,7 @@ async def insist(server: Restarting, who: str, attempt: Callable[[], Awaitable[T
         except Stopping:
             await server.running.wait()
         except (NotAnswered, StorageError) as error:
-            server.run.note(f"was told {type(error).__name__}, tries again", who)
+            server.run.note(f"gets {type(error).__name__}, tries again", who)
             await _pause(server, error)
 
 

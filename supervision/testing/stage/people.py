@@ -54,7 +54,7 @@ BELONGS_AT_HOME = """
 
 
 class Person:
-    """An account and its user. `published` and `deleted` are the ids that the app was told of, in that order."""
+    """An account and its user. `published` and `deleted` are the ids that the app has received, in that order."""
 
     def __init__(self, server: SimulatedServer, id: int, name: str) -> None:
         self.id = id
@@ -153,7 +153,7 @@ class Person:
         try:
             await self.ask(message, address)
         except (Refused, NotAnswered, StorageError) as error:
-            self.server.run.note(f"was told {type(error).__name__}, leaves it", self.name)
+            self.server.run.note(f"gets {type(error).__name__}, leaves it", self.name)
 
     async def ask(self, message: Message[R], address: Address | None = None) -> R:
         """Ask the own account, or another actor, once."""

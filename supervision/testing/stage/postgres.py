@@ -1,8 +1,8 @@
-"""One PostgreSQL for all simulations of a process: started when first used, stopped with the process.
+"""The PostgreSQL of all simulations of a process: started when first used, stopped with the process.
 
 The database of a simulated server remembers when the outbox had nothing due. The relays of an idle server look for
 effects every second of virtual time, which was a third of the CPU of all scenarios. All transactions of a run go
-through its one connection, so the answer stays the same until the next transaction, or until the time of a row in the
+through its one connection, so the answer stays valid until the next transaction, or until the time of a row in the
 outbox. Each look is still a step of the schedule, where faults strike.
 """
 
@@ -43,7 +43,7 @@ def sandbox() -> Lockstep:
 
 @functools.cache
 def second_sandbox() -> Lockstep:
-    """The connection that all simulations with two servers share, for the second one: on a database of its own."""
+    """The connection that all simulations with two servers share for the second server, on a database of its own."""
     dsn = _server_dsn()
     first = urlsplit(dsn)
     sandbox().block(_create(dsn, SECOND))
@@ -96,13 +96,13 @@ def _clean_up_on_sigterm() -> None:
 P = ParamSpec("P")
 T = TypeVar("T")
 
-# The next time of any row: a row also waits for older ones of its partition, which may be in another queue.
+# The next time of any row: a row also waits for older rows of its partition, which may be in another queue.
 NEXT_TIME = """
     SELECT min(at) FROM outbox CROSS JOIN LATERAL (VALUES (due_at), (claimed_until)) AS times (at) WHERE at > $1
 """
 NEVER = datetime.max.replace(tzinfo=UTC)
 
-# The queues that have rows. Most have none most of the time, and this costs much less than to look for what is due.
+# The queues that have rows. Most queues are usually empty, and this query costs much less than the search for due rows.
 FILLED = "SELECT DISTINCT queue FROM outbox"
 
 
@@ -115,7 +115,7 @@ class NothingDue:
 
 
 class RememberedLooks:
-    """The database of one simulated process."""
+    """The database of a simulated process."""
 
     def __init__(self, database: LockstepDatabase) -> None:
         self._database = database
@@ -140,9 +140,9 @@ class RememberedLooks:
         asked: Any = self.due if work is outbox.due else work
         return await self._database.read(asked, *args, **kwargs)
 
-    # Any: the terms are those of `outbox.due`, of several types.
+    # Any: the parameters of `outbox.due` have several types.
     async def due(self, db: Connection, now: datetime, queue: str, **terms: Any) -> list[DueEffect]:
-        """The same as `outbox.due`, whose terms these are. PostgreSQL looks only if its answer may have changed."""
+        """Return due effects as `outbox.due` does. PostgreSQL is asked only if its answer may have changed."""
         transactions = self._database.transactions
         if self._filled_after != transactions:
             self._filled = {row["queue"] for row in await db.fetch(FILLED)}
@@ -156,7 +156,7 @@ class RememberedLooks:
             return []
         found = await outbox.due(db, now, queue, **terms)
         if not found:
-            # The first look after a transaction is often the only one before the next: it does not ask for the time.
+            # The first look after a transaction is often the only look before the next: it does not ask for the time.
             until = await db.fetchval(NEXT_TIME, now) or NEVER if unchanged else now
             self._quiet[look] = NothingDue(transactions, until)
         return found

@@ -55,5 +55,5 @@ class CodedRuntime(Runtime):
 
 
 def _stays(message: object) -> bool:
-    """True for what never leaves a process."""
+    """True for a value that never leaves a process."""
     return isinstance(message, Control)

@@ -63,7 +63,7 @@ class Pushed:
     message: JsonObject
 
 
-# What another server answers to a request with these headers.
+# The answer of another server to a request with these headers.
 Answering = Callable[[Mapping[str, str]], Awaitable[DeliveryReply]]
 
 
@@ -82,19 +82,19 @@ class Delivered:
 class ServerPlace:
     """The properties by which a server differs from the others of its run.
 
-    `label` begins its names in traces and fault points, and `lane` is that of its ids.
+    `label` begins its names in traces and fault points, and `lane` is the lane of its ids.
     """
 
     domain: str
     database: LockstepDatabase
     label: str = ""
     lane: int = 0
-    tally_delay: float = 180.0  # seconds until other servers are told of votes
-    network: Network | None = None  # to the others; without one, other servers are answers of the scenario
+    tally_delay: float = 180.0  # seconds until votes are sent to other servers
+    network: Network | None = None  # to other servers; if None, the scenario gives their answers
 
 
 class SimulatedServer:
-    """Actors, supervisor and API of one process after another, on the same rows."""
+    """Actors, supervisor and API of successive processes, on the same rows."""
 
     def __init__(
         self, run: Run, nursery: trio.Nursery, idle: float, *, mail: bool, push: bool, previews: bool, deliveries: bool,
@@ -128,7 +128,7 @@ class SimulatedServer:
         self._build()
 
     def _build(self) -> None:
-        """Make a process in the same way as the tree, with an empty memory."""
+        """Make a process as the tree does, with an empty memory."""
         run, domain = self.run, self.place.domain
         parking = Parking(self.database, run.clock, self._ids)
         self.runtime = runtime_class(run.seed)(
@@ -176,17 +176,17 @@ class SimulatedServer:
         self._life = trio.CancelScope()
 
     def _inbox(self) -> Inbox:
-        """Return what applies the activities of other servers."""
+        """Return the queue context that applies the activities of other servers."""
         shared = self.actors.actor_context
         others = StoredOnly(shared)
         context = InboxContext(shared, self.runtime, shared.names, others, others)
         return Inbox(context, KeyDirectory(self.database, self.run.clock, others.fetch, shared.quotas))
 
     async def receive(self, activity: JsonObject, recipient: str | None = None) -> None:
-        """Take an activity whose signature holds, as an inbox does: a user's own one, or the shared one.
+        """Take an activity whose signature holds, as an inbox does: a user's own inbox, or the shared inbox.
 
-        Another server sends it until it is stored. No two are signed at the same time: one with the signature of
-        another one is a replay.
+        Another server sends it until it is stored. No two are signed at the same time: an activity with the
+        signature of another is a replay.
         """
         body = ReceivedActivity(activity["actor"], orjson.dumps(activity).decode(), recipient)
         self._received += 1
@@ -214,7 +214,7 @@ class SimulatedServer:
         self.run.faults.turn(f"{self.place.label}{address}", message, when)
 
     async def shown(self, ids: Sequence[int]) -> list[int]:
-        """Return those of a page's statuses that can still be rendered."""
+        """Return the statuses of a page that can still be rendered."""
         return list(await insist(self, "a page", lambda: self.actors.statuses.show_many(ids)))
 
     def new_id(self) -> int:
@@ -254,7 +254,7 @@ class SimulatedServer:
 
     @property
     def late(self) -> int:
-        """Return the number of promises that were kept late because of a crash."""
+        """Return the number of effects that ran late because of a crash."""
         return self.actors.outbox.late
 
     # For its clients

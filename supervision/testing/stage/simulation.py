@@ -11,7 +11,7 @@
 
 What runs is the product's own tree of actors (`supervision.children.actor_system`) under its own supervisor, over
 PostgreSQL in lockstep and the virtual clock. Two claims hold in every scenario without being made: no stream is ever
-shown anything twice, out of its author's order or after its deletion; and at the end every promise is kept and every
+shown anything twice, out of its author's order or after its deletion; and at the end every effect has run and every
 count is right.
 """
 
@@ -38,7 +38,7 @@ from .people import PAGE, Person, sign_in
 from .server import ServerPlace, SimulatedServer
 from .stream import Stream
 
-# Virtual seconds after the last kept promise in which a late crash, or a late retry, shows.
+# Virtual seconds after the last effect in which a late crash, or a late retry, shows.
 LAST_REST = 3.0
 
 # Virtual seconds in which all faults that a run can have are over.
@@ -94,9 +94,9 @@ class Simulation(SimulatedServer):
             place=place,
         )  # fmt: skip
         run.always(self._streams_are_right, "streams show no error")
-        run.eventually(self._promises_are_kept, "every promise is kept")
+        run.eventually(self._effects_have_run, "every effect has run")
         run.eventually(self._counts_are_right, "every count is that of the rows")
-        run.eventually(self._audience_is_awake, "only awake homes are told of statuses")
+        run.eventually(self._audience_is_awake, "only awake homes are notified of statuses")
 
     # People and their pages
 
@@ -125,8 +125,8 @@ class Simulation(SimulatedServer):
     # Time
 
     async def calm(self) -> None:
-        """Wait until everything that was begun is done: promises kept, crashes recovered from, streams open."""
-        await Eventually(self._all_is_told, "everything is told", within=LONGEST_STORM).wait_until_true()
+        """Wait until all started work is done: effects run, crashes recovered from, streams open."""
+        await Eventually(self._all_is_published, "everything is published", within=LONGEST_STORM).wait_until_true()
         await trio.sleep(LAST_REST)
         await Eventually(self._all_actors_rest, "every actor is at rest", within=LONGEST_STORM).wait_until_true()
         await self.run.quiet()
@@ -151,19 +151,19 @@ class Simulation(SimulatedServer):
         for stream in self._streams:
             stream.check()
 
-    def _promises_are_kept(self) -> bool:
-        """Check that no promise is overdue. One for later (a status, the end of a mute) may wait for its time."""
+    def _effects_have_run(self) -> bool:
+        """Check that no effect is overdue. An effect for later (a status, the end of a mute) may wait for its time."""
         # Without the time, so that the answer is remembered while time passes.
         first = self.database.rows("SELECT min(due_at) AS due_at FROM outbox")[0]["due_at"]
         return first is None or first > self.run.clock.now()
 
-    def _all_is_told(self) -> bool:
-        return self._promises_are_kept() and all(stream.open for stream in self._streams)
+    def _all_is_published(self) -> bool:
+        return self._effects_have_run() and all(stream.open for stream in self._streams)
 
     def _all_actors_rest(self) -> bool:
         """True if no actor waits for its database, or for its restart. Quarantines last too long to wait for."""
         cells = [cell for kind in self.runtime.pools for cell in self.runtime.awake(kind)]
-        return self._all_is_told() and all(
+        return self._all_is_published() and all(
             cell.phase in AT_REST or cell.phase is CellPhase.QUARANTINED for cell in cells
         )
 

@@ -1,4 +1,4 @@
-"""A client on one stream. When it is cut, it connects again and pages to the events that it missed."""
+"""A client on a stream. When it is cut, it connects again and pages to the events that it missed."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ class Stream:
     ) -> None:
         self.name = name
         self.pushed: list[int] = []  # statuses in the order in which they were pushed
-        self.seen: list[int] = []  # pushed statuses and, after a cut, those found on pages
+        self.seen: list[int] = []  # pushed statuses and, after a cut, statuses found on pages
         self.gone: list[int] = []  # deletions
         self.notified: list[int] = []
         self.merges = 0  # how often filtered notifications were merged with the others
         self.said: list[tuple[int, str]] = []  # the texts of statuses, when they came and at each edit
-        self.quotes: list[tuple[int, str | None]] = []  # the states of their quotes, at the same times
+        self.quotes: list[tuple[int, str | None]] = []  # the states of their quotes, in the order of `seen`
         self.cards: dict[int, str | None] = {}  # the titles of the cards that statuses were last shown with
         self.policies: dict[int, str] = {}  # the quote policies that statuses were last shown with
         self.cuts = 0
@@ -82,7 +82,7 @@ class Stream:
         self._opened(cuts)
 
     async def reconnect(self) -> None:
-        """Subscribe again, and only then read the pages for what came in between."""
+        """Subscribe again, and only then read the pages for missed statuses."""
         cuts = self.cuts
         await self._subscribe()
         for id in reversed(await self._read()):
@@ -126,7 +126,7 @@ class Stream:
         elif shown.id in self.gone:
             self._wrong = f"is shown status {shown.id} after its deletion"
         elif shown.id < self._newest.get(author, 0):
-            self._wrong = f"is shown status {shown.id} after a newer one of the same author"
+            self._wrong = f"is shown status {shown.id} after a newer status of the same author"
         self._newest[author] = max(shown.id, self._newest.get(author, 0))
         self._read_status(shown)
         self.pushed.append(shown.id)

@@ -1,4 +1,4 @@
-"""Two servers in one run, each with its own process and database, and the network between them.
+"""Two servers in a run, each with its own process and database, and the network between them.
 
     @simulation(seeds=20, faults=2, world=two_servers)
     async def test_a_post_reaches_a_follower_on_the_other_server(sim: TwoServers) -> None:
@@ -8,7 +8,7 @@
         await sim.calm()
         assert len(await bob.home()) == 1
 
-What holds in every scenario of one server holds for each of them, and no request may fail inside a server.
+The claims of all scenarios with one server hold for each server, and no request may fail inside a server.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ INTRODUCE = """
 # The queues of effects that are between two servers.
 BETWEEN = "SELECT FROM outbox WHERE queue IN ('deliveries', 'inbox') LIMIT 1"
 
-TALLY_DELAY = 5.0  # seconds until the other server is told of votes
+TALLY_DELAY = 5.0  # seconds until votes are sent to the other server
 
 # Virtual seconds in which everything arrives: servers that fail are left alone for longer and longer.
 LONGEST_DELIVERY = 600.0
