@@ -1,7 +1,9 @@
-"""The codec of all that actors tell each other and all that they leave behind.
+"""The codec of all values that actors send each other or store.
 
-Messages are found by the turns that take them, and their answers by the messages. Every class that is registered must
-survive the way into bytes and back: `tests/architecture/test_codec.py` tries it with all of them.
+Messages are found by the turns that take them, and their answers by the messages. Every registered class must survive
+the way into bytes and back: `tests/architecture/test_codec.py` tries it with all of them. In simulation every message
+and every answer travels as bytes, for a quarter of the seeds. Effects and parked messages are stored as rows of their
+fields, so that an operator can read the message that crashed an actor, and a program can make it again.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""The ways in which facts reach the actors that are awake, and the events that these show in streams."""
+"""The ways in which facts reach awake actors, and the events that these actors show in streams."""

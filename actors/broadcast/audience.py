@@ -1,7 +1,8 @@
 """The indexes of awake timelines by the authors, and by the hashtags, that they show.
 
-Only awake timelines are told of a new status; a sleeping one reads it from rows when it wakes. A timeline registers for
-its authors and hashtags before it reads its entries, so no commit falls between the two.
+Only awake timelines get messages about new statuses; a sleeping timeline reads its rows when it wakes. A timeline
+registers for its authors and hashtags before it reads its entries, so that no commit falls between the two. Homes of
+accounts that follow no hashtag are not in the index of hashtags.
 """
 
 from __future__ import annotations

@@ -1,12 +1,14 @@
-"""Imports: stored line by line, then carried out by the commands that people send.
+"""Imports: each line of the file is stored as a row, then executed by the command that a user would send.
 
-A repeat of each command changes nothing, and the outcome of a line is stored after it. So a crash between the two
-repeats one line, and nothing is done twice. Lines with accounts or posts that are not known here wait until these were
-looked up at their servers (`effects/imports.py`).
+A turn executes a few lines. A repeat of each command changes nothing, and the outcome of a line is stored after it. So
+a crash between the two repeats one line, and nothing is done twice. Lines with accounts or posts that are not known
+here wait until the queue `lookups` has looked these up at their servers, 1,000 an hour of one domain
+(`effects/imports.py`). The transaction that ends a look-up writes its result to the lines and promises the next turn.
+So a crash loses no line, and an import whose servers are away ends with a reason for each line.
 
-An import that overwrites removes what the file does not have when each line was tried once, and only if one had an
-effect. A file whose lines all fail removes nothing. What a server that does not answer has is not known here, so that
-nothing of it is removed while its lines wait.
+An import that overwrites removes all that the file does not have, once each line was tried, and only if a line had an
+effect. A file whose lines all fail removes nothing. A server that does not answer leaves its accounts and posts
+unknown, so nothing of it is removed while its lines wait.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Lists. The account creates its lists, because it enforces their number; all other changes are turns of the list."""
+"""Lists. The account creates its lists, because it enforces their number; all other changes are turns of the list.
+
+A list refuses every account but its owner. An unfollow removes the memberships of the followed account in its own
+transaction.
+"""
 
 from __future__ import annotations
 

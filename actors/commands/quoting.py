@@ -1,4 +1,12 @@
-"""Permission to quote a status: decided in the transaction that stores the quote, under locks."""
+"""Permission to quote a status: decided in the transaction that stores the quote, under locks.
+
+A quote is part of the row of the quoting status, with its state. The turn locks the pair of accounts and the quoted
+status before it decides. So a changed policy, a block or a deletion comes either before the quote or after it.
+
+A quote ends with its revocation, a block, or a deletion. Each of these locks the quoting row and draws an id there:
+streams show the quoting status again, as after an edit. A changed policy does so with its own status. The quoted status
+is added when the quoting status is shown, if `rules/visibility.py` lets the viewer see it.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Signing up, in the first turn of the new account; confirming its address, and requesting another mail.
 
-The caller draws the new account's id, and the actor exists before its rows. Two sign-ups with one name are turns of two
-actors: a unique index decides which of them succeeds.
+One transaction stores the account, the user, the app's token and the promise of a mail. The caller draws the new
+account's id, and the actor exists before its rows. Two sign-ups with one name are turns of two actors: a unique index
+decides which of them succeeds. Without the setting `smtp_host` sign-ups are closed, for every value of `registrations`.
 """
 
 from __future__ import annotations

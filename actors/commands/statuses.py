@@ -1,4 +1,11 @@
-"""Publishing and deleting statuses, in the turn of their author."""
+"""Publishing and deleting statuses, in the turn of their author.
+
+A post that concerns followers alone is stored by one statement, with its idempotency key and its promises: one round
+trip to PostgreSQL, without BEGIN and COMMIT. If followers are on other servers, their inboxes are read first, and the
+statement also stores the activity and the promises of its deliveries. The statement stores nothing if the followers
+have changed since, or if followers asked for every post. Then, and for all other posts, a transaction of several
+statements stores the post.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,17 @@
-"""Preview cards of statuses: a queue of their own, because the pages are on servers that may be slow or away."""
+"""Preview cards of statuses: a queue of their own, because the pages are on servers that may be slow or away.
+
+The transaction of a status with a link promises its card (`rules/links.py` chooses the link). The queue fetches the
+page, its oEmbed answer and its image, and stores one row for each address. It works on one page of a host at a time, up
+to 32 in all; statuses with the same link wait for the first fetch and find its card. A page that does not answer is
+tried four times in two hours. A page that has nothing to show is remembered for a day, a card is fresh for two weeks.
+
+The transaction that gives a status its card locks the status and compares its link again, so that an edit or a deletion
+leaves no card behind. It also promises to show the status again: the arrival of the card has an id, as an edit has, and
+streams show it once. Pages are read and images decoded in confined processes (`media/pages.py`); images are stored as
+files of this server. Every text is cut, and control characters and characters that change the direction of writing are
+removed. The `html` of a page is never used: for known players (`previews/cards.py`) the server writes a frame around
+the address, for all other pages there is none.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,13 @@
-"""Sending notifications to devices: a queue of their own, because push services may be slow or away."""
+"""Sending notifications to devices: a queue of their own, because push services may be slow or away.
+
+The transaction that makes a notification promises its pushes. The statement that inserts the notification also finds
+the devices that want it, so this costs no further query. A push is written from the rows as they are when it is sent.
+It is not sent if its reader may not see the notification any more.
+
+A push service has at most 8 lanes. After five failures in a row it gets no requests, for 30 s at first
+(`outgoing/breaker.py`). Each message is tried for two days. A message that was sent twice has the same `Topic`, so a
+device that was off shows it once. 404, 410, and every other permanent refusal delete the subscription.
+"""
 
 from __future__ import annotations
 

@@ -1,12 +1,26 @@
 """Applies the activities of other servers, from the queue `inbox`.
 
-An activity is believed if its actor has signed it. One that another actor has signed (some servers pass answers on)
-only names its object: that is fetched from its own server.
+An activity is believed if its actor has signed it. If another actor has signed it (some servers forward answers), it
+only names its object: the object is fetched from its own server.
 
-Activities have subjects, because their order matters: an Undo ends what came before it, and not what comes after. Two
-activities of an actor with the same subject are applied in the order of their arrival, also if the first one is tried
-again later. Edits of one post are so too, because two of them may have one time. Posts and deletions have no subject:
-tombstones decide about them.
+The activities of an actor are applied in their order, those of a server on at most four lanes. An activity that fails
+for the moment is put aside, so that later activities go on, except for those with the same subject: the account or post
+that they are about. These wait behind it, because a follow, a favourite, a boost or a block must not outlive its Undo.
+Edits of one post have a subject too, because two of them may have one time. Posts and deletions have none: tombstones
+decide about them. An activity that meets a bug is dead-lettered, with a record in the log.
+
+Activities that arrive in another order have the same result:
+
+- The URI of a deleted object stays in `tombstones`. The id of an activity that is undone before it arrives stays there
+  for six hours. A transaction that creates or undoes locks the URI first.
+- A reply whose parent is not known here gets an id as its parent under which nothing is stored, so that it counts as a
+  reply everywhere. It joins the thread when the parent arrives.
+- Ids are drawn as for local statuses. A status that is older than six hours when it arrives gets an id of its own time:
+  it has its place in timelines, and no stream shows it as news.
+- Of two edits the later time wins. If times are equal or missing, the edit that arrived last wins. An Update that
+  changes nothing visible is no edit.
+- A deleted account keeps its URI and its handle for six hours, because earlier activities may still be on their way.
+  After that an actor with these names is a new account, unless the old account was limited or suspended.
 """
 
 from __future__ import annotations

@@ -1,7 +1,10 @@
 """Decides about a request to an inbox while its sender waits: refused for good, or stored and answered.
 
-Nothing is applied here. Refused at once is only what is certain, because other servers never send again what was
-refused, and some count an error of ours as delivered.
+Nothing is applied here. A request is refused only if it is certainly wrong, because other servers never resend a
+refused request, and some count an error of ours as delivered. A signature is refused if its key was fetched and does
+not fit, is gone (404, 410), or must not be asked for. If the key can't be fetched now (no answer, an error, a page in
+its place), the request waits in the queue `inbox`. It is verified later, or as soon as another request brings the key:
+it is then applied before that request. At most 200 requests wait for the keys of one domain.
 """
 
 from __future__ import annotations

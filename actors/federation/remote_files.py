@@ -1,7 +1,8 @@
-"""Files of other servers, for this server's readers: fetched when they are first looked at, and kept for a while.
+"""Files of other servers, for this server's readers: fetched when they are first requested, and cached.
 
-So readers tell no other server that they look, and get no file that was not decoded here first. A file that was fetched
-is decoded by a confined process, like an upload. Files that can't be had are not asked for again for some minutes.
+So readers contact no other server, and get no file that was not decoded here first. A fetched file is decoded by a
+confined process, like an upload. A copy is deleted when it was not used for 30 days, or when all copies take more room
+than they may. Files that can't be fetched are not requested again for some minutes.
 """
 
 from __future__ import annotations

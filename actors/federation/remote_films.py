@@ -1,7 +1,9 @@
-"""Films and sound of other servers, fetched when they are first looked at, and made safe by a confined process.
+"""Films and sound of other servers, fetched when they are first requested, and made safe by a confined process.
 
-That takes longer than most readers wait. So it is done once for all of them, and goes on when they leave: the next one
-finds the copy. A film goes to disk piece by piece and is refused at its first bytes if it is none.
+A film is written to disk piece by piece and refused at its first bytes if it is no film. Formats that browsers play are
+put into a new file as they are, all others are encoded anew. That takes longer than most readers wait. So it is done
+once for all of them, and goes on when they leave: the next reader finds the copy. One film of a domain and four in all
+are processed at a time. A reader who has waited for 25 s gets an answer to try again.
 """
 
 from __future__ import annotations

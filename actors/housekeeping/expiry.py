@@ -1,4 +1,6 @@
-"""Deletes expired rows every hour, in small batches. `EXPIRING` is the table of them.
+"""Deletes expired rows every hour, in batches of 500, each in a transaction. `EXPIRING` is the table of them.
+
+The handbook has this table (`database.md`), with the files that `media/cleaning.py` deletes.
 
 Unconfirmed sign-ups reserve names and addresses, and visitors can make them without limit, as well as applications,
 codes and tokens of applications.
@@ -52,7 +54,7 @@ class ExpiringRows:
     row itself names. A statement with several bounds has as many times.
     """
 
-    rows: str  # in the log, and in the README
+    rows: str  # in the log, and in the handbook
     deletion: BatchDeletion
     kept: tuple[timedelta, ...]
     why: str

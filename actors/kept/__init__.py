@@ -1,1 +1,1 @@
-"""Rows and decisions that are kept in memory until a fact drops or changes them."""
+"""Caches of rows and decisions that facts keep current."""

@@ -1,12 +1,14 @@
-"""Rows that only their own account reads, kept in memory: the newest of its notifications and of its conversations.
+"""A cache of rows that only their own account reads: the newest of its notifications and of its conversations.
 
-Many turns of many accounts change these rows: who favourites, mentions, blocks or deletes changes what others are told.
-So their facts say what is dropped here, in `OwnRows.observe`. A fact that does not say whose rows it changes drops the
-pages that have its status, and one that says nothing of the kind drops all. Only pages without cursors are kept: what
-is not on such a page can't change it by going away.
+Turns of many accounts change these rows: a favourite, mention, block or deletion changes the notifications of other
+accounts. So their facts name the cached pages that they drop, in `OwnRows.observe`. A fact without an account drops the
+pages that have its status, and a fact without either drops all pages. A turn that crashed after its commit has
+published no facts, so an account that is loaded again drops all pages too. A new statement that changes these rows
+needs a fact that is observed there. Only pages without cursors are cached: a deleted row that is not on such a page
+can't change the page.
 
-Reading the rows for each request would cost a page of notifications 2.3 times its CPU, and one of conversations 4
-times. What facts drop here costs a post nothing that can be measured.
+Without the cache a page of notifications would cost 2.3 times its CPU, and a page of conversations 4 times. The drops
+here cost a post nothing that can be measured.
 """
 
 from __future__ import annotations

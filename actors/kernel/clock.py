@@ -4,6 +4,9 @@ An id has milliseconds since 1970 in its upper 48 bits, 6 bits of lane and 10 of
 handed in, and ids are never made by the database, so that a simulated run replays. Ids never go backwards, even when
 the clock does: then the sequence runs on from the last millisecond seen.
 
+Actors compare ids: a status is news on a stream if its id is above that of the follow. Where a fact is applied, new ids
+are above those that the fact carries (`Ids.witness`), so that the order holds between processes whose clocks differ.
+
 Earlier versions had 2 bits of lane and 14 of sequence. Their ids stay valid: only the millisecond decides how ids of
 different lanes sort.
 """

@@ -1,9 +1,10 @@
 """Mails to users: written from the rows as they are when they are sent.
 
-A promised mail names its letter and an account, never the address, nor a secret (`effects/mail.py`). A link's secret is
-drawn anew for every try and only its hash is stored. So if a mail arrives and its try seems to have failed, its link
-is good too. A mail may come twice. It does not come if its address is refused for good, or if the mail server takes
-nothing for two days.
+A promised mail names its letter and an account, never the address, nor a secret (`effects/mail.py`). Mails are tried
+for two days: after 1, 5, 30, 120, then every 600 s. Each try makes a new secret for the link and stores its hash alone.
+So if a mail arrives although its try seemed to fail, its link is valid too. A mail may come twice, with the same
+`Message-ID`. It does not come if its address is refused for good, or if the mail server accepts nothing for two days.
+Without the setting `smtp_host` promised mails are deleted after two days.
 """
 
 from __future__ import annotations

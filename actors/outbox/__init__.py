@@ -1,1 +1,1 @@
-"""The outbox: promises as rows, and the relays that carry them out."""
+"""The outbox: promises as rows, and the relays that execute them."""

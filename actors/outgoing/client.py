@@ -1,6 +1,13 @@
-"""The client for every request that leaves the server. No other code of the project opens connections to other hosts.
+"""The client for every request that leaves the server. A test checks that no other code connects to hosts.
 
-It sends no cookies, asks no proxies of the environment, and verifies certificates (`SSL_CERT_FILE` names other roots).
+It accepts URLs in one strict form: https, port 443, no user name, addresses in their usual spelling. It resolves a name
+once, connects to the address that it checked (`addresses.py` has the rules), and checks each redirect again. Every
+request has limits on time, bytes after decompression, and redirects; a host has at most 8 connections. The setting
+`test_hosts` allows private addresses for the hosts that it names. A server that the operator has named in another
+setting may have a private address too: it has a client of its own, which connects to its scheme, host and port alone.
+
+The client sends no cookies, uses no proxies of the environment, and verifies certificates (`SSL_CERT_FILE` names other
+roots).
 """
 
 from __future__ import annotations

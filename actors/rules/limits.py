@@ -2,6 +2,26 @@
 
 The figures are those of Mastodon 4.5. `configuration` of `/api/v2/instance` publishes them under the names given. Web
 and mobile clients have them built in, so with other figures users would learn of a limit only by a refusal.
+
+The server is one event loop: while a text is read, all other requests wait. So each reader has a largest text, and no
+text blocks the loop for 50 ms. `python -m tests.fuzz --minutes 10` gives the readers the worst known texts and searches
+for worse; `tests/rules/test_costs.py` counts characters, items and calls. CPU of the worst text found, on the machine
+that `make bench` names, in milliseconds:
+
+    text                              largest text that is read         further limits                               CPU
+    HTML of other servers             131,072 characters, of source     2,000 tags (else its text alone), 4,096       30
+                                      and result                        characters of a tag, 6 passes
+    a post of another server          as HTML; a warning of 16,384                                                    31
+    its tags                          1,000, 100 of them hashtags       50 hashtags, 100 people, 100 emoji are kept   31
+    a whole note with its files       32,768 characters, else in a      an element of a list counts as 1,024          40
+                                      thread                            characters; read once; beside the loop
+    a post, a biography               100,000 code points, 500          500 links, mentions and hashtags, 2,048       25
+                                      visible characters                characters of a link
+    a post in Markdown                10,000 characters, else plain     1,500 signs (else plain text), 20 nested      15
+                                      text                              blocks; parsed once
+    1,000 filter keywords, a status   10,000 characters of the status   one pass for all keywords, once for each      21
+                                      in 40,000 of its HTML             viewer, five statuses of a page at a time
+    a hashtag                         1,000 code points                                                                1
 """
 
 # statuses.max_characters, .characters_reserved_per_url, .max_media_attachments

@@ -1,4 +1,7 @@
-"""An account's home timeline, and the account's own streams: notifications and conversations."""
+"""An account's home timeline, and the account's own streams: notifications and conversations.
+
+A home without followed hashtags is loaded by a query that reads no tags.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,15 @@
 """The base of all timelines: the newest entries in memory, the turns that keep them current, and paging.
 
-An awake timeline holds its newest entries and is told of new statuses, edits and deletions. A sleeping one holds
-nothing and is loaded from rows when it wakes. Its feed remembers what the subscribers were shown, so that an
-incarnation after a crash shows them what they missed, in order and once.
+Timelines are not stored. An awake timeline holds a window of up to 400 entries and gets messages about new statuses,
+edits and deletions: it reads the newest 120 entries when it wakes, and the others for older pages. A sleeping timeline
+holds nothing; one indexed query loads it when it wakes. It registers for its authors before it reads its rows, so that
+no commit falls between the two (`broadcast/audience.py`). Windows share one entry of each status
+(`memory/shared_entries.py`). Beyond the setting `timeline_memory` the least recently used timeline without subscribers
+goes to sleep at once.
+
+The feed remembers which statuses the subscribers were shown, so that an incarnation after a crash shows them the missed
+statuses, in order and once. A timeline that reads its rows again because it admits more now shows statuses that were
+not shown yet; it does not wait for messages on their way.
 """
 
 from __future__ import annotations

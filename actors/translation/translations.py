@@ -1,7 +1,11 @@
-"""Translations of statuses: made by the service that the operator has named, and kept in memory for all viewers.
+"""Translations of statuses: made by the service that the operator has named, and cached for all viewers.
 
-A service may be slow, or fail. Requests to it have a time limit and few places; one that keeps failing is left alone
-for a while.
+All texts of a status go to the service as HTML in one request. The answer is treated like HTML of other servers: it is
+sanitized, cut, and its plain texts are freed of tags. It is cached with the texts that it was made from, so that an
+edited status is translated anew.
+
+A service may be slow, or fail. At most 4 requests run and 32 wait; a viewer waits 15 s at most. After five failures in
+a row the service gets no requests for a while (`outgoing/breaker.py`). The log has each failure (`translation.failed`).
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ TABLES = {
     vocabulary_table: f"{HANDBOOK}/log.md",
     facts_table: f"{HANDBOOK}/log.md",
     exit_codes_table: f"{HANDBOOK}/commands.md",
-    ages_table: "actors/README.md",
+    ages_table: f"{HANDBOOK}/database.md",
 }
 
 
