@@ -33,7 +33,7 @@ Audience = Literal["here", "elsewhere", "notified"]
 T = TypeVar("T")
 
 DISABLED = Refused(403, "Your login is currently disabled")
-MOST_REQUESTS_COUNTED = 40  # by the reference server
+MOST_REQUESTS_COUNTED = 40  # as Mastodon counts them
 FLAGS_KEPT = 2_000  # statuses whose flags one viewer keeps in memory
 
 
@@ -44,7 +44,7 @@ class PerspectiveOf(SystemMessage[Perspective]):
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """The part of an account that only its owner sees: the user, and how many accounts ask to follow it."""
+    """The part of an account that only its owner sees: the user, and the number of its follow requests."""
 
     user: users.User | None
     requests: int
@@ -59,7 +59,7 @@ class CredentialsOf(SystemMessage[Credentials]):
 class ViewerPart:
     """The part of statuses that depends on one viewer: the viewer's flags by status id, and the viewer's filters.
 
-    The perspective decides what is shown of quoted statuses.
+    The perspective decides which quoted statuses are shown.
     """
 
     account_id: int
@@ -70,7 +70,7 @@ class ViewerPart:
 
 @dataclass(frozen=True, slots=True)
 class ViewerFlags(SystemMessage[ViewerPart]):
-    """Query: the viewer's part of these statuses."""
+    """Query: the viewer's part of the statuses with these ids."""
 
     ids: tuple[int, ...]
 
@@ -85,7 +85,7 @@ class AccountChange(Change):
         self.account = account
 
     def count_again(self, *status_ids: int | None) -> None:
-        """Publish that the counts of statuses have changed. None is no status."""
+        """Publish that the counts of statuses have changed. An id of None is ignored."""
         self.publish(*(ChangedStatus(id) for id in status_ids if id is not None))
 
 
@@ -95,19 +95,19 @@ class AccountActor(EntityActor):
     def __init__(self, cell: Cell, runtime: Runtime, context: ActorContext) -> None:
         super().__init__(cell, runtime, context)
         self.id = int(cell.address.key)
-        self.rules = ViewerRules(self.id)  # until those of all that concerns the account are read
+        self.rules = ViewerRules(self.id)  # empty until `load` reads them
         self.user: users.User | None = None  # None for accounts of other servers
-        # How many accounts ask to follow this one, and after how many acts of staff they were counted.
+        # The number of follow requests, and the number of acts of staff (`Facts`) at the time of the count.
         self.requests: tuple[int, int] | None = None
-        self.flags: dict[int, Flags] = {}  # those that were read last at the end
-        # The followers that the last post was for, beside those here. A hint by which the next one is stored.
+        self.flags: dict[int, Flags] = {}  # by status, the latest read at the end
+        # The audience of the last post, beside local followers. It decides how the next post is tried to be stored.
         self.audience: Audience = "here"
 
     async def load(self) -> None:
         database = self.context.database
         if self._cell.incarnation > 1:
-            # A turn that crashed after its commit has published no facts, and may have changed the rows of others. The
-            # client that asks again is answered at once if all is done, before a relay has told of it.
+            # A turn that crashed after its commit has published no facts, and may have changed rows of other accounts.
+            # A client that repeats the request may be answered at once, before a relay has published them.
             self.context.own_rows.clear()
             self.context.accounts.drop(self.id)
             await self.context.outbox.publish_pending(self.address)
@@ -121,7 +121,7 @@ class AccountActor(EntityActor):
     async def change(
         self, work: Callable[Concatenate[AccountChange, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Run this turn's one transaction, and do after its commit what the change says. Return the answer of `work`.
+        """Run this turn's one transaction, and publish its change after the commit. Return the answer of `work`.
 
         An answer that is a refusal rolls the transaction back.
         """
@@ -130,16 +130,16 @@ class AccountActor(EntityActor):
     async def change_alone(
         self, work: Callable[Concatenate[AccountChange, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Run a change of one statement, which writes the rows of what it promises."""
+        """Run a change of one statement, which also writes the rows of its promises."""
         return await self._change(
             self.context.database.transact_alone, partial(AccountChange, self), work, *args, **kwargs
         )
 
     @classmethod
     def guarded(cls, message: type, function: Turn) -> Turn:
-        """Refuse commands of a user who may not sign in: their requests may have begun before.
+        """Refuse commands of a user who may not sign in: their requests may have begun earlier.
 
-        Acts of staff name their `staff`. They, and what the server itself sends, are taken.
+        Acts of staff, which have a field `staff`, and messages of the server itself are accepted.
         """
         if issubclass(message, SystemMessage) or "staff" in message.__annotations__:
             return function
@@ -153,7 +153,7 @@ class AccountActor(EntityActor):
 
     @property
     def perspective(self) -> Perspective:
-        """The relations of the account as of the last fact. Expired mutes are in it until they are noticed."""
+        """The relations of the account as of the last fact. It may contain expired mutes: see `current_perspective`."""
         return self.rules.perspective
 
     @property
@@ -162,22 +162,22 @@ class AccountActor(EntityActor):
 
     @property
     def is_local(self) -> bool:
-        """True if the account has a user here."""
+        """True if the account has a user on this server."""
         return self.user is not None
 
     @property
     def owner(self) -> users.User:
-        """The user of this account. Accounts of other servers have none: what they do is told by their servers."""
+        """The user of this account. Raises LookupError for an account of another server, which has none."""
         if self.user is None:
             raise LookupError(f"{self.address} has no user")
         return self.user
 
-    def learn(self, fact: Fact) -> None:
+    def apply(self, fact: Fact) -> None:
         """Apply a fact about this account to its memory. Facts about other accounts are ignored."""
         if type(fact) is ChangedRelation:
-            self.requests = None  # also if it is about the other side: the request may be from there
-        if (learn := LEARNING.get(type(fact))) is not None and getattr(fact, "account_id", self.id) == self.id:
-            learn(self, fact)
+            self.requests = None  # also for a change of the other side, which may be a request
+        if (apply := APPLYING.get(type(fact))) is not None and getattr(fact, "account_id", self.id) == self.id:
+            apply(self, fact)
 
     def keep_flags(self, id: int, flags: Flags) -> None:
         self.flags.pop(id, None)
@@ -192,13 +192,13 @@ class AccountActor(EntityActor):
 
 
 @turn(AccountActor, PerspectiveOf)
-def tell_perspective(account: AccountActor, message: PerspectiveOf) -> Perspective:
+def answer_perspective(account: AccountActor, message: PerspectiveOf) -> Perspective:
     return account.current_perspective()
 
 
 @turn(AccountActor, CredentialsOf)
-def tell_credentials(account: AccountActor, message: CredentialsOf) -> Answer[Credentials]:
-    """Return them from memory if the requests are counted, else after one query."""
+def answer_credentials(account: AccountActor, message: CredentialsOf) -> Answer[Credentials]:
+    """Return the credentials from memory if the requests are counted, else after one query."""
     counted = account.requests
     if counted is None or counted[1] != account.context.facts.acts_of_staff:
         return _count_requests(account)
@@ -206,7 +206,7 @@ def tell_credentials(account: AccountActor, message: CredentialsOf) -> Answer[Cr
 
 
 async def _count_requests(account: AccountActor) -> Credentials:
-    # Accounts that are suspended meanwhile are counted again.
+    # Read before the query: a suspension during the query causes another count.
     acts = account.context.facts.acts_of_staff
     asking = await account.context.database.read(follow_requests.page, account.id, Page(MOST_REQUESTS_COUNTED))
     account.requests = len(asking), acts
@@ -215,12 +215,12 @@ async def _count_requests(account: AccountActor) -> Credentials:
 
 @turn(AccountActor, Related)
 def change_relation(account: AccountActor, message: Related) -> None:
-    account.learn(ChangedRelation(account.id, message))
+    account.apply(ChangedRelation(account.id, message))
 
 
 @turn(AccountActor, LearnFact)
-def learn_fact(account: AccountActor, message: LearnFact) -> None:
-    account.learn(message.fact)
+def apply_fact(account: AccountActor, message: LearnFact) -> None:
+    account.apply(message.fact)
 
 
 @turn(AccountActor, PollChanged)
@@ -230,7 +230,7 @@ def forget_votes(account: AccountActor, message: PollChanged) -> None:
 
 @turn(AccountActor, ViewerFlags)
 def viewer_part(account: AccountActor, message: ViewerFlags) -> Answer[ViewerPart]:
-    """Return it from memory if all are there, else after one query for the missing flags."""
+    """Return the viewer's part from memory if it has all flags, else after one query for the missing flags."""
     flags = account.flags
     try:
         return part_with(account, {id: flags[id] for id in message.ids})
@@ -254,11 +254,11 @@ def part_with(account: AccountActor, flags: Mapping[int, Flags]) -> ViewerPart:
 # Facts about the account -------------------------------------------------------------------------------------------
 
 
-def _learn_user(account: AccountActor, fact: ChangedUser) -> None:
+def _apply_user(account: AccountActor, fact: ChangedUser) -> None:
     account.user = fact.user
 
 
-def _learn_mark(account: AccountActor, fact: MarkedStatus) -> None:
+def _apply_mark(account: AccountActor, fact: MarkedStatus) -> None:
     flags = account.flags.get(fact.id)
     if flags is not None:
         account.flags[fact.id] = Flags(
@@ -271,25 +271,25 @@ def _learn_mark(account: AccountActor, fact: MarkedStatus) -> None:
         )
 
 
-def _learn_new_status(account: AccountActor, fact: UnmarkedStatus) -> None:
+def _apply_new_status(account: AccountActor, fact: UnmarkedStatus) -> None:
     account.keep_flags(fact.id, Flags())
 
 
-def _learn_deletion(account: AccountActor, fact: DeletedStatus) -> None:
+def _apply_deletion(account: AccountActor, fact: DeletedStatus) -> None:
     status = fact.deleted.status
     if status.account_id == account.id and status.reblog_of_id is not None:
-        account.learn(MarkedStatus(account.id, status.reblog_of_id, reblogged=False))
+        account.apply(MarkedStatus(account.id, status.reblog_of_id, reblogged=False))
 
 
-def _learn_conversation_mutes(account: AccountActor, fact: ChangedConversationMutes) -> None:
+def _apply_conversation_mutes(account: AccountActor, fact: ChangedConversationMutes) -> None:
     account.flags.clear()
 
 
-# `Any` is the class of the key: the type of a dict cannot say that.
-LEARNING: dict[type, Callable[[AccountActor, Any], None]] = {
-    ChangedUser: _learn_user,
-    MarkedStatus: _learn_mark,
-    UnmarkedStatus: _learn_new_status,
-    DeletedStatus: _learn_deletion,
-    ChangedConversationMutes: _learn_conversation_mutes,
+# `Any` is the class of the key: the type of a dict can't express that.
+APPLYING: dict[type, Callable[[AccountActor, Any], None]] = {
+    ChangedUser: _apply_user,
+    MarkedStatus: _apply_mark,
+    UnmarkedStatus: _apply_new_status,
+    DeletedStatus: _apply_deletion,
+    ChangedConversationMutes: _apply_conversation_mutes,
 }

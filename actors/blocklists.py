@@ -1,7 +1,7 @@
-"""Lists of blocked domains as files: read in the forms that servers and people publish, written as CSV for Mastodon.
+"""Lists of blocked domains as files: read in the formats that servers publish, written as CSV for Mastodon.
 
-Read are CSV files with the columns of Mastodon in any order (also with semicolons or tabs), bare domains one a line,
-and JSON: lists of objects as GoToSocial exports them, and the rules of Akkoma and Pleroma (`mrf_simple`).
+It reads CSV files with the columns of Mastodon in any order (also with semicolons or tabs), files with a domain on each
+line, and JSON: lists of objects as GoToSocial exports them, and the rules of Akkoma and Pleroma (`mrf_simple`).
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from .rules.domains import is_within
 from .rules.identity import pasted_domain
 from .rules.limits import BLOCK_COMMENT_CHARACTERS
 
-# The columns of the reference server's files. Those of other versions may be missing.
+# The columns of Mastodon's files. Files of other versions may lack some.
 CSV = ("#domain", "#severity", "#reject_media", "#reject_reports", "#public_comment", "#obfuscate")
-# Other names of columns. A comment that is not known to be public is one for staff.
+# Other names of columns. A comment that may be private becomes a comment for staff.
 ALIASES = {
     "domain_name": "domain", "instance": "domain", "host": "domain", "hostname": "domain", "level": "severity",
     "comment": "public_comment", "reason": "private_comment",
@@ -37,7 +37,7 @@ FLAGS = {
     **dict.fromkeys(("true", "t", "yes", "y", "1", "on"), True),
     **dict.fromkeys(("false", "f", "no", "n", "0", "off", "none", "null", ""), False),
 }
-# The rules of Akkoma and Pleroma that have a counterpart. A domain may stand in several.
+# The rules of Akkoma and Pleroma that have a counterpart here. A domain may be in several of them.
 MRF_SIMPLE: Mapping[str, Mapping[str, str]] = {
     "reject": {"severity": "suspend"},
     "federated_timeline_removal": {"severity": "silence"},
@@ -45,25 +45,25 @@ MRF_SIMPLE: Mapping[str, Mapping[str, str]] = {
     "media_removal": {"reject_media": "true"},
     "report_removal": {"reject_reports": "true"},
 }
-# More lines than any list of blocks that is in use, and few enough for one transaction.
+# More lines than any known list of blocks, and few enough for one transaction.
 MOST_LINES = 50_000
 LARGEST_LIST = 32 * 1024 * 1024  # bytes of a file at the command line
 SHOWN_PROBLEMS = 20
-QUOTED = 100  # characters of a cell that a refusal repeats
+QUOTED = 100  # characters of a cell that an error text quotes
 NOTHING_DONE = "No domain was blocked."
 
 
 class UnreadableList(Exception):
-    """Raised for a file that is no list of blocks. The text says what is wrong."""
+    """Raised for a file that is no list of blocks. The text names the error."""
 
 
 class _WrongListEntry(Exception):
-    """Raised for one entry that can't be used."""
+    """Raised for an entry that can't be used."""
 
 
 @dataclass(frozen=True, slots=True)
 class _ListEntry:
-    """One line of a file, or one object: its cells by the names of their columns."""
+    """A line of a CSV file, or an object of a JSON file: its cells by column."""
 
     where: str
     cells: Mapping[str, str]
@@ -99,7 +99,7 @@ def read_list(text: str) -> list[ListedBlock]:
 
 
 def own_lines(lines: Iterable[ListedBlock], here: str) -> list[str]:
-    """Return the domains of a list that are left out, because they are that of this server or one it is a part of."""
+    """Return the domains of a list that are not blocked: the domain of this server, and its parent domains."""
     return [domain for domain in dict.fromkeys(line.domain for line in lines) if is_within(here, domain)]
 
 
@@ -108,17 +108,17 @@ def as_csv(blocks: Iterable[BlockedDomain]) -> str:
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
     rows.writerow(CSV)
-    for one in blocks:
-        flags = (_flag(one.reject_media), _flag(one.reject_reports))
-        rows.writerow((one.domain, one.severity, *flags, one.public_comment or "", _flag(one.obfuscate)))
+    for block in blocks:
+        flags = (_flag(block.reject_media), _flag(block.reject_reports))
+        rows.writerow((block.domain, block.severity, *flags, block.public_comment or "", _flag(block.obfuscate)))
     return text.getvalue()
 
 
 def _of_csv(text: str) -> Iterator[_ListEntry]:
     """Yield the lines of a CSV file that are neither empty nor comments.
 
-    Without a heading, each line begins with a domain. A comment begins with `#`. So does the first column of Mastodon's
-    headings: a heading has a column `domain`.
+    Without a heading, each line begins with a domain. A comment begins with `#`. Mastodon's heading begins with `#`
+    too, but a heading has a column `domain`.
     """
     named = separator_line(text)
     delimiter, rows = named or ("", text)
@@ -151,7 +151,7 @@ def _of_csv(text: str) -> Iterator[_ListEntry]:
 
 
 def _delimiter(text: str) -> str:
-    """Return the sign between the columns: the most frequent one in the heading, or in the first line that is none."""
+    """Return the separator of the columns: the most frequent in the heading or, without it, the first line."""
     lines = (line for line in text.split("\n", 1000) if line.strip())
     first = next((line for line in lines if not line.lstrip().startswith("#") or _is_heading(line)), "")
     return max(SEPARATORS, key=first.count)
@@ -182,7 +182,7 @@ def _of_json(text: str) -> Iterator[_ListEntry]:
 
 
 def _of_rules(document: JsonObject) -> list[object]:
-    """Return the entries of `mrf_simple`: the rules alone, or where a server's NodeInfo has them."""
+    """Return the entries of `mrf_simple`. The document is the rules, or a NodeInfo that contains them."""
     rules = document
     for name in ("metadata", "federation", "mrf_simple"):
         rules = _object(rules.get(name)) or rules
@@ -212,17 +212,17 @@ def _cell(value: object) -> str:
 
 
 def _object(value: object) -> JsonObject:
-    # Keys of JSON are texts.
+    # The keys of JSON objects are strings.
     return cast("JsonObject", value) if isinstance(value, dict) else {}
 
 
 def _list(value: object) -> list[object]:
-    # pyright knows no types of its items.
+    # pyright does not know the type of the items.
     return cast("list[object]", value) if isinstance(value, list) else []
 
 
 def _block(cells: Mapping[str, str]) -> ListedBlock:
-    """Raises _WrongListEntry."""
+    """Return the block of an entry. Raises _WrongListEntry."""
     severity_text = cells.get("severity", "").strip()
     severity = SEVERITIES.get(severity_text.lower() or "suspend")
     domain = _domain(cells.get("domain", ""))
@@ -236,7 +236,7 @@ def _block(cells: Mapping[str, str]) -> ListedBlock:
 
 
 def _domain(written: str) -> str:
-    """Return a domain as it is stored. One account or page of a server does not name the whole server."""
+    """Return a domain as it is stored. The address of an account or page is refused: it is not a whole server."""
     name = written.partition(" #")[0].strip()
     host, slash, path = name.partition("://")[2].partition("/") if "://" in name else name.partition("/")
     if "@" in host.removeprefix("@") or (slash and path.strip("*/")):

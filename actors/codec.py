@@ -26,7 +26,7 @@ from .timelines.missed import Missed, MissedEvent, MissedEvents
 from .timelines.public import PublicTimeline
 from .timelines.tag import TagTimeline
 
-__all__ = ["CODEC", "commands"]  # which registers the turns of accounts and lists
+__all__ = ["CODEC", "commands"]  # importing `commands` registers the turns of accounts and lists
 
 ACTORS: tuple[type[Actor], ...] = (AccountActor, HomeTimeline, ListTimeline, PublicTimeline, TagTimeline)
 
@@ -36,8 +36,8 @@ STREAMED = {kind.__name__: kind for kind in EVENTS}
 
 def _missed_fields(missed: Missed) -> Mapping[str, object]:
     events = [
-        {"key": one.key, "position": one.position, "of": type(one.event).__name__, "with": to_row(one.event)}
-        for one in missed.events
+        {"key": entry.key, "position": entry.position, "of": type(entry.event).__name__, "with": to_row(entry.event)}
+        for entry in missed.events
     ]
     return {
         "position": missed.position, "told": missed.told, "open": sorted(missed.open), "complete": missed.complete,
@@ -47,13 +47,13 @@ def _missed_fields(missed: Missed) -> Mapping[str, object]:
 
 def _missed(fields: JsonObject) -> Missed:
     events = [
-        MissedEvent(one["key"], one["position"], of_row(STREAMED[one["of"]], one["with"])) for one in fields["events"]
+        MissedEvent(row["key"], row["position"], of_row(STREAMED[row["of"]], row["with"])) for row in fields["events"]
     ]
     open = frozenset[int](fields["open"])
     return Missed(fields["position"], fields["told"], open, tuple(events), fields["complete"])
 
 
-# Of the answers to messages. `Any` is the class of the key: the type of a dict cannot say that.
+# By the class of the message. `Any` is the class of its answer: the type of a dict can't express that.
 ANSWER_SHAPES: dict[type, Shape[Any]] = {MissedEvents: Shape(JsonObject, _missed_fields, _missed)}
 
 
@@ -63,7 +63,7 @@ def _codec() -> Codec:
         for message in actor.turns:
             codec.add_message(message, SHAPES.get(message), ANSWER_SHAPES.get(message))
     for payload, name in NAMES.items():
-        # Both ways an effect is written as its row, of which later versions of the server read earlier ones.
+        # In bytes and in rows an effect has the same form, which later versions of the server still read.
         codec.add(payload, name=name, shape=Shape(JsonObject, payload.as_row, payload.of_row))
     for fact in FACTS.values():
         codec.add(fact)

@@ -28,8 +28,8 @@ class ActorContext:
     """The context of all actors, one for each process. `base_url` and `local_domain` are the names of this server.
 
     `audience` has the awake homes by author, `tagged` the awake homes by followed hashtag, `listed` the awake lists by
-    author, `owned` the awake lists by owner. `quotas` are those of other servers' domains. What this process writes has
-    ids above `began`.
+    author, `owned` the awake lists by owner. `quotas` are the daily quotas of the domains of other servers. This
+    process writes ids above `began`.
     """
 
     database: Database
@@ -54,10 +54,10 @@ class ActorContext:
     tellings: Tellings
     base_url: str
     local_domain: str
-    tally_delay: timedelta  # until other servers are told of votes
+    tally_delay: timedelta  # between a vote and the Update for other servers
     shared_entries: SharedEntries  # of all awake timelines
 
     @property
     def names(self) -> LocalNames:
-        """The URIs of this server's things."""
+        """The URIs of this server's accounts, statuses and other objects."""
         return LocalNames(self.base_url)

@@ -27,7 +27,7 @@ Transact = Callable[[Callable[[Connection], Awaitable[tuple[C, T]]]], Awaitable[
 
 
 class RolledBack(Exception):
-    """Raised in a transaction to roll it back, because the work refuses with this answer."""
+    """Raised in a transaction to roll it back, because the work has returned a refusal."""
 
     def __init__(self, answer: Refused) -> None:
         super().__init__(answer.text)
@@ -35,7 +35,7 @@ class RolledBack(Exception):
 
 
 class EntityActor(Actor):
-    """An actor with the context that all share. Memory mirrors rows and changes only after commit."""
+    """An actor with the shared context. Its memory mirrors rows and changes only after a commit."""
 
     def __init__(self, cell: Cell, runtime: Runtime, context: ActorContext) -> None:
         super().__init__(cell, runtime)
@@ -49,7 +49,7 @@ class EntityActor(Actor):
     async def transact(
         self, work: Callable[Concatenate[Connection, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Run this turn's one transaction: one storage function whose effect no cache and no other actor shows."""
+        """Run this turn's one transaction: one storage function whose rows no cache and no other actor mirrors."""
         self.check_current()
         with self._noted(work):
             return await self.context.database.transact(work, *args, **kwargs)
@@ -58,7 +58,7 @@ class EntityActor(Actor):
         self, transact: Transact[C, T], begin: Callable[[Connection], C],
         work: Callable[Concatenate[C, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs,
     ) -> T:  # fmt: skip
-        """Run this turn's one transaction, and do after its commit what the change says: see `change.py`."""
+        """Run this turn's one transaction, and publish its change after the commit: see `change.py`."""
 
         @wraps(work)
         async def attempt(db: Connection, /) -> tuple[C, T]:
@@ -74,13 +74,13 @@ class EntityActor(Actor):
             with self._noted(work):
                 change, answer = await transact(attempt)
         except RolledBack as rolled_back:
-            return cast("T", rolled_back.answer)  # it is what `work` has returned
-        await self._carry_on(change)
+            return cast("T", rolled_back.answer)  # `work` has returned it
+        await self._after_commit(change)
         return answer
 
     @contextmanager
     def _noted(self, work: object) -> Generator[None]:
-        """Leave an entry of a transaction in the request trail. One that is rolled back has its error."""
+        """Add an entry for a transaction to the request trail. After a rollback the entry has the error."""
         began, outcome = perf_counter(), "cancelled"
         try:
             yield
@@ -95,26 +95,26 @@ class EntityActor(Actor):
                     envelope.id, envelope.origin.request_id, envelope.origin.causes, outcome,
                 ))  # fmt: skip
 
-    async def _carry_on(self, change: Change) -> None:
-        """Publish the facts of a committed change, before the answer, and hand over its promises.
+    async def _after_commit(self, change: Change) -> None:
+        """Publish the facts of a committed change before the answer, and wake the queues of its other promises.
 
-        If the timelines that a status goes to stay crowded, the relay carries the promises out after the answer. If the
-        rows to tell of can't be read, this actor restarts, and so tells of them before it does anything else. Otherwise
-        its next turn could tell of a later change first.
+        If the timelines of a status stay crowded, the relay publishes the facts after the answer. If the rows to
+        publish can't be read, this actor restarts and publishes them before its next turn (`load`). Otherwise the next
+        turn could publish a later change first.
         """
         for queue in change.due:
             self.context.outbox.wake(queue)
         if not change.facts:
             return
         try:
-            await self._publish(change.facts, change.told)
+            await self._publish(change.facts, change.fact_promises)
         except Unavailable as error:
-            raise Doubtful("committed, and not told: the database is away") from error
+            raise Doubtful("committed, and not published: the database is away") from error
 
     async def _publish(self, facts: Sequence[Fact], promised: Sequence[int]) -> None:
         context = self.context
         for fact in facts:
-            self.learn(fact)
+            self.apply(fact)
         context.facts.cache(facts)
         for fact in facts:
             if isinstance(fact, PublishedStatus | EditedStatus) and not await self._wait_for_room(
@@ -128,9 +128,9 @@ class EntityActor(Actor):
     async def _wait_for_room(
         self, fact: PublishedStatus | EditedStatus, facts: Sequence[Fact], promised: Sequence[int]
     ) -> bool:
-        """Wait for crowded timelines.
+        """Wait for crowded timelines. Return False if they stay crowded.
 
-        False if they stay crowded; then only the author's home is told of a new status.
+        Then only the author's home gets a new status now.
         """
         context = self.context
         shown = await fact.show(context.facts)
@@ -141,8 +141,8 @@ class EntityActor(Actor):
             fact.announce_to_author(context.facts, shown, self.origin)
         return False
 
-    def learn(self, fact: Fact) -> None:
+    def apply(self, fact: Fact) -> None:
         """Apply a fact to this actor's own memory.
 
-        By default nothing: most actors mirror no rows that a fact is about.
+        The default does nothing: most actors mirror no rows that facts change.
         """

@@ -1,4 +1,4 @@
-"""The form of messages that msgspec can't read back by their annotations alone."""
+"""The shapes of messages that msgspec can't read back by their annotations alone."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ def _learn_fact(fields: JsonObject) -> LearnFact:
     return LearnFact(of_row(kind, fields["with"]))
 
 
-# `Any` is the class of the key: the type of a dict cannot say that.
+# `Any` is the class of the key: the type of a dict can't express that.
 SHAPES: dict[type, Shape[Any]] = {LearnFact: Shape(JsonObject, _fact_fields, _learn_fact)}
 
 
 def row_of(message: object) -> JsonObject:
-    """Return the fields of a message as values of JSON."""
+    """Return the fields of a message as JSON values."""
     shape = SHAPES.get(type(message))
     return to_row(message if shape is None else shape.write(message))
 
 
 def message_of(kind: type[object], row: JsonObject) -> object:
-    """Return the message of a class that a row was made of. Raises Unreadable."""
+    """Return the message of the class `kind` that `row_of` has written as `row`. Raises Unreadable."""
     shape = SHAPES.get(kind)
     return of_row(kind, row) if shape is None else shape.read(row)

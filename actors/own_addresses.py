@@ -22,21 +22,21 @@ from ..storage.federation.own_addresses import StatusAtAddress
 from .activitypub.names import LocalAccountName, LocalNames, LocalStatusName, OwnName, ServerActorName
 from .activitypub.vocabulary import is_list, is_object
 
-# The properties whose texts name things. Texts for people, and the addresses of files and pages, stay as they are.
+# The properties whose texts are URIs of objects. Texts for people, and addresses of files and pages, are not replaced.
 REFERENCES = frozenset(
     {
         "_misskey_quote", "actor", "alsoKnownAs", "attributedTo", "audience", "bcc", "bto", "cc", "href", "id",
         "inReplyTo", "instrument", "movedTo", "object", "origin", "quote", "quoteUri", "quoteUrl", "target", "to",
     }
 )  # fmt: skip
-# Values of a document that are looked at, its outer ones first. Handlers use fewer of all that may be longer.
+# Values of a document that are searched, the outer values first. Handlers use fewer values of every longer list.
 MOST_VALUES = 5_000
-MOST_ADDRESSES = 200  # whose spelling is not known yet
-KNOWN_ACTORS = 10_000  # that are remembered as the URIs of accounts
+MOST_ADDRESSES = 200  # of a document that are read from the database, because their URIs are not known
+KNOWN_ACTORS = 10_000  # cached URIs of accounts
 
-# An object or a list, the key or index of a value in it, and the value. `Any`: containers are as JSON has them.
+# An object or a list, the key or index of a value in it, and the value. `Any`: containers of JSON.
 Place = tuple[Any, Any, str]
-# Objects and lists of one depth, `Any` as JSON has them, and if the texts of a list are references.
+# Objects and lists of one depth (`Any`: of JSON), each with True if its texts are references.
 Level = list[tuple[Any, bool]]
 
 
@@ -49,7 +49,7 @@ class OwnAddressReader:
         self._actors: LRUCache[str, None] = LRUCache(KNOWN_ACTORS)
 
     async def find(self, address: str) -> Account | int | None:
-        """Return the account, or the id of the status, that an address names. What a reader may see is not checked."""
+        """Return the account, or the id of the status, that an address names. Visibility is not checked."""
         match self._names.read(address):
             case LocalAccountName() as name:
                 found = await self._database.read(accounts.find_by_acct, name.username, name.domain)
@@ -60,7 +60,7 @@ class OwnAddressReader:
                 return None
 
     async def uris(self, addresses: Collection[str]) -> dict[str, str]:
-        """Return the URIs for those of these addresses that are of this server and name something with one.
+        """Return URIs by address. Addresses of other servers, or of objects without a URI, are left out.
 
         A status of this server need not exist: its URI follows from the name of its author.
         """
@@ -68,9 +68,9 @@ class OwnAddressReader:
         return await self._database.read(self._uris, read) if read else {}
 
     async def _uris(self, db: Connection, read: dict[str, OwnName]) -> dict[str, str]:
-        spelled = {name for one in read.values() if (name := _local_username(one)) is not None}
+        spelled = {username for name in read.values() if (username := _local_username(name)) is not None}
         usernames = await own_addresses.usernames(db, sorted(spelled)) if spelled else {}
-        ids = [one.id for one in read.values() if isinstance(one, LocalStatusName) and _local_username(one) is None]
+        ids = [name.id for name in read.values() if isinstance(name, LocalStatusName) and _local_username(name) is None]
         statuses = await own_addresses.statuses(db, ids) if ids else {}
         found: dict[str, str] = {}
         for address, name in read.items():
@@ -94,8 +94,8 @@ class OwnAddressReader:
                 return status.uri if status is not None and _is_of(name, status) else None
 
     async def put_uris(self, document: JsonObject) -> None:
-        """Replace the addresses of this server in a document of another one by the URIs of what they name."""
-        places = list(islice((one for one in _references(document) if self._may_differ(one[2])), MOST_ADDRESSES))
+        """Replace the addresses of this server in a document of another server by the stored URIs."""
+        places = list(islice((place for place in _references(document) if self._may_differ(place[2])), MOST_ADDRESSES))
         if places:
             uris = await self.uris({address for _, _, address in places})
             for container, key, address in places:
@@ -103,7 +103,7 @@ class OwnAddressReader:
                     container[key] = uris[address]
 
     def _may_differ(self, address: str) -> bool:
-        """False if an address is no other spelling of a URI: it is another server's, or its actor's URI is known."""
+        """False if an address is of another server, or is a URI already: its actor's URI is known."""
         if not self._names.may_be_own(address):
             return False
         actor, _, number = address.partition("/statuses/")
@@ -111,16 +111,16 @@ class OwnAddressReader:
 
 
 async def status_ids(db: Connection, named: Sequence[LocalStatusName]) -> list[int]:
-    """Return the ids of those of the named statuses that exist. The name of a boost stands for the boosted status.
+    """Return the ids of the named statuses that exist. A boost is replaced by the boosted status.
 
-    The id in an address must belong to the author in it, so that a wrong address is not taken for a right one.
+    The status must belong to the author in the address. Otherwise an address with a wrong author would be accepted.
     """
     found = await own_addresses.statuses(db, [name.id for name in named]) if named else {}
     return [found[name.id].shown_id for name in named if name.id in found and _is_of(name, found[name.id])]
 
 
 def _references(document: JsonObject) -> Iterator[Place]:
-    """Yield the texts in a document that may name something, with their places, the outer ones first."""
+    """Yield the places of the texts in a document that may be URIs, the outer texts first."""
     level: Level = [(document, False)]
     seen = 0
     while level and seen < MOST_VALUES:

@@ -1,7 +1,7 @@
-"""Promises: what a transaction writes into the outbox, to be carried out after the commit.
+"""Promises: the rows that a transaction writes into the outbox, to be executed after the commit.
 
-The payload of a promise names what changed, never how. It is carried out from the rows as they are then, so that it may
-be carried out late, twice, or out of order. It is a fact to publish (`facts/`) or another effect (`effects/`).
+The payload of a promise names the changed object and not the change. It is executed from the rows as they are then, so
+that it may be executed late, twice, or out of order. It is a fact to publish (`facts/`) or another effect (`effects/`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from zlib import crc32
 from ..storage.engine.json_values import JsonObject
 from .kernel.codec import of_row, to_row
 
-# Each row names its part of the accounts, so that nodes can share a queue by parts later.
+# Each row has the shard of its account, so that nodes can later divide a queue by shards.
 SHARDS = 256
 
 
@@ -25,7 +25,7 @@ class Effect:
 
     @property
     def status_for_timelines(self) -> int | None:
-        """The id of the status that this puts into timelines: the relay waits until they have room for it."""
+        """The id of the status that this effect adds to timelines: the relay waits until they have room for it."""
         return None
 
     def as_row(self) -> JsonObject:
@@ -40,11 +40,11 @@ class Effect:
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """An effect to write into the outbox. Without a time it is due at once.
+    """An effect to write into the outbox. Without `due_at` it is due at once.
 
     Effects of one partition keep their order; None is a partition of its own. A queue limits how many effects of one
-    group are carried out at the same time; without a group the partition is one. `account` is the id of the account
-    whose shard the effect belongs to; without one the partition decides.
+    group are executed at the same time; without a group the partition is the group. `account` is the id of the account
+    that decides the shard of the effect; without an account the partition decides it.
     """
 
     effect: Effect

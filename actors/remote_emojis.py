@@ -1,4 +1,4 @@
-"""Storing the emoji that texts of other servers use, as many as their domains may have."""
+"""Storing the custom emoji of other servers, up to a number for each domain."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from .rules.domains import registrable
 async def put_emojis(
     db: Connection, context: ActorContext, domain: str, emojis: Sequence[tuple[str, str]], now: datetime
 ) -> tuple[int, ...]:
-    """Store emoji of a server, each with its name and address, in place of earlier ones. Return their ids.
+    """Store emoji of a server, each with its name and address. Return their ids. Known names get the new address.
 
-    New names are left out if there are too many of the domain already, or too many new ones today.
+    New names are left out if the domain has too many emoji already, or too many new emoji today.
     """
     if not emojis:
         return ()

@@ -37,12 +37,12 @@ class Audience(Generic[Key]):
                     del self._cells[key]
 
     @property
-    def everybody(self) -> list[Cell]:
-        """Return all cells that are registered for any key."""
+    def all_cells(self) -> list[Cell]:
+        """Return all cells that are registered, each once."""
         return list(dict.fromkeys(cell for cells in self._cells.values() for cell in cells))
 
     def cells(self, key: Key) -> Container[Cell]:
-        """Return the cells that are told of a key, as a set to look one up."""
+        """Return the cells that are registered for a key, for membership tests without a copy."""
         return self._cells.get(key, ())
 
     def of(self, key: Key) -> list[Cell]:

@@ -1,8 +1,8 @@
-"""The ways in which facts reach the actors that are awake (`facts/` says who is told of which fact).
+"""The ways in which facts reach awake actors. The classes in `facts/` choose the actors.
 
-The turn that committed announces its facts before it answers, so that a client that has the answer finds the effect
-everywhere. The outbox announces those again whose process crashed in between. So every message may arrive twice: feeds
-remember which events they have shown.
+The turn that committed announces its facts before it answers, so that a client with the answer finds the change
+everywhere. After a crash in between the outbox announces the facts again. So every message may arrive twice: feeds
+remember the events that they have shown.
 """
 
 from __future__ import annotations
@@ -42,17 +42,17 @@ def public_places(entry: TimelineEntry) -> tuple[Address, Address]:
 
 
 class NewestVersions(Generic[K]):
-    """The newest known versions of things, by which messages are known that later ones have overtaken.
+    """The newest known version of each edited object, to ignore outdated messages.
 
-    A timeline that crashed may have read an edit from rows before an earlier one comes out of its mailbox. Messages are
-    late by a moment, so the oldest things may be forgotten.
+    A timeline that crashed may have read an edit from rows while an earlier edit waits in its mailbox. Messages wait
+    only for a moment, so the oldest versions may be forgotten.
     """
 
     def __init__(self) -> None:
         self._newest: dict[K, int] = {}
 
     def note(self, key: K, version: int) -> None:
-        """Remember a version that was sent to actors or read from the rows."""
+        """Remember a version that was sent to actors or read from rows."""
         self._newest[key] = max(version, self._newest.pop(key, 0))
         if len(self._newest) > VERSIONS_REMEMBERED:
             del self._newest[next(iter(self._newest))]
@@ -63,7 +63,7 @@ class NewestVersions(Generic[K]):
 
 
 class Broadcast:
-    """The indexes of listening timelines, and the ways to send messages to them."""
+    """Sends messages to awake actors, which it finds by the indexes of timelines."""
 
     def __init__(
         self,
@@ -79,12 +79,12 @@ class Broadcast:
         self._tagged = tagged
         self._listed = listed
         self._owned = owned
-        self.told = tellings.told  # marks an event
+        self.with_position = tellings.with_position
         self.edits = NewestVersions[int]()  # ids of edits, by status
         self.reactions = NewestVersions[tuple[int, str]]()  # by announcement and name
 
     def is_crowded(self, shown: ShownStatus, recipients: Iterable[int] = ()) -> bool:
-        """True if a timeline that a status goes to, or the home of one of these accounts, has too much to do."""
+        """True if a timeline of the status, or the home of one of the `recipients`, is crowded."""
         crowds = {kind: self.runtime.crowd(kind) for kind in TIMELINES}
         if not any(crowds.values()):
             return False
@@ -103,7 +103,7 @@ class Broadcast:
         return crowds["tag"].among(awake(map(tag_address, names)))
 
     def is_home_awake(self, account_id: int) -> bool:
-        """False if a message to a home would go nowhere: it reads the rows when it wakes."""
+        """True if the home is awake. A sleeping home needs no message: it reads the rows when it wakes."""
         return bool(self.runtime.awake_among([home_address(account_id)]))
 
     # Messages -------------------------------------------------------------------------------------------------------
@@ -119,22 +119,22 @@ class Broadcast:
         self.runtime.tell_all(kind, message, origin=origin)
 
     def to_followers(self, author: int, tags: Iterable[str], message: Message[None], origin: Origin) -> None:
-        """Send a message to the homes and lists that show statuses of an author, and to homes that follow a hashtag."""
+        """Send a message to homes and lists that show statuses of an author, and to homes that follow a hashtag."""
         self.runtime.tell_cells("home", self._homes_of(author, tags), message, origin=origin)
         self.runtime.tell_cells("list", self._listed.of(author), message, origin=origin)
 
     def to_homes_and_lists(
         self, authors: Iterable[int], others: Iterable[int], message: Message[None], origin: Origin, *, tagged: bool
     ) -> None:
-        """Send a message to the homes and lists that show statuses of an author, and to the homes of `others`.
+        """Send a message to the homes and lists that show statuses of these authors, and to the homes of `others`.
 
-        If it is `tagged`, all homes that follow any hashtag get it too.
+        With `tagged`, all homes that follow any hashtag get it too.
         """
         lists = {cell: None for author in authors for cell in self._listed.of(author)}
         homes = {cell: None for author in authors for cell in self._audience.of(author)}
         homes |= dict.fromkeys(self.runtime.awake_among(map(home_address, others)))
         if tagged:
-            homes |= dict.fromkeys(self._tagged.everybody)
+            homes |= dict.fromkeys(self._tagged.all_cells)
         self.runtime.tell_cells("home", homes, message, origin=origin)
         self.runtime.tell_cells("list", lists, message, origin=origin)
 
@@ -149,37 +149,37 @@ class Broadcast:
     # Rows that actors read again ------------------------------------------------------------------------------------
 
     def reread(self, address: Address) -> None:
-        """Have an actor read its rows again."""
+        """Make an actor read its rows again."""
         self.runtime.resync(address)
 
     def reread_home(self, account_id: int) -> None:
         self.runtime.resync(home_address(account_id))
 
     def reread_lists(self, owner: int) -> None:
-        """Have all lists of an account read their rows again."""
+        """Make all lists of an account read their rows again."""
         for cell in self._owned.of(owner):
             self.runtime.resync(cell.address)
 
     def reread_timelines_of(self, author: int) -> None:
-        """Have every timeline that may show statuses of an account read its rows again."""
-        own = (*self._audience.of(author), *self._listed.of(author), *self._tagged.everybody)
+        """Make every timeline that may show statuses of an account read its rows again."""
+        own = (*self._audience.of(author), *self._listed.of(author), *self._tagged.all_cells)
         for cell in dict.fromkeys((*own, *self.runtime.awake("public"), *self.runtime.awake("tag"))):
             self.runtime.resync(cell.address)
 
     def reread_timelines(self) -> None:
-        """Have every awake timeline read its rows again."""
+        """Make every awake timeline read its rows again."""
         for kind in TIMELINES:
             for cell in self.runtime.awake(kind):
                 self.runtime.resync(cell.address)
 
     def _homes_of(self, author: int, names: Iterable[str]) -> Iterable[Cell]:
-        """Return the awake homes that show statuses of an author, or those with a hashtag of these, each once."""
+        """Return the awake homes that show statuses of an author or follow one of these hashtags, each once."""
         by_author = self._audience.of(author)
         by_tag = [cell for name in names for cell in self._tagged.of(name)]
         return dict.fromkeys([*by_author, *by_tag]) if by_tag else by_author
 
 
-TIMELINES = ("home", "list", "public", "tag")  # the kinds of actors that are told of statuses
+TIMELINES = ("home", "list", "public", "tag")  # the kinds of actors that show statuses
 PUBLIC_ALL = Address("public", "all")
 PUBLIC_LOCAL = Address("public", "local")
 PUBLIC_REMOTE = Address("public", "remote")

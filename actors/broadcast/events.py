@@ -1,6 +1,6 @@
 """The events of streams: a class for each kind of event, with the records that it is rendered from.
 
-Actors append events to their feeds. Which streams show a class, and how it is rendered, is decided in `http/streaming`.
+Actors append events to their feeds. `http/streaming` decides which streams show a class, and renders it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ..shown.statuses import ShownStatus
 
 @dataclass(frozen=True, slots=True)
 class StatusEvent(Event):
-    """The base of events that show a status: streams compare it with what their viewer hides."""
+    """The base of events that show a status: streams compare it with the blocks, mutes and filters of their viewer."""
 
     status: ShownStatus
 
@@ -29,7 +29,7 @@ class StatusAppeared(StatusEvent):
 
 @dataclass(frozen=True, slots=True)
 class StatusAmended(StatusEvent):
-    """The author edited a status. The `notified` have it among their notifications, because it mentions them."""
+    """An edited status. The `notified` accounts have a notification of a mention in it."""
 
     notified: tuple[int, ...]
 
@@ -50,7 +50,7 @@ class NotificationShown(Event):
 
 @dataclass(frozen=True, slots=True)
 class NotificationsMerged(Event):
-    """Filtered notifications of the account are among the others now: its clients read them again."""
+    """Filtered notifications of the account are shown now: its clients read the notifications again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class FiltersChanged(Event):
 
 @dataclass(frozen=True, slots=True)
 class AnnouncementShown(Event):
-    """An announcement of the operator is shown from now on, or was changed."""
+    """A new or changed announcement of the operator."""
 
     shown: ShownAnnouncement
 

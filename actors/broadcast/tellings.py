@@ -1,8 +1,8 @@
-"""The tellings to streams that are not in the log of changes yet.
+"""The publications ("tellings") to streams that are not in the log of changes yet.
 
-Turns and the relay tell awake timelines of a change as soon as it is committed, and the relay writes it into the log
-(`storage/stream_log.py`) when it deletes the promise, many at once. So the log lags behind by a moment, and ids of
-events say what was told in that moment (`kernel/resumption.py`).
+Turns and the relay notify awake timelines of a change as soon as it is committed. The relay writes it into the log
+(`storage/stream_log.py`) when it deletes the promise, many at once. So the log lags behind by a moment, and the ids of
+events name the events of that moment (`kernel/resumption.py`).
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from ..kernel.resumption import Telling
 
 E = TypeVar("E", bound=Event)
 
-# For this time a client that was interrupted is shown what it missed.
+# For this time an interrupted client can read the events that it missed.
 LOG_KEPT = timedelta(days=1)
 
-# The number of the telling that is going on in this task.
+# The number of the current telling of this task; 0 outside of tellings.
 CURRENT = ContextVar("CURRENT", default=0)
 
 
 class Tellings:
-    """The tellings of this process, by numbers that rise. `open` are those that are not in the log yet."""
+    """The tellings of this process, by rising numbers. `open` tellings are not in the log yet."""
 
     def __init__(self, ids: Ids) -> None:
-        self.begun = 0  # the latest one
+        self.begun = 0  # the number of the latest telling
         self.open: dict[int, None] = {}
         self._ids = ids
         self._position = 0
@@ -39,7 +39,7 @@ class Tellings:
 
     @property
     def position(self) -> int:
-        """The position of the log up to which all was told. At first above all ids that were in the rows at start."""
+        """The position up to which the log is complete. At first it is above all ids in the rows at start."""
         if not self._position:
             self._position = self._ids.next()
         return self._position
@@ -51,7 +51,7 @@ class Tellings:
 
     @contextmanager
     def telling(self) -> Generator[int]:
-        """A context for one telling. When it ends, the log has what its events tell."""
+        """A context for one telling. It stays open until `end` is called with its number."""
         self.begun += 1
         self.open[self.begun] = None
         before = CURRENT.set(self.begun)
@@ -60,23 +60,23 @@ class Tellings:
         finally:
             CURRENT.reset(before)
 
-    def told(self, event: E) -> E:
-        """Mark an event as told now."""
+    def with_position(self, event: E) -> E:
+        """Set the position, and the telling, in which an event is published. Return the event."""
         object.__setattr__(event, "telling", Telling(self.position, CURRENT.get(), self.oldest))
         return event
 
     def end(self, numbers: Iterable[int], position: int = 0) -> None:
-        """End tellings: what they told is in the log up to a position, or will be told again."""
+        """End tellings: their events are in the log up to a position, or will be published again."""
         self._position = max(self._position, position)
         for number in numbers:
             self.open.pop(number, None)
         self.go_on()
 
     def go_on(self) -> None:
-        """Wake those who wait for a change."""
+        """Wake the tasks in `changed`."""
         self._changed.set()
         self._changed = trio.Event()
 
     async def changed(self) -> None:
-        """Wait until some telling goes on."""
+        """Wait for the next change of a telling."""
         await self._changed.wait()

@@ -1,11 +1,11 @@
-"""The relations and filters of accounts as of the last fact: streams and reads go by them.
+"""The relations and filters of accounts as of the last fact, for streams and reads.
 
-There is one `ViewerRules` for each account that is in use: its actors are awake, or streams of it are open. A fact
-changes it when it is kept, that is before the change is answered, and not when an actor takes it out of its mailbox. So
-once a block is answered, no stream shows anything that it hides, and no read is answered by older relations.
+There is one `ViewerRules` for each account in use, with awake actors or open streams. `Fact.cache` changes it, before
+the change is answered, and not when an actor takes a message out of its mailbox. So once a block is answered, no stream
+shows anything that the block hides, and no read is answered by older relations.
 
-Rows are read when an account comes into use, and again after a crash. Facts that are kept while rows are being read are
-applied to what was read. Facts about one pair of accounts have stamps, so that an outdated fact changes nothing.
+Rows are read when an account comes into use, and again after a crash. Facts that arrive during the query are applied to
+its result. Facts about one pair of accounts have stamps, so that an outdated fact changes nothing.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ..rules.visibility import Following, Muting, Perspective, Relation
 from ..shown.conversations import ShownConversation
 from ..shown.notifications import ShownNotification
 
-# Two changes of one pair that could overtake each other are milliseconds apart, so the oldest may be forgotten.
+# Two changes of one pair that could overtake each other are milliseconds apart, so the oldest stamps may be forgotten.
 ACCOUNTS_REMEMBERED = 10_000
 PAIRS_REMEMBERED = 1_000  # of each
 
@@ -35,7 +35,7 @@ Change = Callable[["ViewerRules"], None]
 
 @dataclass(frozen=True, slots=True)
 class Related(SystemMessage[None]):
-    """To an account and its home: its relation to `other` changed. Ids below `drawn` are older than the change."""
+    """To an account and its home: the changed relation to `other`. Ids below `drawn` are older than the change."""
 
     other: int
     relation: Relation
@@ -44,10 +44,10 @@ class Related(SystemMessage[None]):
 
 
 class Watcher(Protocol):
-    """An open connection of an account, which shows what the rules say."""
+    """An open connection of an account, which applies the account's rules."""
 
     def use_rules(self, *, filters_changed: bool) -> None:
-        """Show from now on what the rules say."""
+        """Apply the changed rules from now on."""
         ...
 
 
@@ -55,15 +55,15 @@ class RelationStamps:
     """The newest change of each relation that an actor knows, to ignore messages about older changes.
 
     Commits can reach the actor in any order, and after a crash the rows it reads are newer than the messages in its
-    mailbox. Only changes that the actor has taken count: a newer one that still waits in its mailbox must not hide an
-    older one, because a request between the two may rely on the older.
+    mailbox. Only changes that the actor has applied count: a newer change that still waits in its mailbox must not hide
+    an older change, because a request between the two may rely on the older change.
     """
 
     def __init__(self, stamps: Mapping[int, int]) -> None:
         self._stamps = dict(stamps)
 
     def takes(self, change: Related) -> bool:
-        """True, and remembered, if the change is not older than the newest known one of this pair."""
+        """True if the change is not older than the newest known change of this pair. Then remember it."""
         if change.stamp < self._stamps.get(change.other, 0):
             return False
         self._stamps[change.other] = change.stamp
@@ -72,14 +72,14 @@ class RelationStamps:
 
 @dataclass(slots=True, eq=False)
 class Reading:
-    """Rows that are being read, and the changes that were kept meanwhile. A later reading has a higher number."""
+    """A query of rows that is running, with the changes during it. A later reading has a higher number."""
 
     number: int
     changes: list[Change] = field(default_factory=list[Change])
 
 
 class ViewerRules:
-    """The relations and filters of one account. Its actors and its streams share them; `Viewers` alone changes them."""
+    """The relations and filters of one account. Its actors and streams share them; only `Viewers` changes them."""
 
     __slots__ = (
         "__weakref__",
@@ -97,16 +97,16 @@ class ViewerRules:
     def __init__(self, account_id: int) -> None:
         self.perspective = Perspective(account_id)
         self.filters = NO_FILTERS
-        # True once a follow has ended or has got other terms. A home timeline may have shown its streams a status that
-        # does not belong there any more. Without such a change its streams need not ask again.
+        # True once a follow has ended or has got other terms. Then an event in a home's feed may not belong there any
+        # more, and streams check it again.
         self.narrowed = False
-        # Of accounts that are blocked, or muted with their notifications, and of blocked domains: the id below which
-        # notifications were made before that. Later notifications were judged when they were made.
+        # By account that is blocked or muted with its notifications, and by blocked domain: the id at that time.
+        # Notifications with lower ids are older and must be hidden here. Later notifications were checked when made.
         self._shunned_at: dict[int, int] = {}
         self._domains_blocked_at: dict[str, int] = {}
         self._readings: list[Reading] = []
         self._filters_taken = False
-        self._taken = 0  # the number of the last reading of the relations that was taken; 0: there was none
+        self._taken = 0  # the number of the last applied reading of the relations; 0: none yet
         self._watchers: dict[Watcher, None] = {}
 
     @property
@@ -114,9 +114,9 @@ class ViewerRules:
         return bool(self._watchers)
 
     def share(self, perspective: Perspective) -> Perspective:
-        """Return the perspective of these rules if an actor has an equal one.
+        """Return the perspective of these rules if it equals the perspective of an actor, else that of the actor.
 
-        A second one takes 9 KiB with 30 follows, a quarter of what an awake home takes, and 64 KiB with 300.
+        A second copy takes 9 KiB with 30 follows, a quarter of the memory of an awake home, and 64 KiB with 300.
         """
         return self.perspective if perspective == self.perspective else perspective
 
@@ -146,12 +146,12 @@ class ViewerRules:
     def shows_conversation(self, shown: ShownConversation) -> bool:
         """True unless a later block has removed the conversation."""
         last, blocking, at = shown.conversation.last_status_id or 0, self.perspective.blocking, self._shunned_at
-        return not any(one.id in blocking and last < at.get(one.id, 0) for one in shown.participants)
+        return not any(account.id in blocking and last < at.get(account.id, 0) for account in shown.participants)
 
     # Facts ----------------------------------------------------------------------------------------------------------
 
     def apply(self, change: Change, *, filters_changed: bool = False) -> None:
-        """Change the rules now, and again once the rows are there that are being read."""
+        """Change the rules now, and again after each query of rows that is running."""
         for reading in self._readings:
             reading.changes.append(change)
         change(self)
@@ -183,7 +183,7 @@ class ViewerRules:
 
     @contextmanager
     def reading(self, number: int) -> Generator[Reading]:
-        """Collect the changes that are kept while rows are read."""
+        """A context for a query of rows, which collects the changes during it."""
         reading = Reading(number)
         self._readings.append(reading)
         try:
@@ -192,7 +192,7 @@ class ViewerRules:
             self._readings.remove(reading)
 
     def take_relations(self, reading: Reading, found: Perspective) -> None:
-        """Use the relations that were read, unless a later reading was faster."""
+        """Use the relations that were read, unless a later reading has ended first."""
         if reading.number < self._taken:
             return
         before = self.perspective
@@ -211,7 +211,7 @@ class ViewerRules:
         before, self.filters = self.filters, found
         self._redo(reading)
         if self.filters == before:
-            self.filters = before  # which remember what they have found
+            self.filters = before  # the old object has cached results
         else:
             self._tell_watchers(filters_changed=self._filters_taken)
         self._filters_taken = True
@@ -244,7 +244,7 @@ class Viewers:
         return rules
 
     async def read_relations(self, account_id: int) -> ViewerRules:
-        """The same without the filters, which timelines do not need."""
+        """Return the rules of an account, with relations that were read just now. Timelines need no filters."""
         rules = self._rules_of(account_id)
         with self._reading(rules) as reading:
             rows = await self._database.read(relations.relations, account_id)
@@ -252,25 +252,25 @@ class Viewers:
         return rules
 
     def watch(self, account_id: int, watcher: Watcher) -> ViewerRules:
-        """Return the rules of an account, which tell the watcher of each change until it stops watching.
+        """Return the rules of an account. They notify the watcher of each change until it stops watching.
 
-        They are right once the account's actor has been asked for anything: it has read the rows by then.
+        They are complete once the account's actor has answered any message: it has read the rows by then.
         """
         rules = self._rules_of(account_id)
         rules.start_watching(watcher)
         return rules
 
     async def read_again(self, account_ids: Iterable[int]) -> None:
-        """Read the rows of watched accounts, after changes that are not known one by one. Actors do so themselves."""
+        """Read the rows of watched accounts after unknown changes. Actors read theirs themselves."""
         for account_id in account_ids:
             if (rules := self._rules.get(account_id)) is not None and rules.is_watched:
                 await self.read_relations(account_id)
 
     def stamps_of(self, account_id: int) -> RelationStamps:
-        """Return the newest known changes of an account, for an actor that has just read the rules."""
+        """Return the newest known stamps of an account, for an actor that has just read the rules."""
         return RelationStamps(self._stamps.get(account_id, {}))
 
-    # Facts, when they are kept --------------------------------------------------------------------------------------
+    # Changes by facts ----------------------------------------------------------------------------------------------
 
     def relate(self, account_id: int, change: Related) -> None:
         """Apply the change of one relation, unless a newer one is known."""
@@ -280,7 +280,7 @@ class Viewers:
         self._apply(account_id, lambda rules: rules.relate(change))
 
     def note_stamp(self, account_id: int, other: int, stamp: int) -> None:
-        """Remember the newest change of a pair that is committed. Rows that are read from now on contain it."""
+        """Remember the newest committed change of a pair. Rows that are read from now on contain it."""
         stamps = self._stamps.pop(account_id, {})
         stamps[other] = max(stamp, stamps.pop(other, 0))
         self._stamps[account_id] = stamps

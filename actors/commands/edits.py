@@ -293,5 +293,5 @@ async def _preview(change: AccountChange, status: Status) -> None:
         link = link_of(status, base_url)
         if link is None or link.url != status.card.url:
             await preview_cards.detach(change.db, status.id)
-    if change.context.outbox.carries_out(PREVIEWS):
+    if change.context.outbox.executes(PREVIEWS):
         change.promise(*preview_of(status, base_url))

@@ -111,7 +111,7 @@ async def import_some(account: AccountActor, message: ImportSome) -> bool:
         return False
     lines = await database.read(imports.ready, found.id, BATCH)
     if lines:
-        await _carry_out(account, found, lines)
+        await _execute(account, found, lines)
         return True
     standing = await database.read(imports.standing, found.id)
     if found.overwrite and found.cleared_at is None and standing.effective and not standing.untried:
@@ -123,7 +123,7 @@ async def import_some(account: AccountActor, message: ImportSome) -> bool:
     return False
 
 
-async def _carry_out(account: AccountActor, found: Import, lines: Sequence[ImportLine]) -> None:
+async def _execute(account: AccountActor, found: Import, lines: Sequence[ImportLine]) -> None:
     missing: list[ImportLine] = []
     for line in lines:
         try:

@@ -399,7 +399,7 @@ def publish_created(change: AccountChange, shown: ShownStatus, *, news: bool = T
 def promise_created(change: AccountChange, status: Status) -> None:
     """Promise to fetch the page of the link of a new status, and to end its poll. Other statuses have other counts."""
     change.count_again(status.in_reply_to_id, status.quote_of_id)
-    if change.context.outbox.carries_out(PREVIEWS):
+    if change.context.outbox.executes(PREVIEWS):
         change.promise(*preview_of(status, change.context.base_url))
     if status.poll is not None and status.poll.expires_at is not None:
         change.promise(poll_ends(status.poll.id, status.account_id, status.poll.expires_at))

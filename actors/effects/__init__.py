@@ -1,7 +1,7 @@
-"""Effects: what a transaction promises, and what is done about it after the commit. A file a noun.
+"""Effects: the work after a commit that a transaction promises. A file for each noun.
 
-Each file has the payload of an outbox row, the function that makes a promise of it, and the function that carries it
-out. A file is registered by being in this folder.
+Each file has the payload of an outbox row, the function that makes a promise of it, and the function that executes it.
+All files of this folder are registered.
 """
 
 from importlib import import_module

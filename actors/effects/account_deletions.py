@@ -1,4 +1,4 @@
-"""Erasing what a deleted account has left, one batch after the other, each in a turn of its actor."""
+"""Erasing the rows of a deleted account, one batch after the other, each in a turn of its actor."""
 
 from __future__ import annotations
 
@@ -7,41 +7,41 @@ from dataclasses import dataclass
 from ..broadcast.broadcast import account_address
 from ..kernel import SystemMessage
 from ..promises import Effect, Promise
-from .registry import ANNOUNCEMENTS, Attempt, EffectContext, carries_out
+from .registry import ANNOUNCEMENTS, Attempt, EffectContext, executes
 
 
 @dataclass(frozen=True, slots=True)
 class EraseSome(SystemMessage[bool]):
-    """To a deleted account: erase a batch. False if nothing was left."""
+    """To a deleted account: erase a batch of its rows. The answer is False if there was none."""
 
 
 @dataclass(frozen=True, slots=True)
 class EraseRow(SystemMessage[bool]):
-    """To an erased account of another server: delete a batch of what is kept of deleted accounts, its row at last.
+    """To an erased account of another server: delete a batch of the rows that deleted accounts keep, its own row last.
 
-    False if nothing was left.
+    The answer is False if there was none.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class EraseAccount(Effect):
-    """Erase everything of an account that is deleted; `with_row` also its row, so that it may be found again."""
+    """Erase all rows of a deleted account; `with_row` also its own row, so that it may be fetched again."""
 
     account: int
     with_row: bool = False
 
 
 def account_deleted(account_id: int) -> Promise:
-    """Promise to erase an account. The rows say what is left, so that a crash loses nothing."""
+    """Return the promise to erase an account. Each batch is read from the rows, so that a crash loses nothing."""
     return Promise(EraseAccount(account_id), f"erase/{account_id}", account=account_id)
 
 
 def account_purged(account_id: int) -> Promise:
-    """Promise to erase an account of another server with its row."""
+    """Return the promise to erase an account of another server with its row."""
     return Promise(EraseAccount(account_id, with_row=True), f"erase/{account_id}", account=account_id)
 
 
-@carries_out("erase", EraseAccount, ANNOUNCEMENTS)
+@executes("erase", EraseAccount, ANNOUNCEMENTS)
 async def erase_account(context: EffectContext, effect: EraseAccount, attempt: Attempt) -> None:
     address = account_address(effect.account)
     while await context.runtime.ask(address, EraseSome(), origin=attempt.origin):

@@ -31,9 +31,9 @@ from ...storage.federation import activities
 from ..deliveries.hosts import QUEUE
 from ..deliveries.sender import DeliveryPutOff, DeliveryRefused, DeliverySender
 from ..promises import Effect
-from .registry import Attempt, EffectQueue, GivenUp, Later, NotTried, carries_out
+from .registry import Attempt, EffectQueue, GivenUp, Later, NotTried, executes
 
-# Two groups of a host have two lanes each: all that a server can take from the others by being slow.
+# A host has two groups of two lanes each: a slow host can take no more lanes from the others.
 DELIVERIES: EffectQueue[DeliverySender] = EffectQueue(
     QUEUE, lanes=128, lanes_of_a_group=2, claimed_at_once=4,
     retry_after=(1, 5, 30, 120, 600), give_up_after=timedelta(hours=48),
@@ -49,7 +49,7 @@ class DeliverActivity(Effect):
     domain: str
 
 
-@carries_out("delivery", DeliverActivity, DELIVERIES, delete=activities.delete_deliveries)
+@executes("delivery", DeliverActivity, DELIVERIES, delete=activities.delete_deliveries)
 async def deliver_activity(sender: DeliverySender, effect: DeliverActivity, attempt: Attempt) -> None:
     try:
         await sender.send(effect.activity_id, effect.inbox, effect.domain, attempt.number)

@@ -1,4 +1,4 @@
-"""Removing files of the media folder that no row names any more, and withholding those of suspended accounts."""
+"""Removing files of the media folder that no row names any more, and withholding files of suspended accounts."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from ...storage import accounts, media
 from ...storage.accounts import Account
 from ..promises import Effect, Promise
-from .registry import ANNOUNCEMENTS, Attempt, EffectContext, carries_out
+from .registry import ANNOUNCEMENTS, Attempt, EffectContext, executes
 
 FILES_AT_ONCE = 200  # attachments whose files are moved by one call of a thread
-# Of this group one effect is carried out at a time: a store that is slow or away takes one lane, not all of them.
+# One effect of this group is executed at a time: a media store that is slow or away takes only one lane.
 GROUP = "files"
 
 
@@ -24,30 +24,30 @@ class RemoveFiles(Effect):
 
 @dataclass(frozen=True, slots=True)
 class PlaceFiles(Effect):
-    """Withhold the files of an account that is suspended, and serve those of an account that is not."""
+    """Withhold the files of an account if it is suspended, else serve them."""
 
     account: int
 
 
 def files_unused(names: Iterable[str]) -> Promise:
-    """Promise to remove files. A turn never removes them itself."""
+    """Return the promise to remove files. A turn never removes them itself."""
     return Promise(RemoveFiles(tuple(sorted(names))), group=GROUP)
 
 
-@carries_out("files", RemoveFiles, ANNOUNCEMENTS)
+@executes("files", RemoveFiles, ANNOUNCEMENTS)
 async def remove_files(context: EffectContext, effect: RemoveFiles, attempt: Attempt) -> None:
     if context.folder is not None:
         await context.folder.in_thread(context.folder.remove, effect.names)
 
 
 def files_placed(account_id: int) -> Promise:
-    """Promise to serve the files of an account, or not, as its row says then."""
+    """Return the promise to serve or withhold the files of an account, by its row at that time."""
     return Promise(PlaceFiles(account_id), f"files/{account_id}", account=account_id, group=GROUP)
 
 
-@carries_out("place_files", PlaceFiles, ANNOUNCEMENTS)
+@executes("place_files", PlaceFiles, ANNOUNCEMENTS)
 async def place_files(context: EffectContext, effect: PlaceFiles, attempt: Attempt) -> None:
-    """Move all files of the account. A state that changes meanwhile has promised this again."""
+    """Move all files of the account. A later change of its state has a promise of its own."""
     row = (await context.database.read(accounts.find_many, [effect.account])).get(effect.account)
     if row is None or context.folder is None:
         return
@@ -56,7 +56,7 @@ async def place_files(context: EffectContext, effect: PlaceFiles, attempt: Attem
     last = 0
     while some := await context.database.read(media.of_account, effect.account, last, FILES_AT_ONCE):
         last = some[-1].id
-        names = [name for one in some for name in (one.file, one.thumbnail_file) if name is not None]
+        names = [name for medium in some for name in (medium.file, medium.thumbnail_file) if name is not None]
         await context.folder.in_thread(move, names)
 
 

@@ -1,7 +1,7 @@
-"""Carrying out imports, a few lines at a time, each batch in a turn of the account that has uploaded the file.
+"""Executing imports, a few lines at a time, each batch in a turn of the account that has uploaded the file.
 
-Accounts and posts of other servers that are not known here are looked up before: by a queue of its own, because servers
-may be slow or away. Its effects say which lines wait for which account or post, so that a crash loses none.
+Accounts and posts of other servers that are not known here are looked up first, by a queue of its own, because servers
+may be slow or away. Lines wait for its effects, which are rows, so that a crash loses none.
 """
 
 from __future__ import annotations
@@ -18,29 +18,29 @@ from ..activitypub.vocabulary import host_of
 from ..broadcast.broadcast import account_address
 from ..kernel import Clock, Message, Refused
 from ..promises import Effect, Promise
-from .registry import ANNOUNCEMENTS, Attempt, EffectContext, EffectQueue, Finish, Later, NotTried, Promises, carries_out
+from .registry import ANNOUNCEMENTS, Attempt, EffectContext, EffectQueue, Finish, Later, NotTried, Promises, executes
 
-# After so many batches the next ones are promised anew, so that a long import keeps no lane for itself.
+# After so many batches the rest is promised anew, so that a long import does not occupy a lane.
 BATCHES = 10
-# Until then an import waits whose user may not sign in.
+# The pause of an import whose user may not sign in.
 LOOK_AGAIN = timedelta(hours=1)
 
-MOST_TRIES = 4  # of a server that does not answer: the first one, and one after each pause of the queue
+MOST_TRIES = 4  # of a look-up: the first try, and a try after each pause of the queue
 LONGEST_GROUP = 240  # characters
 UNREADABLE = "The answer of its server can't be used."
 
 
 class NotReached(Exception):
-    """Raised when another try may find an account or a post. The text says why as a sentence."""
+    """Raised when another try may find an account or a post. The text is the reason, as a sentence."""
 
 
 class ImportFinder(Protocol):
-    """The object that looks accounts and posts up at their servers (`federation/import_finder.py`)."""
+    """Looks accounts and posts up at their servers (`federation/import_finder.py`)."""
 
     async def find(self, kind: str, target: str) -> int | str:
-        """Return the id of an account or, for bookmarks, of a post, or the reason why there is none as a sentence.
+        """Return the id of an account or, for bookmarks, of a post; or the reason for a failure, as a sentence.
 
-        Raises NotReached, and NotTried if its server is left alone until a time.
+        Raises NotReached, and NotTried while the breaker of its server stops requests.
         """
         ...
 
@@ -55,7 +55,7 @@ class LookupContext:
     finder: ImportFinder
 
 
-# A group is the host that is asked.
+# A group is the host of the look-up.
 LOOKUPS: EffectQueue[LookupContext] = EffectQueue(
     "lookups", lanes=16, lanes_of_a_group=2, claimed_at_once=4, retry_after=(60, 600, 3600)
 )
@@ -63,14 +63,14 @@ LOOKUPS: EffectQueue[LookupContext] = EffectQueue(
 
 @dataclass(frozen=True, slots=True)
 class ImportSome(Message[bool]):
-    """To an account: carry out the next lines of an import. False if none can be carried out now."""
+    """To an account: execute the next lines of an import. The answer is False if none can be executed now."""
 
     id: int
 
 
 @dataclass(frozen=True, slots=True)
 class RunImport(Effect):
-    """Carry out an import of `account`."""
+    """Execute an import of `account`."""
 
     id: int
     account: int
@@ -86,12 +86,12 @@ class LookUp(Effect):
 
 
 def import_waits(id: int, account_id: int) -> Promise:
-    """Promise to carry out an import. The rows say which lines are left, so that a crash loses none."""
+    """Return the promise to execute an import. The lines are read from the rows, so that a crash loses none."""
     return Promise(RunImport(id, account_id), f"import/{id}", account=account_id)
 
 
 def lookups_of(id: int, account_id: int, targets: Sequence[str]) -> list[Promise]:
-    """Promise to look up what lines of an import name. A target is looked up once at a time."""
+    """Return the promises to look up targets of an import, each once. A target is looked up once at a time."""
     return [
         Promise(
             LookUp(id, account_id, target), f"lookup/{id}/{sha256(target.encode()).hexdigest()}",
@@ -102,11 +102,11 @@ def lookups_of(id: int, account_id: int, targets: Sequence[str]) -> list[Promise
 
 
 def host_asked(target: str) -> str:
-    """Return the host that is asked for a target: the one in a web address, or else the domain of a handle."""
+    """Return the host to look a target up at: the host of a web address, or the domain of a handle."""
     return host_of(target) or target.rpartition("@")[2]
 
 
-@carries_out("import", RunImport, ANNOUNCEMENTS)
+@executes("import", RunImport, ANNOUNCEMENTS)
 async def run_import(context: EffectContext, effect: RunImport, attempt: Attempt) -> Finish | None:
     address = account_address(effect.account)
     for _ in range(BATCHES):
@@ -122,9 +122,9 @@ async def run_import(context: EffectContext, effect: RunImport, attempt: Attempt
     return promise_more
 
 
-@carries_out("lookup", LookUp, LOOKUPS)
+@executes("lookup", LookUp, LOOKUPS)
 async def look_up(context: LookupContext, effect: LookUp, attempt: Attempt) -> Finish | None:
-    """Look up a target, and have the lines that wait for it carried out or fail."""
+    """Look up a target. Write the result to the lines that wait for it, and promise the import's next turn."""
     found = await context.database.read(imports.find, effect.id)
     if found is None or not await context.database.read(imports.is_waited_for, effect.id, effect.target):
         return None
@@ -147,6 +147,6 @@ async def look_up(context: LookupContext, effect: LookUp, attempt: Attempt) -> F
 
 
 async def _note_try(db: Connection, context: LookupContext, effect: LookUp, reason: str, attempt: Attempt) -> None:
-    """Note a try that has failed: an import that overwrites may wait for nothing else."""
+    """Note a failed try: an import that overwrites may only wait for a try of each line."""
     await imports.note_try(db, effect.id, effect.target, reason)
     await context.outbox.promise(db, [import_waits(effect.id, effect.account)], attempt.origin)

@@ -13,14 +13,14 @@ from ...storage.users import User
 from ..mail.sender import MailSender, Undeliverable
 from ..mail.smtp import AT_ONCE
 from ..promises import Effect, Promise
-from .registry import Attempt, EffectQueue, GivenUp, carries_out
+from .registry import Attempt, EffectQueue, GivenUp, executes
 
 MAIL: EffectQueue[MailSender] = EffectQueue("mail", lanes=AT_ONCE, look_every=5.0, give_up_after=timedelta(days=2))
 
 
 @dataclass(frozen=True, slots=True)
 class SendMail(Effect):
-    """Write a letter to the user of `account` from the rows as they are then, and send it."""
+    """Write a letter to the user of `account`, from the rows at that time, and send it."""
 
     letter: str
     account: int
@@ -28,9 +28,9 @@ class SendMail(Effect):
 
 @dataclass(frozen=True, slots=True)
 class SendNotice(Effect):
-    """Send a letter without a link to an address that the user had when it was promised.
+    """Send a letter without a link to the address that the user had at the time of the promise.
 
-    So a notice of a change reaches the former address, and the mail about a deletion an account that is gone.
+    So the notice of a change reaches the former address, and the mail about a deletion reaches the former user.
     """
 
     letter: str
@@ -40,36 +40,36 @@ class SendNotice(Effect):
 
 
 def mail(letter: str, account_id: int) -> Promise:
-    """Promise to send a user a mail."""
+    """Return the promise to send a user a mail."""
     return Promise(SendMail(letter, account_id), _partition(letter, account_id), account=account_id)
 
 
 def notice(letter: str, user: User) -> Promise:
-    """Promise to send a notice to the address that a user has now."""
+    """Return the promise to send a notice to the current address of a user."""
     return Promise(SendNotice(letter, user.email, user.username, user.locale), account=user.account_id)
 
 
 async def forget_mail(db: Connection, letter: str, account_id: int) -> None:
-    """Take back what was promised of this letter to a user."""
+    """Delete the promises of this letter to a user."""
     await outbox.forget(db, _partition(letter, account_id))
 
 
 @contextmanager
 def undeliverable_is_given_up() -> Generator[None]:
-    """End the tries of a mail whose receiver does not exist."""
+    """A context that gives a mail up if its recipient does not exist."""
     try:
         yield
     except Undeliverable as error:
         raise GivenUp(str(error)) from error
 
 
-@carries_out("mail", SendMail, MAIL)
+@executes("mail", SendMail, MAIL)
 async def send_mail(sender: MailSender, effect: SendMail, attempt: Attempt) -> None:
     with undeliverable_is_given_up():
         await sender.send(effect.letter, effect.account, attempt.id, attempt.promised_at)
 
 
-@carries_out("notice", SendNotice, MAIL)
+@executes("notice", SendNotice, MAIL)
 async def send_notice(sender: MailSender, effect: SendNotice, attempt: Attempt) -> None:
     with undeliverable_is_given_up():
         await sender.send_notice(effect, attempt.id, attempt.promised_at)

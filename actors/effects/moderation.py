@@ -10,18 +10,18 @@ from ...storage.engine.database import Connection
 from ..broadcast.broadcast import account_address
 from ..kernel import SystemMessage
 from ..promises import Effect, Promise
-from .registry import ANNOUNCEMENTS, Attempt, EffectContext, carries_out
+from .registry import ANNOUNCEMENTS, Attempt, EffectContext, executes
 
-# So long a suspension can be undone. Then the account is erased.
+# The time in which a suspension can be undone. Then the account is erased.
 SUSPENDED_FOR = timedelta(days=30)
 
 
 @dataclass(frozen=True, slots=True)
 class EraseSuspended(Effect):
-    """Delete an account that is suspended since a time, unless this suspension was undone."""
+    """Delete an account that was suspended at the time `since`, unless this suspension was undone."""
 
     account: int
-    since: str  # a time, as the row has it
+    since: str  # ISO 8601, equal to the time in the account's row
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +32,13 @@ class DeleteSuspended(SystemMessage[None]):
 
 
 def suspension_ends(account_id: int, since: datetime) -> Promise:
-    """Promise to delete an account that stays suspended."""
+    """Return the promise to delete an account that stays suspended."""
     effect = EraseSuspended(account_id, since.isoformat())
     return Promise(effect, _partition(account_id), due_at=since + SUSPENDED_FOR, account=account_id)
 
 
 async def forget_end(db: Connection, account_id: int) -> None:
-    """Take back the promise to delete an account, because its suspension was undone."""
+    """Delete the promise to delete an account, because its suspension was undone."""
     await outbox.forget(db, _partition(account_id))
 
 
@@ -46,6 +46,6 @@ def _partition(account_id: int) -> str:
     return f"suspension/{account_id}"
 
 
-@carries_out("suspension", EraseSuspended, ANNOUNCEMENTS)
+@executes("suspension", EraseSuspended, ANNOUNCEMENTS)
 async def erase_suspended(context: EffectContext, effect: EraseSuspended, attempt: Attempt) -> None:
     await context.runtime.ask(account_address(effect.account), DeleteSuspended(effect.since), origin=attempt.origin)

@@ -8,7 +8,7 @@ from ...storage import moves
 from ..broadcast.broadcast import account_address
 from ..kernel import SystemMessage
 from ..promises import Effect, Promise
-from .registry import ANNOUNCEMENTS, Attempt, EffectContext, carries_out
+from .registry import ANNOUNCEMENTS, Attempt, EffectContext, executes
 
 AT_ONCE = 100  # followers that are read together
 
@@ -23,25 +23,25 @@ class FollowMoved(SystemMessage[None]):
 
 @dataclass(frozen=True, slots=True)
 class MoveFollowers(Effect):
-    """Have the followers of an account that moved follow `target`."""
+    """Make the followers of an account that moved follow `target`."""
 
     account: int
     target: int
 
 
 def account_moved(account_id: int, target_id: int) -> Promise:
-    """Promise to move the followers of an account."""
+    """Return the promise to move the followers of an account."""
     return Promise(MoveFollowers(account_id, target_id), moving(account_id), account=account_id)
 
 
 def moving(account_id: int) -> str:
-    """Return the key of the promise to move the followers of an account."""
+    """Return the partition of the promise to move the followers of an account."""
     return f"move/{account_id}"
 
 
-@carries_out("move", MoveFollowers, ANNOUNCEMENTS)
+@executes("move", MoveFollowers, ANNOUNCEMENTS)
 async def move_followers(context: EffectContext, effect: MoveFollowers, attempt: Attempt) -> None:
-    """One who has followed the new account before the old one was left is asked again: that changes nothing."""
+    """Move the followers one by one. After a crash some are moved again, which changes nothing."""
     after = 0
     while batch := await context.database.read(moves.local_followers, effect.account, after, AT_ONCE):
         for follower in batch:

@@ -12,7 +12,7 @@ from ..facts.notifications import AddedNotification
 from ..facts.statuses import ChangedStatus
 from ..kernel import Origin
 from ..promises import Effect, Promise
-from .registry import ANNOUNCEMENTS, Attempt, EffectContext, carries_out
+from .registry import ANNOUNCEMENTS, Attempt, EffectContext, executes
 from .sending import tallies_final
 
 
@@ -24,18 +24,18 @@ class ClosePoll(Effect):
 
 
 def poll_ends(id: int, author_id: int, expires_at: datetime) -> Promise:
-    """Promise to end a poll at its time. It has a partition of its own: nothing has to wait for it."""
+    """Return the promise to end a poll at its time. Its partition is its own, so that no other effect waits for it."""
     return Promise(ClosePoll(id), _partition(id), expires_at, account=author_id)
 
 
 async def forget_poll(db: Connection, id: int) -> None:
-    """Take back the promise to end a poll."""
+    """Delete the promise to end a poll."""
     await outbox.forget(db, _partition(id))
 
 
-@carries_out("poll", ClosePoll, ANNOUNCEMENTS)
+@executes("poll", ClosePoll, ANNOUNCEMENTS)
 async def close_poll(context: EffectContext, effect: ClosePoll, attempt: Attempt) -> None:
-    """No actor remembers polls, so this may write: the poll's row is locked against votes."""
+    """Close the poll. No actor caches polls, so this may write outside of turns: the poll's row is locked."""
     status_id = await context.database.transact(_close, context, effect.id, attempt.origin)
     if status_id is not None:
         await context.facts.apply([ChangedStatus(status_id)], attempt.origin)

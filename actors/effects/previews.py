@@ -31,24 +31,27 @@ from ..promises import Effect, Promise
 from ..rules.identity import handle_of
 from ..rules.links import link_of
 from .files import files_unused
-from .registry import ANNOUNCEMENTS, Attempt, EffectContext, EffectQueue, GivenUp, Promises, carries_out
+from .registry import ANNOUNCEMENTS, Attempt, EffectContext, EffectQueue, GivenUp, Promises, executes
 
 KEPT_FOR = timedelta(days=14)  # until a page is fetched again, for the next status that links to it
-NOTHING_KEPT_FOR = timedelta(days=1)  # the same of a page that had nothing to show
+NOTHING_KEPT_FOR = timedelta(days=1)  # until a page that had nothing to show is fetched again
 
-# Gives the card of a page for the block, which stores it; None if the page has nothing to show. Raises PageNotRead if
-# the page is to be fetched again, and NotTried if its server is left alone until a time.
+# A context with the card of a page, whose block stores it; None if the page has nothing to show. Raises PageNotRead if
+# the page must be fetched again, and NotTried while the breaker of its server stops requests.
 ReadPage = Callable[[str], AbstractAsyncContextManager[CardFacts | None]]
 
 
 class PageNotRead(Exception):
-    """Raised when another try may succeed: the page's server did not answer, or this one could not read the page."""
+    """Raised when another try may succeed: the page's server did not answer, or this server could not read the page."""
 
 
 @dataclass(frozen=True, slots=True)
 class PreviewContext:
-    """The context of previews. `base_url` is the name of this server, whose own pages have no cards, and
-    `local_domain` the one in the handles of its accounts."""
+    """The context of previews.
+
+    `base_url` is the address of this server, whose own pages have no cards. `local_domain` is the domain in the handles
+    of its accounts.
+    """
 
     database: Database
     clock: Clock
@@ -63,7 +66,7 @@ class PreviewContext:
 PREVIEWS: EffectQueue[PreviewContext] = EffectQueue(
     "previews", lanes=32, claimed_at_once=4, retry_after=(60, 600, 3600), give_up_after=timedelta(days=1)
 )
-MOST_TRIES = 4  # the first one, and one after each pause
+MOST_TRIES = 4  # the first try, and a try after each pause
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +80,13 @@ class PreviewLink(Effect):
 
 @dataclass(frozen=True, slots=True)
 class ForgetCard(Effect):
-    """Read the statuses with a card again when they are needed."""
+    """Drop the statuses with a card from the cache."""
 
     card_id: int
 
 
 def preview_of(status: Status, base_url: str) -> Iterator[Promise]:
-    """Promise the card of a status with a link. Statuses with the same link are worked on one after the other."""
+    """Yield the promise of a card for a status with a link. Statuses with one link are processed one by one."""
     if (link := link_of(status, base_url)) is not None and (status.card is None or status.card.url != link.url):
         partition = f"preview/{sha256(link.url.encode()).hexdigest()}"
         effect = PreviewLink(status.id, status.account_id, link.url)
@@ -91,13 +94,13 @@ def preview_of(status: Status, base_url: str) -> Iterator[Promise]:
 
 
 def card_changed(card_id: int) -> Promise:
-    """Promise that statuses show the card as it is now."""
+    """Return the promise that statuses show the card as it is now."""
     return Promise(ForgetCard(card_id))
 
 
-@carries_out("preview", PreviewLink, PREVIEWS)
+@executes("preview", PreviewLink, PREVIEWS)
 async def preview_link(context: PreviewContext, effect: PreviewLink, attempt: Attempt) -> None:
-    """Fetch the page unless its card is fresh, and give the card to the status as it is then."""
+    """Fetch the page unless its card is fresh, and give the status its card."""
     status = await context.database.read(statuses.find, effect.status_id)
     if status is None or not _links_to(status, effect.url, context.base_url):
         return
@@ -109,7 +112,7 @@ async def preview_link(context: PreviewContext, effect: PreviewLink, attempt: At
     context.outbox.wake()
 
 
-@carries_out("card", ForgetCard, ANNOUNCEMENTS)
+@executes("card", ForgetCard, ANNOUNCEMENTS)
 async def forget_card(context: EffectContext, effect: ForgetCard, attempt: Attempt) -> None:
     ids = await context.database.read(preview_cards.statuses_with, effect.card_id)
     await context.facts.apply([ChangedStatus(id) for id in ids], attempt.origin)
@@ -144,7 +147,7 @@ async def _store(
 
 
 async def _account_of(db: Connection, context: PreviewContext, creator: str) -> int | None:
-    """Return the account with the handle that a page names. If the account agrees is decided when it is shown."""
+    """Return the account with the handle that a page names. The consent of the account is checked when it is shown."""
     handle = handle_of(creator, context.local_domain)
     account = None if handle is None else await accounts.find_by_acct(db, *handle)
     return None if account is None else account.id
@@ -153,7 +156,8 @@ async def _account_of(db: Connection, context: PreviewContext, creator: str) -> 
 async def _attach_known(db: Connection, context: PreviewContext, effect: PreviewLink, origin: Origin) -> None:
     """Give the status its card, and promise to show it again.
 
-    The status is locked: an edit that removes the link comes before, and is seen, or after, and takes the card away.
+    The status is locked: an edit that removes the link is committed before, and is seen here, or after, and removes the
+    card.
     """
     card = await preview_cards.hold(db, effect.url)
     if card is None or not card.found or not await statuses.hold(db, effect.status_id):

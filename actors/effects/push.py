@@ -17,7 +17,7 @@ from functools import partial
 from ...storage import push_subscriptions
 from ..push.promises import SendPush
 from ..push.sender import PushPutOff, PushSender
-from .registry import Attempt, EffectQueue, Finish, Later, NotTried, carries_out
+from .registry import Attempt, EffectQueue, Finish, Later, NotTried, executes
 
 # A group is a push service. Most devices have one of three, which take many messages at the same time.
 PUSH: EffectQueue[PushSender] = EffectQueue(
@@ -26,7 +26,7 @@ PUSH: EffectQueue[PushSender] = EffectQueue(
 )  # fmt: skip
 
 
-@carries_out("push", SendPush, PUSH)
+@executes("push", SendPush, PUSH)
 async def send_push(sender: PushSender, effect: SendPush, attempt: Attempt) -> Finish | None:
     try:
         known = await sender.send(effect.notification_id, effect.subscription_id, attempt.origin)

@@ -1,8 +1,9 @@
-"""Applying what other servers have sent: a queue of its own, because it may need documents of servers that are slow.
+"""Applying activities of other servers: a queue of its own, because it may need documents of servers that are slow.
 
-The activities of one actor are applied in the order of their arrival. One that fails for the moment is put aside, into
-another partition, so that those after it go on. What most activities do is the same in any order. Those for which the
-order matters have a subject: the later ones of the same actor about the same subject go into the same partition.
+The activities of one actor are applied in the order of their arrival. An activity that fails for the moment is put
+aside, into another partition, so that later activities go on. Most activities have the same result in any order.
+Activities whose order matters have a subject: later activities of the actor about this subject are put into the same
+partition.
 """
 
 from __future__ import annotations
@@ -14,17 +15,17 @@ from hashlib import sha256
 from typing import Protocol
 
 from ..promises import Effect, Promise
-from .registry import Attempt, EffectQueue, Finish, carries_out
+from .registry import Attempt, EffectQueue, Finish, executes
 
-LONGEST_KEY = 200  # characters of a partition's or group's name that are kept; columns take 255
+LONGEST_KEY = 200  # characters of the name of a partition or group; longer names are hashed. Columns take 255
 
 
 @dataclass(frozen=True, slots=True)
 class ReceivedActivity(Effect):
     """Apply an activity that `signer` has signed.
 
-    `recipient` is the user whose own inbox it came to, if it did. One that was `tried` was put aside. `followers` is
-    what its server said of the signer's followers here, the header `Collection-Synchronization`.
+    `recipient` is the user whose own inbox received it; None for the shared inbox. A `tried` activity was put aside.
+    `followers` is the header `Collection-Synchronization`, about the signer's followers here.
     """
 
     signer: str
@@ -36,9 +37,9 @@ class ReceivedActivity(Effect):
 
 @dataclass(frozen=True, slots=True)
 class UnverifiedActivity(Effect):
-    """Verify a request whose key could not be had when it came; only then is its activity applied.
+    """Verify a request whose key could not be fetched when it arrived. Then apply its activity.
 
-    `received_at` is when it came: its signature was in time then.
+    `received_at` is the time of arrival, at which the signature was not expired.
     """
 
     path: str
@@ -50,14 +51,14 @@ class UnverifiedActivity(Effect):
 
 
 class ActivityReceiver(Protocol):
-    """The object that applies activities (`federation/inbox.py`)."""
+    """Applies activities (`federation/inbox.py`)."""
 
     async def apply(self, received: ReceivedActivity, attempt: Attempt) -> Finish | None: ...
 
     async def verify(self, unverified: UnverifiedActivity, attempt: Attempt) -> Finish | None: ...
 
 
-UNVERIFIED = "unverified "  # begins the names of groups of requests that are not verified yet
+UNVERIFIED = "unverified "  # prefix of the groups of requests that are not verified yet
 
 # A group is the sending server, and for requests that are not verified yet the registered domain of their key.
 INBOX: EffectQueue[ActivityReceiver] = EffectQueue(
@@ -67,22 +68,22 @@ INBOX: EffectQueue[ActivityReceiver] = EffectQueue(
 
 
 def received(activity: ReceivedActivity, host: str) -> Promise:
-    """Promise to apply an activity of a server, after those of the same actor that came before."""
+    """Return the promise to apply an activity of a server, after the earlier activities of its actor."""
     return Promise(activity, f"inbox/{_short(activity.signer)}", group=_short(host))
 
 
 def put_aside(activity: ReceivedActivity, host: str, partition: str, due_at: datetime) -> Promise:
-    """Promise to apply an activity of a server later that could not be applied in its turn."""
+    """Return the promise to apply an activity later that could not be applied in its turn."""
     return Promise(activity, partition, due_at, group=f"aside {_short(host)}")
 
 
 def aside(signer: str, subject: str) -> str:
-    """Return the partition of the activities of an actor about a subject that are put aside."""
+    """Return the partition of activities that were put aside: of an actor about a subject."""
     return f"aside/{sha256(f'{signer} {subject}'.encode()).hexdigest()}"
 
 
 def unverified(activity: UnverifiedActivity, domain: str) -> Promise:
-    """Promise to verify a request whose key is of a registered domain."""
+    """Return the promise to verify a request whose key is of a registered domain."""
     return Promise(activity, unverified_by(activity.key_id), group=unverified_group(domain))
 
 
@@ -100,11 +101,11 @@ def _short(name: str) -> str:
     return name if len(name) <= LONGEST_KEY else sha256(name.encode()).hexdigest()
 
 
-@carries_out("activity", ReceivedActivity, INBOX)
+@executes("activity", ReceivedActivity, INBOX)
 async def apply_activity(receiver: ActivityReceiver, effect: ReceivedActivity, attempt: Attempt) -> Finish | None:
     return await receiver.apply(effect, attempt)
 
 
-@carries_out("unverified", UnverifiedActivity, INBOX)
+@executes("unverified", UnverifiedActivity, INBOX)
 async def verify_activity(receiver: ActivityReceiver, effect: UnverifiedActivity, attempt: Attempt) -> Finish | None:
     return await receiver.verify(effect, attempt)

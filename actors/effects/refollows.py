@@ -1,4 +1,4 @@
-"""Followers of an account whose actor is another one now: each asks the new actor, by a turn of its own."""
+"""Followers of an account whose actor was replaced: each asks the new actor, by a turn of its own."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ...storage import follows
 from ..broadcast.broadcast import account_address
 from ..kernel import SystemMessage
 from ..promises import Effect, Promise
-from .registry import ANNOUNCEMENTS, Attempt, EffectContext, carries_out
+from .registry import ANNOUNCEMENTS, Attempt, EffectContext, executes
 
 NOT_AGAIN_FOR = timedelta(minutes=10)
 AT_ONCE = 100  # followers that are read together
@@ -17,26 +17,26 @@ AT_ONCE = 100  # followers that are read together
 
 @dataclass(frozen=True, slots=True)
 class FollowAnew(SystemMessage[None]):
-    """To a follower of an account, or who asks to be one: ask the actor that the account has now."""
+    """To an account that follows another account, or asks to: send the request to its new actor."""
 
     target_id: int
 
 
 @dataclass(frozen=True, slots=True)
 class AskNewActor(Effect):
-    """Have those people here who follow an account, or ask to, ask the actor that it has now."""
+    """Make the local followers of an account, and those who ask to follow it, ask its new actor."""
 
     account: int
 
 
 def actor_changed(account_id: int) -> Promise:
-    """Promise to ask the new actor of an account for the follows that the one before had accepted."""
+    """Return the promise to ask the new actor of an account for the follows that its former actor had accepted."""
     return Promise(AskNewActor(account_id), f"refollow/{account_id}", account=account_id)
 
 
-@carries_out("refollow", AskNewActor, ANNOUNCEMENTS)
+@executes("refollow", AskNewActor, ANNOUNCEMENTS)
 async def ask_new_actor(context: EffectContext, effect: AskNewActor, attempt: Attempt) -> None:
-    """A server that names one actor and then another one is not asked each time: requests are left for a while."""
+    """Ask for each follower. Recent requests are not repeated, in case a server changes actors again and again."""
     after, asked_before = 0, attempt.promised_at - NOT_AGAIN_FOR
     while batch := await context.database.read(follows.local_followers, effect.account, asked_before, after, AT_ONCE):
         for follower in batch:

@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Protocol
 
 from ..promises import Effect, Promise
-from .registry import Attempt, EffectQueue, carries_out
+from .registry import Attempt, EffectQueue, executes
 
 LONGEST_HOST = 240  # characters of a group's name
 
@@ -20,7 +20,7 @@ class RefreshAccount(Effect):
 
 
 class AccountRefresher(Protocol):
-    """The object that fetches accounts again (`federation/federation.py`)."""
+    """Fetches accounts again (`federation/federation.py`)."""
 
     async def refresh(self, account_id: int) -> None: ...
 
@@ -31,10 +31,10 @@ REFRESHES: EffectQueue[AccountRefresher] = EffectQueue(
 
 
 def refresh_of(account_id: int, domain: str) -> Promise:
-    """Promise to fetch an account again. No server has to answer for many accounts at a time."""
+    """Return the promise to fetch an account again. A server gets few requests at a time."""
     return Promise(RefreshAccount(account_id), f"refresh/{account_id}", group=domain[:LONGEST_HOST])
 
 
-@carries_out("refresh", RefreshAccount, REFRESHES)
+@executes("refresh", RefreshAccount, REFRESHES)
 async def refresh_account(refresher: AccountRefresher, effect: RefreshAccount, attempt: Attempt) -> None:
     await refresher.refresh(effect.account)

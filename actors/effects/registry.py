@@ -1,4 +1,4 @@
-"""The common parts of effects: their context, their queues, and the table by which a relay carries them out."""
+"""The common parts of effects: their context, their queues, and the table of their functions for the relays."""
 
 from __future__ import annotations
 
@@ -43,42 +43,44 @@ C = TypeVar("C")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EffectQueue(Generic[C]):
-    """Kinds of effects that a relay of their own carries out, with a context of type `C`.
+    """Kinds of effects that a relay of their own executes, with a context of type `C`.
 
-    No queue waits for another one. Up to `lanes` effects are carried out at the same time, of one group up to
-    `lanes_of_a_group`: a group is, for example, another server that may be slow. The effects of a partition are carried
-    out one after the other.
+    No queue waits for another queue. Up to `lanes` effects are executed at the same time, of one group up to
+    `lanes_of_a_group`: a group is, for example, another server that may be slow. The effects of a partition are
+    executed one after the other.
     """
 
     name: str
     lanes: int
     lanes_of_a_group: int = 1
-    claimed_at_once: int = 1  # by a lane; more saves claims, but a lane's claims wait for each other
+    claimed_at_once: int = (
+        1  # by a lane; a higher number saves statements, but the effects of a lane wait for each other
+    )
     look_every: float = 1.0  # seconds between two looks for rows, unless woken before
-    retry_after: tuple[float, ...] = (1, 5, 30, 120, 600)  # seconds until the next tries; the last one repeats
+    retry_after: tuple[float, ...] = (1, 5, 30, 120, 600)  # seconds until the next tries; the last number repeats
     give_up_after: timedelta | None = None  # after a promise; None: never
-    grace: float = 5.0  # seconds in which effects under way may end when the server stops
+    grace: float = 5.0  # seconds in which running effects may end when the server stops
 
 
 @dataclass(frozen=True, slots=True)
 class QueueWithContext(Generic[C]):
-    """A queue with the context that its effects are carried out with. Without one its rows wait."""
+    """A queue with the context of its effects. Without a context its rows wait."""
 
     queue: EffectQueue[C]
     context: C | None
 
 
-# Queues of all contexts: a relay alone gives a context to the effects of its queue.
+# `Any` is the class of the context, which only the relay of the queue uses.
 AnyQueue: TypeAlias = EffectQueue[Any]
-AnyQueueWithContext: TypeAlias = QueueWithContext[Any]  # the same
+AnyQueueWithContext: TypeAlias = QueueWithContext[Any]  # `Any` as above
 
-# What turns tell after their commit and before their answer. A relay carries out what a crash left of it.
+# The facts that turns publish after their commit and before their answer. Its relay publishes them after a crash.
 ANNOUNCEMENTS: EffectQueue[EffectContext] = EffectQueue("announcements", lanes=64, claimed_at_once=10)
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One try to carry out the row `id`: the first has the number 1."""
+    """One try to execute the row `id`. The first try has the number 1."""
 
     id: int
     number: int
@@ -87,7 +89,7 @@ class Attempt:
 
 
 class Later(Exception):
-    """Raised by an effect that is to be tried again at a time, for example after a Retry-After."""
+    """Raised by an effect to be retried at a time, for example after a Retry-After."""
 
     def __init__(self, at: datetime, reason: str) -> None:
         super().__init__(reason)
@@ -95,31 +97,31 @@ class Later(Exception):
 
 
 class NotTried(Later):
-    """Raised by an effect that could not be tried, for example because its server is left alone. It is no attempt."""
+    """Raised by an effect that made no try, for example because of the breaker of its server. It does not count."""
 
 
 class GivenUp(Exception):
-    """Raised by an effect that is not to be tried again."""
+    """Raised by an effect that must not be retried."""
 
 
-# What to write in the transaction that deletes the row of an effect that was carried out.
+# Writes rows in the transaction that deletes the row of an executed effect.
 Finish = Callable[[Connection], Awaitable[object]]
-CarryOut = Callable[[C, E, Attempt], Awaitable[Finish | None]]
-# Deletes the rows of effects that are done or given up, as far as this relay has claimed them, in one statement.
+Execute = Callable[[C, E, Attempt], Awaitable[Finish | None]]
+# Deletes the rows of effects that are done or given up and that this relay (the last argument) has claimed.
 DeleteDone = Callable[[Connection, Sequence[int], int], Awaitable[object]]
-# The same as `Finish` for an effect that was given up, because of this error.
+# Writes rows in the transaction that deletes the row of an effect that was given up because of this error.
 OnGiveUp = Callable[[Connection, E, Exception], Awaitable[object]]
 
 
 @dataclass(frozen=True, slots=True)
 class EffectKind:
-    """A kind of rows in the outbox: the class of their payloads, their queue, and how they are carried out."""
+    """A kind of rows in the outbox: the class of their payloads, their queue, and their functions."""
 
     payload: type[Effect]
     queue: AnyQueue
     # `Any` is the class of the effect and the context of its queue, which differ from kind to kind.
-    carry_out: CarryOut[Any, Any]
-    on_give_up: OnGiveUp[Any] | None  # the same
+    execute: Execute[Any, Any]
+    on_give_up: OnGiveUp[Any] | None  # `Any` as above
     delete: DeleteDone
 
 
@@ -127,24 +129,24 @@ KINDS: dict[str, EffectKind] = {}
 NAMES: dict[type[Effect], str] = {}  # kinds by payload
 
 
-def carries_out(
+def executes(
     name: str,
     payload: type[E],
     queue: EffectQueue[C],
     on_give_up: OnGiveUp[E] | None = None,
     *,
     delete: DeleteDone = outbox.delete_claimed,
-) -> Callable[[CarryOut[C, E]], CarryOut[C, E]]:
-    """Register a payload with its queue and the function that carries it out. `name` is the kind in the rows.
+) -> Callable[[Execute[C, E]], Execute[C, E]]:
+    """Register a payload with its queue and the function that executes it. `name` is the kind in the rows.
 
-    The function may return what is to be written in the transaction that deletes the row; `on_give_up` is called in
-    that transaction for an effect that is given up. So both are written exactly once, also after a crash. What can be
-    written for many effects at once, by the statement that deletes their rows, has a `delete` of its own instead.
+    The function may return a function that writes rows in the transaction that deletes the effect's row; `on_give_up`
+    is called in this transaction for an effect that is given up. So both write exactly once, also after a crash. A kind
+    that can write rows for many effects at once has a `delete` statement of its own instead.
     """
 
-    def register(carry_out: CarryOut[C, E]) -> CarryOut[C, E]:
+    def register(execute: Execute[C, E]) -> Execute[C, E]:
         NAMES[payload] = name
-        KINDS[name] = EffectKind(payload, queue, carry_out, on_give_up, delete)
-        return carry_out
+        KINDS[name] = EffectKind(payload, queue, execute, on_give_up, delete)
+        return execute
 
     return register

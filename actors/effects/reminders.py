@@ -1,6 +1,6 @@
-"""Reminding an account of what it has to do later, or has begun and could not end before a crash.
+"""Reminding an account of work for later, and of work that a crash has interrupted.
 
-Each reminder is the message of a turn that may run twice, and that finds out from the rows what is left to do.
+Each reminder is the message of a turn that may run twice, and that reads the remaining work from the rows.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ..broadcast.broadcast import account_address
 from ..kernel import SystemMessage
 from ..kernel.codec import of_row, to_row
 from ..promises import Effect, Promise
-from .registry import ANNOUNCEMENTS, Attempt, EffectContext, carries_out
+from .registry import ANNOUNCEMENTS, Attempt, EffectContext, executes
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,24 +26,24 @@ class Unlocked(SystemMessage[None]):
 
 @dataclass(frozen=True, slots=True)
 class DomainBlocked(SystemMessage[None]):
-    """The account blocked a domain, whose people do not follow it any more."""
+    """The account blocked a domain: follows by accounts of the domain end."""
 
     domain: str
 
 
 @dataclass(frozen=True, slots=True)
 class MuteEnded(SystemMessage[None]):
-    """A mute's time is over, unless it was changed meanwhile."""
+    """The time of a mute is over, unless the mute was changed meanwhile."""
 
     target_id: int
 
 
 @dataclass(frozen=True, slots=True)
 class StatusDue(SystemMessage[None]):
-    """The time of a scheduled status has come, unless it was cancelled or got another one meanwhile."""
+    """A scheduled status is due, unless it was cancelled or moved meanwhile."""
 
     id: int
-    at: str  # the time it was meant for, ISO 8601
+    at: str  # its scheduled time, ISO 8601
 
 
 Reminder = Unlocked | DomainBlocked | MuteEnded | StatusDue
@@ -66,25 +66,25 @@ class Remind(Effect):
 
 
 def reminder(account_id: int, message: Reminder, due_at: datetime | None = None) -> Promise:
-    """Promise to remind an account of something."""
+    """Return the promise to send a reminder to an account."""
     effect, partition = Remind(account_id, message), _partition(account_id, message)
-    # One at a time: the account's actor takes one message at a time.
+    # The group has one lane: the account's actor takes one message at a time.
     return Promise(effect, partition, due_at, account=account_id, group=f"reminder/{account_id}")
 
 
 async def forget_reminder(db: Connection, account_id: int, message: Reminder) -> None:
-    """Take back the reminders of the same thing, which otherwise the next one would have to wait for."""
+    """Delete reminders in the partition of this message: a new reminder would have to wait for them."""
     await outbox.forget(db, _partition(account_id, message))
 
 
-@carries_out("reminder", Remind, ANNOUNCEMENTS)
+@executes("reminder", Remind, ANNOUNCEMENTS)
 async def remind(context: EffectContext, effect: Remind, attempt: Attempt) -> None:
-    """Raise unless the account did what it was reminded of."""
+    """Send the reminder. Raises the error of the turn, so that the reminder is retried."""
     await context.runtime.ask(account_address(effect.account), effect.reminder, origin=attempt.origin)
 
 
 def _partition(account_id: int, message: Reminder) -> str:
-    """A partition for each thing that an account is reminded of: nothing else waits for it."""
+    """Return the partition of a reminder. Each subject has its own, so that no other reminder waits for it."""
     match message:
         case Unlocked():
             return f"unlocked/{account_id}"

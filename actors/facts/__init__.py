@@ -1,4 +1,4 @@
-"""Facts: a class for each change that a commit makes, a file a noun. A file is registered by being in this folder."""
+"""Facts: a class for each kind of committed change, a file for each noun. All files of this folder are registered."""
 
 from importlib import import_module
 from pkgutil import iter_modules

@@ -14,7 +14,7 @@ from .fact import Fact, Facts, StoredFact, stored_as
 
 @dataclass(frozen=True, slots=True)
 class RevokedToken(Fact):
-    """An access token that is valid no more: it was revoked or deleted."""
+    """An access token that was revoked or deleted."""
 
     token_hash: bytes
 
@@ -22,12 +22,12 @@ class RevokedToken(Fact):
 @stored_as("access", {"account": "account_id"})
 @dataclass(frozen=True, slots=True)
 class EndedAccess(StoredFact):
-    """Tokens of an account were revoked, and which is not known. A crash must leave none of them valid in a cache."""
+    """Some tokens of an account were revoked. After a crash the relay publishes all revoked tokens of the account."""
 
     account_id: int
 
     def promise(self) -> Promise:
-        """Return the promise to publish it. The turn publishes each revoked token itself, unless it crashes."""
+        """Return the promise to publish the fact. The turn publishes each revoked token itself, unless it crashes."""
         return Promise(self, f"access/{self.account_id}", account=self.account_id)
 
     async def read_again(self, facts: Facts, origin: Origin) -> Sequence[Fact]:

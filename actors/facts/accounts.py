@@ -12,7 +12,7 @@ from .fact import Fact, Facts
 
 @dataclass(frozen=True, slots=True)
 class ChangedAccount(Fact):
-    """An account's row, which is given if it is known, or its counts."""
+    """The row of an account, if it is known, or the counts in it."""
 
     id: int
     row: Account | None = None
@@ -42,7 +42,7 @@ class ChangedUser(Fact):
 
 @dataclass(frozen=True, slots=True)
 class ChangedFilters(Fact):
-    """All filters that an account has now."""
+    """Changed filters of an account: `rows` are all its filters."""
 
     account_id: int
     rows: tuple[Filter, ...]
@@ -53,6 +53,6 @@ class ChangedFilters(Fact):
 
 @dataclass(frozen=True, slots=True)
 class RotatedKey(Fact):
-    """A local account has got another key to sign with."""
+    """A local account signs with another key now."""
 
     account_id: int

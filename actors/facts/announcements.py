@@ -40,23 +40,24 @@ class ReactionTold(Message[None]):
 @stored_as("announcement", {"id": "id"}, streamed=True)
 @dataclass(frozen=True, slots=True)
 class ChangedAnnouncement(StoredFact):
-    """An announcement as streams show it. None: it is not shown any more."""
+    """An announcement as streams show it. `shown` is None if it is not shown any more."""
 
     id: int
     shown: ShownAnnouncement | None = None
 
     def announce(self, facts: Facts, origin: Origin) -> None:
-        """Tell the streams of all users."""
-        told = facts.broadcast.told
+        """Notify the streams of all users."""
+        with_position = facts.broadcast.with_position
         if self.shown is None:
-            facts.broadcast.to_all("home", AnnouncementTakenBack(told(AnnouncementGone(self.id))), origin)
+            facts.broadcast.to_all("home", AnnouncementTakenBack(with_position(AnnouncementGone(self.id))), origin)
         else:
-            facts.broadcast.to_all("home", AnnouncementTold(told(AnnouncementShown(self.shown))), origin)
+            event = with_position(AnnouncementShown(self.shown))
+            facts.broadcast.to_all("home", AnnouncementTold(event), origin)
 
     def promise(self, due_at: datetime | None = None) -> Promise:
-        """Return the promise to tell of it as it is then: now, or at a time.
+        """Return the promise to publish the announcement as it is then: now, or at a time.
 
-        Each has a partition of its own. What is due next month must not delay what is due now.
+        Each promise has a partition of its own: a promise for next month must not delay a promise for now.
         """
         return Promise(self, due_at=due_at, group="announcement")
 
@@ -74,7 +75,7 @@ class ChangedAnnouncement(StoredFact):
 
 
 def announcement_promises(announcement: Announcement, now: datetime) -> list[Promise]:
-    """Promise to tell of an announcement when it begins to be shown, and when it ends."""
+    """Return the promises to publish an announcement when it begins to be shown, and when it ends."""
     begins = max(announcement.published_at or now, now)
     ends = [announcement.ends_at] if announcement.published_at and announcement.ends_at else []
     times = (begins, *(at for at in ends if at > begins))
@@ -84,7 +85,7 @@ def announcement_promises(announcement: Announcement, now: datetime) -> list[Pro
 @stored_as("reaction", {"announcement_id": "announcement_id", "name": "name"}, streamed=True)
 @dataclass(frozen=True, slots=True)
 class CountedReaction(StoredFact):
-    """The number of accounts that have reacted to an announcement with an emoji. A later count has a higher version."""
+    """The number of accounts that reacted to an announcement with an emoji. A later count has a higher version."""
 
     announcement_id: int
     name: str
@@ -92,7 +93,7 @@ class CountedReaction(StoredFact):
     version: int = 0
 
     def announce(self, facts: Facts, origin: Origin) -> None:
-        """Tell the streams of all users, unless a later count was told before."""
+        """Notify the streams of all users, unless a later count was published before."""
         key = (self.announcement_id, self.name)
         if facts.broadcast.reactions.is_overtaken(key, self.version):
             return
@@ -105,7 +106,7 @@ class CountedReaction(StoredFact):
 
 
 async def _count_again(db: Connection, fact: CountedReaction) -> list[Fact]:
-    # The version first: a change between the two reads has a higher one and is told by itself.
+    # The version is read first: a change between the two reads has a higher version and is published by itself.
     version = await announcements.find_version(db, fact.announcement_id)
     if version is None:
         return []

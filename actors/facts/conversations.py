@@ -18,7 +18,7 @@ from .fact import Fact, Facts, StoredFact, account_of, stored_as
 
 @dataclass(frozen=True, slots=True)
 class ConversationChanged(Message[None]):
-    """To a home: a conversation of the account changed. A new last status has a key, so that streams show it once."""
+    """To a home: a changed conversation of the account. A new last status has a key, so that streams show it once."""
 
     key: int | None
     event: ConversationShown
@@ -27,9 +27,9 @@ class ConversationChanged(Message[None]):
 @stored_as("conversation", {"id": "id", "account": "account_id"}, streamed=True)
 @dataclass(frozen=True, slots=True)
 class ChangedConversation(StoredFact):
-    """A conversation of an account has a new last status or, when that is no news, was marked.
+    """A conversation of an account has a new last status or, without `news`, was marked as read or unread.
 
-    The row is given when it is published.
+    A turn publishes it with its row.
     """
 
     id: int
@@ -42,18 +42,18 @@ class ChangedConversation(StoredFact):
         return cls(row.id, row.account_id, row, news)
 
     async def announce(self, facts: Facts, origin: Origin) -> None:
-        """Tell the account's home, if it is awake."""
+        """Notify the account's home, if it is awake."""
         if self.row is None or not facts.broadcast.is_home_awake(self.account_id):
             return
         for shown in await shown_conversations([self.row], facts.accounts, facts.statuses):
             last = shown.conversation.last_status_id
             key = conversation_key(last) if self.news and last else None
-            message = ConversationChanged(key, facts.broadcast.told(ConversationShown(shown)))
+            message = ConversationChanged(key, facts.broadcast.with_position(ConversationShown(shown)))
             facts.broadcast.to_home(self.account_id, message, origin)
 
     @classmethod
     def promised(cls, facts: Sequence[ChangedConversation], by: Address) -> Iterable[Promise]:
-        """Promise to stream new last statuses. Marks are seen when the conversation is read."""
+        """Return the promises to stream new last statuses. Marks are not stored: a page of conversations has them."""
         return [fact.promised_by(account_of(by)) for fact in facts if fact.news]
 
     async def read_again(self, facts: Facts, origin: Origin) -> Sequence[Fact]:
@@ -70,5 +70,5 @@ class ChangedConversation(StoredFact):
 
 
 def conversation_key(last_status_id: int) -> int:
-    """Return the key under which feeds remember a conversation's event. It is negative, unlike other ids."""
+    """Return the key of a conversation's event in feeds. It is negative, unlike the ids of statuses."""
     return -last_status_id

@@ -1,8 +1,8 @@
-"""Facts: what a commit changed, with what that means for the caches and for the actors that are awake.
+"""Facts: committed changes, with their consequences for caches and awake actors.
 
 A change publishes its facts (`change.py`). They are applied after the commit and before the answer, in two steps. First
-`cache` brings the caches up to date, at once. Then `announce` tells the actors that are awake, which may need rows and
-may have to wait for crowded timelines. A fact is one class, which says all of this about itself.
+`cache` updates the caches, without a wait. Then `announce` notifies the awake actors, which may need rows. Each kind of
+fact is one class, which has all of this.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ FACTS: dict[str, type[Fact]] = {}  # the classes of all facts, by their names
 
 
 class Fact:
-    """The base of all facts, which are frozen dataclasses. Most change no cache of this room, or tell no actor."""
+    """The base of all facts, which are frozen dataclasses. By default a fact changes no cache and notifies no actor."""
 
     __slots__ = ()
 
@@ -43,41 +43,41 @@ class Fact:
     def newest(self) -> int:
         """The newest id that the fact carries.
 
-        Where the fact is applied, ids are above it from then on, so that they tell what is older in all processes: a
-        status is shown as news if its id is above that of the follow, the membership, the change.
+        Where the fact is applied, all later ids are above it. So ids order events of all processes: a status is news if
+        its id is above that of the follow, of the membership, or of the change.
         """
         return 0
 
     @property
     def subject(self) -> int | None:
-        """The account whose actor mirrors the fact. It applies what it did itself before the fact is announced."""
+        """The account whose actor mirrors the fact. If this actor publishes the fact, it has applied it already."""
         return None
 
     def cache(self, facts: Facts) -> None:
-        """Bring the caches up to date."""
+        """Update the caches."""
 
     def announce(self, facts: Facts, origin: Origin) -> Awaitable[None] | None:
-        """Tell the awake actors."""
+        """Notify the awake actors."""
 
     @classmethod
     def promised(cls, facts: Sequence[Any], by: Address) -> Iterable[Promise]:  # `Any` is this class
-        """Return the promises that a change of the actor at `by` makes with its facts of this class.
+        """Return the promises that a change of the actor at `by` stores for its facts of this class.
 
-        They are kept by a relay if the turn crashes before it has published the facts. Facts for the caches of this
-        process alone have none.
+        A relay executes them if the turn crashes before it has published the facts. Facts that concern the caches of
+        this process alone have none.
         """
         return ()
 
 
 class StoredFact(Fact, Effect, is_base=True):
-    """The base of facts that can be rows of the outbox. A relay reads such a fact again from its row, and applies it.
+    """The base of facts that can be rows of the outbox. A relay reads the fact again from its row, and applies it.
 
-    `stored_as` says which fields its row has. All other fields have defaults, because they are read again.
+    `stored_as` names the fields in its row. All other fields have defaults, because they are read again.
     """
 
     __slots__ = ()
 
-    stored: ClassVar[Mapping[str, str]]  # the keys of the row, with the fields that they hold
+    stored: ClassVar[Mapping[str, str]]  # the field under each key of the row
 
     def as_row(self) -> JsonObject:
         return {key: getattr(self, field) for key, field in self.stored.items()}
@@ -87,7 +87,7 @@ class StoredFact(Fact, Effect, is_base=True):
         return of_row(cls, {cls.stored[key]: value for key, value in row.items() if key in cls.stored})
 
     def promised_by(self, account_id: int) -> Promise:
-        """Return the promise to publish it, made by a turn of an account. All these of one account keep their order."""
+        """Return the promise of an account's turn to publish the fact. Promises of one account keep their order."""
         return Promise(self, f"account/{account_id}", account=account_id)
 
     @classmethod
@@ -96,22 +96,22 @@ class StoredFact(Fact, Effect, is_base=True):
 
     @abstractmethod
     async def read_again(self, facts: Facts, origin: Origin) -> Sequence[Fact]:
-        """Return the facts to apply in its place, from the rows as they are now."""
+        """Return the facts to apply in place of this fact, from the rows as they are now."""
 
     async def own_events(self, facts: Facts, viewer: Perspective) -> list[Keyed]:
-        """Return the events of it that the own streams of an account show to a client that was interrupted."""
+        """Return the events of this fact on an account's own streams, for a client that was interrupted."""
         return []
 
 
 STORED: dict[str, type[StoredFact]] = {}  # by kind
-STREAMED: list[str] = []  # the kinds that streams show: they are logged after they were told
+STREAMED: list[str] = []  # the kinds that streams show: they are logged after their publication
 
 
 def stored_as(kind: str, row: Mapping[str, str], *, streamed: bool = False) -> Callable[[type[S]], type[S]]:
-    """Register a fact as a kind of rows of the outbox. `row` has the keys of such rows, with the fields that they hold.
+    """Register a fact as a kind of rows of the outbox. `row` has the field of the fact under each key of the rows.
 
     Never change a kind or a key, because rows of earlier versions of the server are still read. A fact that streams
-    show is `streamed`. `timelines/missed.py` shows it to clients that were interrupted.
+    show is `streamed`: `timelines/missed.py` shows it to clients that were interrupted.
     """
 
     def register(fact: type[S]) -> type[S]:
@@ -126,7 +126,7 @@ def stored_as(kind: str, row: Mapping[str, str], *, streamed: bool = False) -> C
 
 @dataclass(frozen=True, slots=True)
 class LearnFact(SystemMessage[None]):
-    """To an account: a fact about it that another actor, or another process, has published."""
+    """To an account: a fact about this account that another actor, or another process, has published."""
 
     fact: Fact
 
@@ -141,7 +141,7 @@ def account_of(by: Address) -> int:
 
 
 def promises_with(facts: Iterable[Fact], by: Address) -> Iterator[Promise]:
-    """Return the promises that the actor at `by` makes with facts."""
+    """Return the promises that a change of the actor at `by` stores for its facts."""
     of_class: dict[type[Fact], list[Fact]] = {}
     for fact in facts:
         of_class.setdefault(type(fact), []).append(fact)
@@ -149,8 +149,7 @@ def promises_with(facts: Iterable[Fact], by: Address) -> Iterator[Promise]:
         yield from kind.promised(published, by)
 
 
-# Statuses that the relay has told of before their turns did. What such a turn would put into the caches is older than
-# what has come since.
+# Statuses that the relay has published before their turns. The rows of these turns may be older than the caches.
 LATE_TURNS_REMEMBERED = 10_000
 
 
@@ -174,23 +173,24 @@ class Facts:
         self.statuses = statuses
         self.viewers = viewers
         self.broadcast = broadcast
-        # `Any` is the class of the key: the type of a dict cannot say that.
+        # `Any` is the class of the key: the type of a dict can't express that.
         self._observers: dict[type, list[Callable[[Any], None]]] = {}
-        # Acts of staff on accounts and domains. What depends on the states of other accounts is read again after each.
+        # The number of acts of staff on accounts and domains: values that depend on the states of accounts are cached
+        # with it, and read again when it has changed.
         self.acts_of_staff = 0
-        self._relayed: dict[int, None] = {}  # statuses whose turns have not told of them, or not yet
+        self._relayed: dict[int, None] = {}  # statuses that the relay has published, and not, or not yet, their turns
 
     def observe(self, kind: type[F], cache: Callable[[F], None]) -> None:
-        """Have facts of a kind applied to a cache that this room does not know, too."""
+        """Call `cache` with each fact of a kind: for caches that the class of the fact does not know."""
         self._observers.setdefault(kind, []).append(cache)
 
     async def apply(self, facts: Sequence[Fact], origin: Origin = NOWHERE) -> None:
-        """Apply facts that no turn of an actor publishes: of a request, an effect, or a child of the tree."""
+        """Apply facts outside of turns: facts of a request, of an effect, or of a child of the tree."""
         self.cache(facts)
         await self.announce(facts, origin)
 
     def cache(self, facts: Iterable[Fact]) -> None:
-        """Bring the caches up to date, and have new ids sort after those of the facts."""
+        """Update the caches. New ids are above the ids of the facts from now on."""
         for fact in facts:
             if newest := fact.newest:
                 self.ids.witness(newest)
@@ -199,7 +199,7 @@ class Facts:
                 observer(fact)
 
     async def announce(self, facts: Iterable[Fact], origin: Origin, publisher: Address | None = None) -> None:
-        """Tell the awake actors, in the order of the facts. The actor that publishes them has applied them already."""
+        """Notify the awake actors, in the order of the facts. The publishing actor has applied them already."""
         for fact in facts:
             if (subject := fact.subject) is not None and account_address(subject) != publisher:
                 self.broadcast.to_account(subject, LearnFact(fact), origin)
@@ -207,7 +207,7 @@ class Facts:
                 await waiting
 
     def note_relayed(self, status_id: int) -> None:
-        """Note that the relay has told of a status before its turn did."""
+        """Note that the relay has published a status before its turn."""
         self._relayed[status_id] = None
         if len(self._relayed) > LATE_TURNS_REMEMBERED:
             del self._relayed[next(iter(self._relayed))]

@@ -25,7 +25,7 @@ class ChangedList(StoredFact):
         return self.drawn
 
     def announce(self, facts: Facts, origin: Origin) -> None:
-        """Have the list, and its owner's home, read the rows again."""
+        """Make the list, and its owner's home, read their rows again."""
         facts.broadcast.reread(list_address(self.id))
         facts.broadcast.reread_home(self.owner_id)
 

@@ -1,4 +1,4 @@
-"""Facts about what an account has done with statuses: favourites, bookmarks, pins, votes and muted conversations."""
+"""Facts about an account's flags on statuses: favourites, bookmarks, pins, votes and muted conversations."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .fact import Fact
 
 @dataclass(frozen=True, slots=True)
 class MarkedStatus(Fact):
-    """The flags that an account has put on a status. None stays as it is."""
+    """Changed flags of an account on a status. A flag of None has not changed."""
 
     account_id: int
     id: int
@@ -26,7 +26,7 @@ class MarkedStatus(Fact):
 
 @dataclass(frozen=True, slots=True)
 class UnmarkedStatus(Fact):
-    """A new status, with which its author did nothing yet, and which is in no muted conversation."""
+    """A new status, on which its author has no flags yet, in no muted conversation."""
 
     account_id: int
     id: int
@@ -34,7 +34,7 @@ class UnmarkedStatus(Fact):
 
 @dataclass(frozen=True, slots=True)
 class ChangedConversationMutes(Fact):
-    """The conversations that an account muted. Which statuses are in them is not known."""
+    """The muted conversations of an account. The statuses in them are not known."""
 
     account_id: int
 

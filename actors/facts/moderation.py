@@ -1,4 +1,4 @@
-"""Facts about the states that staff put accounts and domains in."""
+"""Facts about the states of accounts and domains that staff decide about."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .fact import Fact, Facts, StoredFact, stored_as
 
 @dataclass(frozen=True, slots=True)
 class TellStates(SystemMessage[None]):
-    """To an account: tell caches, streams and timelines of its states, as its rows are now."""
+    """To an account: publish its states, as its rows are now, to caches, streams and timelines."""
 
 
 @stored_as("moderation", {"account": "account_id"})
@@ -48,7 +48,7 @@ class ModeratedAccount(StoredFact):
         return [Promise(fact, f"moderation/{fact.account_id}", account=fact.account_id) for fact in facts]
 
     async def read_again(self, facts: Facts, origin: Origin) -> Sequence[Fact]:
-        """Have the account publish it: nothing tells of this act after a later one, which its turn has published."""
+        """Make the account's actor publish its states, so that they are not published after those of a later act."""
         await facts.broadcast.runtime.ask(account_address(self.account_id), TellStates(), origin=origin)
         return []
 
@@ -64,12 +64,12 @@ async def moderation_facts(db: Connection, account_id: int) -> Sequence[Fact]:
 @stored_as("moderated_domain", {"domain": "domain"})
 @dataclass(frozen=True, slots=True)
 class ModeratedDomain(StoredFact):
-    """The states of some of a domain's accounts, and of its subdomains'."""
+    """Changed states of accounts of a domain and its subdomains."""
 
     domain: str
 
     def cache(self, facts: Facts) -> None:
-        """Drop all accounts: those of the domain are not known without reading them."""
+        """Drop all accounts: the cache has no index of domains."""
         facts.acts_of_staff += 1
         facts.accounts.clear()
 

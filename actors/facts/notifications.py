@@ -26,13 +26,13 @@ class Notified(Message[None]):
 
 @dataclass(frozen=True, slots=True)
 class Merged(Message[None]):
-    """To a home: filtered notifications of the account are shown now."""
+    """To a home: formerly filtered notifications of the account are shown now."""
 
 
 @stored_as("notification", {"id": "id", "account": "account_id"}, streamed=True)
 @dataclass(frozen=True, slots=True)
 class AddedNotification(StoredFact):
-    """An account has a new notification. The row is given when it is published."""
+    """A new notification of an account. A turn publishes it with its row."""
 
     id: int
     account_id: int
@@ -47,14 +47,15 @@ class AddedNotification(StoredFact):
         return self.id
 
     async def announce(self, facts: Facts, origin: Origin) -> None:
-        """Tell the account's home, if it is awake. A notification whose sender or status is gone is not shown."""
+        """Notify the account's home, if it is awake, unless the sender or the status was deleted."""
         if self.row is None or not facts.broadcast.is_home_awake(self.account_id):
             return
         for shown in await show_notifications(facts.database, facts.accounts, facts.statuses, [self.row]):
-            facts.broadcast.to_home(self.account_id, Notified(facts.broadcast.told(NotificationShown(shown))), origin)
+            event = facts.broadcast.with_position(NotificationShown(shown))
+            facts.broadcast.to_home(self.account_id, Notified(event), origin)
 
     def promises(self) -> Iterator[Promise]:
-        """Return the promises to stream the notification, and to send it to the devices that want it."""
+        """Yield the promises to stream the notification, and to send it to the devices that want it."""
         yield self.promised_by(self.account_id)
         if self.row is not None:
             yield from pushes_of(self.row)
@@ -79,7 +80,7 @@ class AddedNotification(StoredFact):
 @stored_as("merge", {"account": "account_id"}, streamed=True)
 @dataclass(frozen=True, slots=True)
 class MergedNotifications(StoredFact):
-    """Filtered notifications of an account are shown now."""
+    """Formerly filtered notifications of an account are shown now."""
 
     account_id: int
 
@@ -95,6 +96,6 @@ class MergedNotifications(StoredFact):
 
 @dataclass(frozen=True, slots=True)
 class ChangedOwnRows(Fact):
-    """The notifications or the conversations of an account, which the account itself has changed or removed."""
+    """Notifications or conversations of an account that the account itself has changed or removed."""
 
     account_id: int

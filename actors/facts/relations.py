@@ -1,4 +1,4 @@
-"""Facts about how accounts stand to each other, and about the domains and hashtags that they chose."""
+"""Facts about relations between accounts, blocked domains, and followed hashtags."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .fact import Fact, Facts, StoredFact, account_of, stored_as
 
 @dataclass(frozen=True, slots=True)
 class ChangedRelation(Fact):
-    """The relation of an account to another one."""
+    """A changed relation of an account to another account."""
 
     account_id: int
     change: Related
@@ -29,14 +29,14 @@ class ChangedRelation(Fact):
         facts.viewers.relate(self.account_id, self.change)
 
     def announce(self, facts: Facts, origin: Origin) -> None:
-        """Tell the account and its home."""
+        """Notify the account and its home. Its lists read their rows again."""
         facts.broadcast.to_home(self.account_id, self.change, origin)
         facts.broadcast.to_account(self.account_id, self.change, origin)
         facts.broadcast.reread_lists(self.account_id)
 
     @classmethod
     def promised(cls, facts: Sequence[ChangedRelation], by: Address) -> Iterator[Promise]:
-        """Promise for all at once: each fact is about the account and another one, from one side or the other."""
+        """Yield one promise for all facts: each is about the account at `by` and another account, from either side."""
         me = account_of(by)
         pairs = [(fact.account_id, fact.change.other) for fact in facts]
         others = dict.fromkeys(id for pair in pairs for id in pair if id != me)
@@ -46,16 +46,16 @@ class ChangedRelation(Fact):
 @stored_as("relation", {"accounts": "accounts"})
 @dataclass(frozen=True, slots=True)
 class ChangedPairs(StoredFact):
-    """Relations between the first of these accounts and the others changed, and how is not known.
+    """Relations between the first of `accounts` and the others changed. The change is not known.
 
-    For each pair of an account and another one, in this order: a stamp above those of all changes that are committed.
+    `stamps` has each pair of accounts with a stamp above the stamps of all committed changes.
     """
 
     accounts: tuple[int, ...]
     stamps: Sequence[tuple[int, int, int]] = ()
 
     def cache(self, facts: Facts) -> None:
-        """Messages about these pairs that still wait in mailboxes are older than the rows that are read then."""
+        """Note the stamps: waiting messages about these pairs are older than the rows that actors read afterwards."""
         for one, other, stamp in self.stamps:
             facts.viewers.note_stamp(one, other, stamp)
             facts.viewers.note_stamp(other, one, stamp)
@@ -63,7 +63,7 @@ class ChangedPairs(StoredFact):
             facts.accounts.drop(account_id)
 
     async def announce(self, facts: Facts, origin: Origin) -> None:
-        """Read the rows again for streams, and have the actors do so that are awake."""
+        """Read the rows again for streams, and make the awake actors read theirs."""
         await facts.viewers.read_again(self.accounts)
         for account_id in self.accounts:
             facts.broadcast.reread(account_address(account_id))
@@ -78,7 +78,7 @@ class ChangedPairs(StoredFact):
 
 @dataclass(frozen=True, slots=True)
 class ChangedDomainBlocks(Fact):
-    """All domains that an account blocks now."""
+    """Changed domain blocks of an account: `domains` are all that it blocks now."""
 
     account_id: int
     domains: frozenset[str]
@@ -87,7 +87,7 @@ class ChangedDomainBlocks(Fact):
         facts.viewers.block_domains(self.account_id, self.domains)
 
     def announce(self, facts: Facts, origin: Origin) -> None:
-        """Have the home and the lists read the relations again: the account itself knows the change."""
+        """Make the home and the lists read the relations again. The account itself knows the change."""
         facts.broadcast.reread_home(self.account_id)
         facts.broadcast.reread_lists(self.account_id)
 
@@ -98,7 +98,7 @@ class ChangedDomainBlocks(Fact):
 
 @dataclass(frozen=True, slots=True)
 class ChangedFollowedTags(Fact):
-    """All hashtags that an account follows now, as in `Perspective`."""
+    """Changed followed hashtags of an account: `tags` are all that it follows now, as in `Perspective`."""
 
     account_id: int
     tags: dict[str, int]
@@ -119,6 +119,6 @@ class ChangedFollowedTags(Fact):
 
 
 async def _draw_stamp(db: Connection, one: int, other: int) -> int:
-    """Return a stamp above those of all changes that are committed, and below those of all that are to come."""
+    """Return a stamp above the stamps of all committed changes of a pair, and below those of all later changes."""
     await relations.lock_pair(db, one, other)
     return await relations.stamp(db)

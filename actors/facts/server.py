@@ -10,11 +10,11 @@ from .fact import Fact
 
 @dataclass(frozen=True, slots=True)
 class ChangedTrends(Fact):
-    """Staff have decided about what may trend."""
+    """Staff have decided which hashtags, statuses or links may trend."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChangedCustomEmojis(Fact):
-    """All custom emoji that this server has now."""
+    """Changed custom emoji of this server: `rows` are all that it has now."""
 
     rows: tuple[CustomEmoji, ...]

@@ -1,4 +1,4 @@
-"""Facts about statuses: one appeared, was edited, or went."""
+"""Facts about statuses that were published, edited or deleted."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from .fact import Fact, Facts, StoredFact, account_of, stored_as
 
 @dataclass(frozen=True, slots=True)
 class StatusPublished(Message[None]):
-    """To timelines: a new status that may belong there. One that is no `news` is put in its place without an event."""
+    """To timelines: a new status that may belong there. Without `news` it is added without an event."""
 
     can_wait = True
 
     entry: TimelineEntry
-    event: StatusAppeared | None  # for subscribers; it holds the status, so it is no part of what is put off
+    event: StatusAppeared | None  # for subscribers; left out of a deferred message, because it holds the status
     news: bool = True
 
     def put_off(self) -> StatusPublished:
@@ -43,7 +43,7 @@ class StatusEdited(Message[None]):
 
 @dataclass(frozen=True, slots=True)
 class StatusDeleted(Message[None]):
-    """To timelines: a deleted status. The accounts it mentioned may have it from a notification."""
+    """To timelines: a deleted status. The mentioned accounts may know it from a notification."""
 
     id: int
     mentioned_ids: tuple[int, ...]
@@ -60,7 +60,7 @@ class PollChanged(SystemMessage[None]):
 @stored_as("counts", {"id": "id"})
 @dataclass(frozen=True, slots=True)
 class ChangedStatus(StoredFact):
-    """A status's counts, or another part of it of which streams are not told."""
+    """The counts of a status, or another part of it whose changes streams do not show."""
 
     id: int
 
@@ -78,9 +78,9 @@ class ChangedStatus(StoredFact):
 @stored_as("status", {"id": "id", "account": "account_id", "gone": "gone", "news": "news"}, streamed=True)
 @dataclass(frozen=True, slots=True)
 class PublishedStatus(StoredFact):
-    """A status of an account is there. Its rows are given if they are known. Streams don't show what is no `news`.
+    """A new status of an account, with its rows if they are known. Without `news` streams don't show it.
 
-    What is `gone` was promised by the deletion of the status, which may have come before this one was published.
+    A fact with `gone` was promised by the deletion of the status, which may have come before its publication.
     """
 
     id: int
@@ -98,7 +98,7 @@ class PublishedStatus(StoredFact):
         return self.id
 
     def cache(self, facts: Facts) -> None:
-        """Cache the rows of the turn that published, unless the relay was first: the status may have changed since."""
+        """Cache the rows of the turn, unless the relay was first: then the status may have changed since."""
         if self.shown is None:
             facts.note_relayed(self.id)
         elif facts.was_relayed(self.id):
@@ -112,11 +112,11 @@ class PublishedStatus(StoredFact):
             facts.accounts.put(self.shown.author.id, self.shown.author)
 
     async def announce(self, facts: Facts, origin: Origin) -> None:
-        """Tell every timeline that may show the status."""
+        """Notify every timeline that may show the status."""
         if (shown := await self.show(facts)) is None:
             return
         broadcast, entry = facts.broadcast, entry_of(shown)
-        message = StatusPublished(entry, broadcast.told(StatusAppeared(shown)), self.news)
+        message = StatusPublished(entry, broadcast.with_position(StatusAppeared(shown)), self.news)
         names = entry.tags if belongs_under_tags(entry) and not entry.silenced else ()
         broadcast.to_followers(entry.account_id, names, message, origin)
         if belongs_in_public(entry) and not entry.silenced:
@@ -124,12 +124,12 @@ class PublishedStatus(StoredFact):
         broadcast.to_tags(names, message, origin)
 
     def announce_to_author(self, facts: Facts, shown: ShownStatus, origin: Origin) -> None:
-        """Tell only the author's own home. The relay tells all the others later, and this one again."""
-        event = facts.broadcast.told(StatusAppeared(shown))
+        """Notify only the author's own home. The relay notifies all timelines later, also this home."""
+        event = facts.broadcast.with_position(StatusAppeared(shown))
         facts.broadcast.to_home(shown.status.account_id, StatusPublished(entry_of(shown), event), origin)
 
     async def show(self, facts: Facts) -> ShownStatus | None:
-        """Return the status that timelines will be told of. None if it was deleted meanwhile: its deletion is told."""
+        """Return the status for timelines. None if it was deleted meanwhile: the deletion is a fact of its own."""
         shown = self.shown
         if shown is None or shown.status.quote_of_id is not None:
             shown = await facts.statuses.show_latest(self.id)
@@ -167,15 +167,15 @@ class EditedStatus(StoredFact):
         facts.statuses.drop(self.id)
 
     async def announce(self, facts: Facts, origin: Origin) -> None:
-        """Tell every timeline that may show the status: by its author, a boost, or the notification of a mention."""
+        """Notify every timeline that may show the status: by its author, a boost, or the notification of a mention."""
         if (shown := await self.show(facts)) is None:
             return
         broadcast, entry = facts.broadcast, entry_of(shown)
         broadcast.edits.note(entry.id, self.edit_id)
         if shown.status.poll is not None:
-            # To all awake accounts: the voters are not known any more.
+            # To all awake accounts: an edit may have deleted the votes.
             broadcast.to_all("account", PollChanged(entry.id), origin)
-        message = StatusEdited(entry, self.edit_id, broadcast.told(StatusAmended(shown, tuple(self.notified))))
+        message = StatusEdited(entry, self.edit_id, broadcast.with_position(StatusAmended(shown, tuple(self.notified))))
         # An edit may have removed hashtags: it goes to all homes with any hashtag, and to all awake tags.
         tagged = belongs_under_tags(entry)
         authors = (entry.account_id, *self.rebloggers)
@@ -186,12 +186,12 @@ class EditedStatus(StoredFact):
             broadcast.to_all("tag", message, origin)
 
     async def show(self, facts: Facts) -> ShownStatus | None:
-        """Return the status as it is now. None if it was deleted meanwhile: its deletion is told."""
+        """Return the status as it is now. None if it was deleted meanwhile: the deletion is a fact of its own."""
         shown = await facts.statuses.show_latest(self.id)
         return None if facts.statuses.is_deleted(self.id) else shown
 
     async def read_again(self, facts: Facts, origin: Origin) -> Sequence[Fact]:
-        """The status is read again after its edits: it must not be older than the edit that it is shown for."""
+        """Return the latest edit. The status is read after it, so that it is not older than the edit."""
         rebloggers = await facts.database.read(reblogs.rebloggers, self.id)
         notified = await facts.database.read(notifications.mentioned, [self.id])
         latest = await facts.database.read(edits.latest, [self.id], 0)
@@ -202,7 +202,7 @@ class EditedStatus(StoredFact):
 
 @dataclass(frozen=True, slots=True)
 class EndedQuotes(Fact):
-    """Quotes that are shown no more: they were revoked, or the quoted statuses were deleted."""
+    """Quotes that are not shown any more: they were revoked, or the quoted statuses were deleted."""
 
     quotes: Sequence[EndedQuote]
 
@@ -216,7 +216,7 @@ class EndedQuotes(Fact):
             facts.statuses.drop(quote.quoted_id)
 
     async def announce(self, facts: Facts, origin: Origin) -> None:
-        """Show the quoting statuses again, as after an edit. No turn waits for crowded timelines because of this."""
+        """Show the quoting statuses again, as after an edit. No turn waits for crowded timelines here."""
         for quote in self.quotes:
             edited = EditedStatus(quote.id, quote.change_id, quote.rebloggers, quote.notified)
             await edited.announce(facts, origin)
@@ -239,7 +239,7 @@ class DeletedStatus(Fact):
         return self.deleted.status.account_id
 
     def cache(self, facts: Facts) -> None:
-        """Nothing shows the status or its boosts any more, and every count is read again."""
+        """Remove the status and its boosts from the caches. All changed counts are read again."""
         status = self.deleted.status
         facts.statuses.delete(status.id)
         facts.accounts.drop(status.account_id)
@@ -251,12 +251,12 @@ class DeletedStatus(Fact):
             facts.accounts.drop(booster)
 
     def announce(self, facts: Facts, origin: Origin) -> None:
-        """Tell every timeline that may show the status, or one of the boosts that were deleted with it."""
+        """Notify every timeline that may show the status or a boost of it."""
         status = self.deleted.status
         remains = Remains(status.visibility, status.mentioned_ids, tuple(tag.name for tag in status.tags))
         GoneStatus(status.id, status.account_id, remains).announce(facts, origin)
         for boost, booster in self.deleted.reblogs:
-            message = StatusDeleted(boost, (), facts.broadcast.told(StatusGone(boost)))
+            message = StatusDeleted(boost, (), facts.broadcast.with_position(StatusGone(boost)))
             facts.broadcast.to_followers(booster, (), message, origin)
 
     @classmethod
@@ -271,7 +271,7 @@ class DeletedStatus(Fact):
 
 @dataclass(frozen=True, slots=True)
 class GoneStatus(Fact):
-    """A status was deleted, and this is left of its rows. None: nothing is."""
+    """A status was deleted. `remains` is the rest of its rows; None if there is no rest."""
 
     id: int
     account_id: int
@@ -281,11 +281,11 @@ class GoneStatus(Fact):
         facts.statuses.delete(self.id)
 
     def announce(self, facts: Facts, origin: Origin) -> None:
-        """Tell every timeline that may show this one status."""
+        """Notify every timeline that may show this status. Its boosts are not notified of."""
         broadcast, remains = facts.broadcast, self.remains
         if remains is None:
             return
-        message = StatusDeleted(self.id, remains.mentioned_ids, broadcast.told(StatusGone(self.id)))
+        message = StatusDeleted(self.id, remains.mentioned_ids, broadcast.with_position(StatusGone(self.id)))
         broadcast.to_followers(self.account_id, remains.tags, message, origin)
         for account_id in remains.mentioned_ids:
             broadcast.to_home(account_id, message, origin)
@@ -295,5 +295,5 @@ class GoneStatus(Fact):
 
 
 def counts_promised(status_ids: Iterable[int], by: Address) -> Iterator[Promise]:
-    """Return the promises to forget the counts of statuses, one for each, as they were before a change."""
+    """Return the promises to drop the cached counts of statuses, one for each status."""
     return (ChangedStatus(id).promised_by(account_of(by)) for id in dict.fromkeys(status_ids))

@@ -1,4 +1,4 @@
-"""The custom emoji of this server in memory: there are few, and each rendered text asks for them."""
+"""The cache of this server's custom emoji: there are few, and each rendered text needs them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class CustomEmojis:
         if not self._by_shortcode:
             return []
         found = (self._by_shortcode.get(shortcode) for shortcode in dict.fromkeys(shortcodes_in(texts)))
-        return [one for one in found if one is not None]
+        return [emoji for emoji in found if emoji is not None]
 
 
 class CustomEmojiLoader(RowLoader):

@@ -31,7 +31,7 @@ ACCOUNTS_KEPT = 2_000  # each with some 10 KB for a page of forty
 
 
 class OwnRows:
-    """The pages of the accounts that looked at theirs last."""
+    """The cached pages of the accounts that read theirs last."""
 
     def __init__(self, capacity: int = ACCOUNTS_KEPT) -> None:
         self._capacity = capacity
@@ -42,7 +42,7 @@ class OwnRows:
         self._forgotten = 0
 
     def observe(self, facts: Facts) -> None:
-        """Drop what the facts of commits make outdated."""
+        """Drop pages when facts make them outdated."""
         facts.observe(AddedNotification, lambda fact: self.forget(fact.account_id))
         facts.observe(MergedNotifications, lambda fact: self.forget(fact.account_id))
         facts.observe(ChangedOwnRows, lambda fact: self.forget(fact.account_id))
@@ -53,16 +53,16 @@ class OwnRows:
         facts.observe(ChangedStatus, lambda fact: self._forget_status(fact.id))
         facts.observe(GoneStatus, lambda fact: self._forget_status(fact.id))
         facts.observe(DeletedStatus, self._forget_deleted)
-        # An edit replaces the notifications of the one before, also those of the accounts that quote the status.
+        # An edit replaces the notifications of the edit before, also for accounts that quote the status.
         facts.observe(EditedStatus, lambda fact: self.clear())
         facts.observe(EndedQuotes, lambda fact: self.clear() if fact.quotes else None)
         facts.observe(ChangedUser, lambda fact: self.clear() if fact.user is None else None)
         facts.observe(ModeratedAccount, lambda fact: self.clear())
         facts.observe(ModeratedDomain, lambda fact: self.clear())
 
-    # Any: the same.
+    # Any: as in `_pages`.
     def find(self, account_id: int, page: Hashable) -> Sequence[Any] | None:
-        """Return the rows of a page if they are kept."""
+        """Return the rows of a page if they are cached."""
         pages = self._pages.get(account_id)
         if pages is None:
             return None
@@ -73,7 +73,7 @@ class OwnRows:
         self, account_id: int, page: Hashable, read: Callable[[], Awaitable[Sequence[T]]],
         status_of: Callable[[T], int | None],
     ) -> Sequence[T]:  # fmt: skip
-        """Read the rows of a page and keep them, unless a fact drops something meanwhile: they may be older."""
+        """Read the rows of a page and cache them, unless a fact drops a page meanwhile: the rows may be older."""
         before = self._forgotten
         rows = await read()
         if before == self._forgotten:
@@ -108,7 +108,7 @@ class OwnRows:
             self._drop(account_id)
 
     def _forget_deleted(self, fact: DeletedStatus) -> None:
-        """Its boosts go with it. A boost that was taken back is no news of the boosted status any more."""
+        """Drop the pages with a status or its boosts. The end of a boost removes a notification about the original."""
         status = fact.deleted.status
         self._forget_status(status.id)
         if status.reblog_of_id is not None:

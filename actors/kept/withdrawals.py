@@ -1,7 +1,8 @@
 """Events that must not be shown any more: their status was deleted meanwhile, or staff has limited its author.
 
-An event holds the records that it was made from, and waits in feeds until the clients can take it. So each is compared
-with the latest facts when it is sent: once for all subscribers, and once more after each fact that may concern it.
+An event holds the records that it was made from, and waits in feeds until the clients can take it. So each event is
+checked against the latest facts when it is sent: once for all subscribers, and again after each fact that may concern
+it.
 """
 
 from __future__ import annotations
@@ -20,20 +21,20 @@ from ..kernel.feed import Checked
 from ..memory.server_blocks import ServerBlocks
 from ..shown.statuses import AccountCache, ShownStatus, StatusCache
 
-# Accounts that staff has put into a state. Their rows may have left the cache before the last event of theirs is sent.
+# Accounts that staff has limited. Their rows may have left the cache before the last of their events is sent.
 STATES_REMEMBERED = 10_000
-# For an account that is in a state since a moment ago: only that there is a time matters.
+# The time of a new limit, for which any time will do: only None is compared.
 JUST_NOW = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Withdrawals:
-    """Compares events with what was deleted, and with the states of accounts and domains as they are now."""
+    """Checks events against deletions, and against the current states of accounts and domains."""
 
     def __init__(self, accounts: AccountCache, statuses: StatusCache, blocks: ServerBlocks) -> None:
         self._accounts = accounts
         self._statuses = statuses
         self._blocks = blocks
-        self.facts = 0  # that may concern an event, so far
+        self.facts = 0  # the number of facts so far that may concern an event
         self._states: dict[int, Account] = {}
 
     def observe(self, facts: Facts) -> None:
@@ -43,10 +44,10 @@ class Withdrawals:
             facts.observe(kind, self._count)
 
     def check(self, event: Event) -> Checked:
-        """Return the number of facts so far, and the event as it is shown now, or None. The event remembers both.
+        """Return the number of facts so far, and the event to show, or None. The event remembers both.
 
-        It is itself nearly always, or else one with newer records. As long as its number is that of `facts`, what it
-        remembers is right.
+        The event to show is the given event nearly always, or else a copy with newer records. The result is valid while
+        its number equals `facts`.
         """
         return event.note_check((self.facts, self._latest_of(event)))
 
@@ -99,7 +100,7 @@ class Withdrawals:
         return replace(shown, author=author, boosted=boosted, quoted=quoted)
 
     def _author(self, account: Account) -> Account:
-        """Return an account, in place of it the same one with its states as they are now if these have changed."""
+        """Return an account, or its current row if its states have changed."""
         row = self._accounts.peek(account.id)
         if row is None:
             row = self._with_limits_of_domain(self._states.get(account.id, account))
@@ -107,7 +108,7 @@ class Withdrawals:
         return account if same else row
 
     def _with_limits_of_domain(self, row: Account) -> Account:
-        """Return a row that may be older than a block of its domain, with what that block means for it."""
+        """Return a row that may be older than a block of its domain, with the limits of this block."""
         if row.domain is None:
             return row
         standing = self._blocks.domains.standing_of(row.domain)

@@ -1,13 +1,13 @@
-"""The relay of what turns tell: it carries out what a crash left, or what a turn has left because of crowded timelines.
+"""The relay of facts: it publishes facts that a turn has not, because of a crash or of crowded timelines.
 
-The turn that commits writes the promise in the same transaction, tells the awake actors itself as soon as the commit is
-known, and hands the promise over to be deleted: that costs one DELETE for many promises. Promises that were not handed
-over (their turn crashed, or never learnt that its commit took place) are found by looking every second, or at once when
-an actor crashes. Only these are claimed.
+A turn writes the promise of a fact in its transaction. It notifies the awake actors itself as soon as the commit is
+known, and hands the promise over to be deleted: one DELETE for many promises. The relay looks every second for promises
+that were not handed over, because their turn crashed or never learned of its commit; it looks at once when an actor
+crashes. Only these promises are claimed. The relay works on up to 64 accounts at once, so that a busy account delays no
+other account.
 
-When a burst leaves timelines crowded (`kernel/cell.py`), a turn that has published waits for them for a
-moment, and then leaves what it promised to the relay, which waits longer. What the account publishes next is told after
-that.
+When a burst leaves timelines crowded (`kernel/cell.py`), the turn waits for them for a moment. Then it leaves its
+promises to the relay, which waits longer. Later facts of the account are published after these.
 """
 
 from __future__ import annotations
@@ -31,26 +31,25 @@ from ..shown.statuses import ShownStatus
 from .relay import GATHER, Relay
 
 PUBLISHER_WAITS = 1.0  # seconds that a turn waits for crowded timelines before the relay does it
-RELAY_WAITS = 10.0  # seconds that the relay waits for them; then they are told, and may have to read their rows again
+RELAY_WAITS = 10.0  # seconds that the relay waits; then it notifies them, and they may have to read their rows again
 LOOK_FOR_ROOM = 0.05  # seconds between two looks
-START_WAITS = 5.0  # seconds until requests are answered although an earlier process has left much
+START_WAITS = 5.0  # seconds of the start for the facts of an earlier process; then requests are answered
 
-# Promises that were told are deleted when there are so many, before the time comes: ids of events name what is not in
-# the log.
+# Published promises are deleted when there are so many, before the next round: until then the ids of events name each.
 MOST_KEPT = 50
 
-NOT_SHOWN = 0  # the number of tellings that streams don't show
+NOT_SHOWN = 0  # in place of the number of a telling, for facts that streams don't show
 
 
 class ToldPromises(NamedTuple):
-    """Promises that were told, and are to be deleted, with the number of the telling."""
+    """Promises of published facts, to be deleted, with the number of the telling."""
 
     promised: tuple[int, ...]
     number: int
 
 
 class AnnouncementRelay(Relay[EffectContext]):
-    """The relay of the queue ANNOUNCEMENTS, and what turns hand over to it."""
+    """The relay of the queue ANNOUNCEMENTS, with the promises that turns hand over to it."""
 
     def __init__(self, context: EffectContext, tellings: Tellings, record: Record) -> None:
         super().__init__(
@@ -67,17 +66,19 @@ class AnnouncementRelay(Relay[EffectContext]):
         self._tellings = tellings
         self._kept: list[ToldPromises] = []
         self._logging = trio.Lock()
-        self._many = trio.Event()  # are kept
-        self._held: set[int] = set()  # of turns that wait for crowded timelines: not for the relay yet
-        self._owed: dict[str, set[int]] = {}  # by partition: what such turns have left to the relay
-        self._looks = False  # it is looking for rows
-        self._logged: set[int] = set()  # what was logged while a look or a lane could have it
-        self._telling = Counter[str]()  # partitions of which the relay is telling something
+        self._many = trio.Event()  # set when MOST_KEPT promises wait to be deleted
+        self._held: set[int] = (
+            set()
+        )  # ids of promises whose turns wait for crowded timelines: the relay must not claim them
+        self._owed: dict[str, set[int]] = {}  # by partition: ids of promises that turns have left to the relay
+        self._looks = False  # True during a look for rows
+        self._logged: set[int] = set()  # ids of promises that were logged while a look or a lane could have them
+        self._telling = Counter[str]()  # the running tellings of the relay, by partition
         self._ending = False
 
     @contextmanager
     def telling(self, promised: Collection[int]) -> Generator[None]:
-        """A context for telling what these committed promises say. At its end they are kept."""
+        """A context in which a turn publishes the facts of these promises. At its end the promises are handed over."""
         kept: Collection[int] = ()
         with self._tellings.telling() as number:
             try:
@@ -87,7 +88,7 @@ class AnnouncementRelay(Relay[EffectContext]):
                 self._keep(kept, number)
 
     def _keep(self, promised: Collection[int], number: int) -> None:
-        """End a telling when its promises, which are kept, are in the log; at once if there are none."""
+        """Hand promises over: the telling ends when they are in the log, or at once if there are none."""
         if promised:
             self._kept.append(ToldPromises(tuple(promised), number))
             self._tellings.go_on()
@@ -98,7 +99,7 @@ class AnnouncementRelay(Relay[EffectContext]):
         self._woken.set()
 
     async def log_told(self) -> None:
-        """Have all that was told by now written into the log of changes."""
+        """Write all facts that were published until now into the log of changes."""
         last = self._tellings.begun
         while self._tellings.oldest <= last:
             if self._kept:
@@ -109,9 +110,9 @@ class AnnouncementRelay(Relay[EffectContext]):
     async def wait_for_room(
         self, author: Address, promised: Sequence[int], shown: ShownStatus, recipients: Sequence[int] = ()
     ) -> bool:
-        """Wait for a moment until the timelines that a status goes to have room.
+        """Wait for a moment until the timelines of a status have room.
 
-        False when they have none: then the promises, which are committed, are left to the relay.
+        Return False if they still have none: then the promises, which are committed, are left to the relay.
         """
         key = str(author)
 
@@ -130,17 +131,17 @@ class AnnouncementRelay(Relay[EffectContext]):
         self.wake()
         return False
 
-    async def _carry_out(self, kind: EffectKind, effect: Effect, due: DueEffect) -> Finish | None:
-        """Tell what streams show as a telling, which is kept when it is finished."""
+    async def _execute(self, kind: EffectKind, effect: Effect, due: DueEffect) -> Finish | None:
+        """Publish a fact that streams show as a telling, and hand its promise over."""
         if due.id in self._logged or due.id in self._kept_ids():
-            return None  # The relay had looked between a commit and its telling, and the turn has told it since.
+            return None  # The relay looked between the commit and the publication, and the turn has published it since.
         if due.kind not in STREAMED:
-            return await super()._carry_out(kind, effect, due)
+            return await super()._execute(kind, effect, due)
         told = False
         self._telling[due.key] += 1
         with self._tellings.telling() as number:
             try:
-                finish = await super()._carry_out(kind, effect, due)
+                finish = await super()._execute(kind, effect, due)
                 told = True
                 return finish
             finally:
@@ -148,43 +149,43 @@ class AnnouncementRelay(Relay[EffectContext]):
                 self._keep([due.id] if told else (), number)
 
     async def wait_for_relay(self, author: Address) -> None:
-        """Wait until the relay has told what it has begun to tell of an account.
+        """Wait until the relay has published the facts of an account that it has begun to publish.
 
-        What its turn tells next is newer: a stream that was not shown the older status yet would show it afterwards.
+        The facts of the turn are newer: otherwise a stream could show the older status after the newer status.
         """
         while self._telling and self._telling[str(author)]:
             await self._tellings.changed()
 
     async def publish_pending(self, address: Address) -> None:
-        """Tell at once what this actor promised and a crash kept from being told: before it does anything else.
+        """Publish at once the facts of this actor that a crash has left: before its next turn.
 
-        So nothing tells of a later change of the actor first, and a caller that asks again is answered when all know.
+        So no later change of the actor is published first, and a repeated request is answered after the publication.
         """
         kept = self._kept_ids()
         for effect in await self._database.read(outbox.left_by, str(address), self._clock.now(), kept):
             await self._try(effect, patient=False)
 
     async def run(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Tell first what an earlier process has left: what accounts do from now on is told after it."""
+        """Publish the facts of an earlier process first, then look for rows until `stopping`."""
         with trio.move_on_after(START_WAITS):
-            await self._carry_out_due()
+            await self._execute_due()
         async with trio.open_nursery() as beside:
             beside.start_soon(self._log_many)
             await super().run(stopping, task_status=task_status)
             beside.cancel_scope.cancel()
 
     async def _log_many(self) -> None:
-        """Log what was told, before the next round, whenever it is much."""
+        """Log published facts before the next round whenever there are many."""
         while True:
             await self._many.wait()
             self._many = trio.Event()
             try:
                 await self._log_kept()
             except (Unavailable, Doubtful):
-                await trio.sleep(GATHER)  # the next round says what the trouble is
+                await trio.sleep(GATHER)  # the next round logs the error
 
     def inspect(self) -> dict[str, object]:
-        """The numbers for an operator: promises told and not yet deleted, and how many were kept late."""
+        """Return the numbers for an operator: promises to be deleted, and facts that the relay has published."""
         left = sum(map(len, self._owed.values()))
         return {
             "handed_over": len(self._kept_ids()),
@@ -199,18 +200,18 @@ class AnnouncementRelay(Relay[EffectContext]):
         self.wake()
 
     async def _end(self) -> None:
-        """Tell what the last turns have left, and delete what was told."""
-        await self._carry_out_due()
+        """Publish the facts that the last turns have left, and delete the promises."""
+        await self._execute_due()
         await super()._end()
         self._ending = False
 
-    async def _carry_out_due(self) -> None:
+    async def _execute_due(self) -> None:
         async with trio.open_nursery() as lanes:
             self._look_at = 0.0
             await self._round(lanes)
 
     async def _look(self, nursery: trio.Nursery) -> None:
-        self._logged.intersection_update(id for lane in self._lanes for id in lane.waiting)
+        self._logged.intersection_update(id for lane in self._lanes for id in lane.pending)
         self._looks = True
         try:
             await super()._look(nursery)
@@ -222,14 +223,14 @@ class AnnouncementRelay(Relay[EffectContext]):
         await super()._release_unclaimed()
 
     async def _log_kept(self) -> None:
-        """Delete promises that were told, and log what they told."""
+        """Delete the promises of published facts, and log the facts."""
         async with self._logging:
             if self._kept:
                 await self._log(list(self._kept))
 
     async def _log(self, kept: Sequence[ToldPromises]) -> None:
-        """Positions are drawn here, after all of it was told."""
-        # What was told twice has the place of the first time.
+        """Draw positions, which must follow the publication, and write the log."""
+        # A fact that was published twice has the position of its first publication.
         promised = dict.fromkeys(id for told in kept for id in told.promised)
         positions = {id: self._ids.next() for id in promised}
         await self._database.transact_alone(stream_log.log_published, positions, STREAMED)
@@ -245,7 +246,7 @@ class AnnouncementRelay(Relay[EffectContext]):
         return (*super()._excluded(), *self._kept_ids(), *self._held)
 
     async def _prepare(self, effect: Effect) -> None:
-        """Wait until the timelines that a status goes to have room."""
+        """Wait until the timelines of a status have room."""
         if effect.status_for_timelines is None:
             return
         shown = await self._statuses.show(effect.status_for_timelines)
@@ -259,16 +260,16 @@ class AnnouncementRelay(Relay[EffectContext]):
             self._owed.pop(due.key, None)
         if finish is not None:
             await super()._finish(due, finish)
-        elif due.kind not in STREAMED:  # the others are kept already
+        elif due.kind not in STREAMED:  # `_execute` has handed the others over
             self._keep([due.id], NOT_SHOWN)
 
     async def _fail(self, due: DueEffect, effect: Effect | None, error: Exception) -> bool:
-        self._owed.pop(due.key, None)  # what the account publishes next need not wait for another try
+        self._owed.pop(due.key, None)  # later facts of the account need not wait for another try
         return await super()._fail(due, effect, error)
 
 
 async def _becomes_true(holds: Callable[[], bool], seconds: float) -> bool:
-    """Look again and again, for so many seconds. True if it holds at last."""
+    """Check a condition repeatedly, for so many seconds. True if it holds at last."""
     for _ in range(round(seconds / LOOK_FOR_ROOM)):
         if holds():
             return True

@@ -1,4 +1,4 @@
-"""Deletes the rows of effects that are done: all that became done while PostgreSQL was asked, by one statement."""
+"""Deletes the rows of finished effects: one statement deletes all that finished during the previous statement."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import trio
 from ...storage.engine.database import Database, Doubtful, Unavailable
 from ..effects.registry import DeleteDone
 
-# An effect whose row stays is carried out again, so a statement that failed is tried again first, after a pause. It may
-# have been committed: then it finds no rows.
+# An effect whose row stays is executed again. So a failed statement is retried first, after a pause. If the failed
+# statement was committed, the retry finds no rows.
 TRIES = 4
 PAUSE = 0.25  # seconds
 
 
 @dataclass(slots=True, eq=False)
 class DeletionBatch:
-    """Rows that one statement deletes. Its failure is raised by each lane that waits for it."""
+    """Rows that one statement deletes. Each lane that waits for it raises its failure."""
 
     ids: list[int] = field(default_factory=list[int])
     settled: trio.Event = field(default_factory=trio.Event)
@@ -25,7 +25,7 @@ class DeletionBatch:
 
 
 class Deletions:
-    """One for each relay. They run in the nursery of `run`, not in those of the lanes."""
+    """The deletions of one relay. `run` is a task beside the lanes, so that a cancelled lane cancels no statement."""
 
     def __init__(self, database: Database, relay_id: int) -> None:
         self._database = database
@@ -34,7 +34,7 @@ class Deletions:
         self._woken = trio.Event()
 
     async def delete(self, delete: DeleteDone, id: int) -> None:
-        """Delete the row of an effect, as far as the relay has claimed it. Raise the error of the statement."""
+        """Delete the row of an effect if the relay has claimed it. Raises the error of the statement."""
         batch = self._next.setdefault(delete, DeletionBatch())
         batch.ids.append(id)
         self._woken.set()
@@ -43,7 +43,7 @@ class Deletions:
             raise batch.failure
 
     async def run(self) -> None:
-        """Delete what lanes have done, until it is cancelled."""
+        """Delete the rows of finished effects, until cancelled."""
         while True:
             await self._woken.wait()
             self._woken = trio.Event()
@@ -55,7 +55,7 @@ class Deletions:
         try:
             await self._try(delete, batch.ids)
         except Exception as error:
-            batch.failure = error  # the lanes' business
+            batch.failure = error  # `delete` raises it in the lanes
         batch.settled.set()
 
     async def _try(self, delete: DeleteDone, ids: list[int]) -> None:

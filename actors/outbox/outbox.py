@@ -1,8 +1,8 @@
-"""The outbox: what a transaction promised is carried out, now or, after a crash, a moment later.
+"""The outbox: the promises of a transaction are executed, now or, after a crash, a moment later.
 
-A promise is a row that is written in the transaction of the change. It names what changed, never how, and is carried
-out from the rows as they are then: so it may be carried out late, or twice. Each queue has a relay of its own
-(`relay.py`), so that no queue waits for another one. What turns tell themselves has `announcements.py`.
+A promise is a row that the transaction of the change writes (`promises.py`). Each queue has a relay of its own
+(`relay.py`), so that no queue waits for another queue. The relay of the facts that turns publish themselves is in
+`announcements.py`.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ class Outbox:
         self._announcements = AnnouncementRelay(context, tellings, record)
         self._relays: dict[AnyQueue, AnyRelay] = {ANNOUNCEMENTS: self._announcements}
 
-    def add(self, staffed: AnyQueueWithContext) -> None:
-        """Add a queue, with the context that its effects are carried out with. Called before the relays are run."""
-        self._relays[staffed.queue] = Relay(
-            staffed, self._database, self._clock, self._ids, self._record, self._trail, self.trace
+    def add(self, queue_with_context: AnyQueueWithContext) -> None:
+        """Add a queue, with the context of its effects. Called before the relays are run."""
+        self._relays[queue_with_context.queue] = Relay(
+            queue_with_context, self._database, self._clock, self._ids, self._record, self._trail, self.trace
         )
 
-    def carries_out(self, queue: AnyQueue) -> bool:
-        """True if this server carries out the effects of a queue. Effects of other queues must not be promised."""
+    def executes(self, queue: AnyQueue) -> bool:
+        """True if this server executes the effects of a queue. Effects of other queues must not be promised."""
         return queue in self._relays
 
     @property
@@ -65,27 +65,27 @@ class Outbox:
 
     @property
     def late(self) -> int:
-        """The number of announcements that a crash kept from being told, and that were told afterwards."""
+        """The number of facts that the relay has published in place of their turns."""
         return self._announcements.done
 
     async def promise(self, db: Connection, promises: Sequence[Promise], origin: Origin) -> None:
-        """Write promises in the transaction `db` is in. Turns do it by their `Change`."""
+        """Write promises in the transaction of `db`. Turns use their `Change` instead."""
         await outbox.insert_many(db, self.effects_of(promises, origin), self._clock.now())
 
     def effects_of(self, promises: Sequence[Promise], origin: Origin) -> list[NewEffect]:
-        """Return the rows of promises, for a statement that stores them with what they promise to tell."""
+        """Return the rows of promises, for a statement that stores them with the change."""
         return [new_effect(self._ids.next(), promise, origin) for promise in promises]
 
     def telling(self, promised: Collection[int]) -> AbstractContextManager[None]:
-        """A context for telling what these committed promises say. At its end they are kept."""
+        """A context in which a turn publishes the facts of these promises. At its end the promises are handed over."""
         return self._announcements.telling(promised)
 
     async def log_told(self) -> None:
-        """Have all that was told by now written into the log of changes."""
+        """Write all facts that were published until now into the log of changes."""
         await self._announcements.log_told()
 
     def wake(self, queue: AnyQueue = ANNOUNCEMENTS) -> None:
-        """Look at once for rows that a transaction has just committed, or that a crash may have left."""
+        """Look for rows of a queue at once: a transaction has committed some, or a crash may have left some."""
         if (relay := self._relays.get(queue)) is not None:
             relay.wake()
 
@@ -96,11 +96,11 @@ class Outbox:
         return await self._announcements.wait_for_room(author, promised, shown, recipients)
 
     async def wait_for_relay(self, author: Address) -> None:
-        """Wait until the relay has told what it has begun to tell of an account."""
+        """Wait until the relay has published the facts of an account that it has begun to publish."""
         await self._announcements.wait_for_relay(author)
 
     async def publish_pending(self, address: Address) -> None:
-        """Tell at once what this actor promised and a crash kept from being told: before it does anything else."""
+        """Publish at once the facts of this actor that a crash has left: before its next turn."""
         await self._announcements.publish_pending(address)
 
 

@@ -1,12 +1,12 @@
-"""The relay of one queue of the outbox: claims rows, carries them out on lanes, retries what failed.
+"""The relay of one queue of the outbox: claims rows, executes them on lanes, retries failed effects.
 
 A claim is a short transaction (`FOR UPDATE SKIP LOCKED`) that gives rows to one relay for `LEASE` seconds, so that no
-two relays carry out the same row at the same time. A relay that works renews its claims; the rows of one that died are
-free again when the lease ends. A lane that could not renew its claims stops before that.
+two relays execute one row at the same time. A working relay renews its claims; the rows of a dead relay are free again
+when the lease ends. A lane that could not renew its claims stops before that.
 
-Each lane is a task that carries out a few claimed effects one after the other. The queue says how many lanes there are,
-and how many of them one group may take (`effects/registry.py`). Effects of one partition never overtake each other:
-what follows an effect that is claimed or waits for another try is not claimed, by this or any other relay.
+Each lane is a worker task that executes a few claimed effects one after the other. The queue has the number of lanes,
+and the number that one group may take (`effects/registry.py`). Effects of one partition never overtake each other: an
+effect behind an effect that is claimed, or waits for a retry, is not claimed by any relay.
 """
 
 from __future__ import annotations
@@ -46,35 +46,36 @@ from .deletions import Deletions
 LEASE = 30.0  # seconds until the claims of a relay that died are free
 MARGIN = 5.0  # seconds by which the clocks of two servers may differ
 RENEW_EVERY = 10.0  # seconds: one renewal may fail before the lease, less the margin, is over
-DROP_EVERY = 3600.0  # seconds between two looks for old rows of a queue that this server does not carry out
+DROP_EVERY = 3600.0  # seconds between two looks for old rows of a queue that this server does not execute
 DROPPED_AT_ONCE = 500  # rows in a transaction
 GATHER = 0.25  # seconds between two rounds: one look then finds the rows of many commits
 
 C = TypeVar("C")
 
-# Carries out an effect in a span of its own, given its kind, the attempt, and what carries it out.
+# Executes an effect in a span of its own, given its kind, the attempt, and the function of the effect.
 TraceEffect = Callable[[str, Attempt, Callable[[Attempt], Awaitable[Finish | None]]], Awaitable[Finish | None]]
 
-# What became of a try: carried out, to be tried again after an error or at a time, or never again.
+# The result of a try: done; to be retried after an error, or at a time; or dead-lettered.
 Result = Literal["done", "failed", "put_off", "given_up"]
 
 
 @dataclass(eq=False)
 class Lane:
-    """Claimed effects that are carried out one after the other.
+    """Claimed effects that are executed one after the other.
 
-    `waiting` are those not yet done or put off, `untouched` those of them that no relay has ever begun with.
+    `pending`: ids of effects that are not finished. `unattempted`: ids of pending effects that no relay has tried;
+    their rows may still be withdrawn.
     """
 
     group: str
     effects: list[DueEffect]
     scope: trio.CancelScope
-    waiting: set[int] = field(default_factory=set[int])
-    untouched: set[int] = field(default_factory=set[int])
+    pending: set[int] = field(default_factory=set[int])
+    unattempted: set[int] = field(default_factory=set[int])
 
 
 class Relay(Generic[C]):
-    """Carries out the effects of one queue, for each process of the server."""
+    """Executes the effects of one queue. Each process of the server has a relay for each queue."""
 
     def __init__(
         self,
@@ -89,23 +90,23 @@ class Relay(Generic[C]):
         self.queue = queue_with_context.queue
         self._trail = trail or RequestTrail()
         self._trace = trace  # called for effects of traced requests
-        self.done = 0  # effects that were carried out
+        self.done = 0  # executed effects
         self.results = Counter[tuple[str, Result]]()  # of tries, by the kind of the effect
         self._context = queue_with_context.context
         self._database = database
         self._clock = clock
         self._record = record
-        self._id = ids.next()  # of this relay, in the rows that it claimed
+        self._id = ids.next()  # the name of this relay in the rows that it has claimed
         self._deletions = Deletions(database, self._id)
         self._after = ""  # the group after which to look for rows; empty: from the first one
         self._lanes: set[Lane] = set()
-        self._unclaimed: list[int] = []  # to be given back
-        self._untouched: set[int] = set()  # those of them that no relay has ever begun with
-        self._trouble: Exception | None = None  # what kept a lane from reaching the database
+        self._unclaimed: list[int] = []  # ids of claimed rows to be released
+        self._unattempted: set[int] = set()  # ids of these that no relay has tried
+        self._trouble: Exception | None = None  # a lane's error of the database, to be logged
         self._woken = trio.Event()
         self._look_at = 0.0  # when to look for rows, unless woken before
         self._gathering = trio.CancelScope()  # the pause after a round
-        self._is_behind = False  # there are more rows than the lanes could claim, probably
+        self._is_behind = False  # True if there are probably more rows than the lanes could claim
 
     def wake(self) -> None:
         """Look for rows at once: some were committed, or a crash has left some."""
@@ -117,7 +118,7 @@ class Relay(Generic[C]):
         return {"done": self.done, "lanes": len(self._lanes)}
 
     async def run(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Carry out what is due, until `stopping`; what is under way then ends within the grace of its supervisor."""
+        """Execute due effects until `stopping`. Running effects then end within the grace of the supervisor."""
         task_status.started()
         if self._context is None:
             await self._drop_old(stopping)
@@ -132,7 +133,7 @@ class Relay(Generic[C]):
                         await self._woken.wait()
                     woken, self._woken, self._is_behind = self._woken.is_set(), trio.Event(), False
                     await self._round(None if stopping.is_set() else lanes)
-                    # More commits may follow; an idle relay has none to gather, and one that is behind enough of them.
+                    # Wait for rows of further commits: not if the relay is idle, nor if it has enough rows already.
                     if woken and not self._is_behind:
                         with trio.move_on_after(GATHER) as self._gathering:
                             await stopping.wait()
@@ -140,10 +141,9 @@ class Relay(Generic[C]):
             beside.cancel_scope.cancel()
 
     async def _drop_old(self, stopping: trio.Event) -> None:
-        """Delete what a relay with a context would have given up by now, at the start and every hour.
+        """Delete rows that a relay with a context would have given up by now, at the start and every hour.
 
-        Otherwise a server without a mail server would keep the addresses of its mails for ever, and send all of them
-        on the day on which it gets one.
+        Otherwise a server without a mail server would keep its mails for ever, and send all of them once it has one.
         """
         most = self.queue.give_up_after
         while most is not None and not stopping.is_set():
@@ -154,7 +154,7 @@ class Relay(Generic[C]):
                 ):
                     pass
             except (Unavailable, Doubtful):
-                pass  # the next look makes up for it, and others say what the trouble is
+                pass  # the next look deletes them, and other tasks log the error
             with trio.move_on_after(DROP_EVERY):
                 await stopping.wait()
         await stopping.wait()
@@ -164,7 +164,7 @@ class Relay(Generic[C]):
         self._woken.set()
 
     async def _end(self) -> None:
-        """Write what the last lanes have left to write."""
+        """Release the rows that the last lanes have left."""
         await self._round(None)
 
     async def _round(self, lanes: trio.Nursery | None) -> None:
@@ -180,12 +180,12 @@ class Relay(Generic[C]):
             self._trouble = None
 
     async def _release_unclaimed(self) -> None:
-        """Give back rows that were claimed and not carried out."""
+        """Release rows that were claimed and not executed."""
         if self._unclaimed:
             unclaimed = list(self._unclaimed)
-            await self._database.transact_alone(outbox.release, unclaimed, self._id, sorted(self._untouched))
+            await self._database.transact_alone(outbox.release, unclaimed, self._id, sorted(self._unattempted))
             del self._unclaimed[: len(unclaimed)]
-            self._untouched.difference_update(unclaimed)
+            self._unattempted.difference_update(unclaimed)
 
     # Claims ---------------------------------------------------------------------------------------------------------
 
@@ -202,21 +202,21 @@ class Relay(Generic[C]):
             after=self._after, of_a_group=queue.lanes_of_a_group * queue.claimed_at_once, limit=limit,
         )  # fmt: skip
         if self._after:
-            self._look_at = 0.0  # for the groups before that one
-        # When there are more rows than one look takes, the next look begins with the groups after these.
-        self._after = max(one.group for one in found) if len(found) == limit else ""
+            self._look_at = 0.0  # for the groups before `_after`
+        # If there are more rows than the limit, the next look begins with the groups after these rows.
+        self._after = max(effect.group for effect in found) if len(found) == limit else ""
         if found:
             await self._claim(nursery, assign_lanes(queue, found, free, taken))
 
     def _excluded(self) -> Collection[int]:
-        """Return the ids of rows that are due and not for this relay now."""
+        """Return the ids of due rows that this relay must not claim now."""
         return self._unclaimed
 
     async def _claim(self, nursery: trio.Nursery, shares: list[list[DueEffect]]) -> None:
-        """Claim what the free lanes will carry out, and start them."""
+        """Claim effects for the free lanes, and start the lanes."""
         ids = [effect.id for share in shares for effect in share]
+        unattempted = {effect.id for share in shares for effect in share if not effect.tried}
         # Counted from before the statement, which may take long: a lane must end before its claims do.
-        untouched = {effect.id for share in shares for effect in share if not effect.tried}
         ends, now = trio.current_time() + LEASE - MARGIN, self._clock.now()
         try:
             claimed = await self._database.transact_alone(
@@ -224,54 +224,54 @@ class Relay(Generic[C]):
             )
         except Doubtful:
             self._unclaimed += ids  # they may be claimed
-            self._untouched |= untouched
+            self._unattempted |= unattempted
             raise
         for share in shares:
             if effects := in_order(share, claimed):
-                taken = {one.id for one in effects}
+                taken = {effect.id for effect in effects}
                 scope = trio.CancelScope(deadline=ends)
-                lane = Lane(effects[0].group, effects, scope, taken, taken & untouched)
+                lane = Lane(effects[0].group, effects, scope, taken, taken & unattempted)
                 claimed -= taken
                 self._lanes.add(lane)
                 nursery.start_soon(self._work_on, lane, name=f"{self.queue.name}: {lane.group}")
         self._unclaimed += claimed
-        self._untouched |= claimed & untouched
+        self._unattempted |= claimed & unattempted
 
     async def _renew(self) -> None:
-        """Prolong the claims of the lanes at work, from time to time. A lane whose claims are lost is cut off."""
+        """Renew the claims of running lanes, from time to time. A lane that has lost claims ends at its deadline."""
         while True:
             await trio.sleep(RENEW_EVERY)
             # As in `_claim`, the new end counts from before the statement.
-            lanes = [lane for lane in self._lanes if lane.waiting]
+            lanes = [lane for lane in self._lanes if lane.pending]
             if not lanes:
                 continue
             ends, now = trio.current_time() + LEASE - MARGIN, self._clock.now()
             try:
                 held = await self._database.transact_alone(
-                    outbox.renew, [id for lane in lanes for id in lane.waiting], self._id, now,
+                    outbox.renew, [id for lane in lanes for id in lane.pending], self._id, now,
                     now + timedelta(seconds=LEASE),
                 )  # fmt: skip
             except (Unavailable, Doubtful) as error:
                 self._trouble = error
                 continue
             for lane in lanes:
-                if held >= lane.waiting:
+                if held >= lane.pending:
                     lane.scope.deadline = ends
 
     # Lanes ----------------------------------------------------------------------------------------------------------
 
     async def _work_on(self, lane: Lane) -> None:
-        """Carry out effects in order; what follows one that failed under the same key waits with it."""
+        """Execute effects in order. After a failure, later effects with the same key wait too."""
         failed: set[str] = set()
         try:
             with lane.scope:
                 for effect in lane.effects:
                     if effect.key in failed:
                         continue
-                    lane.untouched.discard(effect.id)
+                    lane.unattempted.discard(effect.id)
                     if not await self._try(effect):
                         failed.add(effect.key)
-                    lane.waiting.discard(effect.id)
+                    lane.pending.discard(effect.id)
         except (Unavailable, Doubtful) as error:
             self._trouble = error
         else:
@@ -281,19 +281,19 @@ class Relay(Generic[C]):
                 self._gathering.cancel()
         finally:
             self._lanes.discard(lane)
-            self._unclaimed += lane.waiting
-            self._untouched |= lane.untouched
+            self._unclaimed += lane.pending
+            self._unattempted |= lane.unattempted
             self._woken.set()
 
     async def _try(self, due: DueEffect, *, patient: bool = True) -> bool:
-        """Carry an effect out, or give it up. False if it is to be tried again. A patient try may wait before."""
+        """Execute an effect. Return False if it must be retried. A `patient` try first waits for room (`_prepare`)."""
         effect, began = None, perf_counter()
         try:
             kind = KINDS[due.kind]
             effect = kind.payload.of_row(due.payload)
             if patient:
                 await self._prepare(effect)
-            await self._finish(due, await self._carry_out(kind, effect, due))
+            await self._finish(due, await self._execute(kind, effect, due))
         except (Unavailable, Doubtful):
             raise
         except Exception as error:
@@ -307,29 +307,29 @@ class Relay(Generic[C]):
         return True
 
     def _note(self, due: DueEffect, began: float, outcome: str) -> None:
-        """Leave an entry of a try in the request trail."""
+        """Add an entry for a try to the request trail."""
         self._trail.note(
             ("effect", began, perf_counter(), due.kind, due.group, None, due.request_id or "-", due.causes, outcome)
         )
 
-    async def _carry_out(self, kind: EffectKind, effect: Effect, due: DueEffect) -> Finish | None:
+    async def _execute(self, kind: EffectKind, effect: Effect, due: DueEffect) -> Finish | None:
         attempt = Attempt(due.id, due.attempts + 1, due.created_at, origin_of(due))
         if self._trace is None or not due.trace:
-            return await kind.carry_out(self._context, effect, attempt)
-        return await self._trace(due.kind, attempt, partial(kind.carry_out, self._context, effect))
+            return await kind.execute(self._context, effect, attempt)
+        return await self._trace(due.kind, attempt, partial(kind.execute, self._context, effect))
 
     async def _prepare(self, effect: Effect) -> None:
-        """Wait until an effect may be carried out."""
+        """Wait until an effect may be executed. By default there is no wait."""
 
     async def _finish(self, due: DueEffect, finish: Finish | None) -> None:
-        """Delete the row of an effect that is done, and write what belongs to it."""
+        """Delete the row of a finished effect. Run `finish` in the same transaction."""
         if finish is None:
             await self._deletions.delete(KINDS[due.kind].delete, due.id)
         else:
             await self._database.transact(_delete, due.id, self._id, finish)
 
     async def _fail(self, due: DueEffect, effect: Effect | None, error: Exception) -> bool:
-        """Give an effect up, or put it off. True if it was given up."""
+        """Give a failed effect up, or defer it. True if it was given up."""
         try:
             if isinstance(error, GivenUp) or self._is_too_old(due):
                 await self._give_up(due, effect, error)
@@ -347,7 +347,7 @@ class Relay(Generic[C]):
 
     async def _give_up(self, due: DueEffect, effect: Effect | None, error: Exception) -> None:
         kind = KINDS[due.kind]
-        # Without an effect, because its row can't be read, there is nothing to tell of.
+        # The effect is None if its row can't be read: then `on_give_up` has no argument.
         if kind.on_give_up is None or effect is None:
             await self._database.transact_alone(kind.delete, [due.id], self._id)
         else:
@@ -367,7 +367,7 @@ class Relay(Generic[C]):
         self._record("outbox.retry", **_facts(due, error), decision=decision)
 
     def _next_try(self, due: DueEffect, error: Exception, now: datetime) -> datetime:
-        """Return when to try again: by the schedule of the queue, or at the time that the effect asks for.
+        """Return the time of the next try: by the schedule of the queue, or as the effect asks for.
 
         That time is not before the first retry of the schedule, and not after the time of giving up.
         """
@@ -378,17 +378,17 @@ class Relay(Generic[C]):
         return at if queue.give_up_after is None else min(at, due.created_at + queue.give_up_after)
 
 
-# A relay of any queue: its context stays between the two.
+# A relay of any queue: `Any` is the class of the context.
 AnyRelay: TypeAlias = Relay[Any]
 
 
 def assign_lanes(
     queue: AnyQueue, found: Iterable[DueEffect], free: int, taken: Mapping[str, int]
 ) -> list[list[DueEffect]]:
-    """Share effects out among free lanes, and return those of each lane.
+    """Divide effects among free lanes, and return the effects of each lane.
 
-    Groups get a lane in turn, those first that have the fewest at work (`taken`). All effects of a partition are in one
-    lane. Those for which there is no lane are left out.
+    Groups get a lane in turn; the group with the fewest running lanes (`taken`) is first. All effects of a partition
+    are in one lane. Effects without a lane are left out.
     """
     partitions: dict[str, dict[str, list[DueEffect]]] = {}
     for effect in found:
@@ -409,8 +409,8 @@ def assign_lanes(
 
 
 def in_order(effects: Iterable[DueEffect], claimed: Collection[int]) -> list[DueEffect]:
-    """Return the effects that were claimed and follow none of their partition that was not."""
-    # Partitions of which a row was not claimed: what follows that row would overtake it.
+    """Return the claimed effects, without those that would overtake an unclaimed effect of their partition."""
+    # Partitions with an unclaimed row.
     held_up: set[str] = set()
     kept: list[DueEffect] = []
     for effect in effects:
@@ -432,7 +432,7 @@ async def _call(on_give_up: OnGiveUp[Any], effect: Effect, error: Exception, db:
 
 
 def _facts(due: DueEffect, error: Exception) -> dict[str, object]:
-    """Return what the supervision log says of an effect that failed."""
+    """Return the facts of the supervision log about a failed effect."""
     facts: dict[str, object] = {
         "effect": due.kind, "message_id": due.id, "request_id": due.request_id, "causes": list(due.causes),
         "error": describe(error), "place": place(error),

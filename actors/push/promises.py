@@ -18,7 +18,7 @@ class SendPush(Effect):
 
 
 def pushes_of(notification: Notification) -> Iterator[Promise]:
-    """Promise to send a notification to the devices that want it. A device gets its messages in order."""
+    """Yield the promises to send a notification to the devices that want it. A device gets its messages in order."""
     for to in notification.push_to:
         effect, partition = SendPush(notification.id, to.subscription_id), f"push/{to.subscription_id}"
         yield Promise(effect, partition, account=notification.account_id, group=to.service)

@@ -11,7 +11,7 @@ from ..account import AccountActor
 from ..activitypub.documents.activities import delete_actor_of, flag_of, move_of, update_actor_of
 from ..activitypub.documents.actors import actor_of
 from ..context import ActorContext
-from ..effects.sending import deletion_continues, telling
+from ..effects.sending import deletion_continues, sending_key
 from ..promises import Promise
 from .deliver import (
     Recipients,
@@ -60,7 +60,7 @@ async def _send_deletion(db: Connection, context: ActorContext, account: Account
     So a crash before the commit repeats this step, and one after it begins with the next: no server is left out, and
     none is told by two steps.
     """
-    await outbox.forget(db, telling(account.id))
+    await outbox.forget(db, sending_key(account.id))
     found = await find_next_inboxes(db, context, account.id, after, INBOXES_AT_ONCE)
     if not found:
         return []

@@ -45,7 +45,7 @@ async def find_inboxes(
     db: Connection, context: ActorContext, account_id: int | None, recipients: Recipients
 ) -> list[FoundInbox]:
     """Return the inboxes of recipients on other servers. Most local changes have none."""
-    if not context.outbox.carries_out(DELIVERIES):
+    if not context.outbox.executes(DELIVERIES):
         return []
     return await activities.inboxes(
         db, account_id, recipients.account_ids, account_id if recipients.followers else None,
@@ -55,14 +55,14 @@ async def find_inboxes(
 
 async def find_inboxes_of_acquaintances(db: Connection, context: ActorContext, account_id: int) -> list[FoundInbox]:
     """Return the inboxes of servers that keep a copy of a local account."""
-    return await activities.inboxes_of_acquaintances(db, account_id) if context.outbox.carries_out(DELIVERIES) else []
+    return await activities.inboxes_of_acquaintances(db, account_id) if context.outbox.executes(DELIVERIES) else []
 
 
 async def find_next_inboxes(
     db: Connection, context: ActorContext, account_id: int, after: str, limit: int
 ) -> list[FoundInbox]:
     """Return some of all inboxes that are known: the first ones that sort after one."""
-    return await activities.next_inboxes(db, account_id, after, limit) if context.outbox.carries_out(DELIVERIES) else []
+    return await activities.next_inboxes(db, account_id, after, limit) if context.outbox.executes(DELIVERIES) else []
 
 
 async def deliver(

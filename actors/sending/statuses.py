@@ -47,7 +47,7 @@ def prepare_status(
     context: ActorContext, shown: ShownStatus, parent: Status | None, followers: RemoteFollowers
 ) -> PreparedActivity | None:
     """Return what followers on other servers are sent of a plain status, which is not stored yet."""
-    if not followers.inboxes or not context.outbox.carries_out(DELIVERIES):
+    if not followers.inboxes or not context.outbox.executes(DELIVERIES):
         return None
     references = References(parent=None if parent is None else parent.uri)
     status, emojis = shown.status, context.custom_emojis.current

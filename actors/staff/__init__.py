@@ -1,1 +1,1 @@
-"""Acts of staff: what they share, and those that no actor is asked for."""
+"""Acts of staff: their base, and the acts that need no actor."""

@@ -1,18 +1,17 @@
-"""Staff: the people who act for the server, by the API or at the command line, and the record of their acts.
+"""Acts of staff, by the API, the pages for staff or the command line, and the audit log of these acts.
 
 An act is one function of a `StaffAct` and of the command that asks for it:
 
     @act(ResolveReport, Permission.MANAGE_REPORTS)
     async def resolve(act: StaffAct, message: ResolveReport) -> Report | Refused: ...
 
-The decorator registers the turn that does it, and refuses staff whose role does not allow it. The command line calls
-the same function with the same command: `resolve(here.act, ResolveReport(here.staff, id))`. The function writes rows
-through `act.db`, and says beside them what follows, as that of a change does (`change.py`). A refusal takes all of it
-back.
+The decorator registers the turn of the act, and refuses staff whose role does not allow it. The command line calls the
+function with the same command: `resolve(here.act, ResolveReport(here.staff, id))`. The function writes rows through
+`act.db` and names the consequences, as the function of a change does (`change.py`). A refusal rolls all of it back.
 
-Acts are ordered by locks of rows, not by actors: two members of staff have two actors, and the command line has none.
-The row of the object of an act is locked before it is read. Accounts are locked first, the lower id before the higher
-one. The account of the staff is locked with them, so that its role stays until the end of the transaction.
+Locks of rows order acts, not actors: two members of staff have two actors, and the command line has none. The row of
+the object of an act is locked before it is read. Accounts are locked first, in the order of their ids. The account of
+the member of staff is locked with them, so that its role stays until the end of the transaction.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 M_co = TypeVar("M_co", covariant=True)
 
-# Without an owner, roles could be given at the command line alone.
+# Without an owner, only the command line could give roles.
 LAST_OWNER = Refused(403, "This is the last owner of the server, who must stay able to sign in")
 
 
@@ -58,12 +57,12 @@ class Staff:
 
 COMMAND_LINE = Staff(None, "command line")
 
-NO_ACTOR = Address("account", "0")  # of acts outside of turns: no promise of a fact of theirs names its actor
+NO_ACTOR = Address("account", "0")  # the publisher of acts outside of turns; the promises of their facts ignore it
 
 
 @dataclass(frozen=True, slots=True)
 class OwnServer:
-    """The server that acts are done on: the start of its links, and if it deals with allowed domains alone."""
+    """This server: the start of its links, and True if it is `limited` to allowed domains."""
 
     base_url: str
     limited: bool
@@ -84,7 +83,7 @@ class Target:
 
 
 class StaffAct(Transaction):
-    """The transaction of an act of one of the staff."""
+    """The transaction of an act of staff."""
 
     __slots__ = ("server", "staff")
 
@@ -100,11 +99,11 @@ class StaffAct(Transaction):
         return cls(db, staff, context.ids, context.clock.now(), server)
 
     async def may(self, permission: Permission) -> bool:
-        """True if the role allows it, by its row: a token may have been read before the role was taken away."""
+        """True if the role allows it. The role is read from its row: a cached token may have an older role."""
         return self.staff.account_id is None or may(await self._role(), permission)
 
     async def may_act_on(self, role: str | None) -> bool:
-        """True if the staff's role is higher than the role of the account that the act is done to."""
+        """True if the role of the member of staff is higher than the role of the target account."""
         if self.staff.account_id is None:
             return True
         own = await self._role()
@@ -119,13 +118,13 @@ class StaffAct(Transaction):
         await audit_log.insert(self.db, entry)
 
     async def write_promises(self) -> None:
-        """Write what must follow the commit into the outbox, at the end of a transaction outside of turns.
+        """Write the promises into the outbox, also those of the facts, at the end of a transaction outside of turns.
 
-        The relays of the running server, which are woken, publish the facts and keep the promises.
+        The relays of the running server are woken and execute them.
         """
         promises = [*promises_with(self.facts, NO_ACTOR), *self.promises]
         if promises:
-            await outbox.insert_many(self.db, [new_effect(self.ids.next(), one) for one in promises], self.now)
+            await outbox.insert_many(self.db, [new_effect(self.ids.next(), promise) for promise in promises], self.now)
             await notices.announce(self.db, "outbox")
 
     async def _role(self) -> str | None:
@@ -175,7 +174,7 @@ def needs(
     [Callable[Concatenate[StaffAct, P], Awaitable[R]]],
     Callable[Concatenate[StaffAct, P], Coroutine[object, object, R | Refused]],
 ]:
-    """Have an act refused, in its transaction, if the role does not allow it. For acts that no command asks for."""
+    """Refuse an act, in its transaction, if the role does not allow it. For acts without a command."""
 
     def checked(
         do: Callable[Concatenate[StaffAct, P], Awaitable[R]],
@@ -195,9 +194,9 @@ def needs_rank(
     [Callable[Concatenate[StaffAct, ModeratedRow, P], Awaitable[R]]],
     Callable[Concatenate[StaffAct, int, P], Coroutine[object, object, R | Refused]],
 ]:
-    """Have an act on an account refused if the role does not allow it, or is not higher than that of the account.
+    """Refuse an act on an account if the role does not allow it, or is not higher than the role of the account.
 
-    The account is locked before. The act is called with its id, and its function gets its row.
+    The account is locked first. The act is called with the id of the account, and its function gets the row.
     """
 
     def checked(
@@ -217,7 +216,7 @@ def needs_rank(
     return checked
 
 
-# The rows in memory that acts change.
+# The caches that acts change.
 
 
 def blocks_in(context: ActorContext) -> RowLoader:
@@ -229,10 +228,10 @@ def emojis_in(context: ActorContext) -> RowLoader:
 
 
 class act(Generic[M_co]):
-    """Register an act with its command, and have it refused if the role does not allow it.
+    """Register an act with its command, and refuse it if the role does not allow it.
 
-    The turn is one of the staff's own account. Without a permission the function asks for it itself: after a lock that
-    must come first, or by calling another act. `changes` are the rows in memory to be read again afterwards.
+    The turn belongs to the account of the member of staff. Without a permission the function checks it itself: after a
+    lock that must come first, or by calling another act. `changes` is the cache to be read again afterwards.
     """
 
     def __init__(
@@ -262,10 +261,7 @@ class act(Generic[M_co]):
 
 
 class act_on_account(Generic[M_co]):
-    """Register an act on an account with its command, which this account's actor takes.
-
-    It is refused as by `needs_rank`.
-    """
+    """Register an act on an account with its command. The turn belongs to this account. `needs_rank` checks it."""
 
     def __init__(self, message: type[M_co], permission: Permission) -> None:
         self._message = message
@@ -277,7 +273,7 @@ class act_on_account(Generic[M_co]):
         checked = needs_rank(self._permission)(do)
 
         @wraps(do)
-        # `Any`: a command of staff, as above.
+        # `Any`: as in `act`.
         async def take(account: AccountActor, message: Any) -> R | Refused:
             return await act_in_turn(account, message.staff, checked, account.id, message)
 

@@ -100,7 +100,7 @@ class OpenTelemetryTraces:
         return replace(envelope, origin=origin), partial(_take, span, turn)
 
     async def effect(
-        self, kind: str, attempt: Attempt, carry_out: Callable[[Attempt], Awaitable[Finish | None]]
+        self, kind: str, attempt: Attempt, execute: Callable[[Attempt], Awaitable[Finish | None]]
     ) -> Finish | None:
         origin = attempt.origin
         span = self._tracer.start_span(
@@ -111,7 +111,7 @@ class OpenTelemetryTraces:
             },
         )  # fmt: skip
         with _current(span):
-            return await carry_out(replace(attempt, origin=replace(origin, trace=_traceparent(span) or origin.trace)))
+            return await execute(replace(attempt, origin=replace(origin, trace=_traceparent(span) or origin.trace)))
 
     def database(self, database: Database) -> Database:
         return TracedDatabase(database, self._call)

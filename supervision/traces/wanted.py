@@ -42,7 +42,7 @@ class Traces(Protocol):
         ...
 
     async def effect(
-        self, kind: str, attempt: Attempt, carry_out: Callable[[Attempt], Awaitable[Finish | None]]
+        self, kind: str, attempt: Attempt, execute: Callable[[Attempt], Awaitable[Finish | None]]
     ) -> Finish | None:
         """Run an effect in a span below the span that queued it."""
         ...

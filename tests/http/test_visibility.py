@@ -309,7 +309,7 @@ async def test_of_the_suspended_there_is_nothing(
     The rows of the deleted are erased in batches, after the answer: there is nothing of them before that, either.
     """
     if state == "delete, and erase later":
-        monkeypatch.setitem(KINDS, "erase", replace(KINDS["erase"], carry_out=hold_back))
+        monkeypatch.setitem(KINDS, "erase", replace(KINDS["erase"], execute=hold_back))
     world = await world_of(stage, read(SUSPENDED, NETWORK_OF_SUSPENDED))
     if state == "suspend":
         await moderating.act(stage, world.ada.account, state)

@@ -119,9 +119,9 @@ async def test_a_promise_becomes_a_letter_once(office: Office) -> None:
 async def test_a_promise_of_a_traced_request_is_carried_out_in_its_trace(office: Office) -> None:
     traced: list[tuple[str, str]] = []
 
-    async def trace(kind: str, attempt: Attempt, carry_out: Callable[[Attempt], Awaitable[Finish | None]]) -> Any:
+    async def trace(kind: str, attempt: Attempt, execute: Callable[[Attempt], Awaitable[Finish | None]]) -> Any:
         traced.append((kind, attempt.origin.trace))
-        return await carry_out(attempt)
+        return await execute(attempt)
 
     office.post = office.relay(office.carry, trace)
     id, traceparent = await office.user(), "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"

@@ -118,7 +118,7 @@ async def crash_before_publishing(sim: Simulation, person: Person, command: Mess
         raise Injected(str(self.address))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(EntityActor, "_carry_on", crash)
+        patch.setattr(EntityActor, "_after_commit", crash)
         await person.attempt(command)
     await sim.calm()
     return len(published)

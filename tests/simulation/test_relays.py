@@ -24,7 +24,7 @@ from troupe.actors.effects.registry import (
     Later,
     NotTried,
     QueueWithContext,
-    carries_out,
+    executes,
 )
 from troupe.actors.facts.statuses import PublishedStatus
 from troupe.actors.kernel import Ids, Origin
@@ -93,7 +93,7 @@ async def note_given_up(db: Connection, knock: Knock, error: Exception) -> None:
 def visits() -> Iterator[None]:
     """A kind of effects that exists in these tests alone."""
 
-    @carries_out("knock", Knock, VISITS, on_give_up=note_given_up)
+    @executes("knock", Knock, VISITS, on_give_up=note_given_up)
     async def knock_at(visitor: Visitor, knock: Knock, attempt: Attempt) -> Finish | None:
         return await visitor.visit(knock, attempt)
 
@@ -442,7 +442,7 @@ async def test_what_a_turn_has_told_since_the_relay_looked_is_not_told_again(sim
 
     claimed, kind = outbox.claim, effects[0].kind
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(registry.KINDS, kind, replace(registry.KINDS[kind], carry_out=note))
+        patch.setitem(registry.KINDS, kind, replace(registry.KINDS[kind], execute=note))
         patch.setattr(outbox, "claim", claim)
         sim.run.database.arrange(outbox.insert_many, effects, sim.run.clock.now())
         server.wake()

@@ -112,7 +112,7 @@ async def test_a_stream_shows_what_is_published_while_its_reader_mutes_and_unmut
 
 
 # The pinned runs find a relay that tells again what a turn has told while the relay waited for timelines, or told it.
-@pytest.mark.parametrize(("relay", "step"), [(AnnouncementRelay, "_prepare"), (Relay, "_carry_out")])
+@pytest.mark.parametrize(("relay", "step"), [(AnnouncementRelay, "_prepare"), (Relay, "_execute")])
 @simulation(seeds=12, faults=2, pinned=[(0, "pct"), (21, "random")], world=stage)
 async def test_a_slow_relay_tells_nothing_after_a_newer_status(
     sim: Simulation, monkeypatch: pytest.MonkeyPatch, relay: type, step: str

@@ -173,7 +173,7 @@ class Simulation(SimulatedServer):
     def _audience_is_awake(self) -> bool:
         awake = set(self.runtime.awake("home"))
         context = self.actors.actor_context
-        return awake.issuperset([*context.audience.everybody, *context.tagged.everybody])
+        return awake.issuperset([*context.audience.all_cells, *context.tagged.all_cells])
 
 
 async def _settle_in(
