@@ -117,7 +117,7 @@ async def erase_some(account: AccountActor, message: EraseSome) -> bool:
 
 @turn(AccountActor, EraseRow)
 async def erase_row(account: AccountActor, message: EraseRow) -> bool:
-    """Erase a batch of the media and posts that are kept of deleted accounts, then the row. A local one stays."""
+    """Delete a batch of the media and posts that deleted accounts keep, then the row. A local account's row stays."""
     return await account.change(_delete_row)
 
 
@@ -150,7 +150,7 @@ async def _erase_followers(account: AccountActor) -> bool:
 
 
 def _eraser(kind: Kind, erase: Callable[[AccountActor, int], Answer[None]]) -> Eraser:
-    """Return what erases a batch of a kind: `erase` does it for the id of one."""
+    """Return a function that deletes a batch of rows of a kind. `erase` deletes the row with an id."""
 
     async def erase_some_of(account: AccountActor) -> bool:
         ids = await account.context.database.read(account_deletions.left, kind, account.id, ROWS_AT_ONCE)

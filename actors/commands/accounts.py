@@ -71,7 +71,7 @@ async def reject(act: StaffAct, target: ModeratedRow, message: RejectSignUp) -> 
 
 @act_on_account(DeleteSuspendedNow, Permission.DELETE_USER_DATA)
 async def delete_suspended(act: StaffAct, target: ModeratedRow, message: DeleteSuspendedNow) -> Refused | None:
-    """Delete a suspended account. One that is not suspended is refused."""
+    """Delete a suspended account. Refused if the account is not suspended."""
     return NOT_ALLOWED if target.suspended_at is None else await _delete(act, target)
 
 

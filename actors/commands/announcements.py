@@ -109,7 +109,7 @@ class InvalidAnnouncement(Exception):
     """Raised when an announcement can't be made or changed. The text says why."""
 
 
-# The last day that Python knows has none after it: what is for whole days could not be shown in every time zone.
+# The last day of Python has no day after it, which other time zones need for announcements of whole days.
 LAST_DAY = datetime(9999, 12, 31, tzinfo=UTC)
 
 
@@ -128,7 +128,7 @@ class NewAnnouncement:
     def of(
         cls, text: str, starts: str | None, ends: str | None, at: str | None, *, all_day: bool, draft: bool
     ) -> NewAnnouncement:
-        """Return what the words of a command or a form mean. Raises InvalidAnnouncement."""
+        """Return the values of the texts of a command or a form. Raises InvalidAnnouncement."""
         tidied = trimmed(text)
         if not 0 < len(tidied) <= ANNOUNCEMENT_CHARACTERS:
             raise InvalidAnnouncement(f"the text has not 1 to {ANNOUNCEMENT_CHARACTERS} characters")
@@ -139,7 +139,7 @@ class NewAnnouncement:
 
 
 def instant_of(text: str) -> datetime:
-    """Return a time as people write it. Raises InvalidAnnouncement."""
+    """Return the time that a text names. Raises InvalidAnnouncement."""
     instant = instants.instant_of(text)
     if instant is None or instant >= LAST_DAY:
         raise InvalidAnnouncement(f"{text!r} is not a time such as 2026-12-24T18:00:00+01:00")
@@ -223,7 +223,7 @@ async def remove(act: StaffAct, message: RemoveAnnouncement) -> Refused | None:
 
 
 async def _done(act: StaffAct, action: str, id: int, promises: list[Promise]) -> None:
-    """Log an act, promise to tell the streams, and wake the relays of the running servers."""
+    """Log an act, promise to publish it to streams, and wake the relays of the running servers."""
     await act.log(action, Target("announcement", id, str(id)))
     act.promise(*promises)
     await notices.announce(act.db, NOTICE)

@@ -1,4 +1,4 @@
-"""Acts of staff on the domains that the whole server blocks, and on those that it allows.
+"""Acts of staff on blocked and allowed domains of the whole server.
 
 A server with limited federation deals with allowed domains alone. Accounts of all others are suspended, as those of
 blocked domains are.
@@ -78,7 +78,7 @@ class ImposeDomainBlock(Message[ImposedBlock]):
 
 @dataclass(frozen=True, slots=True)
 class ImposeListedBlocks(Message[tuple[str, ...]]):
-    """Command of staff: block the domains of a list, all or none. The answer is those that are blocked by it."""
+    """Command of staff: block the domains of a list, all or none. The answer is the newly blocked domains."""
 
     staff: Staff
     lines: tuple[ListedBlock, ...]
@@ -103,7 +103,7 @@ class LiftDomainBlock(Message[None]):
 
 @dataclass(frozen=True, slots=True)
 class AllowDomain(Message[AllowedDomain]):
-    """Command of staff: allow a domain. One that is allowed stays as it is."""
+    """Command of staff: allow a domain. An allowed domain stays as it is."""
 
     staff: Staff
     domain: str
@@ -111,7 +111,7 @@ class AllowDomain(Message[AllowedDomain]):
 
 @dataclass(frozen=True, slots=True)
 class DisallowDomain(Message[AllowedDomain]):
-    """Command of staff: allow a domain no more. The answer is what it was."""
+    """Command of staff: remove a domain from the allowed domains. The answer is the former row."""
 
     staff: Staff
     id: int
@@ -251,7 +251,7 @@ async def _mark(act: StaffAct, changed: Sequence[BlockedDomain], before: list[Bl
             stamps |= {block.created_at for block in (*rules.blocks_of(domain), *former.blocks_of(domain))}
     for block, found in groups.items():
         await blocked_domains.mark(act.db, found, [*stamps], block, act.now)
-    if changed:  # one tells of all: timelines read the states of every account again
+    if changed:  # one fact is enough: timelines read the states of all accounts again
         act.publish(ModeratedDomain(changed[0].domain))
 
 

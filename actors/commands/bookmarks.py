@@ -1,4 +1,4 @@
-"""Bookmarks, in the turn of the account that owns them. No other account is told of them."""
+"""Bookmarks, in the turn of the account that owns them. No other account is notified."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from ..rules.roles import Permission
 from ..staff.acts import Staff, StaffAct, Target, act, needs
 
 NOTICE = "settings"
-# What the running servers read again. All other settings are read by one loader.
+# The settings that running servers read again. All other settings are read by one loader.
 NOTICES = {REGISTRATIONS: "sign_ups", LOG_LEVEL: "log_level"}
 
 

@@ -39,7 +39,7 @@ class NewestConversations(SystemMessage[tuple[Conversation, ...]]):
 
 @turn(AccountActor, NewestConversations)
 def tell_newest(account: AccountActor, message: NewestConversations) -> Answer[tuple[Conversation, ...]]:
-    """Return them from memory, else after one query."""
+    """Return the conversations from the cache, else after one query."""
     kept = account.context.own_rows.find(account.id, message)
     return tuple(kept) if kept is not None else _read_newest(account, message)
 
@@ -50,7 +50,7 @@ async def _read_newest(account: AccountActor, message: NewestConversations) -> t
     async def read() -> list[Conversation]:
         return await database.read(conversations.page, account.id, Page(message.limit))
 
-    return tuple(await own_rows.load(account.id, message, read, lambda one: one.last_status_id))
+    return tuple(await own_rows.load(account.id, message, read, lambda conversation: conversation.last_status_id))
 
 
 @turn(AccountActor, MarkConversation)

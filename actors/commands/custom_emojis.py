@@ -21,7 +21,7 @@ TAKEN = Refused(422, "Validation failed: Shortcode has already been taken")
 
 @dataclass(frozen=True, slots=True)
 class EmojiFiles:
-    """The files of an emoji's picture: as it is, and one that does not move, which may be the same."""
+    """The files of an emoji's picture: `file`, and `static_file` without movement, which may be the same file."""
 
     file: str
     static_file: str
@@ -89,7 +89,7 @@ async def add(act: StaffAct, message: AddEmoji) -> CustomEmoji | Refused:
 async def add_many(
     act: StaffAct, wanted: Sequence[NewEmoji], *, replacing: bool = False
 ) -> list[CustomEmoji] | Refused:
-    """Add emoji, all or none. With `replacing` they take the place of those with the same names."""
+    """Add emoji, all or none. With `replacing` they replace emoji with the same names."""
     names = {one.shortcode for one in wanted}
     taken = [one for one in await custom_emojis.lock(act.db) if one.shortcode in names]
     if taken and not replacing:

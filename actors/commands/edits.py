@@ -138,7 +138,7 @@ async def show_again(change: AccountChange, status: Status, change_id: int | Non
 
 
 async def _publish_edit(change: AccountChange, status: Status, edit_id: int, rebloggers: list[int]) -> None:
-    """Publish the latest state of a status, to those too who were notified of a mention in it."""
+    """Publish the latest state of a status, also to accounts that were notified of a mention in it."""
     notified = await notifications.mentioned(change.db, [status.id])
     change.publish(EditedStatus(status.id, edit_id, rebloggers, notified.get(status.id, ())))
 
@@ -277,7 +277,7 @@ async def store_revision(
 
 
 async def _news_for_quoting(change: AccountChange, status: Status) -> list[NewNotification]:
-    """Return notifications for the accounts that quote a status, in place of those of its earlier edits."""
+    """Return notifications for the accounts that quote a status. They replace those of earlier edits."""
     if not status.quotes_count:
         return []
     quoting = await quotes.quoting(change.db, status.id)
@@ -287,7 +287,7 @@ async def _news_for_quoting(change: AccountChange, status: Status) -> list[NewNo
 
 
 async def _preview(change: AccountChange, status: Status) -> None:
-    """Take the card away that belongs to another link than the status has now, and promise the new one."""
+    """Remove the card if the status has another link now, and promise the card of this link."""
     base_url = change.context.base_url
     if status.card is not None:
         link = link_of(status, base_url)

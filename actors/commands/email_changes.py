@@ -1,4 +1,4 @@
-"""Changing the e-mail address: a link goes to the new one, and notices go to the one before."""
+"""Changing the e-mail address: the new address gets a link, the former address gets notices."""
 
 from __future__ import annotations
 

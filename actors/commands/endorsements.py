@@ -1,4 +1,4 @@
-"""Recommended accounts, in the turn of the account that recommends them. No other actor is told."""
+"""Recommended accounts, in the turn of the account that recommends them. No other actor is notified."""
 
 from __future__ import annotations
 

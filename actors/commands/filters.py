@@ -45,7 +45,7 @@ class FilterExpiry:
 
 @dataclass(frozen=True, slots=True)
 class KeywordChange:
-    """A keyword of a filter to add or, with an id, to change or to remove. What is None stays as it is."""
+    """A keyword of a filter to add or, with an id, to change or to remove. A field of None stays as it is."""
 
     id: int | None = None
     keyword: str | None = None
@@ -73,7 +73,7 @@ class CreateFilter(Message[Filter]):
 
 @dataclass(frozen=True, slots=True)
 class ChangeFilter(Message[Filter]):
-    """Command: change a filter and its keywords. What is None stays as it is."""
+    """Command: change a filter and its keywords. A field of None stays as it is."""
 
     id: int
     title: str | None = None
@@ -101,7 +101,7 @@ class AddFilterKeyword(Message[FilterKeyword]):
 
 @dataclass(frozen=True, slots=True)
 class ChangeFilterKeyword(Message[FilterKeyword]):
-    """Command: change a keyword. What is None stays as it is."""
+    """Command: change a keyword. A field of None stays as it is."""
 
     id: int
     keyword: str | None
@@ -304,7 +304,7 @@ async def _put(account: AccountActor, before: Filter | None, after: Filter) -> F
 
 
 async def _store(account: AccountActor, before: Filter | None, after: Filter | None) -> Refused | None:
-    """Store, change or delete a filter; None stands for one that is not there."""
+    """Store (`before` is None), change, or delete (`after` is None) a filter."""
     others = [row for row in account.filters.rows if row is not before]
     if after is not None and _grows(before, after) and (refused := _excess([*others, after])) is not None:
         return refused

@@ -25,7 +25,7 @@ class DropFollowers(Message[None]):
 
 @dataclass(frozen=True, slots=True)
 class EndUnknownFollow(Message[None]):
-    """Command: tell the server of an account that this one does not follow it, unless it does by now, or asks to."""
+    """Command: send an Undo of the Follow to the server of an account, unless this account follows it, or asks to."""
 
     target_id: int
 

@@ -103,7 +103,7 @@ async def stop(account: AccountActor, message: StopImport) -> None:
 async def import_some(account: AccountActor, message: ImportSome) -> bool:
     """Carry out the lines that wait for nothing, then remove what is not in the file, if the import overwrites.
 
-    A deleted account carries nothing out: other accounts would be told of what is erased at once.
+    A deleted account executes nothing: other accounts would be notified of changes that are erased at once.
     """
     database = account.context.database
     found = await database.read(imports.find, message.id)
@@ -259,7 +259,7 @@ async def _surplus(account: AccountActor, found: Import) -> list[int]:
 
 
 def _ends_with(undo: Callable[[AccountActor, int], Answer[None]]) -> Callable[[AccountActor, Import], Awaitable[bool]]:
-    """Return what removes a batch of rows: `undo` does it for the id of one."""
+    """Return a function that removes a batch of rows. `undo` removes the row with an id."""
 
     async def clear(account: AccountActor, found: Import) -> bool:
         surplus = await _surplus(account, found)

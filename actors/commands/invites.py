@@ -59,7 +59,7 @@ async def create(act: StaffAct, message: CreateInvite) -> Refused | None:
 
 @act(ExpireInvite, Permission.MANAGE_INVITES)
 async def expire(act: StaffAct, message: ExpireInvite) -> Refused | None:
-    """End an invite. One that can't be used any more is refused."""
+    """End an invite. Refused if the invite can't be used any more."""
     ended = await invites.expire(act.db, message.code, act.now)
     if ended is None:
         return NOT_FOUND

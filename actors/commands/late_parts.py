@@ -24,7 +24,7 @@ from .received_quotes import change_quote, received_quote
 class JoinParts(Message[None]):
     """Command to an account of another server: give a status of it the parts that are known here by now.
 
-    The parts are those of this state of it. `mentioned` are the URIs of accounts. With `authorized` the author
+    The parts belong to this state of the status. `mentioned` are the URIs of accounts. With `authorized` the author
     of what the status quotes, on another server, has allowed it.
     """
 

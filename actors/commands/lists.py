@@ -62,7 +62,7 @@ class AddToList(Message[List]):
 
 @dataclass(frozen=True, slots=True)
 class RemoveFromList(Message[List]):
-    """Command to a list: remove accounts; those that are not members are ignored."""
+    """Command to a list: remove accounts. Accounts that are not members are ignored."""
 
     viewer_id: int
     account_ids: tuple[int, ...]

@@ -14,7 +14,7 @@ CONFLICT = Refused(409, "Conflict during update, please try again")
 
 @dataclass(frozen=True, slots=True)
 class MarkerMove:
-    """The new position of one marker.
+    """The new position of a marker.
 
     A client that names a version is refused if another device moved the marker since.
     """

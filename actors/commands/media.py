@@ -116,7 +116,7 @@ async def describe_media(account: AccountActor, message: DescribeMedia) -> Media
 
 
 async def _describe(change: AccountChange, message: DescribeMedia) -> Media | Refused:
-    """Change an attachment. One of a published status is refused: an edit of the status changes it."""
+    """Change an attachment. Refused for an attachment of a published status, which an edit changes."""
     medium = await _own(change, message.id)
     if medium is None or not medium.changeable:
         return NOT_FOUND
@@ -138,7 +138,7 @@ async def finish_media(account: AccountActor, message: FinishMedia) -> Media | R
 async def _finish(change: AccountChange, message: FinishMedia) -> Media | Refused:
     """Store the result of processing.
 
-    Unused files are deleted: those of a deleted upload, and those that the owner has replaced.
+    Unused files are deleted: files of a deleted upload, and files that the owner has replaced.
     """
     db, now, made = change.db, change.now, message.made
     files = set[str]() if made is None else {file for file in (made.file, made.thumbnail_file) if file is not None}
@@ -167,7 +167,7 @@ async def _delete(change: AccountChange, message: DeleteMedia) -> Media | Refuse
         return NOT_FOUND
     if medium.taken:
         return IN_USE
-    if await media.is_reported(change.db, medium.id):  # the owner is told nothing of it
+    if await media.is_reported(change.db, medium.id):  # the owner is not notified
         await media.discard(change.db, [medium.id], change.now)
         return medium
     await media.delete_many(change.db, [medium.id])

@@ -13,7 +13,7 @@ from .relations import find_present
 
 @dataclass(frozen=True, slots=True)
 class WriteNote(Message[None]):
-    """Command: write a private note about an account. An empty one deletes it."""
+    """Command: write a private note about an account. An empty note deletes it."""
 
     target_id: int
     comment: str

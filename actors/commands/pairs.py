@@ -1,4 +1,4 @@
-"""Changes between an account and others: read while the pairs are locked, told to both sides after the commit.
+"""Changes between an account and others: read while the pairs are locked, published to both sides after the commit.
 
 Both sides of a pair change in one transaction, under `relations.lock_pair`. The actors on both sides are told how they
 stand to each other after the commit and before the answer: once a block is answered, the blocked account sees nothing
@@ -19,7 +19,7 @@ from ..facts.statuses import EndedQuotes
 
 
 async def publish_pair(change: AccountChange, other: int, ended: Sequence[EndedQuote] = ()) -> None:
-    """Publish how the account and another one stand to each other. `ended` are the quotes that a block has ended."""
+    """Publish the relation of the account and another account. `ended` are the quotes that a block has ended."""
     await _publish(change, [other], [other])
     change.publish(EndedQuotes(ended))
 

@@ -1,4 +1,4 @@
-"""Changing a password, and setting a new one by the link of a mail. Both end what was opened with the old one."""
+"""Changing a password, and setting a new password by the link of a mail. Both end the sessions of the old password."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ async def _reset(change: AccountChange, message: ResetPassword) -> bool:
 
 
 async def _publish(change: AccountChange, revoked: Sequence[bytes]) -> None:
-    """Publish a new password, and the end of the tokens with these hashes. A mail tells the user."""
+    """Publish a new password, and the end of the tokens with these hashes. A mail notifies the user."""
     account_id = change.account.id
     user = await users.find_user(change.db, account_id)
     change.publish(ChangedUser(account_id, user), *(RevokedToken(token_hash) for token_hash in revoked))
@@ -89,6 +89,6 @@ async def _publish(change: AccountChange, revoked: Sequence[bytes]) -> None:
 
 
 async def _promise_reset(change: AccountChange) -> None:
-    """Promise a mail. It replaces one that waits for a retry, and is sent at once."""
+    """Promise a mail. It replaces a mail that waits for a retry, and is sent at once."""
     await forget_mail(change.db, PASSWORD_RESET, change.account.id)
     change.promise(mail(PASSWORD_RESET, change.account.id))

@@ -22,7 +22,7 @@ NO_QUOTED = Refused(404, "The post you are trying to quote does not appear to ex
 
 
 def refuse_quote(quoted: Quotable, viewer: Perspective) -> Refused | None:
-    """Return why an account can't quote a status. One that may not be quoted looks missing, as the API has it."""
+    """Return why an account can't quote a status. A status that may not be quoted looks missing, as in the API."""
     if quoted.account_id in viewer.blocking:
         return NOT_ALLOWED
     return NO_QUOTED if approval_for(quoted, viewer) == "denied" else None

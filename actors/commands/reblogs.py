@@ -23,7 +23,7 @@ from .undoing import undone
 
 @dataclass(frozen=True, slots=True)
 class Reblog(Message[int]):
-    """Command: boost a status. The answer is the id of the boost, the same one for a repeat.
+    """Command: boost a status. The answer is the id of the boost, for a repeat the id of the earlier boost.
 
     The boost of an account of another server has a `uri`, and the time when it was made.
     """
@@ -70,7 +70,7 @@ async def _compose(account: AccountActor, original: Status, message: Reblog) -> 
 
 
 async def _reblog(change: AccountChange, original: Status, new: NewStatus) -> int | Refused:
-    """Store the boost. Return its id, or that of an earlier one."""
+    """Store the boost. Return its id, or the id of an earlier boost."""
     db, account = change.db, change.account
     if await undone(change, new.uri):
         return NOT_FOUND

@@ -1,4 +1,4 @@
-"""The quotes of statuses of other servers: when one comes, when it is edited, when the quoted status is fetched."""
+"""The quotes of statuses of other servers: at their arrival, at edits, and when the quoted status is fetched."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..activitypub.notes import ReceivedQuote
 from ..kernel import Refused
 from .quoting import admit_quote
 
-# A quote that its author has ended does not come back by an edit, nor by another one in between.
+# An edit does not restore a quote that the quoted author has ended, nor do several edits.
 ENDED = ("revoked", "rejected")
 
 

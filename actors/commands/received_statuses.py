@@ -133,7 +133,7 @@ async def _store(
         language=note.language,
         in_reply_to_id=_parent_id(account, note, parent, place),
         in_reply_to_account_id=parent.account_id if parent else None,
-        media_ids=tuple(one.id for one in attachments),
+        media_ids=tuple(file.id for file in attachments),
         mentioned_ids=to.everybody,
         silent_mention_ids=to.silent,
         tags=await _tags(db, account, note),
@@ -174,7 +174,7 @@ async def _store(
 
 
 async def _parent(db: Connection, note: ReceivedNote) -> Status | None:
-    """Return what a note answers. One that names a boost answers the boosted status."""
+    """Return the status that a note answers. A reply to a boost answers the boosted status."""
     known = None if note.in_reply_to is None else await remote_statuses.find(db, note.in_reply_to)
     if known is None:
         return None
@@ -187,7 +187,7 @@ async def _parent(db: Connection, note: ReceivedNote) -> Status | None:
 def _parent_id(
     account: AccountActor, note: ReceivedNote, parent: Status | None, place: Placeholder | None
 ) -> int | None:
-    """Return the parent's id. For one that is not known here it is an id under which nothing is stored."""
+    """Return the parent's id. For an unknown parent it is a new id under which nothing is stored."""
     if parent is not None:
         return parent.id
     if note.in_reply_to is None:
@@ -220,7 +220,7 @@ async def _concerns_somebody(db: Connection, to: Addressed, parent: Status | Non
 
 
 async def _id_for(db: Connection, account: AccountActor, note: ReceivedNote, now: datetime, *, news: bool) -> int:
-    """Return a fresh id, for a late status one of its own time, so that it is where it belongs in timelines."""
+    """Return a fresh id. For a late status it is an id of its own time, for its place in timelines."""
     if news and note.created_at + LATE > now:
         return account.context.ids.next()
     # The lower bits come from the URI, because the times of other servers are often whole seconds.
@@ -238,7 +238,7 @@ async def _put_emojis(
 
 
 def _attachments(account: AccountActor, attachments: Sequence[ReceivedAttachment]) -> list[RemoteAttachment]:
-    return [_attachment(account, one) for one in attachments]
+    return [_attachment(account, file) for file in attachments]
 
 
 def _attachment(account: AccountActor, attachment: ReceivedAttachment) -> RemoteAttachment:
@@ -256,7 +256,7 @@ def _attachment(account: AccountActor, attachment: ReceivedAttachment) -> Remote
 
 
 async def _tags(db: Connection, account: AccountActor, note: ReceivedNote) -> tuple[StatusTag, ...]:
-    """Return the hashtags: those that are known here, and as many others as the author's domain may add today."""
+    """Return the known hashtags, and as many new hashtags as the author's domain may add today."""
     known = await tags.known_of(db, [tag.name for tag in note.hashtags]) if note.hashtags else set[str]()
     fresh = [tag.name for tag in note.hashtags if tag.name not in known]
     known.update(fresh[: account.context.quotas.take("hashtags", host_of(note.uri) or "", len(fresh))])
@@ -264,18 +264,22 @@ async def _tags(db: Connection, account: AccountActor, note: ReceivedNote) -> tu
     return tuple(StatusTag(ids.next(), tag.name, tag.display_name) for tag in note.hashtags if tag.name in known)
 
 
-async def _insert_poll(db: Connection, account: AccountActor, told: ReceivedPoll | None, now: datetime) -> int | None:
-    if told is None:
+async def _insert_poll(
+    db: Connection, account: AccountActor, received: ReceivedPoll | None, now: datetime
+) -> int | None:
+    if received is None:
         return None
     id = account.context.ids.next()
-    await polls.insert(db, NewPoll(id, account.id, told.options, told.multiple, False, told.expires_at), now)
-    await _tally(db, id, told, now)
+    await polls.insert(
+        db, NewPoll(id, account.id, received.options, received.multiple, False, received.expires_at), now
+    )
+    await _tally(db, id, received, now)
     return id
 
 
-async def _tally(db: Connection, poll_id: int, told: ReceivedPoll, now: datetime) -> None:
+async def _tally(db: Connection, poll_id: int, received: ReceivedPoll, now: datetime) -> None:
     await remote_statuses.tally(
-        db, poll_id, told.votes, told.voters_count, told.expires_at, now, closed=told.closed
+        db, poll_id, received.votes, received.voters_count, received.expires_at, now, closed=received.closed
     )  # fmt: skip
 
 
@@ -332,7 +336,7 @@ async def _is_changed(
         or note.spoiler_text != status.spoiler_text
         or note.language not in (None, status.language)
         or note.sensitive != (status.sensitive and not await _is_marked(db, status, note))
-        or list(dict.fromkeys(one.url for one in note.attachments)) != [one.remote_url for one in status.media]
+        or list(dict.fromkeys(file.url for file in note.attachments)) != [file.remote_url for file in status.media]
         or bool(_descriptions(status, note))
         or not _has_poll(status.poll, note.poll)
         or {tag.name for tag in hashtags} != {tag.name for tag in status.tags}
@@ -345,14 +349,14 @@ async def _is_marked(db: Connection, status: Status, note: ReceivedNote) -> bool
     return not note.sensitive and await strikes.is_marked(db, status.account_id, status.id)
 
 
-def _has_poll(before: Poll | None, told: ReceivedPoll | None) -> bool:
-    if before is None or told is None:
-        return before is None and told is None
-    return _asks_the_same(before, told)
+def _has_poll(before: Poll | None, received: ReceivedPoll | None) -> bool:
+    if before is None or received is None:
+        return before is None and received is None
+    return _asks_the_same(before, received)
 
 
 async def _quotes_another(db: Connection, status: Status, note: ReceivedNote, quote: AdmittedQuote | None) -> bool:
-    """True if the quote was taken away, or another one has its place."""
+    """True if the quote was removed or replaced."""
     if status.quote_of_id is None or status.quote_state in ENDED:
         return False
     if note.quote is None:
@@ -432,24 +436,24 @@ async def _revise(
 async def _media_after(
     db: Connection, account: AccountActor, status: Status, note: ReceivedNote, now: datetime
 ) -> tuple[int, ...]:
-    """Return the attachments of the new state. Those with the same address stay."""
+    """Return the attachments of the new state. Attachments with a known address stay."""
     there = {medium.remote_url: medium.id for medium in status.media}
-    fresh = _attachments(account, [one for one in note.attachments if one.url not in there])
+    fresh = _attachments(account, [file for file in note.attachments if file.url not in there])
     await remote_statuses.insert_attachments(db, fresh, now)
-    there |= {one.remote_url: one.id for one in fresh}
-    ids = tuple(dict.fromkeys(there[one.url] for one in note.attachments))
+    there |= {file.remote_url: file.id for file in fresh}
+    ids = tuple(dict.fromkeys(there[file.url] for file in note.attachments))
     await media.lock(db, ids)
     return ids
 
 
 def _descriptions(status: Status, note: ReceivedNote) -> list[Description]:
     """Return the new descriptions of attachments that stay."""
-    told = {one.url: one for one in note.attachments}
+    received = {file.url: file for file in note.attachments}
     found: list[Description] = []
     for medium in status.media:
-        if (one := told.get(medium.remote_url or "")) is not None:
-            focus = None if one.focus is None else {"x": one.focus[0], "y": one.focus[1]}
-            found.append(Description(medium.id, one.description, focus))
+        if (file := received.get(medium.remote_url or "")) is not None:
+            focus = None if file.focus is None else {"x": file.focus[0], "y": file.focus[1]}
+            found.append(Description(medium.id, file.description, focus))
     return [new for new, medium in ((new, _medium(status, new.media_id)) for new in found) if new.changes(medium)]
 
 
@@ -457,28 +461,28 @@ def _medium(status: Status, id: int) -> media.Media | None:
     return next((medium for medium in status.media if medium.id == id), None)
 
 
-async def _change_poll(change: AccountChange, before: Poll | None, told: ReceivedPoll | None) -> int | None:
+async def _change_poll(change: AccountChange, before: Poll | None, received: ReceivedPoll | None) -> int | None:
     """Store the poll of the new state, with the reminder of its end. Return its id. Other options are another poll."""
     db, account, now = change.db, change.account, change.now
     if before is None:
-        id = await _insert_poll(db, account, told, now)
-    elif told is None:
+        id = await _insert_poll(db, account, received, now)
+    elif received is None:
         await forget_poll(db, before.id)
         await polls.delete(db, before.id)
         return None
     else:
         await forget_poll(db, before.id)
-        options = tuple(Option(title, 0) for title in told.options)
-        after = replace(before, multiple=told.multiple, expires_at=told.expires_at, options=options)
-        await polls.change(db, after, reset=not _asks_the_same(before, told), now=now)
-        await _tally(db, before.id, told, now)
+        options = tuple(Option(title, 0) for title in received.options)
+        after = replace(before, multiple=received.multiple, expires_at=received.expires_at, options=options)
+        await polls.change(db, after, reset=not _asks_the_same(before, received), now=now)
+        await _tally(db, before.id, received, now)
         id = before.id
-    if id is not None and told is not None and told.expires_at is not None:
-        change.promise(poll_ends(id, account.id, told.expires_at))
+    if id is not None and received is not None and received.expires_at is not None:
+        change.promise(poll_ends(id, account.id, received.expires_at))
     return id
 
 
-def _asks_the_same(poll: Poll, told: ReceivedPoll) -> bool:
+def _asks_the_same(poll: Poll, received: ReceivedPoll) -> bool:
     # Earlier versions cut the spaces around an option.
-    before, after = [option.title.strip() for option in poll.options], [title.strip() for title in told.options]
-    return poll.multiple == told.multiple and before == after
+    before, after = [option.title.strip() for option in poll.options], [title.strip() for title in received.options]
+    return poll.multiple == received.multiple and before == after

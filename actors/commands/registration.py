@@ -135,7 +135,7 @@ async def resend_confirmation(account: AccountActor, message: ResendConfirmation
 
 
 async def _resend(change: AccountChange, email: str | None) -> Refused | None:
-    """Promise another mail. It replaces one that waits for a retry, and is sent at once."""
+    """Promise another mail. It replaces a mail that waits for a retry, and is sent at once."""
     db, account_id = change.db, change.account.id
     if not await registration.is_unconfirmed(db, account_id):
         return NOT_AWAITED

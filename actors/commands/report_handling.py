@@ -71,7 +71,7 @@ async def assign(act: StaffAct, message: AssignReport) -> Report | Refused:
     """Assign a report to one of the staff, or with None to no account."""
     db, to = act.db, message.to
     # Accounts before the report, as acts on accounts lock them, and both before the role of one is read.
-    await moderation.hold(db, [one for one in (act.staff.account_id, to) if one is not None])
+    await moderation.hold(db, [id for id in (act.staff.account_id, to) if id is not None])
     if not await act.may(Permission.MANAGE_REPORTS):
         return NOT_ALLOWED
     report = await reports.lock(db, message.report_id)
@@ -87,7 +87,7 @@ async def assign(act: StaffAct, message: AssignReport) -> Report | Refused:
 
 @act(ResolveReport, Permission.MANAGE_REPORTS)
 async def resolve(act: StaffAct, message: ResolveReport) -> Report | Refused:
-    """Resolve a report. One that was resolved before stays as it is."""
+    """Resolve a report. A resolved report stays as it is."""
     report = await reports.lock(act.db, message.report_id)
     if report is None:
         return NOT_FOUND

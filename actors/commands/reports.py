@@ -53,7 +53,7 @@ async def file_report(account: AccountActor, message: FileReport) -> Report | Re
 
 
 async def _is_elsewhere(account: AccountActor, target_id: int) -> bool:
-    """True if a report of a local account is about one on another server."""
+    """True if a report of a local account is about an account of another server."""
     target = await account.context.accounts.find(target_id)
     return account.is_local and target is not None and not target.local
 
@@ -82,7 +82,7 @@ async def _file(change: AccountChange, new: NewReport) -> Report | Refused:
 
 
 async def _refuses(change: AccountChange, new: NewReport) -> bool:
-    """True for a report of another server that is known, or that is one too many."""
+    """True for a report of another server that is known, or that exceeds the daily number."""
     if new.uri is not None and await reports.is_known(change.db, new.uri):
         return True
     since = first_id_at(change.now - A_DAY)

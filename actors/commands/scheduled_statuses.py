@@ -164,7 +164,7 @@ async def _cancel(change: AccountChange, id: int) -> Refused | None:
 
 
 async def _remind(change: AccountChange, id: int, at: datetime) -> None:
-    """Replace the reminder by one at this time."""
+    """Replace the reminder by a reminder at this time."""
     due = StatusDue(id, at.isoformat())
     await forget_reminder(change.db, change.account.id, due)
     change.promise(reminder(change.account.id, due, at))

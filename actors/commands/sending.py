@@ -1,4 +1,4 @@
-"""Telling other servers of an account and of its polls, in the turn of the account."""
+"""Sending an account and its polls to other servers, in the turn of the account."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ async def rotate_key_now(account: AccountActor, message: RotateKeyNow) -> None:
 
 
 async def _rotate(change: AccountChange, private_key: str, public_key: str) -> None:
-    """Replace the key. What is on its way, and the Update that tells of the new key, is signed with the old one."""
+    """Replace the key. Pending activities, and the Update with the new key, are signed with the old key."""
     db, account_id = change.db, change.account.id
     change.publish(ChangedAccount(account_id), RotatedKey(account_id))
     former = await signing_keys.replace(db, account_id, private_key, public_key)

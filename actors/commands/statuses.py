@@ -126,7 +126,7 @@ async def publish_status(
 
 
 async def made_by(account: AccountActor, key: str | None) -> Status | ScheduledStatus | None:
-    """Return what the key has made. The same reply may be sent again after the status it replies to is gone."""
+    """Return the status that the key has made. A reply may be repeated after its parent was deleted."""
     if key is None:
         return None
     database = account.context.database
@@ -247,7 +247,7 @@ async def choose_visibility(account: AccountActor, asked: str | None) -> str:
 
 
 def narrowed(visibility: str, quoted: Status | None) -> str:
-    """Return the visibility of a status that may quote a private one, which only followers may see."""
+    """Return the visibility of a status. A quote of a private status is visible to followers at most."""
     open_to_all = visibility in ("public", "unlisted")
     return "private" if open_to_all and quoted is not None and quoted.visibility == "private" else visibility
 
@@ -299,7 +299,7 @@ def _stands_alone(account: AccountActor, new: NewStatus) -> bool:
 async def _publish_alone(
     account: AccountActor, new: NewStatus, parent: Status | None, key: str | None
 ) -> Status | None:  # fmt: skip
-    """Store a status and everything it promises by one statement, after a read of the followers on other servers.
+    """Store a status and its promises by one statement, after a read of the followers on other servers.
 
     None, and nothing is stored, if that is not enough. A transaction of several statements would cost a post 17% more
     CPU, or 29% with an Idempotency-Key; with one follower on another server 11%, its delivery included.
@@ -334,7 +334,7 @@ async def _store_alone(
 async def store(
     change: AccountChange, new: NewStatus, quoted: Status | None, poll: NewPoll | None, key: str | None
 ) -> Status | ScheduledStatus | Refused:
-    """Store a status. If the key is known, return what it made."""
+    """Store a status. If the key is known, return the status that it made."""
     db, account, now = change.db, change.account, change.now
     if (earlier := await made_with(db, account.id, key, now)) is not None:
         return earlier
@@ -422,7 +422,7 @@ async def made_with(db: Connection, account_id: int, key: str | None, now: datet
 async def made_before(
     db: Connection, account_id: int, made: idempotency.KeyedStatus
 ) -> Status | ScheduledStatus | None:
-    """Return what an idempotency key has made, if it still exists."""
+    """Return the status of an idempotency key, if it still exists."""
     if made.scheduled_status_id is not None:
         return await scheduled_statuses.find(db, made.scheduled_status_id, account_id)
     return await statuses.find(db, made.status_id) if made.status_id is not None else None

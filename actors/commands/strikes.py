@@ -62,7 +62,7 @@ class Appeal(SystemMessage[None]):
 
 @dataclass(frozen=True, slots=True)
 class DecideAppeal(Message[None]):
-    """Command to the account that appeals: end the strike and what it did, or let it stand."""
+    """Command to the account that appeals: undo the strike, or let it stand."""
 
     staff: Staff
     appeal_id: int
@@ -82,7 +82,7 @@ async def moderate_statuses(account: AccountActor, message: ModerateStatuses) ->
 
 @turn(AccountActor, ActOnStatuses)
 async def act_on_statuses(account: AccountActor, message: ActOnStatuses) -> None:
-    """Do what is left to do, by the rows: a crash may have come in between, and so may an appeal."""
+    """Do the remaining work, as the rows have it: a crash or an appeal may have come in between."""
     found = await account.context.database.read(strikes.find, message.strike_id)
     if found is None:
         return
@@ -124,7 +124,7 @@ async def appeal(account: AccountActor, message: Appeal) -> Refused | None:
 
 
 async def _appeal(change: AccountChange, message: Appeal) -> Refused | None:
-    """Store an appeal, and promise mails to those who decide about it."""
+    """Store an appeal, and promise mails to the staff who decide about it."""
     db, account = change.db, change.account
     found, text = await strikes.lock(db, message.strike_id), message.text.strip()
     if found is None or found.target_account_id != account.id:
@@ -155,7 +155,7 @@ async def decide_appeal(account: AccountActor, message: DecideAppeal) -> Refused
 
 @needs_rank(Permission.MANAGE_APPEALS)
 async def decide(act: StaffAct, target: ModeratedRow, message: DecideAppeal) -> Strike | Refused:
-    """Decide about an appeal. What the strike did is undone, unless another one did it too."""
+    """Decide about an appeal. The consequences of the strike are undone, unless another strike has them too."""
     db, appeal_id = act.db, message.appeal_id
     found = await strikes.find_appealed(db, appeal_id)
     if found is None or found.target_account_id != target.id:

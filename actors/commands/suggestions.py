@@ -1,4 +1,4 @@
-"""Suggestions of accounts to follow, in the turn of the account that is given them. No other actor is told."""
+"""Suggestions of accounts to follow, in the turn of the account that is given them. No other actor is notified."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..kernel import Message, turn
 
 @dataclass(frozen=True, slots=True)
 class DismissSuggestion(Message[None]):
-    """Command: suggest an account never again. An unknown one changes nothing."""
+    """Command: suggest an account never again. An unknown account changes nothing."""
 
     target_id: int
 

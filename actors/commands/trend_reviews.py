@@ -1,4 +1,4 @@
-"""Decisions of staff on what may trend, and on hashtags."""
+"""Decisions of staff on trends and on hashtags."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ReviewTrend(Message[None]):
 
 @dataclass(frozen=True, slots=True)
 class ChangeTag(Message[None]):
-    """Command: change what a hashtag may do. None leaves a value as it is.
+    """Command: change the permissions of a hashtag. None leaves a permission as it is.
 
     A hashtag that is not `usable` can't be featured or found; one that is not `listable` can't be found.
     """
@@ -55,7 +55,7 @@ async def review(act: StaffAct, message: ReviewTrend) -> Refused | None:
 
 @act(ChangeTag, Permission.MANAGE_TAXONOMIES)
 async def change(act: StaffAct, message: ChangeTag) -> Refused | None:
-    """Change what a hashtag may do."""
+    """Change the permissions of a hashtag."""
     changes = {"usable": message.usable, "listable": message.listable, "trendable": message.trendable}
     name = await tags.change(act.db, message.id, act.now, display_name=message.display_name, **changes)
     if name is None:
@@ -67,7 +67,7 @@ async def change(act: StaffAct, message: ChangeTag) -> Refused | None:
 
 
 async def _store(act: StaffAct, message: ReviewTrend) -> bool:
-    """Store a decision. False if there is no such thing."""
+    """Store a decision. Return False if its object does not exist."""
     db, now, trendable = act.db, act.now, message.trendable
     match message.kind, message.key:
         case "tag", str() as key:

@@ -1,4 +1,4 @@
-"""Turning two-factor authentication on and off. A mail tells of both."""
+"""Turning two-factor authentication on and off. A mail notifies the user of both."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Activities of other servers that were undone before they came: what they would do is not done."""
+"""Activities of other servers that were undone before they arrived: they are not applied."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..account import AccountChange
 async def undone(change: AccountChange, uri: str | None) -> bool:
     """True if an activity with this URI was undone by its account. The URI is locked until the transaction ends.
 
-    What users of this server do has no URI and is undone in the order in which they do it.
+    Local users undo in order: their acts have no URI to check.
     """
     if uri is None or change.account.is_local:
         return False

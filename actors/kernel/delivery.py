@@ -1,4 +1,4 @@
-"""Delivery: a message goes into a mailbox, or its sender is told at once why not."""
+"""Delivery: puts a message into a mailbox, or refuses it at once with an error for its sender."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Delivery:
         self._schedule(cell)
 
     def post_to_all(self, cells: Iterable[Cell], envelope: Envelope) -> None:
-        """The same for a hint and many mailboxes, most of them empty: the fan-out's inner loop.
+        """Put a hint into many mailboxes, most of them empty: the fan-out's inner loop.
 
         A message that can wait is only put into the mailboxes of actors at rest that have no subscribers. They take it
         when they are told or asked anything else, or when there are enough for many turns in a row. What such a
@@ -81,7 +81,7 @@ class Delivery:
         else:
             mailbox = cell.mailbox
             if cell.phase is READY and not cell.listened and not mailbox.urgent:
-                # A subscriber must not be shown what was put off before it came, also when its turn has come now.
+                # A subscriber must not see deferred messages from before its subscription, also if their turn is now.
                 mailbox.urgent = sum(1 for _ in takewhile(attrgetter("can_wait"), mailbox))
             mailbox.put_control(envelope)
         self._schedule(cell)

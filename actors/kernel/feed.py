@@ -59,9 +59,9 @@ class RenderedOnce:
 
 @dataclass(frozen=True, slots=True)
 class Event(RenderedOnce):
-    """Base of the frozen dataclasses of what streams show.
+    """The base of the events that streams show, which are frozen dataclasses.
 
-    `telling` says when it was told.
+    `telling` is the time and number of its publication.
     """
 
     telling: Telling = field(default=UNTOLD, compare=False, repr=False, kw_only=True)
@@ -113,10 +113,10 @@ class Feed:
         self._cursors: dict[Subscriber, int] = {}  # a dict, so that the order is that of subscribing
         self._behind: dict[Subscriber, None] = {}  # those that have not read up to `_end`
         self._trim_at = CROWDED  # the length at which the log is worth trimming: each time costs a look at all cursors
-        self.shown = Subjects()  # what the subscribers know of
-        self.gone = Subjects()  # what they were told is deleted: never shown again
-        self.replayed = Subjects()  # what resumed streams were shown, which the others may not know
-        self.turned_away = Subjects()  # what came and was not shown, because it did not belong here then
+        self.shown = Subjects()  # subjects that the subscribers know
+        self.gone = Subjects()  # deleted subjects, which are never shown again
+        self.replayed = Subjects()  # subjects that only resumed streams were shown
+        self.turned_away = Subjects()  # subjects that did not belong here when they arrived
         self._floor = 0
         self._began = 0
 
@@ -129,7 +129,7 @@ class Feed:
 
     @property
     def floor(self) -> int:
-        """The oldest id that is news. What is older was there before the first subscriber, or it is not remembered."""
+        """The oldest id that is news. Older subjects were there before the first subscriber, or are not remembered."""
         return max(self._floor, self.shown.forgotten)
 
     @property
@@ -153,7 +153,7 @@ class Feed:
         return [(self.head - cursor, one.blocked_since) for one, cursor in list(self._cursors.items())]
 
     def subscribe(self, subscriber: Subscriber) -> None:
-        """Show a subscriber what comes from now on; what was logged before is not shown."""
+        """Add a subscriber. It is shown the events from now on."""
         self._behind.pop(subscriber, None)
         self._cursors[subscriber] = self.head
 
@@ -191,18 +191,18 @@ class Feed:
     def settle(self, settled: int) -> None:
         """Take nothing for news that is older than the first subscription, if that was before the id `settled`.
 
-        By then every transaction that had begun before the subscription has ended, and was told of.
+        By then every transaction that had begun before the subscription has ended and was published.
         """
         if self._began < settled:
             self._floor = max(self._floor, self._began)
 
     def know(self, subject: int) -> None:
-        """The subscribers need not be told of this one. Without any there is nothing to remember: see `begin`."""
+        """Remember a subject that the subscribers need not be shown. Without subscribers `begin` remembers it."""
         if self._cursors:
             self.shown.add(subject)
 
     def turn_away(self, subject: int) -> None:
-        """Remember that the subscribers were not shown this one when it came."""
+        """Remember a subject that the subscribers were not shown when it arrived."""
         if self._cursors:
             self.turned_away.add(subject)
 
@@ -232,7 +232,7 @@ class Feed:
             self._end = self._first
 
     def catch_up(self) -> list[BaseException | None]:
-        """Wake every subscriber; one entry for each that had to be cut, with its error if it raised one."""
+        """Wake every subscriber. Return an entry for each subscriber that was cut: its error, or None."""
         if not self.has_news:
             return []
         self._end = head = self.head

@@ -44,7 +44,7 @@ class LabelledMessage:
     can_wait: ClassVar[bool] = False
 
     def put_off(self) -> Self:
-        """Return what an actor needs of the message for a turn that is put off. It has no subscribers then."""
+        """Return the part of the message that a deferred turn needs, when the actor has no subscribers."""
         return self
 
     @property

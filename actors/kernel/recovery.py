@@ -60,7 +60,7 @@ class Recovery:
     def handle_unavailable(self, cell: Cell, error: BaseException) -> None:
         """Handle a load that found no database.
 
-        Askers are told; hints are dropped, since the rows contain what they were about.
+        Askers get an error. Hints are dropped: the rows contain their news.
         """
         retire(cell, self._services.record)
         for waiting in cell.mailbox.empty():
@@ -129,7 +129,7 @@ class Recovery:
             self._rest(cell, STORAGE_REST, READY)
 
     def _dispose(self, cell: Cell, envelope: Envelope, error: BaseException) -> None:
-        """Answer the message on which an actor crashed: an asker is told, a hint is tried once more and then parked."""
+        """Handle the message that crashed an actor: an asker gets an error, a hint is retried once and then parked."""
         if envelope.reply is not None:
             envelope.reply.give(Crashed(str(cell.address)))
         elif envelope.crashes < self._policy.retries:

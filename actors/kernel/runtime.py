@@ -79,7 +79,7 @@ class Runtime:
         pool.delivery.post(pool.cell(address.key, now), self._envelope(message, origin, now))
 
     def tell_awake(self, address: Address, message: Message[object], *, origin: Origin = NOWHERE) -> None:
-        """Send to an awake actor. A sleeping one reads the rows when it wakes."""
+        """Send to an awake actor. A sleeping actor reads the rows when it wakes."""
         pool = self._pool(address, message)
         if (cell := pool.cells.get(address.key)) is not None:
             pool.delivery.post(cell, self._envelope(message, origin, trio.current_time()))

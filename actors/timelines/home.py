@@ -38,12 +38,12 @@ class HomePage(Message[list[int]]):
 
 
 class HomeTimeline(Timeline):
-    """`home/ACCOUNT`: statuses and boosts of the account and of those it follows, and statuses with followed tags."""
+    """`home/ACCOUNT`: statuses and boosts of the account and of its follows, and statuses with followed tags."""
 
     def __init__(self, cell: Cell, runtime: Runtime, context: ActorContext) -> None:
         super().__init__(cell, runtime, context)
         self.id = int(cell.address.key)
-        self.rules = ViewerRules(self.id)  # until those of all that concerns the account are read
+        self.rules = ViewerRules(self.id)  # empty until `load` reads them
         self.perspective = Perspective(self.id)  # which the window and the registrations follow from
         self.relation_stamps = RelationStamps({})
         self.exclusive = frozenset[int]()  # members of exclusive lists: the owner reads them there and not here
@@ -121,9 +121,9 @@ class HomeTimeline(Timeline):
         if notification.id in self.feed.shown:
             return
         context = self.context
-        for told in await show_notifications(context.database, context.accounts, context.statuses, [notification]):
-            if told.is_for(self.perspective):
-                self.feed.announce(notification.id, NotificationShown(told))
+        for shown in await show_notifications(context.database, context.accounts, context.statuses, [notification]):
+            if shown.is_for(self.perspective):
+                self.feed.announce(notification.id, NotificationShown(shown))
 
     async def show_merge(self) -> None:
         """Announce the latest merge of filtered notifications. It is read from rows, because hints may be lost."""
@@ -134,9 +134,9 @@ class HomeTimeline(Timeline):
     async def show_conversations(self) -> None:
         context = self.context
         latest = await context.database.read(conversations.page, self.id, Page(MOST_MISSED, since_id=self.feed.floor))
-        for told in reversed(await shown_conversations(latest, context.accounts, context.statuses)):
-            if told.last is not None:
-                self.feed.announce(conversation_key(told.last.id), ConversationShown(told))
+        for shown in reversed(await shown_conversations(latest, context.accounts, context.statuses)):
+            if shown.last is not None:
+                self.feed.announce(conversation_key(shown.last.id), ConversationShown(shown))
 
     def change_perspective(self, changed: Perspective) -> None:
         """Register with the authors that are followed now, and drop entries that do not belong here any more."""
@@ -157,9 +157,9 @@ def page(home: HomeTimeline, message: HomePage) -> Answer[list[int]]:
 
 @turn(HomeTimeline, Notified)
 def take_notification(home: HomeTimeline, message: Notified) -> None:
-    told = message.event.notification
-    if told.is_for(home.perspective):
-        home.feed.announce(told.id, message.event)
+    shown = message.event.notification
+    if shown.is_for(home.perspective):
+        home.feed.announce(shown.id, message.event)
 
 
 @turn(HomeTimeline, Merged)

@@ -37,7 +37,7 @@ class ListPage(Message[list[int]]):
 
 @dataclass(frozen=True, slots=True)
 class ListOwner(Message[int | None]):
-    """Query: the account that owns the list. None if there is no such list."""
+    """Query: the account that owns the list. None if the list does not exist."""
 
 
 class ListChange(Change):
@@ -51,7 +51,7 @@ class ListChange(Change):
 
 
 class ListTimeline(Timeline):
-    """`list/ID`. It reads its rows again after its own changes and after those of its owner's relations."""
+    """`list/ID`. It reads its rows again after its own changes and after changes of its owner's relations."""
 
     def __init__(self, cell: Cell, runtime: Runtime, context: ActorContext) -> None:
         super().__init__(cell, runtime, context)
@@ -77,7 +77,7 @@ class ListTimeline(Timeline):
     async def change(
         self, work: Callable[Concatenate[ListChange, P], Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Run this turn's one transaction, and do after its commit what the change says. Return the answer of `work`.
+        """Run this turn's one transaction, and publish its change after the commit. Return the answer of `work`.
 
         An answer that is a refusal rolls the transaction back.
         """

@@ -55,7 +55,7 @@ class TagTimeline(Timeline):
         return remains.visibility == "public" and self.address.key in remains.tags
 
     def admits_edited(self, entry: TimelineEntry, event: StatusAmended) -> bool:
-        """True if the status has the tag after the edit. All awake hashtag timelines are told of every edit."""
+        """True if the status has the tag after the edit. All awake hashtag timelines get every edit."""
         return any(tag.name == self.address.key for tag in event.status.status.tags)
 
 

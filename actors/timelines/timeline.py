@@ -39,8 +39,8 @@ from .window import SIZE, Window
 # Most people read the newest pages alone: here three of the longest. The last one stands behind the other two, where a
 # boost may be hidden because of it.
 FIRST = 120
-# The status of a transaction that began this long before a first subscription, and commits after it, is news. What an
-# earlier process has committed and not told is told by the relay.
+# The status of a transaction that began this long before a first subscription, and commits after it, is news. The relay
+# publishes statuses of an earlier process.
 MARGIN = timedelta(seconds=30)
 # A status that was turned away is no news if it is admitted this long after it came, or later. A younger one may have
 # come between the change that admits it and the moment when its timeline learned of the change.
@@ -48,7 +48,7 @@ SETTLED = timedelta(seconds=30)
 
 
 class Timeline(EntityActor, ABC):
-    """The base of every timeline. A subclass says which rows it reads (`rows`) and what belongs on it (`admits`)."""
+    """The base of every timeline. A subclass defines its rows (`rows`) and the entries that belong on it (`admits`)."""
 
     def __init__(self, cell: Cell, runtime: Runtime, context: ActorContext) -> None:
         super().__init__(cell, runtime, context)
@@ -67,7 +67,7 @@ class Timeline(EntityActor, ABC):
         """Read entries from rows, newest first, at most `at.limit`."""
 
     def admits(self, entry: TimelineEntry) -> bool:
-        """True if an entry that `rows` has read, or that this timeline was told of, belongs on it."""
+        """True if an entry from `rows`, or from a message, belongs on the timeline."""
         return True
 
     def admits_edited(self, entry: TimelineEntry, event: StatusAmended) -> bool:
@@ -75,7 +75,7 @@ class Timeline(EntityActor, ABC):
         return self.admits(entry)
 
     def admitted_since(self, entry: TimelineEntry) -> int:
-        """Return the id of what admits an entry, for example of the follow of its author; 0 if all are admitted."""
+        """Return the id of the row that admits an entry, for example a follow of its author; 0 if all are admitted."""
         return 0
 
     def is_news(self, entry: TimelineEntry) -> bool:
@@ -83,18 +83,18 @@ class Timeline(EntityActor, ABC):
         return entry.id > max(self.feed.floor, self.admitted_since(entry))
 
     def would_stream(self, entry: TimelineEntry, told_at: int) -> bool:
-        """True if streams showed an entry when it was told. That was when an id of this value was drawn."""
+        """True if streams showed an entry when it was published, at the time of the id `told_at`."""
         entry = _as_it_stands(self, entry)
         if not self.admits(entry) or entry.id <= self.admitted_since(entry) or _is_late(entry, told_at):
             return False
         return entry.id not in self.window or entry.id in map(attrgetter("id"), self.window.shown)
 
     def would_stream_edit(self, event: StatusAmended) -> bool:
-        """True if streams show an edit, of a status on the timeline or of one that is boosted there."""
+        """True if streams show an edit of a status on the timeline, or of a status that is boosted there."""
         entry = entry_of(event.status)
         if self.admits_edited(entry, event) or self.shows_edit(entry, event):
             return True
-        return any(one.reblog_of_id == entry.id for one in self.window)
+        return any(other.reblog_of_id == entry.id for other in self.window)
 
     async def own_events(self, fact: StoredFact) -> list[Keyed]:
         """Return the events of the account's own streams, which only homes have, that a fact gives rise to."""
