@@ -229,7 +229,7 @@ class Inspection:
         return await in_slices(self.each_kind())
 
     async def request(self, request_id: str) -> list[Step]:
-        """Return what a request led to, as a tree, as far as it is remembered."""
+        """Return the consequences of a request as a tree, as far as they are remembered."""
         return await in_slices(self._trail.of_request(request_id))
 
     async def overview(self, order: Order, found: ActorFilter = EVERYBODY, limit: int = 50) -> Overview:
@@ -237,7 +237,7 @@ class Inspection:
         return await in_slices(self.each_kind_and_actor(order, found, limit))
 
     def actor(self, address: Address) -> ActorSnapshot | None:
-        """Return one actor. None if it sleeps: then nothing of it is in memory."""
+        """Return an actor. None if it sleeps: a sleeping actor has nothing in memory."""
         pool = self._pools.get(address.kind)
         cell = pool.cells.get(address.key) if pool is not None else None
         if pool is None or cell is None:
@@ -373,11 +373,11 @@ def slices_of(cells: Mapping[str, Cell]) -> Iterable[list[Cell]]:
 
 
 def age_of(cell: Cell, now: float) -> float:
-    """Return the age of the oldest message that waits. Those whose turn was put off do not count."""
+    """Return the age of the oldest waiting message. Deferred messages do not count."""
     mailbox = list(cell.mailbox)
     if cell.phase is READY and not cell.subscribers:
-        return max((now - one.sent_at for one in mailbox if not one.can_wait), default=0.0)
-    return max((now - one.sent_at for one in mailbox[: cell.mailbox.urgent + 1]), default=0.0)
+        return max((now - envelope.sent_at for envelope in mailbox if not envelope.can_wait), default=0.0)
+    return max((now - envelope.sent_at for envelope in mailbox[: cell.mailbox.urgent + 1]), default=0.0)
 
 
 def is_busy(cell: Cell) -> bool:
@@ -415,7 +415,7 @@ def frames_of(work: Work) -> traceback.StackSummary:
 
 
 def waited_for(work: object, frames: list[traceback.FrameSummary]) -> str:
-    """Return what a turn waits for: the actor that it asks, PostgreSQL, or the innermost place of its stack."""
+    """Return the object that a turn waits for: another actor, PostgreSQL, or the innermost place of its stack."""
     if isinstance(work, Work) and work.waits_for is not None:
         return f"an answer of {work.waits_for.address}"
     if not frames:

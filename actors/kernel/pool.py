@@ -95,7 +95,7 @@ class ActorPool:
     async def run(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Give turns until `stopping` is set and all mail is handled. Every asker gets an answer.
 
-        Actors that rest after a crash are not waited for: their askers are told that the process stops.
+        Actors that rest after a crash are not waited for: their askers get `Stopping`.
         """
         self._queue.closed = False
         try:
@@ -110,7 +110,7 @@ class ActorPool:
             self._abandon()
 
     def _abandon(self) -> None:
-        """Forget all actors. Those that still wait for an answer are told that the process stops."""
+        """Forget all actors. Waiting askers get `Stopping`."""
         self._queue.closed = True
         self._queue.clear()
         self._work.clear()
@@ -145,11 +145,11 @@ class ActorPool:
         """The number of times that an actor was put to sleep."""
         return self._passivation.slept
 
-    # -- what others see of it
+    # -- for operators
 
     @property
     def restarts(self) -> int:
-        """The number of incarnations that were made in the place of another one."""
+        """The number of incarnations that have replaced another incarnation."""
         return self._activation.restarts
 
     def working(self) -> list[Work]:

@@ -1,4 +1,4 @@
-"""The request trail: what the process did lately, by the request that led to it.
+"""The request trail: the latest turns, transactions and effects of the process, by the request that led to them.
 
 Everything that a request leads to carries its id and the chain of messages in between (`Origin`). Each turn, each
 transaction of a turn, each try of an effect and each answered request leaves an entry here, in one of two ring buffers.
@@ -64,7 +64,7 @@ class RecentMessages:
 
 
 class RequestTrail:
-    """The entries of one process."""
+    """The entries of a process."""
 
     def __init__(self) -> None:
         self._plain: deque[Entry] = deque(maxlen=MOST_PLAIN)
@@ -91,7 +91,7 @@ class RequestTrail:
                     turns.setdefault(_name(entry[3]), []).append(entry)
         now = perf_counter()
         recent = [_recent(name, entries, now) for name, entries in turns.items()]
-        return sorted(recent, key=lambda one: one.ago)
+        return sorted(recent, key=lambda step: step.ago)
 
     def _slices(self) -> Iterable[list[Entry]]:
         rest = iter([*self._plain, *self._lasting])

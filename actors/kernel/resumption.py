@@ -1,14 +1,14 @@
-"""The ids of events, from which a client that was interrupted resumes its stream, and the memory of what was shown.
+"""The ids of events, from which an interrupted client resumes its stream, and a feed's memory of shown subjects.
 
-Everything that streams are told of is written into a log of changes afterwards, in the order of `position`. An id says
-how far a subscriber of a feed has come: a position, up to which it was shown everything, and the keys of what it was
-shown besides, because that was not in the log yet when it was told. So an id is `POSITION` or `POSITION.KEY.KEY…`.
+After its publication to streams a change is written into a log of changes, in the order of `position`. An id is the
+progress of a subscriber: a position, up to which it was shown the whole log, and the keys of further events, which were
+not in the log yet when they were published. So an id is `POSITION` or `POSITION.KEY.KEY…`.
 
-One number alone would not do. What is told at once, before it is logged, would be shown twice after a crash; and to
-number changes inside of their transactions would let only one of these commit at a time.
+One number alone is not enough. An event that is published before it is logged would be shown twice after a crash. To
+number changes inside of their transactions would let only one transaction commit at a time.
 
 A feed remembers what its subscribers know as `Subjects`: ids in eight bytes each. In dicts an id took 46 bytes and the
-int itself, which was most of what a stream held.
+int itself, which was most of the memory of a stream.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ UNTOLD = Telling(0, 0, 0)
 
 
 class Progress:
-    """The progress of the subscribers of one feed."""
+    """The progress of the subscribers of a feed."""
 
     __slots__ = ("_keys", "_last")
 
@@ -64,7 +64,7 @@ class Progress:
     def after(self, telling: Telling, key: str) -> str:
         """Return the id of an event that is shown now. It is empty as long as nothing was told.
 
-        What a restarted actor shows from rows has no telling.
+        Events that a restarted actor shows from rows have no telling.
         """
         last = self._last
         if telling.position:

@@ -1,4 +1,4 @@
-"""The events that an interrupted client has missed: those after the point up to which it was shown all.
+"""The events that an interrupted client has missed: all events after the point of its last id.
 
 They are made from the log of changes and from the rows as they are now. So of a status that was deleted meanwhile only
 the deletion is shown, and of several edits the latest.
@@ -23,7 +23,7 @@ from ..kernel import Event, Feed, Message, first_id_at
 from ..kernel.feed import key_of, key_of_gone
 from ..shown.statuses import ShownStatus, entry_of
 
-# The most that is read from the log, and made of it, for one stream.
+# The largest numbers of changes that are read from the log, and of events that are made of them, for one stream.
 MOST_CHANGES = 20_000
 MOST_STATUSES = 2_000
 
@@ -41,7 +41,7 @@ class MissedEvent:
 class Missed:
     """The events that were missed up to `position`, in order. Too much was missed to show all if not `complete`.
 
-    They include what all tellings up to `told` told, but for those that are `open`.
+    They include the events of all tellings up to the number `told`, except for `open` tellings.
     """
 
     position: int
@@ -51,14 +51,14 @@ class Missed:
     complete: bool = True
 
     def includes(self, event: Event) -> bool:
-        """True if an event that the feed has was told before."""
+        """True if an event of the feed is among the missed events."""
         number = event.telling.number
         return 0 < number <= self.told and number not in self.open
 
 
 @dataclass(frozen=True, slots=True)
 class MissedEvents(Message[Missed]):
-    """Query: what a subscriber missed after a position, but for the events with these keys. None: nothing."""
+    """Query: the events that a subscriber missed after a position, without these keys. None asks for no events."""
 
     since: int | None = None
     keys: tuple[str, ...] = ()
@@ -81,12 +81,12 @@ class Replayable(Protocol):
     async def own_events(self, fact: StoredFact) -> list[Keyed]: ...
 
 
-class TooMuch(Exception):
-    """Raised when more was missed than is shown."""
+class TooManyMissed(Exception):
+    """Raised when more events were missed than are shown."""
 
 
 async def missed_by(timeline: Replayable, message: MissedEvents) -> Missed:
-    """Return what a subscriber missed.
+    """Return the events that a subscriber missed.
 
     It has joined the feed before it asks, so that nothing falls between the log and the feed.
     """
@@ -103,30 +103,30 @@ async def missed_by(timeline: Replayable, message: MissedEvents) -> Missed:
     missed = replace(missed, position=max(missed.position, *positions, 0))
     try:
         events = [event async for event in ReplayedChanges(timeline, changes, message.keys).events()]
-    except TooMuch:
+    except TooManyMissed:
         return replace(missed, complete=False)
-    for one in events:
-        if isinstance(one.event, StatusAppeared):  # its deletion must be shown too
-            timeline.feed.replayed.add(one.event.status.id)
+    for missed_event in events:
+        if isinstance(missed_event.event, StatusAppeared):  # its deletion must be shown too
+            timeline.feed.replayed.add(missed_event.event.status.id)
     return replace(missed, events=tuple(events))
 
 
 class ReplayedChanges:
-    """The events of one timeline that some changes gave rise to."""
+    """The events of a timeline for some logged changes."""
 
     def __init__(self, timeline: Replayable, changes: Sequence[LoggedChange], known: Collection[str]) -> None:
         if len(changes) == MOST_CHANGES:
-            raise TooMuch
+            raise TooManyMissed
         self._timeline = timeline
         self._context = timeline.context
         self._changes = [(one.position, STORED[one.kind].of_row(one.payload)) for one in changes if one.kind in STORED]
         told = (fact for _, fact in self._changes if isinstance(fact, PublishedStatus))
         self._published = {fact.id for fact in told if not fact.gone}
-        self._known = frozenset(known)  # the keys of what the client was shown before
-        self._keys = set(known)  # and of what it is shown now
+        self._known = frozenset(known)  # the keys of events that the client was shown before
+        self._keys = set(known)  # these keys, and the keys of the events that it is shown now
 
     async def events(self) -> AsyncIterator[MissedEvent]:
-        """Yield the events in the order in which they were told."""
+        """Yield the events in the order of their publication."""
         self._shown = await self._statuses()
         self._edits = await self._context.database.read(edits.latest, list(self._shown), 0)
         self._notified = await self._context.database.read(notifications.mentioned, list(self._edits))
@@ -140,7 +140,7 @@ class ReplayedChanges:
         """Return the statuses that changed and are still there."""
         ids = {fact.id for _, fact in self._changes if isinstance(fact, PublishedStatus | EditedStatus)}
         if len(ids) > MOST_STATUSES:
-            raise TooMuch
+            raise TooManyMissed
         return await self._context.statuses.show_many(sorted(ids))
 
     async def _events_of(self, position: int | None, fact: StoredFact) -> list[Keyed]:
