@@ -43,6 +43,6 @@ async def public_page(
 
 def cacheable(answer: Answer, request: Request, *, private: bool = False) -> Answer:
     """Return an answer with its cache headers, or a 304 if the client has it already. `private`: it is a user's."""
-    caching = ASK_FIRST_AND_SHARE_WITH_NO_ONE if private else ASK_FIRST
+    caching = REVALIDATED_PRIVATE if private else REVALIDATED
     answer = replace(answer, headers=(*answer.headers, caching))
     return tagged(answer, request.header(b"if-none-match"), request.header(b"if-modified-since"))

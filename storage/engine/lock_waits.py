@@ -17,7 +17,7 @@ import asyncpg
 from .urls import for_asyncpg
 
 #: Seconds after which a wait is said.
-SAID_AFTER = 1.0
+REPORT_AFTER = 1.0
 # Seconds between two looks for a lock. Most that takes long is work.
 LOOK_EVERY = 10.0
 PATIENCE = 10  # seconds for a look

@@ -43,7 +43,7 @@ from .peer import ForeignServer
 HOSTS = 20
 LEFT = "SELECT FROM activities"
 # What relays do from time to time, for all that they find, and how the tests wait for it.
-OF_RELAYS = (outbox.DUE, outbox.CLAIM, outbox.RELEASE, stream_log.LOG_TOLD)
+OF_RELAYS = (outbox.DUE, outbox.CLAIM, outbox.RELEASE, stream_log.LOG_PUBLISHED)
 TAKE_UP = [actor_keys.FIND, received_activities.TAKE_UP.text]
 
 

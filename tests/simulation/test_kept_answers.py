@@ -276,15 +276,15 @@ def headers_outlive_their_tokens(patch: Patch) -> None:
 
 def requests_are_counted_once(patch: Patch) -> None:
     """A changed relation leaves the count of requests as it was."""
-    learn = AccountActor.learn
+    apply = AccountActor.apply
 
     def forgetful(self: AccountActor, fact: Fact) -> None:
         counted = self.requests
-        learn(self, fact)
+        apply(self, fact)
         if isinstance(fact, ChangedRelation):
             self.requests = counted
 
-    patch.setattr(AccountActor, "learn", forgetful)
+    patch.setattr(AccountActor, "apply", forgetful)
 
 
 def requests_of_suspended_accounts_count(patch: Patch) -> None:
