@@ -56,7 +56,7 @@ class Posts(Paged):
 
 
 class AccountSearch(Input):
-    q: MaybeSought = ""
+    q: MaybeSought
     limit: Count = None
     offset: Count = None
     resolve: Flag = False

@@ -84,7 +84,7 @@ async def test_a_search_of_signs_finds_no_other_and_breaks_nothing(stage: Stage,
     assert await found(ada, query) in ([], ["ada"])
 
 
-@pytest.mark.parametrize("query", ["", "?q=", "?q=%20%E3%80%80"])
+@pytest.mark.parametrize("query", ["?q=", "?q=%20%E3%80%80"])
 async def test_an_empty_field_finds_nobody(ada: Person, query: str) -> None:
     """Apps ask at each key press, and Mastodon answers so."""
     reply = await ada.get(f"/api/v1/accounts/search{query}")
