@@ -22,6 +22,7 @@ MOST_LINES = 20_000
 LONGEST_TARGET = 2048
 MOST_EMPTY = 5 * MOST_LINES  # also lines that are empty
 SAMPLE = 200  # rows by which the separator is found
+SAMPLED_LINES = 2_000  # in which these rows are looked for
 QUOTED = 60  # characters of a cell that a refusal repeats
 
 # Also as spreadsheets write them in other languages.
@@ -168,13 +169,16 @@ def _sheet(kind: str, text: str) -> Sheet:
     return Sheet(rows[1:] if columns else rows, columns)
 
 
-def _bounded(kind: str, text: str, separator: str, most: int = MOST_LINES + 1) -> Sequence[tuple[int, Sequence[str]]]:
-    """Return the rows, without comments. Raises UnreadableFile if there are too many."""
+def _bounded(
+    kind: str, text: str, separator: str, most: int = MOST_LINES + 1, last: int = MOST_EMPTY
+) -> Sequence[tuple[int, Sequence[str]]]:  # fmt: skip
+    """Return the rows, without comments. Raises UnreadableFile if there are too many, or too many lines of any kind."""
     found: list[tuple[int, Sequence[str]]] = []
     for row in rows_of(text, separator):
-        if _is_comment(kind, row[1]):
+        is_beyond = row[0] > last
+        if not is_beyond and _is_comment(kind, row[1]):
             continue
-        if len(found) == most or row[0] > MOST_EMPTY:
+        if is_beyond or len(found) == most:
             if most == SAMPLE:
                 break
             raise UnreadableFile(f"The file has more than {MOST_LINES} lines.")
@@ -185,7 +189,7 @@ def _bounded(kind: str, text: str, separator: str, most: int = MOST_LINES + 1) -
 def _fitting(kind: str, text: str, separator: str) -> tuple[int, int]:
     """Return how well a separator fits: the known columns of the heading, and the rows that are of a known kind."""
     try:
-        rows = _bounded(kind, text, separator, SAMPLE)
+        rows = _bounded(kind, text, separator, SAMPLE, SAMPLED_LINES)
     except UnreadableFile:
         return (0, 0)
     columns = _columns(rows[0][1]) if rows else None

@@ -47,7 +47,7 @@ async def _receive(context: HttpContext, request: Request, recipient: str | None
 
     Any content type is accepted: some servers send `application/json`, or none.
     """
-    if (request.header(b"content-encoding") or "identity").strip().lower() != "identity":
+    if (request.joined_header(b"content-encoding") or "identity").strip().lower() != "identity":
         raise EncodedBody
     body = await request.raw_body(LARGEST_DOCUMENT)
 

@@ -164,7 +164,7 @@ class Request:
 
     async def _read_body(self, limit: int) -> Tree:
         # It is not read: a few bytes of a compressed body may become any number.
-        if (self.header(b"content-encoding") or "").strip().lower() not in ("", "identity"):
+        if (self.joined_header(b"content-encoding") or "").strip().lower() not in ("", "identity"):
             raise Compressed
         self._check_length(limit)
         try:

@@ -24,6 +24,7 @@ WORDS: dict[str, str] = {
     "private": "Followers",
 }
 MOVED = "Your account has moved. Its new account can post."
+LONGEST_KEY = 255  # characters that the column takes
 BLANK = "The text can't be blank."
 TOO_LONG = f"The text is too long (maximum is {limits.STATUS_CHARACTERS} characters)."
 
@@ -45,6 +46,10 @@ class ShareForm(SettingsForm):
     # An idempotency key, so that a second click does not publish a second status.
     key: Text = ""
 
+    def idempotency_key(self) -> str | None:
+        """Return the key, as far as it can be stored; None if there is none: each form without a key publishes."""
+        return f"share {self.key}"[:LONGEST_KEY] if self.key else None
+
 
 @api.get("/share", page=True)
 async def show(context: HttpContext, request: Request, shared: ShareQuery) -> Answer:
@@ -64,7 +69,7 @@ async def publish(context: HttpContext, request: Request, posted: ShareForm) -> 
         return _page(me, posted.status, visibility, posted.key, problem)
     await resolve_mentions(context, posted.status, None)
     try:
-        made = await me.ask(PublishStatus(posted.status, visibility, idempotency_key=f"share {posted.key}"))
+        made = await me.ask(PublishStatus(posted.status, visibility, idempotency_key=posted.idempotency_key()))
     except Refused as refused:
         return _page(me, posted.status, visibility, posted.key, f"{refused.text}.")
     path = f"/@{me.user.username}/{made.id}" if isinstance(made, Status) and visibility != "private" else None

@@ -1,5 +1,6 @@
 """Large bodies over real sockets: taken as they are read, refused without being taken."""
 
+import gzip
 from pathlib import Path
 
 import pytest
@@ -91,3 +92,12 @@ async def test_a_client_that_leaves_in_the_middle_harms_no_other_client(ada: Per
     await stream.send_all(head(ada.token, length) + beginning + PIECE)
     await stream.aclose()
     assert (await say(port, request(b"GET /api/v2/instance"))).startswith(b"HTTP/1.1 200")
+
+
+async def test_one_of_two_lines_names_an_encoding(stage: Stage, ada: Person, both_ways: None, port: int) -> None:
+    body = gzip.compress(b"status=x")
+    lines = [b"Content-Encoding: gzip", b"Content-Encoding: identity"]
+    more = (b"Content-Length: %d" % len(body), f"Authorization: Bearer {ada.token}".encode())
+    for order in (lines, lines[::-1]):
+        answer = await say(port, request(b"POST /api/v1/statuses", *order, *more) + body)
+        assert answer.startswith(b"HTTP/1.1 415")

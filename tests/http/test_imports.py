@@ -340,6 +340,7 @@ async def _open_soon(gate: trio.Event) -> None:
         ("following", HEADING.encode(), "The file has no lines."),
         ("following", b"\xff\xfe\x00", "This is not a CSV file in UTF-8."),
         ("following", b"bob\n" * (rules.MOST_LINES + 2), "The file has more than 20000 lines."),
+        ("following", b"#\n" * rules.MOST_EMPTY + b"#\nbob\n", "The file has more than 20000 lines."),
         ("following", b"x" * (rules.LONGEST_TARGET + 1), "Line 1 is too long"),
         ("following", b"a\0b\n", "is"),
         ("lists", b",bob\n", "The name of a list is missing"),

@@ -69,6 +69,14 @@ async def test_a_second_press_of_the_button_publishes_nothing_more(stage: Stage,
     assert await texts(ada) == [("<p>tea</p>", "unlisted")]
 
 
+async def test_a_key_of_any_length_publishes_once_and_none_each_time(stage: Stage, ada: Person) -> None:
+    browser = await signed_in(stage)
+    form = form_of(await browser.get(PAGE)) | {"visibility": "public"}
+    for key, text in (("k" * 9000, "one"), ("k" * 9000, "again"), ("", "two"), ("", "three")):
+        assert (await browser.post(PAGE, form | {"key": key, "status": text})).status == 200
+    assert [text for text, _ in await texts(ada)] == ["<p>three</p>", "<p>two</p>", "<p>one</p>"]
+
+
 async def test_a_post_for_followers_has_no_page_to_lead_to(stage: Stage, ada: Person) -> None:
     browser = await signed_in(stage)
     await ada.change_profile(source={"privacy": "private"})
