@@ -13,7 +13,7 @@ from ...storage import edits
 from ..access import rates
 from ..access.authentication import Viewer
 from ..access.context import HttpContext
-from ..answers.answer import Answer, array, json
+from ..answers.answer import Answer, array, in_steps, json
 from ..answers.errors import invalid
 from ..entities.account import account_json
 from ..entities.status import shown_quote_json
@@ -109,7 +109,8 @@ async def show_history(context: HttpContext, viewer: Viewer | None, id: int) -> 
     seen = [edit for edit in found if visible(replace(original.status, mentioned_ids=edit.mentioned_ids), perspective)]
     part = None if viewer is None else await part_of(context, viewer, [original])
     quote = shown_quote_json(original, context.rendered, base_url, part)
-    return array([edit_json(original, edit, author, quote, base_url, context.rendered.emojis) for edit in seen])
+    emojis = context.rendered.emojis
+    return array(await in_steps(edit_json(original, edit, author, quote, base_url, emojis) for edit in seen))
 
 
 @api.get("/api/v1/statuses/<id>/source", auth="user", scopes=READ, returns="StatusSource")

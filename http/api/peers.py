@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-import orjson
+from collections.abc import Iterator, Sequence
 
+import orjson
+import trio
+
+from ...actors.rules.domains import DomainRules
 from ...actors.rules.identity import domain_of
 from ...storage import instance
 from ..access.context import HttpContext
@@ -32,15 +36,31 @@ async def show_peers(context: HttpContext) -> Answer:
 @api.get("/api/v1/peers/search", returns="[string]")
 async def search_peers(context: HttpContext, query: PeerQuery) -> Answer:
     """The first known domains with this beginning, in alphabetical order."""
-    domains: list[str] = orjson.loads(await _peers(context))
-    beginnings = query.beginnings()
-    return json([domain for domain in domains if domain.startswith(beginnings)][:FOUND])
+    body = await _peers(context)
+    found = {domain for beginning in query.beginnings() for domain in _beginning_with(beginning, body)}
+    return json(sorted(found)[:FOUND])
 
 
 async def _peers(context: HttpContext) -> bytes:
     async def make() -> bytes:
-        known = await context.database.read(instance.peers)
-        rules = context.blocks.domains
-        return orjson.dumps([domain for domain in known if not rules.standing_of(domain).suspended])
+        known, rules = await context.database.read(instance.peers), context.blocks.domains
+        # Of a hundred thousand domains this takes a second, and no step of it is long.
+        return await trio.to_thread.run_sync(_public, known, rules)
 
     return await context.kept.get("peers", context.clock.now(), make)
+
+
+def _public(domains: Sequence[str], rules: DomainRules) -> bytes:
+    """Return the domains that are not suspended as JSON."""
+    return orjson.dumps([domain for domain in domains if not rules.standing_of(domain).suspended])
+
+
+def _beginning_with(beginning: str, body: bytes) -> Iterator[str]:
+    """Yield the first domains with a beginning in a list as JSON. To read the list would make an object of each."""
+    sought = orjson.dumps(beginning)[:-1]  # as it is written there, with the quotation mark in front
+    at = 1 if body.startswith(sought, 1) else body.find(b"," + sought) + 1
+    for _ in range(FOUND):
+        if not at:
+            return
+        yield orjson.loads(body[at : body.index(b'"', at + len(sought)) + 1])
+        at = body.find(b"," + sought, at) + 1

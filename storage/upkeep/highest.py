@@ -4,9 +4,9 @@ from ..engine.database import Connection
 
 # The server draws the ids of all tables that have any. New tables are found by themselves.
 TABLES = """
-    SELECT t.relname AS name FROM pg_class t JOIN pg_attribute a ON a.attrelid = t.oid
+    SELECT quote_ident(t.relname) AS name FROM pg_class t JOIN pg_attribute a ON a.attrelid = t.oid
     WHERE t.relkind = 'r' AND t.relnamespace = current_schema()::text::regnamespace
-    AND a.attname = 'id' AND a.atttypid IN ('int4'::regtype, 'int8'::regtype)
+    AND has_table_privilege(t.oid, 'SELECT') AND a.attname = 'id' AND a.atttypid IN ('int4'::regtype, 'int8'::regtype)
     ORDER BY t.relname
 """
 

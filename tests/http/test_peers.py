@@ -51,6 +51,11 @@ async def test_suspended_servers_are_not_named(stage: Stage) -> None:
         ("%", []),
         ("_ar", []),
         (".*", []),
+        ('"', []),
+        (",", []),
+        ('","', []),
+        ("f", ["far.example", "fare.test"]),
+        ("x", ["xn--bcher-kva.example"]),
         ("n" * 100_000, []),
     ],
 )
@@ -69,3 +74,10 @@ async def test_a_search_is_for_something(stage: Stage, query: str) -> None:
     answer = await stage.anybody().get(f"{SEARCH}{query}")
     assert answer.status == 400
     assert "q" in answer.json["error"]
+
+
+async def test_ten_domains_are_the_most_and_each_of_them_counts(stage: Stage) -> None:
+    domains = [f"{letter}.example" for letter in "abc"] + [f"server{number:02}.example" for number in range(12)]
+    await stage.sql(KNOWN, domains)
+    assert await found(stage, "server") == domains[3:13]
+    assert [await found(stage, letter) for letter in "abc"] == [[domain] for domain in domains[:3]]

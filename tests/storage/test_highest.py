@@ -28,3 +28,8 @@ def test_a_table_that_is_made_later_is_looked_at(stage: Stage) -> None:
     stage.sql("CREATE TABLE later (id bigint PRIMARY KEY)")
     stage.sql("INSERT INTO later VALUES ($1)", id := new_id())
     assert stage(highest_id) == id
+
+
+def test_tables_of_other_programs_may_have_any_name(stage: Stage) -> None:
+    stage.sql('CREATE TABLE "Another Program" (id integer PRIMARY KEY)')
+    assert stage(highest_id) == 0
