@@ -10,7 +10,7 @@ from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 from ...storage import outbox
 from ...storage.engine.database import Connection, Database
 from ...storage.files import Folder
-from ..facts.fact import Facts
+from ..facts.fact import STORED, Facts, StoredFact
 from ..kernel import Clock, Ids, Origin, Runtime
 from ..promises import Effect, Promise
 
@@ -150,3 +150,12 @@ def executes(
         return execute
 
     return register
+
+
+async def publish_again(context: EffectContext, fact: StoredFact, attempt: Attempt) -> None:
+    """Apply the current state of a fact whose turn crashed before it published it, from the rows as they are now."""
+    await context.facts.apply(await fact.read_again(context.facts, attempt.origin), attempt.origin)
+
+
+for _kind, _fact in STORED.items():
+    executes(_kind, _fact, ANNOUNCEMENTS)(publish_again)
