@@ -15,11 +15,11 @@ LOCK = """
     ) AS keys
 """
 
-# A tombstone that stays for good does not get an end again.
+# Each actor has a tombstone of its own: whose thing the URI is, is not known before the thing comes. A tombstone that
+# stays for good does not get an end again. The index has a digest, because two URIs can be too long for it.
 INSERT = """
     INSERT INTO tombstones (uri, by_uri, created_at, expires_at) VALUES ($1, $2, $3, $4)
-    ON CONFLICT (uri) DO UPDATE SET
-        by_uri = excluded.by_uri,
+    ON CONFLICT (uri, md5(coalesce(by_uri, ''))) DO UPDATE SET
         expires_at = CASE WHEN tombstones.expires_at IS NULL THEN NULL ELSE excluded.expires_at END
 """
 

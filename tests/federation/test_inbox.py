@@ -207,6 +207,21 @@ async def test_a_repeated_like_is_undone_by_its_latest_id(stage: Stage, ada: Per
         assert (await ada.get(f"/api/v1/statuses/{status['id']}")).json["favourites_count"] == favourites
 
 
+async def test_another_actor_of_the_server_can_not_bring_back_what_was_undone_before_it_came(
+    stage: Stage, ada: Person, peer: ForeignServer
+) -> None:
+    eve, mallory, status = peer.person("eve"), peer.person("mallory"), await ada.publish("hello")
+    like, post = act(eve, "Like", status["uri"]), note(eve)
+    await take(stage, act(mallory, "Like", status["uri"]))
+    for actor in (eve, mallory):
+        await take(stage, act(actor, "Undo", like["id"], 2))
+        await take(stage, act(actor, "Delete", post["id"], 3))
+    await take(stage, like)
+    await take(stage, create(eve, post))
+    assert (await ada.get(f"/api/v1/statuses/{status['id']}")).json["favourites_count"] == 1, "that of mallory"
+    assert await stage.rows("SELECT uri FROM statuses WHERE NOT local AND deleted_at IS NULL") == []
+
+
 async def test_a_block_ends_both_follows(stage: Stage, ada: Person, peer: ForeignServer) -> None:
     eve = peer.person("eve")
     await take(stage, follow(eve, "ada"))
