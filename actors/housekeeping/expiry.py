@@ -18,8 +18,7 @@ from typing import Any, Protocol
 import trio
 
 from ...storage import visits
-from ...storage.engine.database import Database, Fenced, StorageError
-from ...storage.engine.faults import machine_fault
+from ...storage.engine.database import Database, StorageError
 from ...storage.upkeep import expiry
 from ...storage.upkeep.expiry import BatchDeletion
 from ...storage.visits import Visit
@@ -30,7 +29,7 @@ from ..facts.fact import Fact, Facts
 from ..kernel import Clock, Record, first_id_at
 from ..mail.sender import LINK_LASTS
 from ..memory.suggestions import INTERACTIONS_COUNT
-from .sweeps import counted
+from .sweeps import counted, sweep_until
 
 EVERY = 3600.0  # seconds
 BATCH = 500  # rows that one transaction deletes
@@ -176,25 +175,9 @@ class Expiry:
     async def run(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Sweep at start and every hour, until `stopping`. Then visits since the last sweep are stored."""
         task_status.started()
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(self._run)
-            await stopping.wait()
-            nursery.cancel_scope.cancel()
+        await sweep_until(stopping, self.sweep, EVERY, EVERY)
         with suppress(StorageError):
             await self._store_visits()
-
-    async def _run(self) -> None:
-        while True:
-            try:
-                await self.sweep()
-            except Fenced:
-                raise
-            except Exception as error:
-                # A full disk or a lost database is logged elsewhere, and the next sweep makes up for it. An error here
-                # would restart the children that were started after this one, the HTTP server too.
-                if machine_fault(error) is None:
-                    raise
-            await trio.sleep(EVERY)
 
     async def sweep(self) -> None:
         """Delete everything whose time is over."""

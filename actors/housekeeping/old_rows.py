@@ -13,10 +13,10 @@ from datetime import UTC, datetime
 import trio
 
 from ...storage import account_names, statuses
-from ...storage.engine.database import Database, Fenced
-from ...storage.engine.faults import machine_fault
+from ...storage.engine.database import Database
 from ...storage.upkeep import words_to_come
 from ..kernel import Clock, Record, instant_of_id
+from .sweeps import sweep_until
 
 ACCOUNTS = 50  # of a batch; the longest names take a millisecond each
 POSTS = 50  # of a batch, which take about 20 ms here and 20 ms in PostgreSQL
@@ -49,25 +49,7 @@ class OldRows:
     async def run(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Complete all rows at start, and look for more from time to time, until `stopping`."""
         task_status.started()
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(self._run)
-            await stopping.wait()
-            nursery.cancel_scope.cancel()
-
-    async def _run(self) -> None:
-        while True:
-            pause = EVERY
-            try:
-                await self.complete()
-            except Fenced:
-                raise
-            except Exception as error:
-                # A full disk or a lost database is logged elsewhere. An error here would restart the children that were
-                # started after this one, the HTTP server too.
-                if machine_fault(error) is None:
-                    raise
-                pause = AGAIN
-            await trio.sleep(pause)
+        await sweep_until(stopping, self.complete, EVERY, AGAIN)
 
     async def complete(self) -> None:
         """Complete all old rows, batch after batch."""
