@@ -1,10 +1,17 @@
 #!/bin/sh
 # Copy to /usr/local/bin/troupe. For root: runs a command as the server's user, with the server's settings.
 set -eu
-# As systemd reads it: to a shell, a password with $ ; & or # in it would be something else.
+# As systemd reads it: to a shell, a password with $ ; & or # in it would be something else. A backslash makes the next
+# character plain; in double quotes only before " \ ` and $, and in single quotes not at all.
 if [ -r /etc/troupe/environment ]; then
-    while IFS= read -r line || [ -n "$line" ]; do
-        case $line in TROUPE_*=*) export "$line" ;; esac
+    while read -r line || [ -n "$line" ]; do
+        case $line in
+            TROUPE_*=\'*) ;;
+            TROUPE_*=\"*) line=$(printf '%s' "$line" | sed 's/\\\(["\\`$]\)/\1/g') ;;
+            TROUPE_*=*) line=$(printf '%s' "$line" | sed 's/\\\(.\)/\1/g') ;;
+            *) continue ;;
+        esac
+        export "$line"
     done < /etc/troupe/environment
 fi
 export TROUPE_CONFIG=/etc/troupe/troupe.toml TROUPE_DATA=/var/lib/troupe
