@@ -13,6 +13,7 @@ from troupe.actors.effects.registry import QueueWithContext
 from troupe.http.views import resolving
 
 from ..clients import Person, Stage
+from ..http.settling import signed_in
 from ..waiting import PATIENCE, until_found
 from .delivering import HOME, act, take
 from .finding import search, until_done
@@ -200,6 +201,11 @@ async def test_a_mention_of_an_unknown_account_finds_it_first(stage: Stage, ada:
     fay = peer.person("fay")
     edited = await ada.put(f"/api/v1/statuses/{status['id']}", {"status": f"hello @fay@{peer.domain}"})
     assert [one["url"] for one in edited.json["mentions"]] == [fay["url"]]
+    gus = peer.person("gus")
+    browser = await signed_in(stage)
+    await browser.send("/share", status=f"hello @gus@{peer.domain}", visibility="public")
+    shared = (await ada.get(f"/api/v1/accounts/{ada.id}/statuses")).json[0]
+    assert [one["url"] for one in shared["mentions"]] == [gus["url"]]
 
 
 async def test_a_mention_waits_for_a_slow_server_for_a_short_time(

@@ -66,6 +66,12 @@ async def test_wrong_blocks_are_refused(adm: Person, given: dict[str, str], erro
     assert (await adm.get(BLOCKS)).json == []
 
 
+async def test_a_block_without_an_address_shuts_nobody_out(adm: Person) -> None:
+    made = await adm.post(BLOCKS, {"severity": "no_access"})
+    assert (made.status, made.json["ip"]) == (200, "0.0.0.0/32")
+    assert (await adm.get("/api/v1/instance")).status == 200
+
+
 async def test_a_network_is_blocked_once(adm: Person) -> None:
     given = {"ip": "::ffff:192.0.2.7", "severity": "no_access"}
     assert (await adm.post(BLOCKS, given)).json["ip"] == "192.0.2.7/32"

@@ -47,6 +47,17 @@ async def test_what_a_button_sends_can_be_changed_before_it_is_published(
     assert await texts(ada) == []
 
 
+@pytest.mark.parametrize(
+    ("usual", "chosen"),
+    [("public", "public"), ("unlisted", "unlisted"), ("private", "private"), ("direct", "private")],
+)
+async def test_a_post_is_for_no_more_people_than_other_posts_of_the_user(
+    stage: Stage, ada: Person, usual: str, chosen: str
+) -> None:
+    await ada.change_profile(source={"privacy": usual})
+    assert chosen_in(await (await signed_in(stage)).get(PAGE)) == chosen
+
+
 async def test_a_phone_shares_by_the_installed_site(stage: Stage, ada: Person) -> None:
     """As its manifest says: browsers share with sites that are more than a tab."""
     manifest = (await stage.anybody().get("/manifest.json")).json
