@@ -41,7 +41,10 @@ LOST_PLUS = re.compile(r"(:[0-9]{2}(?:\.[0-9]{1,9})?) ([0-9]{2}:?[0-9]{2})$")
 ARABIC_POINT = "\u066b"  # between a whole number and its decimals
 # A file as a text (RFC 2397), which Mastodon reads too. Libraries send avatars so, in JSON and in forms. A body without
 # file parts is small (`LARGEST_BODY`), and so are the texts of one with file parts, so that this is quickly decoded.
-DATA_URL = re.compile(r"data:(?P<type>[\w.+-]+/[\w.+-]+)?(?:;[\w.+-]+=[^;,]{0,100}){0,10};base64,", re.IGNORECASE)
+# Types have at most 127 characters on each side (RFC 6838).
+DATA_URL = re.compile(
+    r"data:(?P<type>[\w.+-]{1,127}/[\w.+-]{1,127})?(?:;[\w.+-]{1,127}=[^;,]{0,100}){0,10};base64,", re.IGNORECASE
+)
 
 
 class Input(BaseModel):

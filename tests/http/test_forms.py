@@ -327,6 +327,7 @@ async def test_a_picture_may_be_a_text(ada: Person, as_: str, head: str) -> None
         ("data:image/png;base64,\u00e9", "Avatar is invalid"),
         ("data:image/png,a", "Avatar is invalid"),
         (f"data:image/png{';a=b' * 11};base64,PGI+", "Avatar is invalid"),  # no more of its parameters are read
+        (f"data:image/{'x' * 128};base64,PGI+", "Avatar is invalid"),
         ("iVBORw0KGgo=", "Avatar is invalid"),
     ],
 )
