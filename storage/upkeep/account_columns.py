@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from ..engine.database import Connection
 
-# An index with a condition does not count as unique: it allows rows with equal values.
+# An index with a condition does not count as unique: it allows rows with equal values. Neither does one of expressions:
+# its columns alone would be a narrower key, by which a merge would drop rows that may stay.
 COLUMNS = """
     SELECT t.relname AS table, a.attname AS column, c.confdeltype = 'c' AS owns, ARRAY(
         SELECT ARRAY(
@@ -19,7 +20,8 @@ COLUMNS = """
             WHERE other.attnum <> a.attnum ORDER BY other.attname
         )::text
         FROM pg_index i
-        WHERE i.indrelid = t.oid AND i.indisunique AND i.indpred IS NULL AND a.attnum = ANY(i.indkey)
+        WHERE i.indrelid = t.oid AND i.indisunique AND i.indpred IS NULL AND i.indexprs IS NULL
+        AND a.attnum = ANY(i.indkey)
         ORDER BY 1
     ) AS keys
     FROM pg_constraint c JOIN pg_class t ON t.oid = c.conrelid

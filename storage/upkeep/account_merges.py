@@ -39,8 +39,8 @@ class MergedColumn:
         return " AND ".join(conditions)
 
 
-# Every column is moved as its unique constraints allow (`_merged_columns`), but for these. An index with a condition is
-# no constraint.
+# Every column is moved as its unique constraints allow (`_by_constraints`), but for these. An index with a condition or
+# with expressions is no constraint.
 EXCEPTIONS = (
     # An account boosts a status once.
     MergedColumn(
