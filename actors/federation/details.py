@@ -103,10 +103,10 @@ class AccountDetails:
         known = {
             tag.name: tag.tag_id for tag in await self._context.database.read(featured_tags.of_account, account.id)
         }
-        gone, new = known.keys() - wanted, wanted.keys() - known
+        # New ones get their ids in the order of the profile, in which they are shown.
         for message in (
-            *(UnfeatureTag(known[name]) for name in gone),
-            *(FeatureTag(name, wanted[name]) for name in new),
+            *(UnfeatureTag(id) for name, id in known.items() if name not in wanted),
+            *(FeatureTag(name, display) for name, display in wanted.items() if name not in known),
         ):
             with suppress(Refused):
                 await self._runtime.ask(account_address(account.id), message)
