@@ -46,6 +46,7 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from .. import __version__
 from ..actors.configuration import Settings
 from ..actors.deliveries.sender import ClientPost
 from ..actors.federation.federation import Federation
@@ -274,7 +275,7 @@ class Troupe:
         return self.supervisor.snapshot()
 
     def self_report(self) -> dict[str, object]:
-        """Return what `troupe doctor` can't see from outside: descriptors, stalls, refused calls, a probe's token.
+        """Return what `troupe doctor` can't see from outside: its version, stalls, refused calls, a probe's token.
 
         `place` has the options of `troupe serve` that name the address, which `troupe doctor` does not have.
         """
@@ -282,7 +283,7 @@ class Troupe:
         return {
             "descriptors": count_open(), "descriptor_limit": limit, "probe": self.http_context.probe.issue(),
             "loop": self.stalls.last_day(), "refusing": self.database.refusing(),
-            "place": self.settings.model_dump(include=PLACE),
+            "place": self.settings.model_dump(include=PLACE), "version": __version__,
         }  # fmt: skip
 
     async def _prepare(self, database: Database) -> None:

@@ -154,9 +154,11 @@ def _lowest_id(manifest: Manifest) -> int:
 def _require_version(manifest: Manifest) -> None:
     known = migrations()
     if manifest.schema > len(known):
+        release, _, later = manifest.version.partition("+")  # 0.2.0+dev is a state of the source after 0.2.0
+        wanted = f"a version newer than {release}" if later else f"version {release} or a newer version"
         raise BackupFailed(
             f"The backup has schema {manifest.schema}, and this version of Troupe knows {len(known)}: restore it with"
-            f" version {manifest.version} or a newer version."
+            f" {wanted}."
         )
     if checksum_of(known[: manifest.schema]) != manifest.schema_checksum:
         raise BackupFailed("The backup has a schema that no earlier version had: it is of another program.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ... import __version__
 from .findings import Examination, Finding
 
 SUBJECT = "server"
@@ -14,6 +15,11 @@ def check_server(examination: Examination) -> Iterator[Finding]:
     node = examination.sources.settings.node
     if examination.server is not None:
         yield Finding(SUBJECT, "good", f"it runs as node {node}, and answers")
+        if (version := examination.server.get("version", __version__)) != __version__:
+            yield Finding(
+                SUBJECT, "wrong", f"it is of version {version}, and this command of version {__version__}",
+                "Restart the server, if a new version was installed; else run the `troupe` of its installation.",
+            )  # fmt: skip
         if refusing := examination.server.get("refusing"):  # a server of an earlier version does not say
             yield Finding(
                 SUBJECT, "wrong", f"it refuses calls of the database: {refusing}",

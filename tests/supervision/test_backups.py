@@ -533,13 +533,19 @@ def test_a_clock_that_is_behind_the_backup_is_refused(
     assert (refused.exit_code, "Correct the clock" in refused.stderr) == (1, True)
 
 
-def test_a_backup_of_a_newer_version_is_refused(
-    rows: Rows, run: Run, restore: Run, place: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("version", "wanted"),
+    [("0.2.0", "version 0.2.0 or a newer version"), ("0.2.0+dev", "a version newer than 0.2.0")],
+)
+def test_a_backup_of_a_newer_version_is_refused_and_names_the_version_that_restores_it(
+    version: str, wanted: str, rows: Rows, run: Run, restore: Run, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(making, "__version__", version)
     ok(run("backup", place))
     monkeypatch.setattr(restoring, "migrations", lambda: migrations()[:-1])
     refused = restore()
     assert (refused.exit_code, f"schema {len(migrations())}" in refused.stderr) == (1, True)
+    assert f"restore it with {wanted}." in refused.stderr
     assert not (place.parent / "new").exists()
 
 

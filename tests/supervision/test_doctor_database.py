@@ -13,6 +13,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
+from troupe import __version__
 from troupe.actors.activitypub.keys import private_pem, public_pem
 from troupe.storage.engine import connect
 from troupe.storage.engine.cluster import NAME, OWN_URL, SOCKET_NAME
@@ -117,6 +118,15 @@ def test_calls_that_the_running_server_refuses_are_found() -> None:
         "it refuses calls of the database: a lock of the database holds calls up"
     ]  # fmt: skip
     assert wrong(list(check_server(replace(examination, server={"refusing": ""})))) == []
+
+
+def test_a_server_that_was_not_restarted_after_an_upgrade_is_found() -> None:
+    examination = Examination(read_sources({}, {}), None, server={"version": "0.0.9"})
+    (found,) = (finding for finding in check_server(examination) if finding.state == "wrong")
+    assert found.text == f"it is of version 0.0.9, and this command of version {__version__}"
+    assert found.cure.startswith("Restart the server")
+    assert wrong(list(check_server(replace(examination, server={"version": __version__})))) == []
+    assert wrong(list(check_server(replace(examination, server={"place": {}})))) == [], "earlier ones say nothing"
 
 
 def test_a_standby_is_sent_to_its_primary(facts: ServerFacts) -> None:
