@@ -5,12 +5,14 @@
 # make accept the lists that are made from the code, anew: read their diff
 # make bench  what requests cost on this machine, into tests/bench/README.md
 # make lock   the lock files anew, from pyproject.toml
+# make dist   the wheel and the source archive of the last commit (COMMIT=v0.2.0: of another) into dist/
+# make release VERSION=0.2.0   for maintainers: a version, committed, tagged and built; pushes nothing
 #
 # Each is the only command a fresh clone needs; a second run starts at once.
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help run test tests quick accept bench lint types lock clean browser ffmpeg promtool wrk proxies
+.PHONY: help run test tests quick accept bench lint types lock dist release clean browser ffmpeg promtool wrk proxies
 
 bin := .venv/bin
 pip := $(bin)/python -m pip --disable-pip-version-check
@@ -53,6 +55,12 @@ lock: .venv/.lock
 	  $(bin)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
 	    --no-emit-index-url --group build "$$@" pyproject.toml --output-file $$out || exit 1; \
 	done
+
+dist: .venv/.test
+	@$(bin)/python -m tests.release dist $(or $(COMMIT),HEAD)
+
+release: .venv/.test
+	@$(bin)/python -m tests.release release $(VERSION)
 
 clean:
 	rm -rf .venv build *.egg-info .ruff_cache .hypothesis

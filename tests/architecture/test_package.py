@@ -14,12 +14,9 @@ import pytest
 import troupe
 
 from ..accept import ADVICE
+from ..release.contents import DATA, OPERATIONS, ROOMS, is_packaged
 
 ROOT = Path(__file__).parents[2]
-ROOMS = ("storage", "actors", "http", "supervision")
-# What a package holds besides modules, and what no package should.
-DATA = {".sql", ".html", ".css", ".js", ".txt"}
-OPERATIONS = "supervision/operations"  # files of other programs, with the endings that these want, and the handbook
 
 
 @pytest.fixture(scope="module")
@@ -64,15 +61,14 @@ def test_a_wheel_holds_every_file_of_the_rooms(wheel: set[str]) -> None:
         f"troupe/{path.relative_to(ROOT).as_posix()}"
         for room in ROOMS
         for path in (ROOT / room).rglob("*")
-        if path.is_file()
-        if path.suffix in DATA | {".py"} or path.is_relative_to(ROOT / OPERATIONS)
+        if path.is_file() and is_packaged(path.relative_to(ROOT).as_posix())
     }
     assert files - wheel == set()
     assert "troupe/py.typed" in wheel, "type checkers use the types of tests that are written with the kit (PEP 561)"
 
 
 def test_a_wheel_holds_nothing_else(wheel: set[str]) -> None:
-    installed = {name for name in wheel if not name.startswith(("troupe_server-", f"troupe/{OPERATIONS}/"))}
+    installed = {name for name in wheel if not name.startswith(("troupe_server-", f"troupe/{OPERATIONS}"))}
     assert {name for name in installed if Path(name).suffix not in DATA | {".py", ".typed"}} == set()
     assert not any(name.startswith("troupe/tests") for name in installed)
 
