@@ -10,6 +10,7 @@ from .changelog import FILE, begun, released, sections
 from .refusal import ReleaseRefused
 
 ROOT = Path(__file__).parents[2]
+LONGEST = 120
 CHANGELOG = """# Changelog
 
 ## Unreleased
@@ -39,6 +40,7 @@ CHANGELOG = """# Changelog
 def test_the_changelog_has_the_shape_that_a_release_needs() -> None:
     text = (ROOT / FILE).read_text("utf-8")
     assert sections(text), "there is no section"
+    assert [line for line in text.splitlines() if len(line) > LONGEST] == []
 
 
 def test_sections_have_versions_dates_and_parts() -> None:
