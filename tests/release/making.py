@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from importlib.metadata import version as installed_version
 from pathlib import Path
 
+import click
 from packaging.version import Version
 
 from . import changelog, versions
@@ -26,6 +27,7 @@ def built_twice(repository: Repository, commit: str, version: Version) -> Genera
     Raises ReleaseRefused if the builds differ, or if the source archive is built into another wheel.
     """
     _require_locked_builder(repository)
+    click.echo(f"Building {version} twice …", err=True)
     with tempfile.TemporaryDirectory(prefix="troupe-builds-") as name, ThreadPoolExecutor() as threads:
         folder = Path(name)
         building = threads.submit(build, repository, commit, folder / "second build", ELSEWHERE)
@@ -77,7 +79,7 @@ def rebuild(repository: Repository, revision: str) -> Sequence[Path]:
     with built_twice(repository, commit, version) as built:
         tag = repository.versions().get(version)
         if tag and repository.git("rev-parse", f"{tag}^{{commit}}") == commit:
-            require_sums(repository.git("tag", "--list", "--format=%(contents)", tag), built.files)
+            _require_sums(repository.git("tag", "--list", "--format=%(contents)", tag), built.files)
         with ExitStack() as undo:
             parts = copied(repository, built, undo)
             undo.pop_all()
@@ -113,7 +115,7 @@ def _require_locked_builder(repository: Repository) -> None:
         raise ReleaseRefused(f"setuptools {found} is installed, and requirements.lock names {locked}: make clean")
 
 
-def require_sums(message: str, files: Sequence[Path]) -> None:
+def _require_sums(message: str, files: Sequence[Path]) -> None:
     """Raise ReleaseRefused if the message of a tag does not have the sums of these files."""
     if missing := [line for line in sums(files).splitlines() if line not in message.splitlines()]:
         raise ReleaseRefused(

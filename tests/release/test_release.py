@@ -8,6 +8,7 @@ import tarfile
 import time
 import zipfile
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,10 +18,11 @@ from packaging.version import Version
 import troupe
 
 from ..end_to_end.installing import install
+from . import making
 from .builds import Built
 from .changelog import FILE
 from .contents import require_whole
-from .making import make, publish, require_sums, sums
+from .making import make, publish, rebuild, sums
 from .refusal import ReleaseRefused
 from .repository import Repository
 
@@ -287,7 +289,25 @@ def test_a_release_that_can_not_be_put_on_the_branch_is_undone(fresh: Clone, tmp
     assert fresh.state() == before
 
 
-def test_files_that_are_not_those_of_the_tag_are_not_built(fresh: Clone) -> None:
-    with pytest.raises(ReleaseRefused, match=r"other bytes.*\n\w{64}  CHANGELOG\.md"):
-        require_sums("Troupe 0.2.0", [fresh.folder / FILE])
-    require_sums(f"Troupe 0.2.0\n\n{sums([fresh.folder / FILE])}", [fresh.folder / FILE])
+def test_the_files_of_a_commit_are_built_again_and_compared_with_its_tag(
+    fresh: Clone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    built = Built(tmp_path / "a.whl", tmp_path / "a.tar.gz")
+    for path in built.files:
+        path.write_bytes(b"tea")
+
+    def built_before(repository: Repository, commit: str, version: Version) -> nullcontext[Built]:
+        return nullcontext(built)
+
+    monkeypatch.setattr(making, "built_twice", built_before)
+    fresh.git("tag", "--annotate", "--message", f"Troupe\n\n{sums(built.files)}", f"v{AT.base_version}")
+    before = fresh.state()
+    assert [path.read_bytes() for path in rebuild(fresh.repository, f"v{AT.base_version}")] == [b"tea", b"tea"]
+    for path in fresh.folder.glob("dist/*"):
+        path.unlink()
+    built.source.write_bytes(b"soup")
+    with pytest.raises(ReleaseRefused, match=r"a\.tar\.gz$"):
+        rebuild(fresh.repository, f"v{AT.base_version}")
+    with pytest.raises(ReleaseRefused, match="git rev-parse failed"):
+        rebuild(fresh.repository, "v9.9.9")
+    assert fresh.state() == before
