@@ -1,6 +1,7 @@
 """The making of a release: a commit is built, looked into, tagged and put on the branch, or nothing has changed."""
 
 import hashlib
+import re
 import shutil
 import tempfile
 from collections.abc import Generator, Sequence
@@ -26,7 +27,7 @@ def built_twice(repository: Repository, commit: str, version: Version) -> Genera
 
     Raises ReleaseRefused if the builds differ, or if the source archive is built into another wheel.
     """
-    _require_locked_builder(repository)
+    _require_locked_builder(repository.read("requirements.lock", commit))
     click.echo(f"Building {version} twice …", err=True)
     with tempfile.TemporaryDirectory(prefix="troupe-builds-") as name, ThreadPoolExecutor() as threads:
         folder = Path(name)
@@ -75,7 +76,7 @@ def publish(repository: Repository, tag: str, commit: str, head: str, built: Bui
 def rebuild(repository: Repository, revision: str) -> Sequence[Path]:
     """Put the files of a commit into dist/. Raises ReleaseRefused if its tag has other sums."""
     commit = repository.git("rev-parse", "--verify", f"{revision}^{{commit}}")
-    version = Version(versions.version_of(repository.git("show", f"{commit}:{versions.FILE}")))
+    version = Version(versions.version_of(repository.read(versions.FILE, commit)))
     with built_twice(repository, commit, version) as built:
         tag = repository.versions().get(version)
         if tag and repository.git("rev-parse", f"{tag}^{{commit}}") == commit:
@@ -107,10 +108,9 @@ def sums(files: Sequence[Path]) -> str:
     return "".join(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in files)
 
 
-def _require_locked_builder(repository: Repository) -> None:
-    """Raise ReleaseRefused if setuptools is another one than `requirements.lock` names: it would write other bytes."""
-    lines = repository.read("requirements.lock").splitlines()
-    (locked,) = [line.split()[0].partition("==")[2] for line in lines if line.startswith("setuptools==")]
+def _require_locked_builder(lock: str) -> None:
+    """Raise ReleaseRefused if setuptools is another one than the lock file names: it would write other bytes."""
+    (locked,) = re.findall(r"(?m)^setuptools==(\S+)", lock)
     if (found := installed_version("setuptools")) != locked:
         raise ReleaseRefused(f"setuptools {found} is installed, and requirements.lock names {locked}: make clean")
 

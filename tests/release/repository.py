@@ -50,7 +50,7 @@ class Repository:
             )
         if (branch := self.git("rev-parse", "--abbrev-ref", "HEAD")) != BRANCH:
             raise ReleaseRefused(f"Releases are made on {BRANCH}, and this is {branch}: git switch {BRANCH}")
-        if changed := self.git("status", "--porcelain"):
+        if changed := self.git("status", "--porcelain", "--untracked-files=normal"):
             raise ReleaseRefused(f"Commit or remove these files first:\n{changed}")
         state = self.git("for-each-ref", "--format=%(upstream) %(upstream:track)", f"refs/heads/{BRANCH}")
         if "behind" in state:
@@ -81,12 +81,14 @@ class Repository:
         self.git("commit", "--quiet", "--message", message, "--", *texts)
         return self.git("rev-parse", "HEAD")
 
-    def read(self, name: str) -> str:
-        return (self.folder / name).read_text("utf-8")
+    def read(self, name: str, commit: str = "HEAD") -> str:
+        """Return the text of a file in a commit."""
+        return self.git_bytes("show", f"{commit}:{name}").decode()
 
     def tree(self, commit: str) -> Sequence[TrackedFile]:
-        """Return the files of a commit."""
-        with tarfile.open(fileobj=io.BytesIO(self.git_bytes("archive", "--format=tar", commit))) as archive:
+        """Return the files of a commit, with the ends of lines that they have there."""
+        tar = self.git_bytes("-c", "core.autocrlf=false", "-c", "core.eol=lf", "archive", "--format=tar", commit)
+        with tarfile.open(fileobj=io.BytesIO(tar)) as archive:
             return [
                 TrackedFile(member.name, content.read(), bool(member.mode & 0o100))
                 for member in archive.getmembers()

@@ -59,6 +59,7 @@ def committed(project: Repository) -> Repository:
 def test_neither_file_depends_on_the_machine(project: Repository, tmp_path: Path) -> None:
     committed(project)
     first = build(project, "HEAD", tmp_path / "first", HERE)
+    project.git("config", "core.autocrlf", "true")
     second = build(project, "HEAD", tmp_path / "second", ELSEWHERE)
     for one, other in zip(first.files, second.files, strict=True):
         require_equal(one, other)

@@ -65,7 +65,7 @@ class Clone:
             self.git("status", "--porcelain", "--untracked-files=all"),
             self.git("worktree", "list"),
             sorted(path.name for path in self.folder.glob("dist/*")),
-            [self.repository.read(name) for name in ("CHANGELOG.md", "__init__.py")],
+            [(self.folder / name).read_text() for name in ("CHANGELOG.md", "__init__.py")],
         )
 
 
@@ -125,7 +125,7 @@ def test_a_release_is_two_commits_a_tag_and_files_that_are_built_twice_and_equal
     assert fresh.git("show", f"v{NEXT}:{FILE}").splitlines() == titles
     assert fresh.git("show", f"main:{FILE}").splitlines() == [*titles[:2], "## Unreleased", "", *titles[2:]]
     assert f'__version__ = "{NEXT}"' in fresh.git("show", f"v{NEXT}:__init__.py")
-    assert f'__version__ = "{NEXT}+dev"' in fresh.repository.read("__init__.py")
+    assert f'__version__ = "{NEXT}+dev"' in (fresh.folder / "__init__.py").read_text()
 
     built = Built(*(fresh.folder / "dist" / f"troupe_server-{NEXT}{end}" for end in ("-py3-none-any.whl", ".tar.gz")))
     summed = subprocess.run(
