@@ -1,6 +1,6 @@
-"""ActivityPub as documents: their shapes, the names of local things, and signatures. Nothing is sent or stored here.
+"""Documents of ActivityPub, the URIs of this server, and signatures. Nothing is sent or stored here.
 
-Every document of another server is brought into one form first (`door.py`). No document blocks the event loop for long.
+Every document of another server is normalized first (`normalization.py`). No document blocks the event loop for long.
 The table has the largest documents that are read, and their cost between two checkpoints, in milliseconds.
 `tests/activitypub/test_largest_documents.py` tests these limits, `tests/fuzz/edge_targets.py` has the parsers.
 

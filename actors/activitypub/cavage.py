@@ -33,10 +33,10 @@ from .vocabulary import CONTENT_TYPE
 LONGEST_HEADER = 8192
 MOST_PARTS = 64
 
-# Some libraries write what an `Authorization` header would have. No draft says so.
+# Some libraries put the scheme first, as in an `Authorization` header. No draft allows it.
 SCHEME = re.compile(r"\s*+(?i:signature)\s+(?![\s=])")
 PARAMETER = re.compile(r'\s*([a-zA-Z]+)\s*=\s*(?:"([^"]*)"|([^\s",]+))\s*(?:,\s*|$)')
-# The key decides how a signature is checked. These are the names of all ways in which one can be.
+# The type of the key decides how a signature is verified. These are the accepted names of algorithms.
 ALGORITHMS = frozenset({"", "hs2019", "rsa-sha256", "rsa-sha512", "rsa-v1_5-sha256", "ed25519", "ed25519-sha512"})
 SECONDS = re.compile(r"([0-9]{1,12})(?:\.[0-9]{1,12})?")
 PSEUDO_HEADERS = ("(request-target)", "(created)", "(expires)")
@@ -44,10 +44,10 @@ PSEUDO_HEADERS = ("(request-target)", "(created)", "(expires)")
 
 @dataclass(frozen=True, slots=True)
 class CavageClaim:
-    """A signature of which all but the key is checked.
+    """A signature that was checked, except for its key.
 
-    `bases` are the texts of which it may be: some servers leave the query or the port out of what they sign. All of
-    them name the time `signed_at`.
+    `bases` are the possible signing strings: some servers leave out the query or the port. All of them contain the time
+    `signed_at`.
     """
 
     key_id: str
@@ -57,7 +57,7 @@ class CavageClaim:
 
 
 def claim_of(request: ReceivedRequest, now: datetime) -> CavageClaim:
-    """Return what the `Signature` header of a request claims. Raise SignatureRefused if it can't hold."""
+    """Return the claim of the `Signature` header of a request. Raise SignatureRefused if it is invalid with any key."""
     parameters = _parameters(request.headers.get("signature", ""))
     key_id, encoded = parameters.get("keyid"), parameters.get("signature")
     if not key_id or not encoded:
@@ -79,7 +79,7 @@ def claim_of(request: ReceivedRequest, now: datetime) -> CavageClaim:
 def sign(
     key_id: str, key: RSAPrivateKey, method: str, url: str, body: bytes | None, now: datetime, more: Mapping[str, str]
 ) -> dict[str, str]:
-    """Return the headers that make a request a signed one, with `more` that are signed too. A body is an activity's."""
+    """Return the headers of a signed request, with the signed headers `more`. A body is the body of an activity."""
     target = urlsplit(url)
     path = f"{target.path or '/'}?{target.query}" if target.query else target.path or "/"
     headers = {"Host": target.netloc, "Date": format_datetime(now, usegmt=True)}
@@ -121,11 +121,11 @@ def _key_id(text: str) -> str:
 
 
 def _check_parts(request: ReceivedRequest, parts: Sequence[str]) -> None:
-    """Refuse a signature that leaves out what must be signed, or signs what the request does not have."""
+    """Refuse a signature that lacks a required part, or covers a header that the request does not have."""
     if len(parts) > MOST_PARTS or len(set(parts)) != len(parts):
         raise SignatureRefused("the signature can't be read")
     needed = {"(request-target)", "host"}
-    # The header of the specification, or the one that took its place (RFC 9530).
+    # `Digest` is the header of the draft. `Content-Digest` has replaced it (RFC 9530).
     if request.has_body and "content-digest" not in parts:
         needed.add("digest")
     if missing := needed - set(parts):
@@ -141,13 +141,13 @@ def _check_parts(request: ReceivedRequest, parts: Sequence[str]) -> None:
 def _checked_time(
     request: ReceivedRequest, parts: Sequence[str], parameters: dict[str, str], now: datetime
 ) -> datetime:
-    """Return the time that a signature covers. Refuse one of another time than now."""
+    """Return the time that a signature covers. Refuse a signature that is too old, of the future, or expired."""
     expires_at = _time(parameters, "expires") if "(expires)" in parts else None
     covered = [_time(parameters, "created")] if "(created)" in parts else []
     if "date" in parts:
         covered.append(_date(request.headers["date"]))
-    for one in covered:
-        check_time(one, now, expires_at)
+    for signed_at in covered:
+        check_time(signed_at, now, expires_at)
     return covered[0]
 
 
@@ -169,9 +169,9 @@ def _time(parameters: dict[str, str], name: str) -> datetime:
 
 
 def _check_digest(request: ReceivedRequest, parts: Sequence[str]) -> None:
-    """Refuse a body that is not the one whose digest is signed. Of several digests, each that is known must fit."""
+    """Refuse a body that does not fit the signed digest. If there are several digests, each known digest must fit."""
     header = request.headers["digest" if "digest" in parts else "content-digest"]
-    pairs = (one.partition("=") for one in header.split(","))
+    pairs = (entry.partition("=") for entry in header.split(","))
     # In a Content-Digest the values stand between colons.
     digests = [(kind.strip().lower(), value.strip().strip(":")) for kind, _, value in pairs]
     fits = [is_digest_of(request.body, value, kind) for kind, value in digests if kind in HASHES]
@@ -182,7 +182,7 @@ def _check_digest(request: ReceivedRequest, parts: Sequence[str]) -> None:
 
 
 def _bases(request: ReceivedRequest, parts: Sequence[str], parameters: dict[str, str]) -> Iterator[bytes]:
-    """Return the texts that may be signed, the one of the specification first."""
+    """Yield the possible signing strings, that of the specification first."""
     # Some servers sign the path without its query, or the host without its port.
     paths = dict.fromkeys((request.path, request.path.partition("?")[0]))
     host = request.headers["host"].strip()

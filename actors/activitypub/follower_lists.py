@@ -1,7 +1,7 @@
-"""The followers of an account as two servers compare them, by FEP-8fcf: the header `Collection-Synchronization`.
+"""The header `Collection-Synchronization` (FEP-8fcf), by which two servers compare the followers of an account.
 
-The server of an author says with a delivery which followers it believes to be on the receiving server: not their names,
-but the XOR of the SHA-256 of their URIs. If the receiving server has others, it asks for the list.
+The author's server sends with a delivery a digest of the followers that it knows on the receiving server: the XOR of
+the SHA-256 of their URIs. If the receiving server gets another digest from its own rows, it fetches the list.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ DIGEST = re.compile(r"[0-9a-f]{64}")
 
 @dataclass(frozen=True, slots=True)
 class FollowerList:
-    """The followers that an account has on one server: the collection they are of, where they are listed, a digest."""
+    """The followers of an account on one server: the URI of all followers, the URL of this part, and its digest."""
 
     collection: str
     url: str
@@ -34,19 +34,19 @@ class FollowerList:
 
 
 def read_header(text: str | None, signer: str) -> FollowerList | None:
-    """Return what a header says; None if it can't be read, or is not about the host of the actor who has signed it."""
+    """Return the list that a header names; None if it can't be read, or its URIs are not on the host of its signer."""
     if text is None or len(text) > LONGEST_HEADER:
         return None
     found = PARAMETER.findall(text)
     parameters = dict(found)
     if len(found) != len(parameters) or len(parameters) != len(("collectionId", "url", "digest")):
         return None
-    told = FollowerList(parameters["collectionId"], parameters["url"], parameters["digest"].lower())
-    of_signer = all(is_uri(uri) and same_host(uri, signer) for uri in (told.collection, told.url))
-    return told if of_signer and DIGEST.fullmatch(told.digest) else None
+    listed = FollowerList(parameters["collectionId"], parameters["url"], parameters["digest"].lower())
+    of_signer = all(is_uri(uri) and same_host(uri, signer) for uri in (listed.collection, listed.url))
+    return listed if of_signer and DIGEST.fullmatch(listed.digest) else None
 
 
 def digest_of(uris: Iterable[str]) -> str:
-    """Return the digest of followers, each named once. That of none is all zeros."""
+    """Return the digest of followers, each named once. Without followers it is all zeros."""
     hashes = (int.from_bytes(sha256(uri.encode()).digest()) for uri in uris)
     return f"{reduce(int.__xor__, hashes, 0):064x}"

@@ -22,7 +22,7 @@ ED25519, RSA = b"\xed\x01", b"\x85\x24"
 class NamedKey:
     """A public key in PEM that can be used, with its id and the actor that it names as its owner.
 
-    The id of a key that has none is that of the document around it.
+    A key without an id has the id of its document.
     """
 
     id: str
@@ -33,42 +33,42 @@ class NamedKey:
 def keys_of_actor(actor: JsonObject) -> list[NamedKey]:
     """Return the usable keys in an actor's document that are its own, the `publicKey` first.
 
-    A key that names no owner is the actor's too: the actor's document is what names it.
+    A key without an owner belongs to the actor, because the actor's document contains it.
     """
     own = web_uri_of(actor)
     return [key for key in _embedded(actor) if own is not None and (key.owner is None or same_uri(key.owner, own))]
 
 
 def key_in(document: JsonObject, key_id: str) -> NamedKey | None:
-    """Return the usable key under an id in the document at its address: of the key alone, or of an actor."""
+    """Return the usable key with an id. The document at this id is the key itself or an actor."""
     if is_key(document, key_id):
         return next(_usable([document], document), None)
     return key_among(list(_embedded(document)), key_id, web_uri_of(document))
 
 
 def key_among(keys: list[NamedKey], key_id: str, own: str | None) -> NamedKey | None:
-    """Return the key under an id among those of the document with the id `own`."""
+    """Return the key with the id `key_id` from the keys of the document with the id `own`."""
     if found := next((key for key in keys if same_uri(key.id, key_id)), None):
         return found
     if same_uri(own, key_id):
-        return next(iter(keys), None)  # some sign by the actor's id, whatever the key's is
+        return next(iter(keys), None)  # some servers sign with the actor's id in place of the key's
     # Where a document has a key without an id, the key is found under every fragment of the document's id.
     return next((key for key in keys if key.id == own and same_uri(own, key_id.partition("#")[0])), None)
 
 
 def is_key(document: JsonObject, key_id: str) -> bool:
-    """True for a document that is the key under an id, and not that of an actor."""
+    """True if a document is the key with an id, and not an actor."""
     return same_uri(web_uri_of(document), key_id) and not {"publicKeyPem", "publicKeyMultibase"}.isdisjoint(document)
 
 
 def names_key(actor: JsonObject, key_id: str) -> bool:
-    """True if an actor's document names a key by the id alone."""
+    """True if an actor's document refers to a key by its id, without embedding it."""
     listed = (*list_of(actor.get("publicKey"))[:KEYS], *list_of(actor.get("assertionMethod"))[:KEYS])
-    return any(isinstance(one, str) and same_uri(ascii_uri(one), key_id) for one in listed)
+    return any(isinstance(entry, str) and same_uri(ascii_uri(entry), key_id) for entry in listed)
 
 
 def pem_of(multibase: str) -> str:
-    """Return the key of a Multikey in PEM. Raise UnusableKey for one that is no Ed25519 or RSA key."""
+    """Return the key of a Multikey in PEM. Raise UnusableKey if it is neither an Ed25519 nor an RSA key."""
     from .public_keys import pem_of_ed25519, pem_of_rsa  # late: see `signatures.py`
 
     decoded = _decoded(multibase)
@@ -81,7 +81,7 @@ def pem_of(multibase: str) -> str:
 
 
 def _embedded(document: JsonObject) -> Iterator[NamedKey]:
-    """Yield the usable ones among the first keys of a document."""
+    """Return the usable keys among the first `KEYS` of a document."""
     return _usable([*objects_of(document.get("publicKey")), *_multikeys(document)][:KEYS], document)
 
 
@@ -98,7 +98,7 @@ def _usable(keys: list[JsonObject], document: JsonObject) -> Iterator[NamedKey]:
 
 
 def _id_of(key: JsonObject, own: str | None) -> str | None:
-    """Return the id of a key, which may be relative to that of the document around it, such as `#main-key`."""
+    """Return the id of a key. It may be relative to the id of its document, as in `#main-key`."""
     id = key.get("id")
     if id is None:
         return own
@@ -109,11 +109,11 @@ def _id_of(key: JsonObject, own: str | None) -> str | None:
 
 def _multikeys(actor: JsonObject) -> list[JsonObject]:
     """Return the embedded Multikeys of an actor."""
-    return [one for one in objects_of(actor.get("assertionMethod")) if "Multikey" in types_of(one)]
+    return [key for key in objects_of(actor.get("assertionMethod")) if "Multikey" in types_of(key)]
 
 
 def _pem(key: JsonObject) -> str | None:
-    """Return the PEM of a key. Raise UnusableKey for one that signs no requests."""
+    """Return the PEM of a key. Raise UnusableKey if it can't sign requests."""
     from .public_keys import normal_pem  # late: see `signatures.py`
 
     pem, multibase = key.get("publicKeyPem"), key.get("publicKeyMultibase")
@@ -125,7 +125,7 @@ def _pem(key: JsonObject) -> str | None:
 
 
 def _owner(key: JsonObject) -> str | None:
-    """Return the owner that a key names. The older vocabulary says `owner`, the newer one `controller`."""
+    """Return the owner that a key names. The older vocabulary has `owner`, the newer vocabulary `controller`."""
     return (web_uri_of(key.get("owner")) if "publicKeyPem" in key else None) or web_uri_of(key.get("controller"))
 
 

@@ -1,4 +1,4 @@
-"""The keys with which this server signs: one for each account, made when it is first needed, and one for the server."""
+"""The signing keys of this server: a key for each account, made when it is first needed, and a key for the server."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from .signatures import SigningKey
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 
-KEY_SIZE = 2048  # bits: what every server reads
-KEPT = 512  # private keys in memory
+KEY_SIZE = 2048  # bits; every server reads this size
+CACHED = 512  # private keys in memory
 
 MakeKey: TypeAlias = "Callable[[], Awaitable[RSAPrivateKey]]"
 
@@ -37,7 +37,7 @@ class SigningKeys:
         self._database = database
         self._names = names
         self._make = make
-        self._kept: LRUCache[int | None, SigningKey] = LRUCache(KEPT)
+        self._cached: LRUCache[int | None, SigningKey] = LRUCache(CACHED)
         self._reading: SingleFlight[int | None, SigningKey] = SingleFlight()
         self._forgotten = 0  # how often a key was forgotten
         self.changes = 0  # how often a key was read or forgotten
@@ -51,19 +51,19 @@ class SigningKeys:
         return await self._key_of(account_id)
 
     async def _key_of(self, account_id: int | None) -> SigningKey:
-        """Return a key. The deliveries of an account's first post want it all at once: it is read once."""
-        key = self._kept.get(account_id)
+        """Return a key. Many deliveries of a post need it at the same time: they share one read."""
+        key = self._cached.get(account_id)
         return key if key is not None else await self._reading.join(account_id, partial(self._read, account_id))
 
     async def _read(self, account_id: int | None) -> SigningKey:
-        """Return a key as stored, and keep it unless it may have been replaced meanwhile."""
+        """Return a key as stored, and cache it unless it may have been replaced meanwhile."""
         before = self._forgotten
         pair = await self._pair(account_id)
         self.changes += 1
         uri = self._names.server_actor if account_id is None else pair.uri
         key = SigningKey(key_id_of(uri), _private(pair.private_key))
         if before == self._forgotten:
-            self._kept[account_id] = key
+            self._cached[account_id] = key
         return key
 
     async def public_key_of(self, account_id: int | None) -> str:
@@ -71,14 +71,15 @@ class SigningKeys:
         return (await self._pair(account_id)).public_key
 
     def forget(self, account_id: int) -> None:
-        """Read an account's key again: it was replaced."""
-        self._kept.pop(account_id, None)
+        """Drop an account's key from the cache, because it was replaced."""
+        self._cached.pop(account_id, None)
         self._reading.forget(account_id)
         self._forgotten += 1
         self.changes += 1
 
     async def _pair(self, account_id: int | None) -> KeyPair:
-        """Return a key pair as stored. If two make the first one at the same time, both get the one that was stored."""
+        """Return the stored key pair, or make it. If two tasks make it at the same time, both get the pair that was
+        stored."""
         pair = await self._database.read(signing_keys.find, account_id)
         if pair is None:
             key = await self._make()
@@ -87,7 +88,7 @@ class SigningKeys:
 
 
 def with_private(key: SigningKey, pem: str) -> SigningKey:
-    """Return a key under the same id with another private half, which it had before."""
+    """Return a key with a former private half, under its present id."""
     return SigningKey(key.key_id, _private(pem))
 
 

@@ -1,7 +1,7 @@
-"""Choosing among the addresses of a thing: its page, or its file.
+"""Chooses the address of the page or the file of an object.
 
-A `url` is an address, a Link with a media type, or a list of these: servers of films name a page first, then a file for
-each resolution, some of them inside of a playlist.
+A `url` is an address, a Link with a media type, or a list of these. Video servers name a page first, then a file for
+each resolution, some of these files inside a playlist.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ PAGES = frozenset({"text/html", "application/xhtml+xml"})
 FILES = frozenset({"image", "video", "audio"})
 TRACKS = "ffprobe_codec_type"  # the name of the properties by which PeerTube says which tracks a file has
 SOUND, PICTURES = frozenset({"audio"}), frozenset({"video"})
-# What a file is by the end of its address, where nothing else tells.
+# The type of a file by the extension in its address, if nothing else says it.
 _ENDINGS = {
     "Image": "jpg jpeg jpe jfif png gif webp avif heic heif",
     "Video": "mp4 m4v mov webm ogv",
@@ -63,7 +63,7 @@ def is_file_type(media_type: str | None) -> bool:
 
 
 def page_of(value: object) -> str | None:
-    """Return the address of a page: one of HTML, else the first that has no type. None if all are files."""
+    """Return the address of a page: the first of HTML, else the first without a type. None if all are files."""
     links = _links_of(value)
     typed = (link.href for link in links if link.is_page)
     untyped = (link.href for link in links if link.media_type is None)
@@ -71,9 +71,10 @@ def page_of(value: object) -> str | None:
 
 
 def file_of(value: object) -> TypedAddress | None:
-    """Return the address of a file: the first one with its type that is not too large, else one that may be a file.
+    """Return the address of a file: the first with a file type that is not too large, else an address that may be a
+    file.
 
-    A file of the sound and files of the pictures alone are parts of a playlist: none of them is the film.
+    Files with sound alone and files with pictures alone are parts of a playlist, and not the film.
     """
     links = _links_of(value)
     files = [link for link in links if link.is_file]
@@ -88,21 +89,21 @@ def file_of(value: object) -> TypedAddress | None:
 
 
 def picture_of(value: object) -> str | None:
-    """Return the address of a picture, of a value that is one, or has one."""
-    for one in list_of(value)[:MOST_LINKS]:
-        link = file_of(one["url"] if is_object(one) and "url" in one else one)
+    """Return the address of the first picture in an `icon` or `image`: an address, a Link or an Image."""
+    for picture in list_of(value)[:MOST_LINKS]:
+        link = file_of(picture["url"] if is_object(picture) and "url" in picture else picture)
         if link is not None:
             return link.href
     return None
 
 
 def kind_by_ending(url: str) -> str | None:
-    """Return what kind of file an address is of, by its end: the type of such an object."""
+    """Return the type of a file by the extension in its address, such as `Image`; None if it is not known."""
     return ENDINGS.get(urlsplit(url).path.rpartition(".")[2].lower())
 
 
 def size_of(thing: JsonObject) -> tuple[int, int] | None:
-    """Return the width and the height that a thing tells, in pixels."""
+    """Return the width and the height of an object in pixels; None if it does not have both."""
     sides = [side for side in (thing.get("width"), thing.get("height")) if isinstance(side, int)]
     return (sides[0], sides[1]) if len(sides) == 2 and all(0 < side <= LARGEST_SIDE for side in sides) else None
 
@@ -112,9 +113,9 @@ def _links_of(value: object) -> list[TypedAddress]:
 
 
 def _read(value: object) -> Iterator[TypedAddress]:
-    """Yield the links of a value, each before those inside of it."""
-    for one in list_of(value)[:MOST_LINKS]:
-        thing: JsonObject = one if is_object(one) else {"href": one}
+    """Yield the links of a value, each before its inner links."""
+    for element in list_of(value)[:MOST_LINKS]:
+        thing: JsonObject = element if is_object(element) else {"href": element}
         href = thing.get("href") or thing.get("url")
         if isinstance(href, str):
             href = href.strip()  # as browsers do

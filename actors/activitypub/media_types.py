@@ -29,7 +29,7 @@ ESCAPED = re.compile(r"\\(.)")
 @dataclass(frozen=True, slots=True)
 class Entry:
     """An element of a header field: a media type or the address of a link, with its parameters by their names in
-    lower case. Of a parameter that is there twice, the first one counts."""
+    lower case. If a parameter is there twice, the first counts."""
 
     value: str
     parameters: dict[str, str]
@@ -48,7 +48,7 @@ def links_of(field: str) -> Iterator[Entry]:
 
 
 def names_document(media_type: str) -> bool:
-    """True for the two media types of ActivityPub: the second one is JSON-LD with the profile of ActivityStreams."""
+    """True for the two media types of ActivityPub: its own, and JSON-LD with the profile of ActivityStreams."""
     entry = next(entries_of(media_type), None)
     if entry is None:
         return False

@@ -1,4 +1,4 @@
-"""The URIs of this server's own things: how they are made, and what a URI names."""
+"""The URIs of this server: makes them, and finds the account or status that a URI names."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ LONGEST_ADDRESS = 2048
 LARGEST_ID = 2**63 - 1
 LONGEST_PATH = 512  # also of a query that is read: a document can name many addresses
 PORTS = {"https": "443", "http": "80"}
-# The part of a web address that says whose it is. `urllib` takes six times as long for it, and documents of other
-# servers may have thousands of addresses.
+# The origin of a web address. `urllib` takes six times as long to find it, and documents of other servers may have
+# thousands of addresses.
 ORIGIN = re.compile(
     r"(?P<scheme>[hH][tT][tT][pP][sS]?)://(?P<host>\[[0-9a-fA-F:.]*\]|[^/?#@:\\\[\]]+)(?::(?P<port>[0-9]{0,5}))?(?=[/?#]|$)"
 )
 
 NAME = r"(?P<name>[A-Za-z0-9_]{1,30})"
-# The name of an account of another server, or of this one, with its domain.
+# The name of an account with its domain, also with the domain of this server.
 HANDLE = r"@(?P<name>[A-Za-z0-9_.-]{1,2048})@(?P<domain>[^\s@/]{1,259})"
 STATUS_ID = r"(?P<id>[0-9]{1,19})"
 # The tabs of a profile stand for the account. So do, for a status, the page that other sites put in a frame, and lists.
@@ -40,9 +40,9 @@ PATHS = tuple(
     )
 )
 SERVER_ACTOR = "/actor"
-# The page of this server that another one opens for a thing of its own, or of this server.
+# The page of this server that other servers open with the URI of a status or an account.
 INTERACTION = "/authorize_interaction"
-# The fragments of activities that have no document. Such an id is no address of its actor.
+# The fragments in the ids of activities without a document. These ids are not read as addresses of the actor.
 ACTIVITY = re.compile(r"[a-z_]+/[^/]+")
 
 
@@ -109,7 +109,7 @@ class LocalNames:
         return f"{self.actor(username)}/followers"
 
     def followers_synchronization(self, username: str) -> str:
-        """The part of an actor's followers that the server which asks for it has."""
+        """The followers of an actor on the server that sends the request."""
         return f"{self.actor(username)}/followers_synchronization"
 
     def following(self, username: str) -> str:
@@ -126,11 +126,12 @@ class LocalNames:
         return f"{self.actor(username)}/statuses/{id}"
 
     def quote_authorization(self, username: str, quoting_id: int) -> str:
-        """The document by which an actor allows a status to quote one of its own. `quoting_id` is this server's id."""
+        """The document by which an actor allows a quote of its status. `quoting_id` is the id of the quoting status
+        here."""
         return f"{self.actor(username)}/quote_authorizations/{quoting_id}"
 
     def activity(self, username: str, kind: str, number: int) -> str:
-        """The id of an activity that has no document of its own: one of the actor's `kind` such as `follows`."""
+        """The id of an activity without a document. `kind` is a plural such as `follows`."""
         return f"{self.actor(username)}#{kind}/{number}"
 
     def emoji(self, id: int) -> str:
@@ -141,14 +142,15 @@ class LocalNames:
         return f"{self.base_url}/media/{name}"
 
     def is_local(self, uri: str) -> bool:
-        """True for an address of this server in any spelling, also for one that names nothing."""
+        """True for an address of this server in any spelling, also if nothing is there."""
         return uri == self.base_url or uri.startswith(f"{self.base_url}/") or self._parts(uri) is not None
 
     def read(self, address: str) -> OwnName | None:
-        """Return what an address of this server names, in every spelling that people and servers use.
+        """Return the name of the account, status or server actor at an address of this server; None for other
+        addresses.
 
-        Scheme, case of the host, explicit default port, query, fragment, percent-encoding and one slash at the end do
-        not matter. None for all other addresses.
+        Scheme, case of the host, explicit default port, query, fragment, percent-encoding and a slash at the end do not
+        matter.
         """
         parts = self._parts(address.strip())
         if parts is None:
@@ -191,7 +193,7 @@ class LocalNames:
         return None if domain == self.domain else domain
 
     def may_be_own(self, address: str) -> bool:
-        """False for most addresses of others: a look at the text, before it is taken apart."""
+        """False for most addresses of other servers. A cheap test, before the address is parsed."""
         return self.domain.partition(":")[0] in address.lower() or not address.isascii()
 
     def _parts(self, address: str) -> tuple[str, str, str] | None:
@@ -219,5 +221,5 @@ def _ascii_host(host: str) -> str:
 
 
 def key_id_of(actor_uri: str) -> str:
-    """Return the id under which an actor of this server signs."""
+    """Return the id of the key with which an actor of this server signs."""
     return f"{actor_uri}#main-key"

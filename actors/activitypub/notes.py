@@ -1,7 +1,7 @@
-"""Posts of other servers, read from their documents: what is stored of them, made safe and cut to what rows can hold.
+"""Reads the posts of other servers from their documents: sanitised, and cut to the limits of rows.
 
-The types that other servers write posts in are Note and Question. Documents of some other types become a post with
-their title and a link.
+Posts are documents of the types Note and Question. Documents of the types in `CONVERTED` become posts with their title
+and a link.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ MOST_OPTIONS = 100
 MOST_PLACES = 10  # of an event, that are looked at
 LONGEST_OPTION = 500
 LONGEST_DESCRIPTION = 10_000
-LONGEST_BLANK = 1_000  # of HTML that may show nothing; what is longer is read as a text in any case
+LONGEST_BLANK = 1_000  # of HTML that may show nothing; longer HTML always counts as a text
 MOST_TEXTS = 10  # of one note, in different languages, that may show nothing
 LONGEST_TITLE = 1_000
 SHORTCODE = re.compile(r":?([a-zA-Z0-9_]{2,100}):?")
@@ -77,7 +77,7 @@ KINDS: dict[str | None, MediaType] = {"Image": "image", "Video": "video", "Audio
 
 @dataclass(frozen=True, slots=True)
 class ReceivedAttachment:
-    """A file of a post that stays on its server. `focus` and sizes are None if they are not told."""
+    """A file of a post that stays on its server. `focus` and sizes are None if its server does not name them."""
 
     url: str
     type: MediaType
@@ -91,7 +91,7 @@ class ReceivedAttachment:
 
 @dataclass(frozen=True, slots=True)
 class ReceivedPoll:
-    """A poll with its counts, as its server tells them."""
+    """A poll with its counts, as reported by its server."""
 
     options: tuple[str, ...]
     votes: tuple[int, ...]
@@ -119,7 +119,7 @@ class ReceivedHashtag:
 
 @dataclass(frozen=True, slots=True)
 class ReceivedQuote:
-    """The quoted post of a post. Older servers write it without a way to ask for approval."""
+    """The post that a post quotes. `legacy` is True for properties of older servers, which know no approval."""
 
     uri: str
     authorization: str | None = None
@@ -128,10 +128,13 @@ class ReceivedQuote:
 
 @dataclass(frozen=True, slots=True)
 class ReceivedNote:
-    """A post. `mentioned` are the actors that it names and is addressed to, or that it names where everybody may see
-    it. `named` are the others that it names, `silent` those that it is addressed to alone. `updated_at` is when it was
-    edited, as its server tells: many tell the time of publication for a post that was never edited, others nothing. The
-    policies say who may quote it at once, and who may ask its author."""
+    """A post.
+
+    `mentioned` are the actors in its tags who may see it, `named` the other actors in its tags, `silent` its addressees
+    that no tag names. `updated_at` is the time of the last edit as reported by its server: for a post that was never
+    edited, many servers report the time of publication, others nothing. The policies say who may quote it at once, and
+    who may ask its author.
+    """
 
     uri: str
     author: str
@@ -177,7 +180,7 @@ def author_of(document: JsonObject) -> str | None:
 
 
 def read_vote(document: JsonObject) -> ReceivedVote | None:
-    """Return a vote, if the poll has such an option; None for a document that is none in any case."""
+    """Return the vote that a document is if its poll has the option; None if it is no vote in any case."""
     uri, author, poll = uri_of(document), author_of(document), uri_of(document.get("inReplyTo"))
     option, has_files = text_of(document.get("name"), LONGEST_OPTION), bool(document.get("attachment"))
     if "Note" not in types_of(document) or has_files or not option or uri is None or author is None or poll is None:
@@ -194,19 +197,19 @@ def says_nothing(document: JsonObject) -> bool:
 
 
 def read_note(document: JsonObject, followers: str | None, now: datetime) -> ReceivedNote | None:
-    """Return a post; None for a document that is none. `followers` is the URI of its author's followers.
+    """Return a post; None if a document is no post. `followers` is the URI of its author's followers.
 
-    What belongs to another server than the post, such as its author, must be checked by the caller.
+    The caller must check everything that may belong to another server than the post, such as its author.
     """
     uri, author = uri_of(document), author_of(document)
     if uri is None or host_of(uri) is None or author is None or not is_post(document):
         return None
     visibility = visibility_of(document, followers)
     addressed = list(dict.fromkeys((*_primary(document), *_secondary(document))))[:MOST_ADDRESSEES]
-    everybody, is_open = set(addressed), visibility in ("public", "unlisted")
-    named = [one for one in _mentioned(document) if one != author]
-    mentioned = tuple(one for one in named if is_open or one in everybody)[:MOST_MENTIONS]
-    silent = tuple(one for one in addressed if one not in (*mentioned, PUBLIC, followers, author))[:MOST_MENTIONS]
+    addressees, is_open = set(addressed), visibility in ("public", "unlisted")
+    named = [uri for uri in _mentioned(document) if uri != author]
+    mentioned = tuple(uri for uri in named if is_open or uri in addressees)[:MOST_MENTIONS]
+    silent = tuple(uri for uri in addressed if uri not in (*mentioned, PUBLIC, followers, author))[:MOST_MENTIONS]
     spoiler = _warning(document)
     created_at = min(max(time_of(document.get("published")) or now, EARLIEST), now)
     return ReceivedNote(
@@ -216,13 +219,13 @@ def read_note(document: JsonObject, followers: str | None, now: datetime) -> Rec
         visibility=visibility,
         content=_content(document),
         spoiler_text=spoiler,
-        sensitive=bool(spoiler) or any(one.get("sensitive") is True for one in (document, *_files(document))),
+        sensitive=bool(spoiler) or any(part.get("sensitive") is True for part in (document, *_files(document))),
         language=_language(document),
         created_at=created_at,
         updated_at=_updated(document, now),
         in_reply_to=_parent(document, uri),
         mentioned=mentioned,
-        named=tuple(one for one in named if one not in mentioned)[:MOST_MENTIONS],
+        named=tuple(uri for uri in named if uri not in mentioned)[:MOST_MENTIONS],
         silent=silent,
         hashtags=tuple(read_hashtags(document)),
         emojis=read_emojis(document),
@@ -235,7 +238,8 @@ def read_note(document: JsonObject, followers: str | None, now: datetime) -> Rec
 
 
 def visibility_of(document: JsonObject, followers: str | None) -> Visibility:
-    """Return who may see a post or a boost, by membership in its addresses alone: servers fill them differently."""
+    """Return the visibility of a post or a boost. It depends only on membership in `to` and `cc`: servers fill them
+    differently."""
     to, cc = _primary(document), _secondary(document)
     if PUBLIC in to:
         return "public"
@@ -249,7 +253,7 @@ def _primary(document: JsonObject) -> list[str]:
 
 
 def _secondary(document: JsonObject) -> list[str]:
-    return [one for name in ("cc", "bcc", "audience") for one in document.get(name, ())]
+    return [uri for name in ("cc", "bcc", "audience") for uri in document.get(name, ())]
 
 
 def read_emojis(document: JsonObject) -> tuple[ReceivedEmoji, ...]:
@@ -269,7 +273,7 @@ def tags_of(document: JsonObject) -> list[JsonObject]:
 
 
 def time_of(value: object) -> datetime | None:
-    """Return a time of a document; None for anything that is none."""
+    """Return a time of a document; None if the value is no time."""
     return instant_of(value) if isinstance(value, str) and len(value) <= LONGEST_TIME else None
 
 
@@ -281,7 +285,7 @@ def _is_written(document: JsonObject) -> bool:
 
 
 def _warning(document: JsonObject) -> str:
-    """Return the warning. The summary of what is longer than a post belongs to its text."""
+    """Return the content warning. The summary of a converted document, such as an article, belongs to its text."""
     summary = text_of(document.get("summary"), SPOILER_CODE_POINTS) if _is_written(document) else None
     return trimmed(plain_if_html(summary or ""))
 
@@ -308,9 +312,9 @@ def _title(document: JsonObject) -> str:
 
 
 def _title_and_link(document: JsonObject) -> str:
-    """Return a title and the page, for what is longer than a post or of another kind.
+    """Return title, summary and page of a converted document, as HTML.
 
-    What has neither a title nor a summary is shown whole: its text is the caption of a film or a picture, for example.
+    A document without title and summary is shown whole: its text is the caption of a film or a picture, for example.
     """
     title = _title(document)
     summary = plain(sanitise(text_of(document.get("summary"), SPOILER_CODE_POINTS) or ""))
@@ -323,8 +327,8 @@ def _title_and_link(document: JsonObject) -> str:
 
 
 def _linked(document: JsonObject) -> list[str]:
-    """Return the addresses of the pages that are attached to a post: what a post of a link aggregator is about."""
-    links = (one for one in _files(document) if "Link" in types_of(one))
+    """Return the addresses of attached pages. A post of a link aggregator has the page that it is about."""
+    links = (file for file in _files(document) if "Link" in types_of(file))
     return list(dict.fromkeys(page for link in links if (page := page_of(link)) is not None))[:MOST_LINKED]
 
 
@@ -348,7 +352,7 @@ def _time_and_place(document: JsonObject) -> str:
 
 
 def _local_time(value: object) -> datetime | None:
-    """Return a time as it was written, without its zone; None for anything that is none."""
+    """Return a time as it was written, without its zone; None if the value is no time."""
     try:
         return datetime.fromisoformat(value).replace(tzinfo=None) if isinstance(value, str) else None
     except ValueError:
@@ -356,8 +360,8 @@ def _local_time(value: object) -> datetime | None:
 
 
 def _place(value: object) -> list[str]:
-    """Return the name of a place, and the street and the town of its address. Of several places it is the first that
-    has one of these.
+    """Return the name of a place, and the street and the town of its address. Of several places, the first with any of
+    these counts.
 
     Some servers write a place or its address as one text.
     """
@@ -367,18 +371,18 @@ def _place(value: object) -> list[str]:
         lines: JsonObject = address if is_object(address) else {"streetAddress": address}
         parts = (thing.get("name"), lines.get("streetAddress"), lines.get("addressLocality"))
         texts = [trimmed(text_of(part, LONGEST_TITLE) or "") for part in parts]
-        if told := [text for text in dict.fromkeys(texts) if text and host_of(text) is None]:
-            return told
+        if parts := [text for text in dict.fromkeys(texts) if text and host_of(text) is None]:
+            return parts
     return []
 
 
 def _language(document: JsonObject) -> str | None:
-    """Return the language whose text is the shown one, else the first one."""
+    """Return the language of the shown text, else the first language."""
     maps = [document[name] for name in ("contentMap", "nameMap", "summaryMap") if name in document]
     texts: dict[str, str] = maps[0] if maps else {}
     shown = (document.get("content"), document.get("name"), document.get("summary"))
-    same = (language for language, text in texts.items() if text in shown and language != UNDETERMINED)
-    return language_code(next(same, next(iter(texts), None) or _named_language(document)))
+    matching = (language for language, text in texts.items() if text in shown and language != UNDETERMINED)
+    return language_code(next(matching, next(iter(texts), None) or _named_language(document)))
 
 
 def _named_language(document: JsonObject) -> str | None:
@@ -389,7 +393,7 @@ def _named_language(document: JsonObject) -> str | None:
 
 
 def _page_address(document: JsonObject) -> str | None:
-    """Return the address of a page. A bare address of what is itself a file is that of the file."""
+    """Return the address of a page. The plain `url` of a document that is a file is the address of the file."""
     url, media_type = document.get("url"), text_of(document.get("mediaType"), LONGEST_MEDIA_TYPE)
     return None if isinstance(url, str) and is_file_type(media_type) else page_of(url)
 
@@ -414,7 +418,7 @@ def _updated(document: JsonObject, now: datetime) -> datetime | None:
     updated = time_of(document.get("updated"))
     if updated is None:
         return None
-    # The other server's clock may be ahead: of two edits the later one must stay the later one.
+    # The other server's clock may be ahead. The order of two edits is kept.
     return updated if updated <= now + WINDOW else now
 
 
@@ -444,8 +448,8 @@ def _attachments(document: JsonObject) -> list[ReceivedAttachment]:
     if not files and any(kind in KINDS for kind in types_of(document)):
         files = [document]
     found: dict[str, ReceivedAttachment] = {}
-    for one in files:
-        if (attachment := _attachment(one)) is not None:
+    for file in files:
+        if (attachment := _attachment(file)) is not None:
             found.setdefault(attachment.url, attachment)
     return list(found.values())[:STATUS_MEDIA_ELSEWHERE]
 
@@ -477,7 +481,7 @@ def _attachment(document: JsonObject) -> ReceivedAttachment | None:
 def _kind(document: JsonObject, media_type: str | None, url: str) -> MediaType:
     """Return the kind of a file: by its media type, by the type of its object, or by the end of its address.
 
-    If these don't tell, it is known when the file is fetched.
+    If none of these says it, it is `unknown` until the file is fetched.
     """
     general = (media_type or "").partition("/")[0].capitalize()
     for kind in (general, *types_of(document), kind_by_ending(url)):
@@ -496,9 +500,9 @@ def blurhash_of(value: object) -> str | None:
 
 def _focus(value: object) -> tuple[float, float] | None:
     point = value if is_list(value) else ()
-    if len(point) != 2 or not all(isinstance(one, int | float) and isfinite(one) for one in point):
+    if len(point) != 2 or not all(isinstance(number, int | float) and isfinite(number) for number in point):
         return None
-    x, y = (max(-1.0, min(1.0, float(one))) for one in point)
+    x, y = (max(-1.0, min(1.0, float(number))) for number in point)
     return x, y
 
 
@@ -510,7 +514,8 @@ def _poll(document: JsonObject, now: datetime) -> ReceivedPoll | None:
     if not choices or not all(map(str.strip, titles)):
         return None
     votes = tuple(_total(choice.get("replies")) for choice in choices)
-    # Some servers don't tell how many voted: of several choices there are at least as many as of the most frequent one.
+    # Some servers don't report the number of voters. If a poll has multiple choices, the votes for the most frequent
+    # option are the least possible number.
     voters = _count(document.get("votersCount")) or (max(votes) if multiple else sum(votes))
     closes_at = time_of(document.get("closed"))
     closed = document.get("closed") is True or (closes_at is not None and closes_at <= now)
@@ -534,7 +539,7 @@ def _count(value: object) -> int:
 
 
 def _policy(document: JsonObject, kind: str, followers: str | None) -> QuotePolicy:
-    """Return who may quote a post in one of the two ways (FEP-044f)."""
+    """Return who may quote a post, by a `kind` of approval: `automaticApproval` or `manualApproval` (FEP-044f)."""
     policy = object_of((object_of(document.get("interactionPolicy")) or {}).get("canQuote")) or {}
     allowed = policy.get(kind, ())
     if PUBLIC in allowed:

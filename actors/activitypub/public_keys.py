@@ -21,14 +21,14 @@ from .requests import UnusableKey
 
 LONGEST_PEM = 16 * 1024
 KEY_SIZES = range(1024, 8192 + 1)  # bits; a longer key would make each check expensive
-# Bits. As in the libraries of Go and Windows; nearly all keys have 65537. Each check of a signature takes time with the
-# length of the exponent: one as long as the key makes it a hundred times slower.
+# Bits. As in the libraries of Go and Windows; nearly all keys have 65537. The time to verify a signature grows with the
+# length of the exponent: an exponent as long as the key makes it a hundred times slower.
 LARGEST_EXPONENT = 31
 
 PublicKey = RSAPublicKey | Ed25519PublicKey
 
 
-# The label says what the key is in, but not all who write it know: the data itself is looked at.
+# The label names the format of the key, but some servers write a wrong label: the format is found in the data.
 ARMOUR = re.compile(r"-----BEGIN [A-Z0-9 ]{1,40}-----(?P<data>[^-]*+)-----END ")
 # White space, also where it was escaped once too often.
 SPACE = re.compile(r"\\[nrt]|\s+")
@@ -36,9 +36,9 @@ SPACE = re.compile(r"\\[nrt]|\s+")
 
 @lru_cache(maxsize=2048)
 def public_key(text: str) -> PublicKey:
-    """Return the key of a text in PEM. Raise UnusableKey for another one.
+    """Return the key of a text in PEM. Raise UnusableKey if it is no key that signs requests.
 
-    Lines may have any length and any ends, and what is around the key is ignored. Without the lines `BEGIN` and `END`,
+    Lines may have any length and any line ends. Text around the key is ignored. Without the lines `BEGIN` and `END`,
     the text is base64 alone.
     """
     if len(text) > LONGEST_PEM:
@@ -59,12 +59,12 @@ def public_key(text: str) -> PublicKey:
 
 
 def normal_pem(text: str) -> str:
-    """Return the key of a text in PEM as rows have it. Raise UnusableKey for another one."""
+    """Return the key of a text in PEM in the form of rows. Raise UnusableKey as `public_key` does."""
     return _pem(public_key(text))
 
 
 def pem_of_ed25519(data: bytes) -> str:
-    """Return a key in PEM. Raise UnusableKey for data that is none."""
+    """Return a key in PEM. Raise UnusableKey for data that is no key."""
     try:
         return _pem(Ed25519PublicKey.from_public_bytes(data))
     except (ValueError, UnsupportedAlgorithm):
@@ -72,7 +72,7 @@ def pem_of_ed25519(data: bytes) -> str:
 
 
 def pem_of_rsa(data: bytes) -> str:
-    """Return an RSA key in PEM that was written in DER. Raise UnusableKey for data that is none."""
+    """Return an RSA key in PEM that was written in DER. Raise UnusableKey for data that is no RSA key."""
     try:
         key = load_der_public_key(data)
     except (ValueError, UnsupportedAlgorithm):

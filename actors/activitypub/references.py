@@ -10,7 +10,7 @@ from .names import LocalNames
 async def references_of(
     shown: ShownStatus, names: LocalNames, accounts: AccountCache, statuses: StatusCache
 ) -> References:
-    """Return what the document of a status refers to. URIs never change, so those in the caches are right.
+    """Return the URIs that the document of a status refers to. URIs never change, so cached records are good enough.
 
     A parent or a quoted status that was deleted is left out.
     """

@@ -1,4 +1,4 @@
-"""A request that another server has signed, or says it has, and what all ways to sign have in common."""
+"""Signed requests of other servers, and the checks that all signature schemes share."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ class SignatureRefused(Exception):
 
 
 class UnusableKey(Exception):
-    """Raised for a text that is no public key, or none of a kind that signs requests."""
+    """Raised for a text that is no public key, or a key of a kind that can't sign requests."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReceivedRequest:
-    """A request as it came. Names of headers are in lower case, repeated ones are joined by commas."""
+    """A request as it came. Names of headers are in lower case. The values of repeated headers are joined by commas."""
 
     method: str
     base_url: str  # of this server, such as `https://troupe.test`
@@ -36,7 +36,7 @@ class ReceivedRequest:
 
     @property
     def host(self) -> str:
-        """This server's name, with a port if it has one of its own."""
+        """This server's name, with its port unless it is the default port."""
         return self.base_url.partition("://")[2]
 
     @property
@@ -52,7 +52,7 @@ def check_host(request: ReceivedRequest) -> None:
 
 
 def check_time(signed_at: datetime, now: datetime, expires_at: datetime | None = None) -> None:
-    """Refuse a signature of another time. Other servers' clocks may differ from ours."""
+    """Refuse a signature that is too old, of the future, or expired. Other servers' clocks may differ from ours."""
     if abs(now - signed_at) > WINDOW:
         raise SignatureRefused("the signature is not of this time")
     if expires_at is not None and expires_at < now - WINDOW:
@@ -60,7 +60,7 @@ def check_time(signed_at: datetime, now: datetime, expires_at: datetime | None =
 
 
 def time_of(seconds: int) -> datetime:
-    """Return a Unix time. Refuse one that no calendar has."""
+    """Return the time of a Unix timestamp. Refuse a number out of range."""
     try:
         return datetime.fromtimestamp(seconds).astimezone()
     except (ValueError, OverflowError, OSError):
@@ -78,7 +78,7 @@ def is_digest_of(body: bytes, value: str, kind: str = "sha-256") -> bool:
 
 
 def decoded(text: str) -> bytes | None:
-    """Return the bytes of a text in base64, also of one without the signs that fill it up; None for another text."""
+    """Return the bytes of a text in base64, with or without padding; None for another text."""
     text = text.rstrip("=")
     try:
         return base64.b64decode(text + "=" * (-len(text) % 4), validate=True)

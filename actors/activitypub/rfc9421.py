@@ -1,6 +1,6 @@
-"""Signatures by RFC 9421, which newer servers send and read too. What must be signed is decided here."""
+"""Signatures by RFC 9421, which newer servers send and read too. This file decides which components must be signed."""
 
-# The library exports names that its manual gives without saying so, and has few types.
+# The library documents names that it does not mark as exported, and has few types.
 # pyright: reportPrivateImportUsage=false, reportUnknownMemberType=false
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .vocabulary import CONTENT_TYPE
 
 LONGEST_HEADER = 8192
 COMPONENTS = ("@method", "@target-uri")
-# What others sign in place of the whole URL. An inbox does nothing with a query.
+# Components that other servers sign in place of the whole URL. An inbox ignores the query.
 PARTS_OF_TARGET = ("@authority", "@path")
 WHOLE_TARGET = ("@authority", "@request-target")
 LABEL = "sig1"
@@ -36,7 +36,7 @@ Members = Mapping[str, Member]  # by their names: the labels of signatures, or t
 
 @dataclass(frozen=True, slots=True)
 class Rfc9421Claim:
-    """A signature of which all but the key is checked. `headers` have no other signature."""
+    """A signature that was checked, except for its key. `headers` have no other signature."""
 
     key_id: str
     signed_at: datetime
@@ -46,7 +46,7 @@ class Rfc9421Claim:
 
 @dataclass(frozen=True, slots=True)
 class _LibraryRequest:
-    """A request as the library reads one."""
+    """A request in the shape that the library reads."""
 
     method: str
     url: str
@@ -54,7 +54,7 @@ class _LibraryRequest:
 
 
 class _OneKey(HTTPSignatureKeyResolver):
-    """The key that the caller has found, under any name."""
+    """Resolves every id to the key that the caller has found."""
 
     def __init__(self, *, public: PublicKey | None = None, private: RSAPrivateKey | None = None) -> None:
         self._public = public
@@ -68,7 +68,7 @@ class _OneKey(HTTPSignatureKeyResolver):
 
 
 class _KnownDigests(ContentDigest):
-    """The digests of a body without those of unknown kinds, which are ignored (RFC 9530). One must be known."""
+    """The digests of a body. Digests of unknown kinds are ignored (RFC 9530). At least one kind must be known."""
 
     @classmethod
     def verify(cls, value: str | bytes, body: bytes, *, key: str | None = None) -> None:
@@ -88,8 +88,9 @@ class _Verifier(HTTPMessageVerifier):
 
 
 def claim_of(request: ReceivedRequest, now: datetime) -> Rfc9421Claim:
-    """Return what the `Signature-Input` header of a request claims. Raise SignatureRefused if it can't hold."""
-    label, signature = _meant(request)
+    """Return the claim of the `Signature-Input` header of a request. Raise SignatureRefused if it is invalid with any
+    key."""
+    label, signature = _sufficient_signature(request)
     _, parameters = signature
     key_id, created, expires = (parameters.get(name) for name in ("keyid", "created", "expires"))
     if not isinstance(key_id, str) or not key_id:
@@ -102,8 +103,8 @@ def claim_of(request: ReceivedRequest, now: datetime) -> Rfc9421Claim:
     return Rfc9421Claim(key_id, signed_at, request, _headers_with(request, label, signature))
 
 
-def _meant(request: ReceivedRequest) -> tuple[str, Member]:
-    """Return the first signature that covers what must be signed, with its label.
+def _sufficient_signature(request: ReceivedRequest) -> tuple[str, Member]:
+    """Return the first signature that covers all required components, with its label.
 
     Proxies and services add signatures of their own, which cover less.
     """
@@ -120,7 +121,7 @@ def _meant(request: ReceivedRequest) -> tuple[str, Member]:
 
 
 def _headers_with(request: ReceivedRequest, label: str, signature: Member) -> dict[str, str]:
-    """Return the headers of a request with one of its signatures alone: the library takes no choice among several."""
+    """Return the headers of a request without its other signatures: the library can't choose among several."""
     made = _members_of(request.headers.get("signature", "")).get(label)
     if made is None:
         raise SignatureRefused("the signature is not there")
@@ -129,7 +130,7 @@ def _headers_with(request: ReceivedRequest, label: str, signature: Member) -> di
 
 
 def holds(claim: Rfc9421Claim, key: PublicKey) -> bool:
-    """True if the key has made the signature, and the digest that it covers is that of the body."""
+    """True if the key has made the signature, and the signed digest is that of the body."""
     ed25519 = isinstance(key, Ed25519PublicKey)
     verifier = _Verifier(
         signature_algorithm=ED25519 if ed25519 else RSA_V1_5_SHA256,
@@ -147,7 +148,7 @@ def holds(claim: Rfc9421Claim, key: PublicKey) -> bool:
 def sign(
     key_id: str, key: RSAPrivateKey, method: str, url: str, body: bytes | None, now: datetime, more: Mapping[str, str]
 ) -> dict[str, str]:
-    """Return the headers that make a request a signed one, with `more` that are signed too. A body is an activity's."""
+    """Return the headers of a signed request, with the signed headers `more`. A body is the body of an activity."""
     message = _LibraryRequest(method, url, ({} if body is None else {"Content-Type": CONTENT_TYPE}) | dict(more))
     components = (*COMPONENTS, *(name.lower() for name in more))
     signer = HTTPMessageSigner(signature_algorithm=RSA_V1_5_SHA256, key_resolver=_OneKey(private=key))
@@ -156,7 +157,7 @@ def sign(
 
 
 def _members_of(header: str) -> Members:
-    """Return the members of a dictionary of structured fields. Raise SignatureRefused for another text."""
+    """Return the members of a dictionary of structured fields. Raise SignatureRefused if the text is no dictionary."""
     if len(header) > LONGEST_HEADER:
         raise SignatureRefused("the signature is too long")
     try:
@@ -176,5 +177,6 @@ def _covered_by(signature: Member) -> set[str]:
     if not isinstance(components, list):
         raise SignatureRefused("the signature can't be read")
     listed = cast(list[Member], components)
-    # A component with parameters is another one: `"content-digest";req`, for example, is that of another message.
+    # A component with parameters has another meaning: `"content-digest";req`, for example, is the digest of another
+    # message.
     return {name for name, parameters in listed if isinstance(name, str) and not parameters}

@@ -30,11 +30,10 @@ class SigningKey:
 
 
 def claim_of(request: ReceivedRequest, now: datetime) -> SignatureClaim:
-    """Return what the signature of a request claims. All but the key is checked.
+    """Return the claim of a request's signature. Everything except the key is checked.
 
-    Raise SignatureRefused for a request without a signature, with one that leaves out what must be signed (the method,
-    the URL, the host, a time and, with a body, its digest), with one of another time, and for a body whose digest is
-    not the signed one.
+    Raise SignatureRefused if there is no signature, if it does not cover the method, the URL, the host, a time and,
+    with a body, its digest, if its time is too far from now, or if the body does not fit the digest.
     """
     # Late: the cryptography library takes 10 ms, 36 modules and 7.5 MiB with the first key or signature, and with
     # these modules 18 ms, 71 modules and 9 MiB.
@@ -63,9 +62,9 @@ def sign(
     key: SigningKey, method: str, url: str, body: bytes | None, now: datetime, scheme: SignatureScheme = "cavage",
     more: Mapping[str, str] | None = None,
 ) -> dict[str, str]:  # fmt: skip
-    """Return the headers to send with a request, those of `more` among them, which are signed too.
+    """Return the headers of a signed request, with the headers in `more`, which are signed too.
 
-    `body` is that of an activity; None for a GET.
+    `body` is the body of an activity; None for a GET.
     """
     from . import cavage, rfc9421  # late: see above
 

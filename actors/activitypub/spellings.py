@@ -34,8 +34,8 @@ NAMESPACES = {
 }
 _WITHOUT_SCHEME = frozenset(iri.partition("://")[2] for iri in NAMESPACES.values())
 KEYWORDS = {"@id": "id", "@type": "type"}
-# The last three lines of properties are read by nothing. They stand here because many documents have them: a name that
-# is known costs less.
+# No code reads the properties of the last three lines. They are here because many documents have them: a known name
+# costs less.
 _PROPERTIES = """
     id type @context actor object target instrument result origin to cc bto bcc audience
     attributedTo inReplyTo content contentMap name nameMap summary summaryMap mediaType url href rel height width size
@@ -72,7 +72,7 @@ class Spellings:
         self._found: dict[str, str] = {}
 
     def declare(self, context: object) -> None:
-        """Take up the prefixes and aliases that a context declares itself. Raise MalformedDocument if it reshapes."""
+        """Add the prefixes and aliases that a context declares. Raise MalformedDocument if it reshapes JSON-LD."""
         if not isinstance(context, str):
             check_shape(context)
             self._contexts.append(context)
@@ -88,7 +88,7 @@ class Spellings:
         self._contexts.clear()
 
     def known(self, name: str) -> str:
-        """Return the plain name for a spelling of a known one; any other name as it is."""
+        """Return the plain name for a spelling of a known name; other names are returned unchanged."""
         if self._contexts:
             self._read_contexts()
         if name in self._found:

@@ -52,15 +52,15 @@ def maybe_web_address(url: str | None) -> str | None:
     return None if url is None else web_address(url)
 
 
-def same_uri(one: str | None, other: str | None) -> bool:
-    """True if two URIs are the same one in two spellings: the case of the host, its default port, percent-encoding."""
-    if one is None or other is None:
+def same_uri(first: str | None, second: str | None) -> bool:
+    """True if two URIs differ at most in their spelling: the case of the host, its default port, percent-encoding."""
+    if first is None or second is None:
         return False
-    return one == other or normal_uri(one) == normal_uri(other)
+    return first == second or normal_uri(first) == normal_uri(second)
 
 
 def normal_uri(uri: str) -> str:
-    """Return the normal form of a URI by RFC 3986, section 6.2.2. It is for comparing: no server has to know it."""
+    """Return the normal form of a URI by RFC 3986, section 6.2.2. It is for comparisons only, and never sent."""
     try:
         parts = urlsplit(ascii_uri(uri))
         port = parts.port
@@ -75,12 +75,12 @@ def normal_uri(uri: str) -> str:
 
 
 def _normal_triplets(found: re.Match[str]) -> str:
-    """Decode what needs no encoding, and write the rest in capitals."""
+    """Decode the unreserved characters, and write all other escapes in capitals."""
     return quote(unquote_to_bytes(found[0]), safe=UNRESERVED)
 
 
 def _ascii_host(host: str) -> str:
-    """Return a host that was percent-encoded as DNS has it. One that can't be a name stays as it is."""
+    """Return a percent-encoded host in the encoding of DNS. A text that can't be a name is returned unchanged."""
     name, colon, port = unquote(host).partition(":")
     try:
         return f"{idna.encode(name, uts46=True).decode()}{colon}{port}" if len(name) <= LONGEST_HOST else host

@@ -1,7 +1,7 @@
-"""Documents of other servers: ActivityStreams 2.0, read as plain JSON in the one form of `door.py`.
+"""Documents of other servers: ActivityStreams 2.0, read as plain JSON after `normalization.py`.
 
-JSON-LD is never expanded. What could give a document another meaning for a reader that expands it (`@graph`,
-`@included`, `@reverse`) is refused.
+JSON-LD is never expanded. Documents with `@graph`, `@included` or `@reverse` are refused, because they could have
+another meaning for a reader that expands them.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from .uris import PORTS, ascii_uri, percent_encoded
 CONTENT_TYPE = "application/activity+json"
 PUBLIC = "https://www.w3.org/ns/activitystreams#Public"
 LARGEST_DOCUMENT = 1024 * 1024  # bytes
-MOST_VALUES = 100_000  # of a document, as far as its punctuation tells: looking through them takes time
+MOST_VALUES = 100_000  # of a document, counted by its punctuation: reading them takes time
 MOST_CONTAINERS = 10_000  # objects and lists among them, which take longer than other values
-# Of a list in a document, as many are kept: objects such as tags, and URIs such as addressees. No server writes more,
-# and a document could have tens of thousands, which are looked through for each kind of object.
+# Elements of a list that are kept: tags or addressees, for example. No server writes more. A document could have tens
+# of thousands, and the list is searched for each kind of object.
 MOST_ELEMENTS = 2_000
 DEEPEST = 32
 LONGEST_URI = 2048
@@ -29,7 +29,7 @@ RESHAPING = frozenset({"@graph", "@included", "@reverse"})
 
 
 class MalformedDocument(Exception):
-    """Raised for a document that can't be read, or lacks what it must have."""
+    """Raised for a document that can't be read, or lacks a required property."""
 
 
 class UnreadableJson(MalformedDocument):
@@ -37,10 +37,10 @@ class UnreadableJson(MalformedDocument):
 
 
 def json_object(body: bytes) -> JsonObject:
-    """Return the JSON object of a body. Raise MalformedDocument if it is none, or too large."""
+    """Return the JSON object of a body. Raise MalformedDocument if it is no object, or too large."""
     if len(body) > LARGEST_DOCUMENT:
         raise MalformedDocument("the document is too large")
-    if len(body) > MOST_CONTAINERS:  # a smaller one has no room for more
+    if len(body) > MOST_CONTAINERS:  # a smaller body can't have more
         containers = body.count(b"[") + body.count(b"{")
         if containers > MOST_CONTAINERS or body.count(b",") + containers > MOST_VALUES:
             raise MalformedDocument("the document has too many values")
@@ -65,7 +65,7 @@ def is_list(value: object) -> TypeGuard[list[Any]]:  # its elements are as JSON 
 
 # `Any`: elements are as JSON has them.
 def list_of(value: object) -> list[Any]:
-    """Return the values of a property that has one or more of them, or none."""
+    """Return the values of a property, which may have a list, a single value or no value."""
     if value is None:
         return []
     return value if is_list(value) else [value]
@@ -74,7 +74,7 @@ def list_of(value: object) -> list[Any]:
 def uri_of(value: object) -> str | None:
     """Return the URI of a thing that a string names, or that is embedded as an object with an `id`.
 
-    One with other characters than those of ASCII is percent-encoded: rows and other servers know it in that spelling.
+    Characters beyond ASCII are percent-encoded: rows and other servers have this spelling.
     """
     if is_object(value):
         value = value.get("id")
@@ -85,7 +85,8 @@ def uri_of(value: object) -> str | None:
 
 
 def web_uri_of(value: object) -> str | None:
-    """Return the URI of a thing as `uri_of` does, with its host as DNS has it. It is meant for single URIs."""
+    """Return the URI of a thing as `uri_of` does, with its host encoded for DNS. It is too slow for all URIs of a
+    document."""
     uri = uri_of(value)
     return None if uri is None else ascii_uri(uri)
 
@@ -97,7 +98,7 @@ def is_uri(value: object) -> TypeGuard[str]:
 
 def uris_of(value: object) -> list[str]:
     """Return the URIs of one or more things, each once."""
-    return list(dict.fromkeys(uri for one in list_of(value) if (uri := uri_of(one)) is not None))
+    return list(dict.fromkeys(uri for thing in list_of(value) if (uri := uri_of(thing)) is not None))
 
 
 def object_of(value: object) -> JsonObject | None:
@@ -107,7 +108,7 @@ def object_of(value: object) -> JsonObject | None:
 
 def objects_of(value: object) -> list[JsonObject]:
     """Return the embedded objects among one or more values."""
-    return [one for one in list_of(value) if is_object(one)]
+    return [element for element in list_of(value) if is_object(element)]
 
 
 def types_of(document: JsonObject) -> list[str]:
@@ -116,14 +117,14 @@ def types_of(document: JsonObject) -> list[str]:
 
 
 def text_of(value: object, most: int) -> str | None:
-    """Return a text, cut to so many characters and freed of characters that no row can hold; None if it is none."""
+    """Return at most `most` characters of a text, without NUL, which no row can hold; None if it is no text."""
     if not isinstance(value, str):
         return None
     return value.replace("\0", "")[:most]
 
 
 def host_of(uri: str) -> str | None:
-    """Return the host of a web address in lower case, with its port if that is not the usual one; None if it is no web
+    """Return the host of a web address in lower case, with its port unless it is the default port; None if it is no web
     address."""
     try:
         parts = urlsplit(uri)
@@ -141,10 +142,10 @@ def origin_of(uri: str) -> str | None:
     return None if host is None else f"{urlsplit(uri).scheme}://{host}"
 
 
-def same_host(one: str, other: str) -> bool:
+def same_host(first: str, second: str) -> bool:
     """True if two URIs are of one host: the unit of trust."""
-    host = host_of(one)
-    return host is not None and host == host_of(other)
+    host = host_of(first)
+    return host is not None and host == host_of(second)
 
 
 def refuse_reshaping(thing: JsonObject) -> None:
@@ -158,12 +159,12 @@ def check_shape(value: object) -> None:
     outer: list[Any] = [value]  # objects and lists with any values in them
     for _ in range(DEEPEST):
         inner: list[Any] = []  # as above
-        for one in outer:
-            if is_object(one):
-                refuse_reshaping(one)
-                inner += [value for value in one.values() if type(value) in CONTAINERS]
-            elif is_list(one):
-                inner += [value for value in one if type(value) in CONTAINERS]
+        for container in outer:
+            if is_object(container):
+                refuse_reshaping(container)
+                inner += [value for value in container.values() if type(value) in CONTAINERS]
+            elif is_list(container):
+                inner += [value for value in container if type(value) in CONTAINERS]
         if not inner:
             return
         outer = inner

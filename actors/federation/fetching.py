@@ -17,9 +17,9 @@ from ...storage.engine.database import Database
 from ...storage.engine.json_values import JsonObject
 from ...storage.federation import hosts
 from ...storage.federation.hosts import SignatureScheme
-from ..activitypub.door import read_document
 from ..activitypub.media_types import PROFILE, links_of, names_document
 from ..activitypub.names import LocalNames
+from ..activitypub.normalization import read_document
 from ..activitypub.uris import same_uri
 from ..activitypub.vocabulary import (
     CONTENT_TYPE,

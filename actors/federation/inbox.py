@@ -33,8 +33,8 @@ from ...storage import outbox
 from ...storage.engine.database import Connection, Doubtful, Unavailable
 from ...storage.engine.json_values import JsonObject
 from ...storage.federation import received_activities
-from ..activitypub.door import read_document
 from ..activitypub.follower_lists import HEADER, read_header
+from ..activitypub.normalization import read_document
 from ..activitypub.requests import SignatureRefused
 from ..activitypub.uris import same_uri
 from ..activitypub.vocabulary import MalformedDocument, host_of, object_of, types_of, uri_of

@@ -21,8 +21,8 @@ from ...storage.engine.database import Database
 from ...storage.engine.json_values import JsonObject
 from ...storage.federation import actor_keys
 from ...storage.federation.actor_keys import ActorKey
-from ..activitypub.door import read_document
 from ..activitypub.key_documents import is_key, key_among, key_in, keys_of_actor, names_key
+from ..activitypub.normalization import read_document
 from ..activitypub.requests import ReceivedRequest, SignatureRefused
 from ..activitypub.signatures import claim_of, holds
 from ..activitypub.uris import same_uri

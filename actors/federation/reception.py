@@ -20,8 +20,8 @@ from ...storage.accounts import Account
 from ...storage.engine.database import Connection
 from ...storage.engine.json_values import JsonObject
 from ...storage.federation import received_activities, remote_accounts, remote_statuses
-from ..activitypub.door import read_document
 from ..activitypub.follower_lists import HEADER, read_header
+from ..activitypub.normalization import read_document
 from ..activitypub.requests import ReceivedRequest, SignatureRefused
 from ..activitypub.signatures import claim_of
 from ..activitypub.vocabulary import MalformedDocument, host_of, same_host, types_of, uri_of

@@ -10,8 +10,8 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicNumbers
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from troupe.actors.activitypub import notes, vocabulary
-from troupe.actors.activitypub.door import opened, read_document
 from troupe.actors.activitypub.follower_lists import LONGEST_HEADER, PARAMETER
+from troupe.actors.activitypub.normalization import normalize, read_document
 from troupe.actors.activitypub.notes import read_note
 from troupe.actors.activitypub.public_keys import LARGEST_EXPONENT, public_key
 from troupe.actors.activitypub.requests import UnusableKey
@@ -70,8 +70,8 @@ def test_no_more_of_a_list_is_looked_at_than_servers_write(monkeypatch: pytest.M
             return found
 
     many = ["Person", *({"type": "Nothing", "href": 1} for _ in range(50_000))]
-    note = opened({**NOTE, "type": ["Note", "Question"], member: [*many]})
-    actor = opened({**ACTOR, member: [*many]})
+    note = normalize({**NOTE, "type": ["Note", "Question"], member: [*many]})
+    actor = normalize({**ACTOR, member: [*many]})
     for document in (note, actor):
         if isinstance(document.get(member), list):
             document[member] = Counted(document[member])
@@ -82,11 +82,11 @@ def test_no_more_of_a_list_is_looked_at_than_servers_write(monkeypatch: pytest.M
 
 def test_what_servers_write_is_read_whole() -> None:
     addressed = [f"https://far.test/users/{number}" for number in range(MOST_ELEMENTS)]
-    assert opened({"to": addressed})["to"] == addressed
+    assert normalize({"to": addressed})["to"] == addressed
     empty = [dict[str, object]() for _ in range(2 * MOST_ELEMENTS)]
-    assert len(opened({"tag": empty})["tag"]) == MOST_ELEMENTS
+    assert len(normalize({"tag": empty})["tag"]) == MOST_ELEMENTS
     tags = [{"type": "Hashtag", "name": f"#tag{number}"} for number in range(8_000)]
-    note = read_note(opened({**NOTE, "tag": tags}), None, NOW)
+    note = read_note(normalize({**NOTE, "tag": tags}), None, NOW)
     assert note is not None
     assert len(note.hashtags) == notes.MOST_HASHTAGS
 
@@ -100,17 +100,17 @@ def test_fields_after_those_that_are_shown_are_not_sanitised(monkeypatch: pytest
 
     monkeypatch.setattr(actor_documents, "sanitise", count)
     field = {"type": "PropertyValue", "name": "site", "value": "<p>home</p>"}
-    assert len(profile_of(opened({**ACTOR, "attachment": [field] * 5_000}), HANDLE, NOW).fields) == FIELDS
+    assert len(profile_of(normalize({**ACTOR, "attachment": [field] * 5_000}), HANDLE, NOW).fields) == FIELDS
     assert len(seen) == FIELDS + 1  # and the description
     seen.clear()
     long = {**field, "value": "<b>" * 600}
-    profile_of(opened({**ACTOR, "attachment": [long] * 5_000}), HANDLE, NOW)
+    profile_of(normalize({**ACTOR, "attachment": [long] * 5_000}), HANDLE, NOW)
     assert len(seen) == FIELDS + 1, "and the description"
 
 
 def test_what_a_profile_stores_is_bounded_after_it_has_grown() -> None:
     field = {"type": "PropertyValue", "name": "site", "value": "&" * 2_047}
-    profile = profile_of(opened({**ACTOR, "attachment": [field] * FIELDS, "summary": "&" * 100_000}), HANDLE, NOW)
+    profile = profile_of(normalize({**ACTOR, "attachment": [field] * FIELDS, "summary": "&" * 100_000}), HANDLE, NOW)
     assert len(profile.note) <= 2 * NOTE_CHARACTERS
     assert sum(len(one["value"]) for one in profile.fields) <= FIELDS * 2 * FIELD_CHARACTERS
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from troupe.actors.activitypub.door import opened
+from troupe.actors.activitypub.normalization import normalize
 from troupe.actors.federation.inbox import subject_of
 
 EVE, ADA, POST = "https://peer.test/eve", "https://home.test/users/ada", "https://home.test/users/ada/statuses/1"
@@ -41,5 +41,5 @@ LIKE = {"id": f"{EVE}#likes/1", "type": "Like", "actor": EVE, "object": POST}
     ],
 )
 def test_the_subject_of_an_activity(type: Any, named: Any, subject: str | None) -> None:
-    activity = opened({"id": f"{EVE}#1", "type": type, "actor": EVE, "object": named})
+    activity = normalize({"id": f"{EVE}#1", "type": type, "actor": EVE, "object": named})
     assert subject_of(activity) == subject

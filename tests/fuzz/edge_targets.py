@@ -10,9 +10,9 @@ from typing import Any
 from urllib.parse import unquote
 
 from troupe.actors.activitypub import cavage, rfc9421
-from troupe.actors.activitypub.door import read_document
 from troupe.actors.activitypub.follower_lists import LONGEST_HEADER, read_header
 from troupe.actors.activitypub.names import LocalNames
+from troupe.actors.activitypub.normalization import read_document
 from troupe.actors.activitypub.public_keys import LONGEST_PEM, public_key
 from troupe.actors.activitypub.requests import ReceivedRequest, SignatureRefused, UnusableKey
 from troupe.actors.activitypub.vocabulary import (

@@ -7,7 +7,7 @@ from dataclasses import fields
 from datetime import UTC, datetime
 from typing import Any, cast
 
-from troupe.actors.activitypub.door import opened
+from troupe.actors.activitypub.normalization import normalize
 from troupe.actors.activitypub.notes import read_note
 from troupe.actors.activitypub.uris import web_address
 from troupe.actors.activitypub.vocabulary import LONGEST_URI, PUBLIC
@@ -94,11 +94,11 @@ def profile_rows(text: str) -> dict[str, Any]:
 
 
 def read(document: dict[str, Any]) -> object:
-    return read_note(opened(document), None, NOW)
+    return read_note(normalize(document), None, NOW)
 
 
 def profile(document: dict[str, Any]) -> object:
-    actor = opened(document)
+    actor = normalize(document)
     return profile_of(actor, own_handle_of(actor), NOW)
 
 

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import pytest
 
-from troupe.actors.activitypub.door import opened
+from troupe.actors.activitypub.normalization import normalize
 from troupe.actors.activitypub.notes import MOST_HASHTAGS, read_note
 from troupe.actors.activitypub.vocabulary import PUBLIC
 from troupe.actors.rules.filters import Filters, filter_text
@@ -67,7 +67,7 @@ def test_of_too_many_tags_only_the_first_are_looked_at(tag: str) -> None:
 @pytest.mark.parametrize("name", ["#tag{}", "# {}", "#", "#" + "\ufdfa" * 200 + "{}"])
 def test_of_8000_hashtags_only_the_first_are_read(name: str) -> None:
     tags = [{"type": "Hashtag", "name": name.format(number)} for number in range(8_000)]
-    calls = calls_of(lambda: read_note(opened(NOTE | {"tag": tags}), None, NOW))
+    calls = calls_of(lambda: read_note(normalize(NOTE | {"tag": tags}), None, NOW))
     assert calls["tag_name"] <= 2 * MOST_HASHTAGS
     assert calls.total() < 100_000
 
@@ -75,7 +75,7 @@ def test_of_8000_hashtags_only_the_first_are_read(name: str) -> None:
 @pytest.mark.parametrize("name", ["to", "cc"])
 def test_of_40000_addressees_only_the_first_are_read(name: str) -> None:
     addressees = [f"https://far.example/users/{number}" for number in range(40_000)]
-    calls = calls_of(lambda: read_note(opened(NOTE | {name: [PUBLIC, *addressees]}), None, NOW))
+    calls = calls_of(lambda: read_note(normalize(NOTE | {name: [PUBLIC, *addressees]}), None, NOW))
     assert calls["uri_of"] < 50_000
 
 

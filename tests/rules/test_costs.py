@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from troupe.actors.activitypub.door import opened
+from troupe.actors.activitypub.normalization import normalize
 from troupe.actors.activitypub.notes import (
     MOST_HASHTAGS,
     MOST_MENTIONS,
@@ -87,7 +87,7 @@ def test_only_so_many_tags_of_a_post_are_looked_at() -> None:
     hashtags = [{"type": "Hashtag", "name": f"#{n % 3}x"} for n in range(8_000)]
     mentions = [{"type": "Mention", "href": f"https://b.example/{n}"} for n in range(8_000)]
     assert len(tags_of({"tag": hashtags})) == MOST_TAGS
-    few, many = (opened({**NOTE, "tag": hashtags[:count]}) for count in (MOST_TAGS, 8_000))
+    few, many = (normalize({**NOTE, "tag": hashtags[:count]}) for count in (MOST_TAGS, 8_000))
     assert calls_in(lambda: read_note(many, None, NOW)) <= calls_in(lambda: read_note(few, None, NOW)) + 100
     late = [*hashtags[:MOST_WRITTEN_HASHTAGS], {"type": "Hashtag", "name": "#late"}]
     read = read_of({**NOTE, "tag": late})
@@ -99,13 +99,13 @@ def test_only_so_many_tags_of_a_post_are_looked_at() -> None:
 
 
 def read_of(document: dict[str, Any]) -> ReceivedNote:
-    read = read_note(opened(document), None, NOW)
+    read = read_note(normalize(document), None, NOW)
     assert read is not None
     return read
 
 
 def test_a_longer_list_than_servers_write_is_cut() -> None:
-    assert len(opened({"to": [f"https://b.example/{n}" for n in range(20_000)]})["to"]) == MOST_ELEMENTS
+    assert len(normalize({"to": [f"https://b.example/{n}" for n in range(20_000)]})["to"]) == MOST_ELEMENTS
 
 
 def test_of_a_status_so_many_characters_are_searched() -> None:

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import trio
 
-from troupe.actors.activitypub.door import opened
+from troupe.actors.activitypub.normalization import normalize
 from troupe.actors.activitypub.notes import read_note
 from troupe.actors.commands.follow_requests import RejectRequest
 from troupe.actors.commands.received_statuses import ReceiveStatus
@@ -154,7 +154,7 @@ async def test_posts_from_before_a_follow_are_in_their_place_and_no_news(sim: Si
     async def fetch() -> None:
         for number, published in enumerate(before, 1):
             document = note(bob, number, published=published, cc=[f"{HERE}/ada"])
-            fetched = read_note(opened(document), None, sim.run.clock.now())
+            fetched = read_note(normalize(document), None, sim.run.clock.now())
             assert fetched is not None
             await bob.attempt(ReceiveStatus(fetched, wanted=True, news=False))
 

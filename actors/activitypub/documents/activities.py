@@ -1,8 +1,8 @@
 """Activities of this server's actors.
 
-Each has an id of its own, other than its object's: some servers drop an activity that has the id of a thing they know.
-Activities without a document of their own have an id with a `#` (`LocalNames.activity`); those that are undone later,
-such as a Follow, are given the id that is stored with their row.
+Each has an id of its own, other than its object's: some servers drop an activity with the id of a known object.
+Activities without a document have an id with a `#` (`LocalNames.activity`). An activity that can be undone, such as a
+Follow, has the id that is stored in its row.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def create_id_of(note_uri: str) -> str:
 
 
 def update_of(note: JsonObject, now: datetime) -> JsonObject:
-    """Return the Update of a note: an edit, or new counts of a poll. `now` tells one Update from another."""
+    """Return the Update of a note: an edit, or new counts of a poll. `now` makes its id unique."""
     return _about(note, {
         "id": f"{note['id']}#updates/{_number(now)}",
         "type": "Update",
@@ -69,7 +69,7 @@ def delete_actor_of(actor: str) -> JsonObject:
 
 
 def follow_of(id: str, actor: str, target: str) -> JsonObject:
-    """Return a Follow. `id` is stored, and used again when the same actor asks again."""
+    """Return a Follow. `id` is stored, and reused if the actor sends the request again."""
     return _activity("Follow", id, actor, target, [target])
 
 
@@ -138,13 +138,13 @@ def remove_tag_of(
 
 
 def move_of(actor: str, target: str, followers: str, now: datetime) -> JsonObject:
-    """Return the Move of an account to another one."""
+    """Return the Move of an account to another account."""
     move = _activity("Move", f"{actor}#moves/{_number(now)}", actor, actor, [followers])
     return move | {"target": target}
 
 
 def vote_of(id: str, actor: str, poll_uri: str, author: str, option: str, now: datetime) -> JsonObject:
-    """Return the Create of one vote. The vote is a Note without content, known to the author of the poll alone.
+    """Return the Create of a vote. The vote is a Note without content, known to the author of the poll alone.
 
     `id` is of the Note. A ballot with several choices is several activities.
     """
@@ -167,7 +167,8 @@ def quote_request_of(id: str, actor: str, quoted: str, quoting: JsonObject, auth
 
 
 def accept_quote_of(id: str, actor: str, request: JsonObject, authorization: str) -> JsonObject:
-    """Return the Accept of a QuoteRequest. `authorization` is the URI of the document that others will ask for."""
+    """Return the Accept of a QuoteRequest. `authorization` is the URI of the QuoteAuthorization, which other servers
+    fetch."""
     accept = _activity("Accept", id, actor, _short_request(request), [request["actor"]])
     return accept | {"@context": QUOTE_CONTEXT, "result": authorization}
 
@@ -192,7 +193,7 @@ def _activity(
 
 
 def _about(document: JsonObject, activity: JsonObject) -> JsonObject:
-    """Return an activity with a document embedded as its object, and with the context of that."""
+    """Return an activity with a document embedded as its object, and with the document's context."""
     return {"@context": _context_of(document, PLAIN_CONTEXT), **activity, "object": embedded(document)}
 
 
@@ -220,5 +221,5 @@ def _short_request(request: JsonObject) -> JsonObject:
 
 
 def _number(now: datetime) -> int:
-    """Return milliseconds: two such activities of one thing within a millisecond are one turn after the other."""
+    """Return milliseconds since 1970. The activities of an object have different numbers, because each takes a turn."""
     return int(now.timestamp() * 1000)

@@ -16,7 +16,7 @@ def actor_of(
 ) -> JsonObject:
     """Return the actor of an account of this server. `public_key` is PEM, `moved_to` the URI of its new account.
 
-    Of a suspended account, it has nothing that the account says of itself.
+    The actor of a suspended account has no profile and no pictures.
     """
     uri = names.actor(account.username)
     actor = _identity(account, names) | {"publicKey": _public_key(uri, public_key)}
@@ -55,7 +55,7 @@ def server_actor_of(names: LocalNames, public_key: str) -> JsonObject:
 
 
 def tombstone_of(uri: str) -> JsonObject:
-    """Return what remains of a deleted actor or status."""
+    """Return the Tombstone of a deleted actor or status."""
     return {"@context": PLAIN_CONTEXT, "id": uri, "type": "Tombstone"}
 
 

@@ -11,7 +11,7 @@ from .contexts import PLAIN_CONTEXT, TAGS_CONTEXT, embedded
 def collection_of(
     id: str, total: int | None = None, *, first: str | None = None, ordered: bool = True
 ) -> JsonObject:  # fmt: skip
-    """Return a collection without its items. Without `first` nothing but the total is told of it."""
+    """Return a collection without its items. Without `first` it has only its total."""
     collection: JsonObject = {
         "@context": PLAIN_CONTEXT,
         "id": id,

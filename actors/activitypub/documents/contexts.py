@@ -1,6 +1,6 @@
-"""The JSON-LD contexts of documents: what each name that is no part of ActivityStreams means.
+"""The JSON-LD contexts of documents: the meaning of each name outside of ActivityStreams.
 
-Servers that expand JSON-LD lose the names that are not declared. Others compare names, as this one does.
+Servers that expand JSON-LD lose undeclared names. Other servers compare names, as Troupe does.
 """
 
 from __future__ import annotations
@@ -78,5 +78,5 @@ TAGS_CONTEXT = [ACTIVITY_STREAMS, {"toot": NAMESPACES["toot"], **TAGS}]
 
 
 def embedded(document: JsonObject) -> JsonObject:
-    """Return a document as a part of another one."""
+    """Return a document as a part of another document: without its `@context`."""
     return {name: value for name, value in document.items() if name != "@context"}

@@ -25,8 +25,8 @@ QUOTED = ("accepted", "pending")
 class References:
     """URIs that a document names and the records of a status don't have.
 
-    `people` are the accounts that the status mentions, also silently, by their ids. `quoted` and `quoted_page` are of
-    the status that it quotes, `quote_authorization` is the document that allows it.
+    `people` are the accounts that the status mentions, also silently, by their ids. `quoted` and `quoted_page` belong
+    to the status that it quotes. `quote_authorization` is the document that allows the quote.
     """
 
     people: Mapping[int, str] = field(default_factory=dict[int, str])
@@ -67,7 +67,7 @@ def note_of(
         "sensitive": status.sensitive or (shown.author.sensitized_at is not None and bool(status.media)),
         "inReplyTo": references.parent,
         "tag": _tags(status, names, references, emojis),
-        "attachment": [_attachment(one, names) for one in status.media if one.file is not None],
+        "attachment": [_attachment(medium, names) for medium in status.media if medium.file is not None],
         "replies": {"id": f"{uri}/replies", "type": "Collection", "first": f"{uri}/replies?page=true"},
         "likes": {"id": f"{uri}/likes", "type": "Collection", "totalItems": status.favourites_count},
         "shares": {"id": f"{uri}/shares", "type": "Collection", "totalItems": status.reblogs_count},
@@ -103,7 +103,7 @@ def audience_of(shown: ShownStatus, names: LocalNames, references: References) -
 
 
 def quote_authorization_of(uri: str, author: str, quoting: str, quoted: str) -> JsonObject:
-    """Return the document by which an author allows that a status, `quoting`, quotes one of its own."""
+    """Return the document by which an author allows the status `quoting` to quote the status `quoted`."""
     return {
         "@context": QUOTE_CONTEXT,
         "id": uri,
@@ -128,9 +128,9 @@ def _content(status: Status, references: References) -> str:
 
 def _tags(status: Status, names: LocalNames, references: References, emojis: CustomEmojis) -> list[JsonObject]:
     mentions = [
-        {"type": "Mention", "href": uri, "name": f"@{one.username}@{one.domain or names.domain}"}
-        for one in status.mentions
-        if (uri := references.people.get(one.id)) is not None
+        {"type": "Mention", "href": uri, "name": f"@{account.username}@{account.domain or names.domain}"}
+        for account in status.mentions
+        if (uri := references.people.get(account.id)) is not None
     ]
     options = [] if status.poll is None else [option.title for option in status.poll.options]
     return [
@@ -172,7 +172,8 @@ def _can_quote(shown: ShownStatus, names: LocalNames) -> JsonObject:
 
 
 def _quote(status: Status, references: References) -> JsonObject:
-    """Return the quote under the names of FEP-044f and of two earlier ways. The cause of its end is not published."""
+    """Return the quote under the names of FEP-044f and two earlier names. The reason why a quote has ended is not
+    published."""
     quoted = references.quoted
     if status.quote_state not in QUOTED or quoted is None:
         return {"quote": {"type": "Tombstone"}}

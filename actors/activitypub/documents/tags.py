@@ -15,7 +15,7 @@ from ..names import LocalNames
 
 def emojis_in(texts: Iterable[str], emojis: CustomEmojis, names: LocalNames) -> list[JsonObject]:
     """Return the custom emoji that texts of this server use."""
-    return [emoji_of(one, names) for one in emojis.used_in(texts)]
+    return [emoji_of(emoji, names) for emoji in emojis.used_in(texts)]
 
 
 def emoji_of(emoji: CustomEmoji, names: LocalNames) -> JsonObject:
@@ -45,7 +45,7 @@ def media_type_of(file: str) -> str | None:
 
 
 def instant(value: datetime) -> str:
-    """Return `2026-11-21T09:05:00.123Z`: of two edits in one second, readers must know the later one."""
+    """Return `2026-11-21T09:05:00.123Z`. Other servers order two edits within a second by the milliseconds."""
     return f"{value.astimezone(UTC):%Y-%m-%dT%H:%M:%S}.{value.microsecond // 1000:03}Z"
 
 

@@ -1,18 +1,18 @@
-"""The door for documents of other servers: brings each into one form, so that the code behind it reads one form only.
+"""Normalizes the documents of other servers, so that all other code reads a single form.
 
-Servers write the same things in many ways: names with prefixes, one value or a list of one, an object or its id alone,
-texts by language, numbers as texts. What is odd is read. What is forged is not decided here: the readers check whether
-the sender may say it.
+Servers write documents in many ways: names with prefixes, a value or a list with this value, an object or its id alone,
+texts by language, numbers as texts. All of these are read. Forgeries are not found here: the readers check whether the
+sender may make the statement.
 
-In a document that came through the door
+In a normalized document
 
 - names of properties and types are plain, without prefixes; `type` is a list;
-- null stands nowhere but in lists of unknown properties;
-- the properties of `LISTS` are lists, without lists in them, and those of `ADDRESSES` hold URIs, each once;
-- other known properties have one value, except for `object`, `url`, `href`, `icon` and `image`, which may be lists of
-  at least two;
-- an object that has nothing but an `id` is that URI;
-- texts, numbers and booleans are such, and a text that came by languages alone stands where the plain one would;
+- null occurs only in lists of unknown properties;
+- the properties in `LISTS` are lists without inner lists; the properties in `ADDRESSES` hold URIs, each once;
+- other known properties have a single value; `object`, `url`, `href`, `icon` and `image` may also be lists of at least
+  two;
+- an object that had only an `id` is replaced by this URI;
+- texts, numbers and booleans have these types; if a text was given only by language, the plain property has it too;
 - a post in a Create, an Invite or an Update has an author, an audience and a time, if the activity has them.
 """
 
@@ -76,28 +76,28 @@ REFERENCES = frozenset(
 )  # fmt: skip
 ONE_OR_MORE = frozenset({"object", "url", "href", "icon", "image"})
 LATEST = 10**10  # seconds since 1970, in the year 2286; a larger number is of milliseconds
-INNER = frozenset({"@value", "@list", "@set"})  # properties of an object that stands for the value of one of them
+INNER = frozenset({"@value", "@list", "@set"})  # an object with one of these properties stands for its value
 PLAIN_ELEMENTS = frozenset({str, dict, float, int})
 STUB = frozenset({"id", "type"})
-MOST_SHAPED = 10_000  # values of a document that are brought into their form: each takes time
+MOST_SHAPED = 10_000  # values of a document that are normalized: each takes time
 LARGEST_NUMBER = 2**53
 BOOLEAN_TEXTS = {"true": True, "false": False, "1": True, "0": False}
 
 
 def read_document(body: bytes) -> JsonObject:
-    """Return the document of a body in one form. Raise MalformedDocument if it can't be read."""
+    """Return the normalized document of a body. Raise MalformedDocument if it can't be read."""
     try:
         document = json_object(body)
     except UnreadableJson:
         document = json_object(_mended(body))
-    return opened(document)
+    return normalize(document)
 
 
-def opened(document: JsonObject) -> JsonObject:
-    """Bring a JSON object into one form, and return it. Raise MalformedDocument if it reshapes JSON-LD."""
+def normalize(document: JsonObject) -> JsonObject:
+    """Normalize a JSON object, and return it. Raise MalformedDocument if it reshapes JSON-LD or is too large."""
     spellings = Spellings()
     shaped = 0
-    for thing in reversed(_objects(document, spellings)):  # the inner ones first
+    for thing in reversed(_objects(document, spellings)):  # inner objects first
         shaped += _shape(thing, spellings)
         if shaped > MOST_SHAPED:
             raise MalformedDocument("the document has too many values")
@@ -109,10 +109,10 @@ def opened(document: JsonObject) -> JsonObject:
 
 
 def _mended(body: bytes) -> bytes:
-    """Return a body that can't be read without a byte order mark, and without halves of emoji.
+    """Return an unreadable body without its byte order mark, and without lone surrogates.
 
-    Half an emoji is half a surrogate pair, which is left over if a text is cut in the middle of one. Python's own
-    parser takes it. Raise MalformedDocument for a body that has neither.
+    A lone surrogate is left over if a text is cut in the middle of an emoji. Python's own parser accepts it. Raise
+    MalformedDocument for a body that has neither.
     """
     rest = body.removeprefix(BYTE_ORDER_MARK)
     if b"\\ud" not in rest and b"\\uD" not in rest:
@@ -130,38 +130,40 @@ def _mended(body: bytes) -> bytes:
 
 
 def _objects(document: JsonObject, spellings: Spellings) -> list[JsonObject]:
-    """Return all objects of a document with plain names, each before those in it. Without recursion."""
+    """Return all objects of a document, each before its inner objects, after renaming their properties. Without
+    recursion."""
     found: list[JsonObject] = []
     outer: list[Any] = [document]  # objects and lists with any values in them
     for _ in range(DEEPEST):
         inner: list[Any] = []  # as above
-        for one in outer:
+        for container in outer:
             # The types of JSON have no subclasses: a call of `isinstance` for each value would take twice the time.
-            if is_list(one):
-                del one[MOST_ELEMENTS:]
-                inner += [value for value in one if type(value) in CONTAINERS]
+            if is_list(container):
+                del container[MOST_ELEMENTS:]
+                inner += [value for value in container if type(value) in CONTAINERS]
                 continue
-            found.append(one)
-            if "@context" in one:
-                spellings.declare(one.pop("@context"))
-            if not PROPERTIES.issuperset(one):
-                _rename(one, spellings)
-            if len(one) == 1 and "id" in one:
+            found.append(container)
+            if "@context" in container:
+                spellings.declare(container.pop("@context"))
+            if not PROPERTIES.issuperset(container):
+                _rename(container, spellings)
+            if len(container) == 1 and "id" in container:
                 spellings.has_stand_ins = True
-            if MAPS.keys().isdisjoint(one):
-                inner += [value for value in one.values() if type(value) in CONTAINERS]
+            if MAPS.keys().isdisjoint(container):
+                inner += [value for value in container.values() if type(value) in CONTAINERS]
             else:  # the keys of a map are no names
-                inner += [value for key, value in one.items() if type(value) in CONTAINERS and key not in MAPS]
+                inner += [value for key, value in container.items() if type(value) in CONTAINERS and key not in MAPS]
         if not inner:
             return found
         outer = inner
-    if any(outer):  # they may be there, but not hold anything
+    if any(outer):  # containers without values are allowed at this depth
         raise MalformedDocument("the document is nested too deeply")
     return found
 
 
 def _rename(thing: JsonObject, spellings: Spellings) -> None:
-    """Give the properties of an object their plain names. One that has two of a name keeps the plain one."""
+    """Give the properties of an object their plain names. If a property is there twice, its value under the plain name
+    wins."""
     refuse_reshaping(thing)
     if not INNER.isdisjoint(thing):
         spellings.has_stand_ins = True
@@ -177,7 +179,8 @@ def _rename(thing: JsonObject, spellings: Spellings) -> None:
 
 
 def _shape(thing: JsonObject, spellings: Spellings) -> int:
-    """Give the known properties of an object their form, and return how many had another. Inner objects have theirs."""
+    """Normalize the known properties of an object; its inner objects are normalized already. Return the number of
+    calls."""
     count = 0
     for name in tuple(thing):
         form = FORMS.get(name)
@@ -193,7 +196,7 @@ def _shape(thing: JsonObject, spellings: Spellings) -> int:
 
 
 def _single(value: object) -> object:
-    """Return the value of a list of one, of a typed value and of a set, and the URI of an object with an `id` alone."""
+    """Unwrap a list with a single element, a typed value, a set, and an object with an `id` alone."""
     for _ in range(DEEPEST):
         if is_list(value):
             if len(value) != 1:
@@ -216,35 +219,35 @@ def _inner(thing: JsonObject) -> object:
 
 
 def _elements(value: object) -> list[Any]:  # `Any` here and below: values are as JSON has them
-    """Return the values of a list, also of one in a list or of a single value."""
+    """Return the values of a list, also of an inner list or of a single value."""
     value = _single(value)
     if not is_list(value):
         return [] if value is None else [value]
     found: list[Any] = []  # as above
-    for one in value[:MOST_ELEMENTS]:
-        one = _single(one) if type(one) in CONTAINERS else one
-        if is_list(one):
-            found += [inner for inner in one[: MOST_ELEMENTS - len(found)] if inner is not None]
-        elif one is not None:
-            found.append(one)
+    for element in value[:MOST_ELEMENTS]:
+        element = _single(element) if type(element) in CONTAINERS else element
+        if is_list(element):
+            found += [inner for inner in element[: MOST_ELEMENTS - len(found)] if inner is not None]
+        elif element is not None:
+            found.append(element)
     return found
 
 
 def _list(thing: JsonObject, name: str, value: object, spellings: Spellings) -> object:
     if is_list(value) and not spellings.has_stand_ins and PLAIN_ELEMENTS.issuperset(map(type, value)):
-        return value  # most are so
+        return value  # most lists are plain
     return _elements(value)
 
 
 def _one_or_more(thing: JsonObject, name: str, value: object, spellings: Spellings) -> object:
     found = _elements(value) if spellings.has_stand_ins or not is_object(value) else [value]
     if name == "object":
-        found = [one["id"] if is_object(one) and STUB.issuperset(one) and "id" in one else one for one in found]
+        found = [item["id"] if is_object(item) and STUB.issuperset(item) and "id" in item else item for item in found]
     return found if len(found) > 1 else next(iter(found), None)
 
 
 def _reference(thing: JsonObject, name: str, value: object, spellings: Spellings) -> object:
-    """Return a URI or an object: the first one of a list, except for the name of a thing itself."""
+    """Return a URI or an object: the first in a list. A list is no `id`."""
     value = _single(value)
     if is_list(value):
         value = None if name == "id" else next(filter(_is_reference, _elements(value)), None)
@@ -256,32 +259,32 @@ def _is_reference(value: object) -> bool:
 
 
 def _author(thing: JsonObject, name: str, value: object, spellings: Spellings) -> object:
-    """Return the URI of the author, the first one of several. Some servers name the group of a post beside the author.
+    """Return the URI of the author, or of the first author. Some servers name the group of a post beside the author.
 
-    An activity has one actor: of two, none is believed.
+    An activity with two actors is forged or broken: neither actor is accepted.
     """
     named = _elements(value)
-    people = [one for one in named if not is_object(one) or "Group" not in types_of(one)] or named
+    people = [author for author in named if not is_object(author) or "Group" not in types_of(author)] or named
     return None if len(people) > 1 and name == "actor" else uri_of(next(iter(people), None))
 
 
 def _addresses(thing: JsonObject, name: str, value: object, spellings: Spellings) -> object:
-    uris = (one if isinstance(one, str) else uri_of(one) for one in _elements(value))
+    uris = (element if isinstance(element, str) else uri_of(element) for element in _elements(value))
     return list(dict.fromkeys(PUBLIC if uri in PUBLIC_SPELLINGS else uri for uri in uris if is_uri(uri)))
 
 
 def _types(thing: JsonObject, name: str, value: object, spellings: Spellings) -> object:
     if isinstance(value, str):
         return [value if value in TYPES else spellings.known(value)]
-    named = [one for one in _elements(value) if isinstance(one, str)]
-    return [one if one in TYPES else spellings.known(one) for one in named]
+    named = [kind for kind in _elements(value) if isinstance(kind, str)]
+    return [kind if kind in TYPES else spellings.known(kind) for kind in named]
 
 
 def _text(thing: JsonObject, name: str, value: object, spellings: Spellings) -> object:
-    """Return the first text. What has a language is also put into the texts by language."""
+    """Return the first text. Texts with a language are also put into the map of texts by language."""
     texts = dict(_languages(value))
     if not all(language == NO_LANGUAGE or LANGUAGE.fullmatch(language) for language in texts):
-        texts = {}  # of an object that is no text
+        texts = {}  # the object is no text
     if not texts:
         written = map(_written, _elements(value))
         return next((text for text in written if text is not None), None)
@@ -300,9 +303,9 @@ def _written(value: object) -> str | None:
 def _languages(value: object) -> Iterator[tuple[str, str]]:
     """Yield the texts by language in an object of them, or in a list of texts that name their languages."""
     if is_list(value):
-        for one in value[:MOST_LANGUAGES]:
-            if is_list(one) or (is_object(one) and not INNER.isdisjoint(one)):
-                yield from _languages(one)
+        for element in value[:MOST_LANGUAGES]:
+            if is_list(element) or (is_object(element) and not INNER.isdisjoint(element)):
+                yield from _languages(element)
     elif is_object(value):
         if "@value" in value:
             pairs: Iterable[tuple[object, object]] = [(_single(value.get("@language")), value["@value"])]
@@ -365,7 +368,7 @@ def _boolean(thing: JsonObject, name: str, value: object, spellings: Spellings) 
 
 
 Form = Callable[[JsonObject, str, object, Spellings], object]
-# By the name of a property: the type of what has its form already, and what brings other values into it.
+# By the name of a property: the type of values that need no change, and the function that normalizes other values.
 FORMS: dict[str, tuple[type | None, Form]] = {
     "type": (None, _types),
     "closed": (None, _closed),
@@ -387,9 +390,9 @@ FORMS: dict[str, tuple[type | None, Form]] = {
 
 
 def _complete(activity: JsonObject) -> None:
-    """Give the posts in an activity what only the activity tells: the author, the audience and the time.
+    """Copy author, audience and time from an activity to its posts that lack them.
 
-    What a post says itself stays. That its author is the actor is checked where it is read.
+    The readers of a post check that its author is the actor.
     """
     if ACTIVITIES_OF_POSTS.isdisjoint(types_of(activity)):
         return
@@ -398,6 +401,6 @@ def _complete(activity: JsonObject) -> None:
             continue
         if not any(map(post.get, AUDIENCE)):
             post.update((name, activity[name]) for name in AUDIENCE if name in activity)
-        for name, told in (("attributedTo", "actor"), ("published", "published")):
-            if name not in post and told in activity:
-                post[name] = activity[told]
+        for name, source in (("attributedTo", "actor"), ("published", "published")):
+            if name not in post and source in activity:
+                post[name] = activity[source]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from troupe.actors.activitypub.door import MOST_SHAPED, opened, read_document
+from troupe.actors.activitypub.normalization import MOST_SHAPED, normalize, read_document
 from troupe.actors.activitypub.notes import is_post, read_note, read_vote, time_of, visibility_of
 from troupe.actors.activitypub.spellings import MOST_NAMES
 from troupe.actors.activitypub.vocabulary import (
@@ -89,20 +89,20 @@ def test_a_document_with_too_many_odd_values_is_refused() -> None:
 
 def test_of_odd_names_only_so_many_are_looked_up() -> None:
     names = [f"as:{number}" for number in range(MOST_NAMES)]
-    document = opened(dict.fromkeys(names, 1) | {"as:content": "late"})
+    document = normalize(dict.fromkeys(names, 1) | {"as:content": "late"})
     assert document["as:content"] == "late"
-    assert opened(dict.fromkeys(names[1:], 1) | {"as:content": "in time"})["content"] == "in time"
+    assert normalize(dict.fromkeys(names[1:], 1) | {"as:content": "in time"})["content"] == "in time"
 
 
 def test_a_plain_name_means_itself_whatever_a_context_says() -> None:
     context = {"content": "as:summary", "Note": "as:Person", "toot": "https://ext.test/ns#", "x": "as:summary"}
-    document = opened({"@context": [context], "type": "Note", "content": "tea", "toot:sensitive": True, "x": "hot"})
+    document = normalize({"@context": [context], "type": "Note", "content": "tea", "toot:sensitive": True, "x": "hot"})
     assert document == {"type": ["Note"], "content": "tea", "toot:sensitive": True, "summary": "hot"}
 
 
 def test_of_two_spellings_of_a_property_the_plain_one_counts() -> None:
-    assert opened({"as:content": "other", "content": "tea"})["content"] == "tea"
-    assert opened({"as:content": "tea", "content": None})["content"] == "tea"
+    assert normalize({"as:content": "other", "content": "tea"})["content"] == "tea"
+    assert normalize({"as:content": "tea", "content": None})["content"] == "tea"
 
 
 @pytest.mark.parametrize("place", ["", "object", "@context"])
@@ -110,4 +110,4 @@ def test_of_two_spellings_of_a_property_the_plain_one_counts() -> None:
 def test_what_reshapes_a_document_is_refused_wherever_it_stands(place: str, name: str) -> None:
     reshaping: JsonObject = {name: []}
     with pytest.raises(MalformedDocument, match="reshapes"):
-        opened({place: [{"x": reshaping}]} if place else reshaping)
+        normalize({place: [{"x": reshaping}]} if place else reshaping)
