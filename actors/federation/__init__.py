@@ -4,24 +4,25 @@ An activity is stored before its request is answered (`reception.py`) and applie
 a handler in `activities/`, which sends a command to the actor of the account that signed the activity. So counts,
 notifications, timelines and visibility are those of local accounts. An activity may describe only objects that its
 actor owns: an embedded object must be of the actor's server and name the actor as its author. An object that another
-actor forwards, or a group announces, is fetched from its own server (`activities/passed_on.py`).
+actor forwards, or a group announces, is fetched from its own server (`activities/forwarded.py`).
 
 A document is fetched by `fetching.py`. URIs are stored and sent in ASCII and compared in a normal form
 (`activitypub/uris.py`). `resolver.py` stores an account if WebFinger also leads from its handle to it. Concurrent
-fetches of one document are merged (`memory/single_flight.py`, `flights.py`). Work that no request waits for is done by
-32 workers, two for each domain (`later_jobs.py`): accounts older than a day, totals, pinned posts, missing parts of
-threads, and the latest posts of an account after a follow was accepted. A crash loses this work; it begins again when
-it is needed. A command to the author's account joins fetched mentions and quoted posts to a post
+fetches of the same document are merged (`memory/single_flight.py`, `flights.py`). Work that no request waits for is
+done by 32 workers, two for each domain (`background_jobs.py`): accounts older than a day, totals, pinned posts, missing
+parts of threads, and the latest posts of an account after a follow was accepted. A crash loses this work; it begins
+again when it is needed. A command to the author's account joins fetched mentions and quoted posts to a post
 (`commands/late_parts.py`), unless the post was edited meanwhile.
 
-Hostile servers are limited, for all hosts below one registered domain together:
+Hostile servers are limited, for all hosts below a registered domain together:
 
 - Rows: new accounts and servers (`discoveries.py`). In a day accounts, emoji, hashtags, keys, reports and rows that are
-  never deleted (`memory/daily_quotas.py`). A post has a greatest number of states, an actor of keys. A row in `hosts`
-  is made for a server that gets deliveries or reads the newer signatures, and ends after 30 days without accounts.
+  never deleted (`memory/daily_quotas.py`). The states of a post and the keys of an actor are limited too. A row in
+  `hosts` is made for a server that gets deliveries or reads the newer signatures, and deleted after 30 days without
+  accounts.
 - Memory: the states of 4,096 hosts, running and waiting requests (`outgoing/limiter.py`), 2,000 jobs and 200 of a
-  domain (`later_jobs.py`), 1,000 fetches (`flights.py`), and caches with a size.
-- Requests: concurrent ones to one domain (`domain_limits.py`), and all that one activity leads to, together with the
-  later work that follows, which has a greatest depth too (`budgets.py`).
+  domain (`background_jobs.py`), 1,000 fetches (`flights.py`), and caches with a size.
+- Requests: concurrent requests to a domain (`domain_limits.py`), and all requests that an activity leads to, with the
+  background jobs that follow, whose depth is limited too (`budgets.py`).
 - Activities: 6,000 in five minutes.
 """

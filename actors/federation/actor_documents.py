@@ -1,8 +1,8 @@
-"""Reads the documents of actors: what is taken of them, and how much of it.
+"""Reads profiles from the documents of actors, within limits.
 
-Addresses count only on the actor's own host, or on the domain of its handle: a document can't make this server ask a
-third one. The inbox alone may be elsewhere, with the shared inbox beside it. Too long texts and lists are cut; names
-and addresses that are too long are refused.
+Addresses count only on the actor's own host, or on the domain of its handle: a document can't make this server send
+requests to a third server. Only the inbox may be elsewhere, with the shared inbox beside it. Texts and lists that are
+too long are cut. Names and addresses that are too long are refused.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from ..rules.markup import escape, escape_attribute, one_line, sanitise, tidy
 from .errors import UntrustedDocument
 from .webfinger import Handle, handle_from, handle_in
 
-# PieFed has feeds, which pass on what several groups do.
+# PieFed has feeds, which announce the activities of several groups.
 ACTORS = frozenset({"Person", "Service", "Group", "Organization", "Application", "Feed"})
 BOTS = frozenset({"Service", "Application"})
 GROUPS = frozenset({"Group", "Feed"})
@@ -42,8 +42,8 @@ GROUPS = frozenset({"Group", "Feed"})
 DISPLAY_NAME_CHARACTERS = 2_048
 NOTE_CHARACTERS = 20_480
 FIELDS = 50
-FIELD_TAGS = 50  # of one value; a value with more is text
-MOST_PICTURES = 100  # of a list from which one is chosen
+FIELD_TAGS = 50  # of a value; a value with more is read as text
+MOST_PICTURES = 100  # of a list, of which the first usable is chosen
 FIELD_CHARACTERS = 2_047
 ALIASES = 256
 DESCRIPTION_CHARACTERS = 1_500
@@ -54,7 +54,7 @@ def is_actor(document: JsonObject) -> bool:
 
 
 def actor_uri_of(document: JsonObject) -> str:
-    """Return the id of an actor's document. Raise UntrustedDocument if rows can't hold it, or it is no actor."""
+    """Return the id of an actor's document. Raise UntrustedDocument if rows can't store it, or if it is no actor."""
     uri = web_uri_of(document)
     if not is_actor(document):
         raise UntrustedDocument("the document is not an actor")
@@ -64,9 +64,9 @@ def actor_uri_of(document: JsonObject) -> str:
 
 
 def own_handle_of(document: JsonObject) -> Handle:
-    """Return the handle that an actor claims: the one that it names whole (FEP-2c59), or its name on its own host.
+    """Return the handle that an actor claims: its property `webfinger` (FEP-2c59), or its name on its own host.
 
-    Raise UntrustedDocument for a name that can't be one.
+    Raise UntrustedDocument if the name is not valid.
     """
     username, host = document.get("preferredUsername"), host_of(actor_uri_of(document))
     handle = handle_in(document.get("webfinger"))
@@ -78,7 +78,7 @@ def own_handle_of(document: JsonObject) -> Handle:
 
 
 def profile_of(document: JsonObject, handle: Handle, now: datetime) -> RemoteProfile:
-    """Return the account that an actor's document describes. Raise UntrustedDocument if it lacks what it must have."""
+    """Return the account in an actor's document. Raise UntrustedDocument if a required property is missing."""
     own = _OwnAddresses(actor_uri_of(document), handle.domain)
     # It may be on another host: services take deliveries for static sites. They can't sign for the actor by that.
     inbox = _web_address(document.get("inbox"))
@@ -120,7 +120,7 @@ def profile_of(document: JsonObject, handle: Handle, now: datetime) -> RemotePro
 
 
 def keys_of(document: JsonObject, now: datetime) -> list[ActorKey]:
-    """Return the keys in an actor's document that can be used, and that the document alone proves to be its own."""
+    """Return the usable keys in an actor's document that are on its own address, so that the document proves them."""
     uri = actor_uri_of(document)
     return [
         ActorKey(key.id, uri, key.pem, now)
@@ -159,10 +159,10 @@ def _web_address(value: object) -> str | None:
 
 def _picture(value: object) -> tuple[str | None, str]:
     """Return the address and the description of a picture: an object, a text, or the first of a list of these."""
-    for one in list_of(value)[:MOST_PICTURES]:
-        url = picture_of(one)
+    for picture in list_of(value)[:MOST_PICTURES]:
+        url = picture_of(picture)
         if url is not None:
-            thing: JsonObject = one if is_object(one) else {}
+            thing: JsonObject = picture if is_object(picture) else {}
             texts = (text_of(thing.get(name), DESCRIPTION_CHARACTERS) for name in ("summary", "name"))
             return url, tidy(next((text for text in texts if text), ""))
     return None, ""
@@ -171,15 +171,16 @@ def _picture(value: object) -> tuple[str | None, str]:
 def _fields(document: JsonObject) -> list[JsonObject]:
     """Return the rows of a profile's table.
 
-    Most servers write them as values of properties. FEP-fb2a has notes and links, also beside these for other servers.
+    Most servers write a PropertyValue for each. FEP-fb2a has notes and links, also beside these values for other
+    servers.
     """
     attached = objects_of(document.get("attachment"))
-    rows = [one for one in attached if "PropertyValue" in types_of(one)] or attached
+    rows = [row for row in attached if "PropertyValue" in types_of(row)] or attached
     found: list[JsonObject] = []
-    for one in rows:
+    for row in rows:
         if len(found) == FIELDS:
             break
-        name, value = text_of(one.get("name"), FIELD_CHARACTERS), _value_of(one)
+        name, value = text_of(row.get("name"), FIELD_CHARACTERS), _value_of(row)
         if name is not None and value is not None:
             # Each answer that shows a post of the account has them, so they are short after they have grown, too.
             value = sanitise(value, FIELD_TAGS, most=2 * FIELD_CHARACTERS)
@@ -188,7 +189,7 @@ def _fields(document: JsonObject) -> list[JsonObject]:
 
 
 def _value_of(field: JsonObject) -> str | None:
-    """Return the value of a row, in HTML; None for what is no row."""
+    """Return the value of a row, in HTML; None if the object is no row."""
     types = types_of(field)
     if "PropertyValue" in types:
         return text_of(field.get("value"), FIELD_CHARACTERS)
@@ -198,6 +199,6 @@ def _value_of(field: JsonObject) -> str | None:
     return None if address is None else f'<a href="{escape_attribute(address)}">{escape(address)}</a>'
 
 
-def _moment(told: datetime | None, now: datetime) -> datetime | None:
-    """Return a time of the past. None for one that can't be meant."""
-    return None if told is None or told < EARLIEST else min(told, now)
+def _moment(time: datetime | None, now: datetime) -> datetime | None:
+    """Return a time, at most `now`; None for a time that must be an error."""
+    return None if time is None or time < EARLIEST else min(time, now)

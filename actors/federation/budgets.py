@@ -1,6 +1,6 @@
-"""Budgets of requests to other servers by cause: an activity that was received, or something looked at here.
+"""Budgets of requests to other servers by cause: a received activity, or a page that a user views here.
 
-Work that a cause leads to later, and the work that this leads to, share its budget. A chain of such work has an end:
+The background jobs of a cause, and the jobs that follow these, share its budget. A chain of jobs has a greatest depth:
 otherwise an account could lead to a post, and the post to the next account, for ever.
 """
 
@@ -12,8 +12,8 @@ from contextvars import ContextVar
 
 from .errors import DocumentMissing
 
-REQUESTS = 200  # of one cause, with redirects: a thread of some authors, with their profiles
-DEEPEST = 4  # a post above, its author, the author's pinned post, who that names
+REQUESTS = 200  # of a cause, with redirects: a thread of some authors, with their profiles
+DEEPEST = 4  # a parent post, its author, the author's pinned post, an account that it mentions
 
 
 class BudgetSpent(DocumentMissing):
@@ -41,13 +41,13 @@ class Cause:
         self.depth = depth
 
     def follow_up(self) -> Cause | None:
-        """Return the cause of work that is done later; None if the chain is too long or the budget is spent."""
+        """Return the cause of a background job; None if the chain is too long or the budget is spent."""
         if self.depth >= DEEPEST or self.budget.left <= 0:
             return None
         return Cause(self.budget, self.depth + 1)
 
 
-# Of the running task. Trio gives it to the tasks that this one starts, such as shared work of several callers.
+# Of the running task. Trio copies it to child tasks, such as shared work of several callers.
 _cause: ContextVar[Cause | None] = ContextVar("cause", default=None)
 
 
@@ -66,22 +66,22 @@ def caused_by(cause: Cause) -> Generator[None]:
 
 
 def spend() -> None:
-    """Count a request for what is being done. Raise BudgetSpent if there were too many."""
+    """Count a request for the current cause. Raise BudgetSpent if there were too many."""
     cause = _cause.get()
     if cause is not None:
         cause.budget.spend()
 
 
 def is_spent() -> bool:
-    """True if what is being done may send no more requests."""
+    """True if the current cause may send no more requests."""
     cause = _cause.get()
     return cause is not None and cause.budget.left <= 0
 
 
 def cause_of_later_work() -> Cause | None:
-    """Return the cause of work that is begun now and done later; None if it is not to be done.
+    """Return the cause for a background job that is added now; None if the job must not run.
 
-    What a person here looks at is a cause of its own.
+    Without a current cause, such as for a page that a user views, it is a new cause.
     """
     cause = _cause.get()
     return new_cause() if cause is None else cause.follow_up()

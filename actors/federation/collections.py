@@ -1,5 +1,5 @@
-"""Reads the collections of other servers: their items are at the collection itself, on its first page, and on the next
-ones. Pages are embedded, or have addresses of their own on the collection's host."""
+"""Reads the collections of other servers: their items are in the collection itself, on its first page, and on the next
+pages. Pages are embedded, or have addresses on the collection's host."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FetchPage = Callable[[str], Awaitable[JsonObject]]
 
 @dataclass(slots=True)
 class CollectionItems:
-    """The items of a collection as far as they could be read, and what kept the rest from being read."""
+    """The items of a collection as far as they could be read, and the error that ended the reading."""
 
     items: list[object] = field(default_factory=list[object])
     failure: FetchFailed | None = None
@@ -26,8 +26,8 @@ class CollectionItems:
 async def read_collection(collection: object, host: str, fetch: FetchPage, *, pages: int, most: int) -> CollectionItems:
     """Return the first items of a collection: an address, or the embedded collection or page.
 
-    At most so many `pages` are fetched, all on the host of the URI `host`, and none after the one that has the last of
-    `most` items.
+    At most `pages` pages are fetched, all on the host of the URI `host`. It ends with the page that has item number
+    `most`.
     """
     read = CollectionItems()
     fetched: set[str] = set()
@@ -44,7 +44,7 @@ async def read_collection(collection: object, host: str, fetch: FetchPage, *, pa
             items = items_of(page)
             read.items += items
             part = page.get("next") or (page.get("first") if not items else None)
-            # What is embedded is the page itself at times.
+            # Some servers embed the page that was just fetched.
             if part is page.get("first") and uri_of(part) in fetched:
                 part = None
     except FetchFailed as failure:
@@ -54,18 +54,18 @@ async def read_collection(collection: object, host: str, fetch: FetchPage, *, pa
 
 
 def items_of(page: JsonObject) -> list[object]:
-    """Return the items of a collection or of a page, without those of other pages."""
+    """Return the items of a collection or of a page, without the items of other pages."""
     return list_of(next((page[name] for name in LISTS if page.get(name) is not None), None))
 
 
 def _embedded(part: object) -> JsonObject | None:
-    """Return a part of a collection that is in the document, and more than its id."""
+    """Return a part of a collection if it is embedded with more than its id."""
     page = object_of(part)
     return page if page is not None and any(page.get(name) for name in (*LISTS, "next", "first")) else None
 
 
 def _checked(part: object, host: str, fetched: set[str]) -> str:
-    """Return the address of a part. Raise UntrustedDocument if it was fetched before, or is elsewhere."""
+    """Return the address of a part. Raise UntrustedDocument if it was fetched before, or is on another host."""
     uri = uri_of(part)
     if uri is None or uri in fetched or not same_host(uri, host):
         raise UntrustedDocument("the collection goes on elsewhere")

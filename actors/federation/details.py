@@ -34,7 +34,7 @@ FindStatus = Callable[[str], Awaitable[int | None]]
 class AccountDetails:
     """Reads the details of accounts, one account at a time.
 
-    `find_target` returns the account that another one has moved to, `find_status` a post.
+    `find_target` returns the account that an account has moved to, `find_status` a post.
     """
 
     def __init__(
@@ -48,9 +48,9 @@ class AccountDetails:
         self._find_status = find_status
 
     async def read(self, account: Account, target_uri: str | None, tags_url: str | None) -> None:
-        """Fetch and store what is told of an account.
+        """Fetch and store the details of an account.
 
-        With `target_uri` it says that it has moved there. `tags_url` is the collection of its featured hashtags.
+        `target_uri` is the account that it claims to have moved to, `tags_url` the collection of its featured hashtags.
         """
         target = None if target_uri is None else await self._find_target(target_uri)
         is_proven = target is not None and account.uri in target.also_known_as
@@ -72,7 +72,7 @@ class AccountDetails:
         )
 
     async def _total(self, url: str | None) -> int | None:
-        """Return how many items a collection has, as far as its server tells."""
+        """Return the number of items of a collection; None if its server does not report it."""
         try:
             total = None if url is None else (await self._fetcher.fetch_collection(url)).get("totalItems")
         except FetchFailed:
@@ -80,14 +80,14 @@ class AccountDetails:
         return total if type(total) is int and 0 <= total <= LARGEST_TOTAL else None
 
     async def _read_pins(self, account: Account) -> None:
-        """Pin what the account's server shows first on its profile, and nothing else."""
+        """Pin the posts that are pinned on the account's server, and no others."""
         if account.featured_url is None:
             return
         url, fetch = account.featured_url, self._fetcher.fetch_collection
         featured = await read_collection(url, url, fetch, pages=PAGES, most=PINS_ELSEWHERE)
         wanted = [id for item in featured.items if (id := await self._pinned(account, item)) is not None]
         known = await self._context.database.read(pins.pinned, account.id)
-        # What could not be read may still be pinned there.
+        # Posts that could not be read may still be pinned there.
         gone = known.difference(wanted) if featured.failure is None else ()
         for message in (*map(Unpin, sorted(gone)), *(Pin(id) for id in wanted if id not in known)):
             with suppress(Refused):  # a post of another author, or to a few people
@@ -103,7 +103,7 @@ class AccountDetails:
         known = {
             tag.name: tag.tag_id for tag in await self._context.database.read(featured_tags.of_account, account.id)
         }
-        # New ones get their ids in the order of the profile, in which they are shown.
+        # New featured hashtags get their ids in the order of the profile, in which they are shown.
         for message in (
             *(UnfeatureTag(id) for name, id in known.items() if name not in wanted),
             *(FeatureTag(name, display) for name, display in wanted.items() if name not in known),
@@ -112,7 +112,8 @@ class AccountDetails:
                 await self._runtime.ask(account_address(account.id), message)
 
     async def _pinned(self, account: Account, item: object) -> int | None:
-        """Return a post of a collection. The account's own server has told it, so that an embedded one is believed.
+        """Return a post of a collection. The collection is from the account's own server, so that embedded posts are
+        trusted.
 
         Friendica lists the activities that have published the posts.
         """

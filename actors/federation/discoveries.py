@@ -1,4 +1,4 @@
-"""The number of unknown accounts and servers that others may show this server: hostile ones can make up any number."""
+"""Limits new accounts and servers of other domains: a hostile server can make up any number."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from ..rules.domains import registrable
 from .errors import TooManyDiscoveries
 
 WINDOW = 300.0  # seconds
-ACCOUNTS = 400  # in a window, of one registrable domain
-HOSTS = 10  # in a window, below one registrable domain
+ACCOUNTS = 400  # in a window, of a registrable domain
+HOSTS = 10  # in a window, below a registrable domain
 DOMAINS = 10_000  # that are counted
 
 
 @dataclass(slots=True)
 class _DomainTally:
-    """The discoveries below one domain since the window began."""
+    """The discoveries below a domain since the window began."""
 
     hosts: set[str] = field(default_factory=set[str])
     accounts: int = 0
 
 
 class Discoveries:
-    """Counts new accounts by the domains that people register: all names below one cost their owner nothing."""
+    """Counts new accounts by registrable domains: the names below a domain cost its owner nothing."""
 
     def __init__(self, quotas: DailyQuotas) -> None:
         self._quotas = quotas

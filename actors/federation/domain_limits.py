@@ -1,4 +1,5 @@
-"""Places for requests to other servers. Those of one domain have a few, so that slow servers leave others theirs."""
+"""Limits concurrent requests to other servers. Each domain has a few places, so that slow servers leave places to
+others."""
 
 from __future__ import annotations
 

@@ -1,34 +1,34 @@
 """The reasons why a document of another server, or a copy of its file, is not there.
 
 FetchFailed
-├── DocumentMissing          it can't be had, for one of these reasons or another
+├── DocumentMissing          it can't be fetched, for a reason below or another
 │   ├── HostNotAllowed       its host is blocked or inside a network
 │   │   └── LeadsHere        its host is this server's own
-│   ├── TooManyDiscoveries   too many new accounts of its domain came lately
+│   ├── TooManyDiscoveries   too many new accounts of its domain were found lately
 │   ├── DocumentUnknown      its server answers 404
 │   ├── DocumentGone         its server answers 410, or with a Tombstone: it was deleted
 │   └── DocumentRefused      its server refuses it with another status, such as 403
-├── UntrustedDocument        it proves nothing: of another host, of another kind, or this:
-│   └── UnreadableDocument   the answer is no document: a page, a part of one, or too large
+├── UntrustedDocument        it proves nothing: of another host, of another kind, or as below
+│   └── UnreadableDocument   the answer is no document: a page, cut off, or too large
 └── DocumentUnavailable      its server can't be asked just now: 5xx, 429
     └── ServerUnreachable    its server can't be reached, is too slow, or speaks no HTTP
 """
 
 
 class FetchFailed(Exception):
-    """There is no document that can be used."""
+    """Raised if there is no usable document."""
 
 
 class DocumentMissing(FetchFailed):
-    """Raised if there is no such document, as far as its server says, or if its host is blocked."""
+    """Raised if the server of a document says that it does not exist, or if its host is blocked."""
 
 
 class HostNotAllowed(DocumentMissing):
-    """Raised if the host of a document must not be asked."""
+    """Raised if no request may be sent to the host of a document."""
 
 
 class LeadsHere(HostNotAllowed):
-    """Raised if a redirect or a page leads to an address of this server, which it does not request."""
+    """Raised if a redirect or a page leads to an address of this server. No request is sent there."""
 
     def __init__(self, address: str) -> None:
         super().__init__("the address is one of this server")
@@ -36,11 +36,11 @@ class LeadsHere(HostNotAllowed):
 
 
 class TooManyDiscoveries(DocumentMissing):
-    """Raised if an account is not stored because there were too many new ones of its domain."""
+    """Raised if an account is not stored because there were too many new accounts of its domain."""
 
 
 class DocumentUnknown(DocumentMissing):
-    """Raised if the server of a document does not know it. Of what is not for everybody, servers say the same."""
+    """Raised if the server of a document does not know it. Servers give the same answer for private posts."""
 
 
 class DocumentGone(DocumentMissing):
@@ -48,19 +48,19 @@ class DocumentGone(DocumentMissing):
 
 
 class DocumentRefused(DocumentMissing):
-    """Raised if the server of a document does not show it to this server, as far as its status says."""
+    """Raised if the server of a document refuses it to this server, by the status of its answer."""
 
 
 class UntrustedDocument(FetchFailed):
-    """Raised for a document that does not prove to be what was asked for."""
+    """Raised for a document that is not proven to be the requested document."""
 
 
 class UnreadableDocument(UntrustedDocument):
-    """Raised for an answer that is no document, such as the page by which a server says that it is being repaired."""
+    """Raised for an answer that is no document, such as the maintenance page of a server."""
 
 
 class DocumentUnavailable(FetchFailed):
-    """Raised if the server of a document can't be asked now. Another try may find it."""
+    """Raised if the server of a document gives no answer now. A retry may succeed."""
 
 
 class ServerUnreachable(DocumentUnavailable):
@@ -68,4 +68,4 @@ class ServerUnreachable(DocumentUnavailable):
 
 
 class CopiedAlready(Exception):
-    """Raised in the block of an upload so that its files are removed: another server has made the same copy."""
+    """Raised in the block of an upload so that its files are removed: another process has made the copy already."""

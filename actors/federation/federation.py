@@ -1,4 +1,4 @@
-"""The parts that talk with other servers, one of each for a process."""
+"""The parts that exchange requests with other servers. Each process has an instance of each."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from .resolver import Resolver
 
 
 class Federation:
-    """`keys` sign for this server's actors, `fetcher` asks other servers, `directory` says who has signed a request.
+    """`keys` sign for this server's actors, `fetcher` fetches documents, `directory` finds the signer of a request.
 
-    `resolver` finds and stores the accounts of other servers, `own_addresses` what addresses of this server name.
+    `resolver` finds and stores the accounts of other servers, `own_addresses` reads addresses of this server.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class Federation:
         self.resolver = Resolver(context, runtime, self.fetcher, record)
 
     async def check_inbox(self, inbox: str, domain: str) -> None:
-        """Look later whether an account is still there whose inbox is gone. Shared inboxes belong to no account."""
+        """Refresh in the background the account whose inbox is gone. Shared inboxes belong to no account."""
         account = await self._database.read(remote_accounts.with_inbox, domain, inbox)
         if account is not None:
             self.resolver.check_later(account)
@@ -52,14 +52,14 @@ class Federation:
 
 
 class Refresher:
-    """One for each process."""
+    """Fetches stored accounts again. Each process has an instance."""
 
     def __init__(self, database: Database, resolver: Resolver) -> None:
         self._database = database
         self._resolver = resolver
 
     async def refresh(self, account_id: int) -> None:
-        """Fetch an account again. Raise DocumentUnavailable if its server can't be asked now."""
+        """Fetch an account again. Raise DocumentUnavailable if its server gives no answer now."""
         account = await self._database.read(accounts.find, account_id)
         if account is not None and not account.local and account.deleted_at is None:
             await self._resolver.refresh(account)

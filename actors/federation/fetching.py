@@ -1,7 +1,7 @@
-"""Fetching the documents of other servers: signed by the server's own actor, and proven to be what their ids say.
+"""Fetches the documents of other servers, with requests signed by this server's actor, and proves their ids.
 
-A document is believed if the server of its `id` has answered with it, at the address that was asked for or the one that
-a redirect led to. Otherwise its `id` is fetched, once, and must then name itself.
+A document is trusted if the server of its `id` has answered with it, at the requested address or at the end of a
+redirect. Otherwise its `id` is fetched, once, and that document must have this `id`.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ from .errors import (
 
 SECONDS = 30.0  # for a document with its redirects
 HOPS = 3
-LIMITS = RequestLimits(SECONDS, LARGEST_DOCUMENT)  # of one hop
+LIMITS = RequestLimits(SECONDS, LARGEST_DOCUMENT)  # of a hop
 
 DOCUMENTS = f'application/ld+json; profile="{PROFILE}", {CONTENT_TYPE}'
 DOCUMENTS_OR_PAGES = f"{DOCUMENTS}, text/html;q=0.1"
@@ -65,14 +65,14 @@ ATTRIBUTE = re.compile(
     r"""\b(?P<name>[a-z]{1,20})\s?=\s?(?:"(?P<double>[^"]*)"|'(?P<single>[^']*)'|(?P<bare>[^\s"';,]+))""", re.IGNORECASE
 )
 
-COULD_BE_THE_SCHEME = (400, 401)  # answers to a signature that the other server can't read
+COULD_BE_THE_SCHEME = (400, 401)  # answers to a signature scheme that the server can't read
 
 # Returns the headers that sign a GET of a URL.
 SignGet = Callable[[str, SignatureScheme], Awaitable[Mapping[str, str]]]
 
 
 class DocumentFetcher:
-    """Asks other servers for documents. `rules` returns the standings of domains as they are now."""
+    """Requests documents from other servers. `rules` returns the current standings of domains."""
 
     def __init__(
         self, client: OutgoingClient, database: Database, clock: Clock, names: LocalNames, sign: SignGet,
@@ -89,7 +89,7 @@ class DocumentFetcher:
         self._limiter = DomainLimiter()
 
     def may_ask(self, url: str) -> bool:
-        """True if the host of a URL may be asked: it is another server's, and not suspended."""
+        """True if a request may be sent to the host of a URL: it is another server, and not suspended."""
         try:
             target = written_target(url)
         except ForbiddenTarget:
@@ -98,16 +98,16 @@ class DocumentFetcher:
         return not is_own and not self._rules().standing_of(target.authority).suspended
 
     async def fetch(self, uri: str) -> JsonObject:
-        """Return the document of a URI, which names itself with its `id`: the URI asked for, or another one.
+        """Return the document of a URI. Its `id`, which is proven, may be another URI.
 
-        Raise one of the errors of this package: DocumentGone also for a Tombstone, which some servers answer with 200.
+        Raise a FetchFailed: DocumentGone also for a Tombstone, which some servers answer with 200.
         """
         return await self._proven(uri, await self._get(uri, DOCUMENTS))
 
     async def fetch_resource(self, url: str) -> JsonObject:
-        """Return the document behind an address that a person gave: its own, or the one that a page names.
+        """Return the document at an address that a person gave, or the document that the page there names.
 
-        Raise LeadsHere if the other server shows a post of this one there, and redirects to it.
+        Raise LeadsHere if the other server redirects to a post of this server.
         """
         answer = await self._get(url, DOCUMENTS_OR_PAGES)
         if is_document(answer):
@@ -118,14 +118,14 @@ class DocumentFetcher:
         return await self.fetch(alternate)
 
     async def fetch_collection(self, url: str) -> JsonObject:
-        """Return a collection or a page of one. It need not have an id, but its host must have answered with it."""
+        """Return a collection or a page of it. It needs no id, but the host of `url` must have answered."""
         answer = await self._get(url, DOCUMENTS)
         if not same_host(url, answer.url):
             raise UntrustedDocument("another host has answered")
         return await self._with_uris(_document_of(answer))
 
     async def ask(self, url: str, accept: str) -> OutgoingAnswer:
-        """Return an answer of any content type, to a request that is not signed. Raise one of the errors."""
+        """Return an answer of any content type, to a request that is not signed. Raise a FetchFailed."""
         return _checked(await self._within_limits(url, accept, None))
 
     async def _proven(self, uri: str, answer: OutgoingAnswer) -> JsonObject:
@@ -147,7 +147,8 @@ class DocumentFetcher:
         return document
 
     async def _get(self, url: str, accept: str) -> OutgoingAnswer:
-        """Ask with one kind of signature, and if the server can't read it with the other, which is remembered."""
+        """Request with the known signature scheme. If the server can't read it, try the other scheme, and store if that
+        works."""
         host = _host(url)
         scheme = await self._database.read(hosts.scheme_of, host)
         answer = await self._within_limits(url, accept, scheme)
@@ -172,7 +173,7 @@ class DocumentFetcher:
         raise ServerUnreachable("no answer in time")
 
     async def _follow(self, url: str, accept: str, scheme: SignatureScheme | None) -> OutgoingAnswer:
-        """Ask, and follow redirects. A request to another host than the first is not signed."""
+        """Send a request, and follow redirects. A request to another host than the first is not signed."""
         target = first = self._allowed(url)
         for _ in range(HOPS + 1):
             headers = {"Accept": accept}
@@ -196,7 +197,7 @@ class DocumentFetcher:
 
 
 def is_document(answer: OutgoingAnswer) -> bool:
-    """True for the two content types of ActivityPub. Files that users upload are never served with them."""
+    """True for the two content types of ActivityPub. Servers never serve uploaded files with them."""
     return names_document(answer.headers.get("content-type", ""))
 
 
@@ -244,7 +245,7 @@ def _host(url: str) -> str:
 
 
 def _checked(answer: OutgoingAnswer) -> OutgoingAnswer:
-    """Return an answer that has something in it. Raise for the others."""
+    """Return an answer with status 200. Raise a FetchFailed for all others."""
     match answer.status:
         case 200:
             return answer

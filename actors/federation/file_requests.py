@@ -1,4 +1,4 @@
-"""Asking other servers for files: each server that a redirect leads to is checked like the first one."""
+"""Requests files from other servers: each server that a redirect leads to is checked like the first."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from ..outgoing.targets import RequestTarget, redirected
 
 HOPS = 3
 
-# Returns where a URL leads. Raises ForbiddenTarget for a server that is not asked for files.
+# Returns the target of a URL. Raises ForbiddenTarget for a server from which no files are requested.
 Place = Callable[[str], RequestTarget]
 
 
 async def ask_for_file(url: str, place: Place, send: Callable[[str], Awaitable[OutgoingAnswer]]) -> OutgoingAnswer:
-    """Return the answer of the server that has a file. Raise OutgoingFailure if there is none, or no end."""
+    """Return the answer of the server that has a file. Raise OutgoingFailure if there is no answer, or too many
+    redirects."""
     target = place(url)
     for _ in range(HOPS + 1):
         answer = await send(target.url)

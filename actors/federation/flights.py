@@ -15,14 +15,14 @@ from .errors import DocumentUnavailable
 T = TypeVar("T")
 
 MOST = 1000  # flights at the same time
-SECONDS = 120.0  # for one, with all that it waits for
+SECONDS = 120.0  # for a flight, with its waits
 
 
 class Flights(SingleFlight[str, T | None]):
     """A `SingleFlight` whose work runs in the nursery of `run`, so that it goes on when its caller is cancelled.
 
-    The requests of the work count for the caller that has begun it. If the budget of that caller ends, another caller
-    that has some left begins anew.
+    The requests of the work count for the caller that began it. If the budget of this caller is spent, another caller
+    with a budget begins the work again.
     """
 
     def __init__(self, most: int = MOST, seconds: float = SECONDS) -> None:

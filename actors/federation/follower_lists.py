@@ -1,8 +1,8 @@
-"""Compares the followers here of accounts on other servers with those that their servers know (FEP-8fcf).
+"""Compares the local followers of remote accounts with the followers that the remote servers know (FEP-8fcf).
 
-A delivery may say with a digest which followers its author has here. If they are others than these rows say, the list
-is fetched from the author's server, later. A follow that is not listed ends here. One that is listed and not known here
-is undone there.
+A delivery may have a digest of the followers that its author has here. If it differs from the digest of the rows here,
+a background job fetches the list from the author's server. A follow that is not on the list ends here. For a follow
+that is on the list and not known here, the author's server gets an Undo.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ from ..rules.domains import registrable
 from .budgets import FetchBudget
 from .collections import read_collection
 from .errors import DocumentMissing, UntrustedDocument
-from .receiving import InboxContext
+from .inbox_context import InboxContext
 
 REMEMBERED = 10_000  # accounts, and domains
-AGREES_FOR = 60.0  # seconds in which the same digest is not compared again
+AGREES_FOR = 60.0  # seconds in which an equal digest is not compared again
 NOT_ASKED_FOR = 300.0  # seconds after which the list of an account may be fetched again
 WINDOW = 3600.0  # seconds
-LISTS = 60  # that are fetched in a window, of the servers of one registered domain
+LISTS = 60  # that are fetched in a window, of the servers of a registered domain
 
-PAGES = 10  # of one list
-MOST_LISTED = 50_000  # addresses in one list
-AT_ONCE = 100  # follows that end in one transaction
-MOST_UNDONE = 100  # follows that are undone after one list: a hostile one could name every account of this server
+PAGES = 10  # of a list
+MOST_LISTED = 50_000  # addresses in a list
+AT_ONCE = 100  # follows that end in a transaction
+MOST_UNDONE = 100  # follows that are undone after a list: a hostile list could name every account of this server
 # A follow that is younger than the activity may be younger than its digest. Clocks of two processes differ a little.
 CLOCKS = timedelta(seconds=5)
 
 
 class FollowerLists:
-    """One for each process."""
+    """Compares follower lists. Each process has an instance."""
 
     def __init__(self, context: InboxContext) -> None:
         self._context = context
@@ -49,17 +49,18 @@ class FollowerLists:
         self._asked: TTLCache[int, None] = TTLCache(REMEMBERED, NOT_ASKED_FOR, timer=trio.current_time)
         self._budgets: TTLCache[str, FetchBudget] = TTLCache(REMEMBERED, WINDOW, timer=trio.current_time)
 
-    async def compare(self, account: Account, told: FollowerList, received_at: datetime, origin: Origin) -> None:
-        """Have the list of an account's followers fetched if they are others than those here, and not too often."""
-        if told.collection != account.followers_url or not same_host(told.url, account.uri):
+    async def compare(self, account: Account, sent: FollowerList, received_at: datetime, origin: Origin) -> None:
+        """Have the list of an account's followers fetched if its digest differs from the digest here, and not too
+        often."""
+        if sent.collection != account.followers_url or not same_host(sent.url, account.uri):
             return
-        if account.id in self._asked or self._agreed.get(account.id) == told.digest:
+        if account.id in self._asked or self._agreed.get(account.id) == sent.digest:
             return
-        if await self._context.shared.database.read(follower_lists.digest_here, account.id) == told.digest:
-            self._agreed[account.id] = told.digest
+        if await self._context.shared.database.read(follower_lists.digest_here, account.id) == sent.digest:
+            self._agreed[account.id] = sent.digest
         elif self._has_budget(account):
             self._asked[account.id] = None
-            job = partial(self._fetch_and_apply, account, told, received_at - CLOCKS, origin)
+            job = partial(self._fetch_and_apply, account, sent, received_at - CLOCKS, origin)
             self._context.resolver.do_later("followers", account.uri, job)
 
     def _has_budget(self, account: Account) -> bool:
@@ -70,15 +71,15 @@ class FollowerLists:
             return False
         return True
 
-    async def _fetch_and_apply(self, account: Account, told: FollowerList, before: datetime, origin: Origin) -> None:
-        listed = await self._listed(told.url)
-        # If it is another list than that of the activity, it is not known what is missing in it.
-        if digest_of(listed) == told.digest:
+    async def _fetch_and_apply(self, account: Account, sent: FollowerList, before: datetime, origin: Origin) -> None:
+        listed = await self._listed(sent.url)
+        # If the list has changed since the activity, it is not known which followers are missing.
+        if digest_of(listed) == sent.digest:
             await self._drop_unlisted(account, listed, before, origin)
         await self._end_unknown(account, listed, origin)
 
     async def _listed(self, url: str) -> Collection[str]:
-        """Return the followers on a list, with all its pages. Raise UntrustedDocument if it names others."""
+        """Return the followers on a list, with all its pages. Raise UntrustedDocument if it names other accounts."""
         fetch = self._context.fetcher.fetch_collection
         read = await read_collection(url, url, fetch, pages=PAGES, most=MOST_LISTED + 1)
         if read.failure is not None:
@@ -93,7 +94,7 @@ class FollowerLists:
         context, after = self._context, 0
         while batch := await context.shared.database.read(follower_lists.page_here, account.id, before, after, AT_ONCE):
             after = batch[-1].id
-            if gone := tuple(one.id for one in batch if one.uri not in listed):
+            if gone := tuple(row.id for row in batch if row.uri not in listed):
                 await context.ask(account.id, DropFollowers(gone, before), origin)
 
     async def _end_unknown(self, account: Account, listed: Collection[str], origin: Origin) -> None:

@@ -1,4 +1,4 @@
-"""Looks up the accounts and posts that imported files name, and says why one was not found."""
+"""Looks up the accounts and posts that imported files name, or returns the reason why they were not found."""
 
 from __future__ import annotations
 
@@ -27,25 +27,25 @@ from .errors import (
 )
 from .resolver import Resolver
 
-# Of one registered domain. A look-up is two or three requests, so that this is less than one request a second.
+# Of a registered domain. A look-up takes two or three requests, so that there is less than a request in a second.
 MOST_IN_AN_HOUR = 1000
 HOUR = 3600.0  # seconds
 COUNTED = 20_000  # domains
-REQUESTS = 20  # of one look-up, with redirects
-SILENT_FOR = 60.0  # seconds in which a server that was not reached is not asked for another account
-SECONDS = 90.0  # for one look-up
+REQUESTS = 20  # of a look-up, with redirects
+SILENT_FOR = 60.0  # seconds in which a server that was not reached gets no further request
+SECONDS = 90.0  # for a look-up
 
 
 @dataclass(slots=True)
 class _HourlyTally:
-    """The look-ups at one domain since the hour began."""
+    """The look-ups at a domain since the hour began."""
 
     began: float
     count: int = 0
 
 
 class Finder:
-    """One for each process: the counts of an hour are in memory, and begin anew with the process."""
+    """Finds the targets of imports. Each process has an instance: the counts of an hour are in memory."""
 
     def __init__(self, resolver: Resolver, clock: Clock) -> None:
         self._resolver = resolver
@@ -55,7 +55,8 @@ class Finder:
         self._silent: TTLCache[str, str] = TTLCache(COUNTED, SILENT_FOR, timer=trio.current_time)
 
     async def find(self, kind: str, target: str) -> int | str:
-        """Return the id of what a line names, or why there is none. Raises NotReached or NotTried."""
+        """Return the id of the account or post that a line names, or the reason why there is none. Raises NotReached or
+        NotTried."""
         host = host_asked(target)
         if (reason := self._silent.get(host)) is not None:
             raise NotReached(reason)

@@ -1,12 +1,12 @@
 """Applies the activities of other servers, from the queue `inbox`.
 
-An activity is believed if its actor has signed it. If another actor has signed it (some servers forward answers), it
-only names its object: the object is fetched from its own server.
+An activity is trusted if its actor has signed it. If another actor has signed it (some servers forward replies), only
+the URI of its object is used: the object is fetched from its own server.
 
 The activities of an actor are applied in their order, those of a server on at most four lanes. An activity that fails
-for the moment is put aside, so that later activities go on, except for those with the same subject: the account or post
-that they are about. These wait behind it, because a follow, a favourite, a boost or a block must not outlive its Undo.
-Edits of one post have a subject too, because two of them may have one time. Posts and deletions have none: tombstones
+temporarily is put aside, so that later activities go on. Activities with the same subject (the account or post that
+they are about) wait behind it, because a follow, a favourite, a boost or a block must not outlive its Undo. Edits of a
+post have a subject too, because two edits may have the same time. Posts and deletions have no subject: tombstones
 decide about them. An activity that meets a bug is dead-lettered, with a record in the log.
 
 Activities that arrive in another order have the same result:
@@ -16,7 +16,7 @@ Activities that arrive in another order have the same result:
 - A reply whose parent is not known here gets an id as its parent under which nothing is stored, so that it counts as a
   reply everywhere. It joins the thread when the parent arrives.
 - Ids are drawn as for local statuses. A status that is older than six hours when it arrives gets an id of its own time:
-  it has its place in timelines, and no stream shows it as news.
+  it has its place in timelines, and no stream shows it.
 - Of two edits the later time wins. If times are equal or missing, the edit that arrived last wins. An Update that
   changes nothing visible is no edit.
 - A deleted account keeps its URI and its handle for six hours, because earlier activities may still be on their way.
@@ -44,13 +44,13 @@ from ..kernel import NotAnswered, Origin
 from ..kernel.errors import describe
 from ..own_addresses import OwnAddressReader
 from .activities import HANDLERS
-from .activities.passed_on import follow_up
+from .activities.forwarded import fetch_forwarded
 from .activities.relations import mark_of
 from .budgets import caused_by, new_cause
 from .errors import DocumentMissing, DocumentUnavailable, UntrustedDocument
 from .follower_lists import FollowerLists
+from .inbox_context import Activity, InboxContext
 from .key_directory import KeyDirectory
-from .receiving import Activity, InboxContext
 from .reception import request_of, take_up
 
 MOST_TRIES = 5  # of an activity that was put aside
@@ -59,7 +59,7 @@ NO_PAUSE = timedelta()
 
 
 class Inbox:
-    """One for each process."""
+    """Applies and verifies received activities. Each process has an instance."""
 
     def __init__(self, context: InboxContext, directory: KeyDirectory) -> None:
         self._context = context
@@ -68,7 +68,7 @@ class Inbox:
         self._own = OwnAddressReader(context.shared.database, context.names)
 
     async def apply(self, received: ReceivedActivity, attempt: Attempt) -> Finish | None:
-        """Apply an activity. One that can't be applied just now is put aside; one that never can is given up."""
+        """Apply an activity, or return a function that puts it aside if it fails for now. Raise GivenUp for a bug."""
         try:
             document = read_document(received.body.encode())
         except MalformedDocument:
@@ -97,7 +97,7 @@ class Inbox:
         return None
 
     async def verify(self, unverified: UnverifiedActivity, attempt: Attempt) -> Finish | None:
-        """Verify a request that was stored. Raises KeyUnavailable if its key still can't be had."""
+        """Verify a request that was stored. Raises KeyUnavailable if its key still can't be fetched."""
         context = self._context
         request = request_of(unverified, context.names.base_url)
         try:
@@ -106,8 +106,8 @@ class Inbox:
             raise GivenUp(str(refusal)) from refusal
         if context.standing_of(actor.uri).suspended:
             return None
-        told = unverified.headers.get(HEADER.lower())
-        followers = told if read_header(told, actor.uri) is not None else None
+        header = unverified.headers.get(HEADER.lower())
+        followers = header if read_header(header, actor.uri) is not None else None
         activity = ReceivedActivity(actor.uri, unverified.body, unverified.recipient, followers=followers)
         return partial(self._take_up, activity, actor.signed_at, attempt.origin)
 
@@ -118,7 +118,7 @@ class Inbox:
     async def _put_behind(
         self, received: ReceivedActivity, partition: str, attempt: Attempt, db: Connection, pause: timedelta = NO_PAUSE
     ) -> None:
-        """Apply an activity after those of a partition, and not before a pause."""
+        """Apply an activity after the others of a partition, and not before a pause."""
         shared = self._context.shared
         again, host = replace(received, tried=True, followers=None), host_of(received.signer) or ""
         promise = put_aside(again, host, partition, shared.clock.now() + pause)
@@ -129,7 +129,8 @@ class Inbox:
     ) -> None:
         """Try an activity again later, which could not be applied in its turn."""
         if "Follow" in types_of(document) and (id := uri_of(document)) is not None:
-            # It comes once more: an Undo that is applied before, because it does not embed it, must be remembered.
+            # The Follow is applied later. An Undo that does not embed the Follow may be applied before, and must be
+            # remembered.
             await received_activities.forget(db, mark_of(received.signer, id))
         await self._put_behind(received, partition, attempt, db, FIRST_PAUSE)
 
@@ -143,9 +144,9 @@ class Inbox:
         if kind is None or context.standing_of(received.signer).suspended:
             return
         if not same_uri(uri_of(document.get("actor")), received.signer):
-            await follow_up(context, document, origin)
+            await fetch_forwarded(context, document, origin)
             return
-        # An actor that deletes itself, or something that is not here, need not be asked who it is.
+        # The actor of a Delete need not be fetched: if it is not stored here, there is nothing to delete.
         find = context.stored_account if kind == "Delete" else context.resolver.account
         actor = await find(received.signer)
         if actor is None or actor.local or actor.deleted_at is not None:
@@ -156,8 +157,8 @@ class Inbox:
         if received.recipient is not None:
             recipient = await context.local_account_id(context.names.actor(received.recipient))
         await HANDLERS[kind](context, Activity(actor, document, origin, recipient))
-        if (told := read_header(received.followers, actor.uri)) is not None:
-            await self._follower_lists.compare(actor, told, attempt.promised_at, origin)
+        if (followers := read_header(received.followers, actor.uri)) is not None:
+            await self._follower_lists.compare(actor, followers, attempt.promised_at, origin)
 
 
 ACTS = frozenset({"Follow", "Block", "Like", "Announce", "Add", "Remove", "Update"})
@@ -165,9 +166,9 @@ ANSWERS = frozenset({"Accept", "Reject"})
 
 
 def subject_of(activity: JsonObject) -> str | None:
-    """Return the URI of the account or the post that an activity of another server is about. None if it has no order.
+    """Return the URI of the account or post that an activity is about; None if it needs no order.
 
-    An Undo that does not embed what it undoes has none. It is remembered instead (`activities/undo.py`).
+    An Undo that does not embed the undone activity has no subject. It is remembered instead (`activities/undo.py`).
     """
     if "Undo" in types_of(activity):
         activity = object_of(activity.get("object")) or {}

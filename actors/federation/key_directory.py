@@ -1,10 +1,11 @@
-"""Finds the key that a signed request names, proves whose it is, and says which actor has signed.
+"""Finds the key that a signed request names, proves its owner, and returns the actor that has signed.
 
 A key belongs to an actor if the key's document names the actor as its owner, and the actor's document names the key. A
-key that names no owner belongs to the actor that has it in its document, or that names it and says to have signed.
+key without an owner belongs to the actor whose document contains it, or to the actor of the activity if that actor's
+document names the key.
 
-A request is refused only if a key was got and does not fit, or is gone. Whatever else keeps a key from being had may
-pass, and other servers never send again what was refused.
+A request is refused only if its key was fetched and does not fit, or is gone. All other failures to fetch a key may be
+temporary, and other servers never resend a refused request.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ from .errors import (
 )
 
 REFETCH_AFTER = timedelta(minutes=1)  # a key that fails is fetched again, but not more often
-REFETCHES = 60  # in such a time, of the known keys of one registered domain
+REFETCHES = 60  # in this time, of the known keys of a registered domain
 REFUSED_FOR = 60.0  # seconds that a key which could not be proven is not fetched again
 REFUSED_KEPT = 10_000  # keys in memory: signatures can name any number of them
 
@@ -50,7 +51,7 @@ Fetch = Callable[[str], Awaitable[JsonObject]]
 
 
 class KeyUnavailable(Exception):
-    """Raised if the key can't be had just now, so that the request can be neither accepted nor refused."""
+    """Raised if the key can't be fetched now, so that the request can be neither accepted nor refused."""
 
 
 class KeyGone(SignatureRefused):
@@ -67,8 +68,10 @@ class AuthenticatedActor:
 
 
 class KeyDirectory:
-    """One for each process. `fetch` returns the document of a URI, proven to be of its host, and limits how many
-    it asks for at the same time."""
+    """Finds and stores keys. Each process has an instance.
+
+    `fetch` returns the document of a URI, proven to be of its host, and limits concurrent requests.
+    """
 
     def __init__(self, database: Database, clock: Clock, fetch: Fetch, quotas: DailyQuotas) -> None:
         self._database = database
@@ -82,10 +85,9 @@ class KeyDirectory:
         self._refused: TTLCache[str, str] = TTLCache(REFUSED_KEPT, REFUSED_FOR, timer=trio.current_time)
 
     async def authenticate(self, request: ReceivedRequest, at: datetime | None = None) -> AuthenticatedActor:
-        """Return the actor who has signed a request. One that was stored has come `at` a time before now.
+        """Return the actor who has signed a request. `at` is the time at which a stored request was received.
 
-        Raise SignatureRefused if it is certain that the signature is not good, and KeyUnavailable if that can't be
-        known now.
+        Raise SignatureRefused if the signature is certainly invalid, and KeyUnavailable if that can't be decided now.
         """
         claim = claim_of(request, at or self._clock.now())
         if len(claim.key_id) > LONGEST_URI or not claim.key_id.isascii() or not claim.key_id.isprintable():
@@ -96,7 +98,7 @@ class KeyDirectory:
                 return AuthenticatedActor(stored.actor_uri, claim.key_id, claim.signed_at)
             if self._clock.now() < stored.fetched_at + REFETCH_AFTER:
                 raise SignatureRefused("the signature is not of this key")
-        # Requests that need the same key wait for the first of them.
+        # Concurrent requests with the same key share a fetch.
         fetch = partial(self._fetch_key, claim.key_id, request, is_known=stored is not None)
         key = await self._fetching.join(claim.key_id, fetch)
         if not holds(claim, key.public_key):
@@ -104,7 +106,7 @@ class KeyDirectory:
         return AuthenticatedActor(key.actor_uri, claim.key_id, claim.signed_at)
 
     async def recognise(self, request: ReceivedRequest, at: datetime) -> AuthenticatedActor | None:
-        """Return who has signed a request that has come `at` a time, if it is by a key that is known here."""
+        """Return the signer of a request that was received `at` a time; None if its key is not stored here."""
         claim = claim_of(request, at)
         stored = await self._database.read(actor_keys.find, claim.key_id)
         if stored is None or not holds(claim, stored.public_key):
@@ -128,14 +130,14 @@ class KeyDirectory:
         return key
 
     def _count_refetch(self, key_id: str) -> None:
-        """Limit the requests that wrong signatures in the name of known keys cause to their host."""
+        """Limit the requests to a host that invalid signatures with its known keys cause."""
         try:
             self._refetches.setdefault(registrable(host_of(key_id) or ""), FetchBudget(REFETCHES)).spend()
         except BudgetSpent as error:
             raise KeyUnavailable("too many keys of one domain were fetched again") from error
 
     async def _proven(self, key_id: str, request: ReceivedRequest) -> ActorKey:
-        """Return a key as its server has it now, with its owner."""
+        """Return a key as its server publishes it now, with its owner."""
         document = await self._document(key_id.partition("#")[0])
         key = key_in(document, key_id)
         if key is None:

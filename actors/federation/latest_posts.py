@@ -1,7 +1,7 @@
-"""The latest posts of an account that a user here begins to follow, so that its profile and the home are not empty.
+"""Fetches the latest posts of an account that a local user begins to follow, so that profile and home are not empty.
 
-They are read from the first page of its outbox. Older ones are no news: they get the places of their own times,
-without notifications, and streams do not show them.
+They are read from the first page of its outbox. Posts from before the follow are no news: they get the places of their
+own times, without notifications, and streams do not show them.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ FindParts = Callable[[ReceivedNote], Awaitable[None]]
 
 
 class LatestPosts:
-    """Reads outboxes, one account at a time. `find_parts` fetches what a stored post names."""
+    """Reads outboxes, one account at a time. `find_parts` fetches the mentions and the quoted post of a stored post."""
 
     def __init__(
         self, context: ActorContext, runtime: Runtime, fetcher: DocumentFetcher, find_parts: FindParts
@@ -42,13 +42,13 @@ class LatestPosts:
         self._find_parts = find_parts
 
     async def read(self, account: Account, accepted_since: datetime) -> None:
-        """Fetch and store the latest public posts of an account. Nothing where the outbox is hidden.
+        """Fetch and store the latest public posts of an account. A hidden outbox has none.
 
-        It may have accepted a follow since a time. What it has published since then is news, because its server may
-        deliver it too: by one way or the other, an older post comes before a newer one.
+        The follow was accepted after `accepted_since`. Posts since then are news, because its server may deliver them
+        too: either way, an older post comes before a newer post.
         """
         latest = list(islice(_posts_of(await self._first_page(account)), POSTS))
-        for named in reversed(latest):  # many servers tell whole seconds: of one second, the newest is stored last
+        for named in reversed(latest):  # many servers send whole seconds: within a second, the newest is stored last
             uri = uri_of(named)
             if uri is None or not same_host(uri, account.uri):
                 continue
@@ -56,7 +56,7 @@ class LatestPosts:
                 await self._store(account, uri, object_of(named), accepted_since)
 
     async def _first_page(self, account: Account) -> list[object]:
-        """Return the items of an outbox, or of its first page. Raise the FetchFailed that kept all from being read."""
+        """Return the items of an outbox, or of its first page. Raise FetchFailed if none could be read."""
         if account.outbox_url is None:
             return []
         fetch = self._fetcher.fetch_collection
@@ -66,7 +66,7 @@ class LatestPosts:
         return read.items
 
     async def _store(self, account: Account, uri: str, embedded: JsonObject | None, accepted_since: datetime) -> None:
-        """Store a post. The account's own server has told it, so that an embedded one is believed."""
+        """Store a post. The outbox is from the account's own server, so that an embedded post is trusted."""
         try:
             document = embedded or await self._fetcher.fetch(uri)
         except FetchFailed:
@@ -80,7 +80,7 @@ class LatestPosts:
 
 
 def _posts_of(items: list[object]) -> Iterator[object]:
-    """Yield the posts, embedded or as URIs, that activities have created, and those that stand for themselves."""
+    """Yield the posts in Creates, embedded or as URIs, and the posts that are items themselves."""
     for item in items:
         activity = object_of(item)
         if activity is not None and "Create" in types_of(activity):

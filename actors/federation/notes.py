@@ -1,4 +1,4 @@
-"""Storing posts of other servers: by a command to their author's account."""
+"""Stores posts of other servers, by a command to their author's account."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from ..commands.received_statuses import ReceiveStatus
 from ..context import ActorContext
 from ..kernel import NOWHERE, Origin, Runtime
 
-# The characters of a document that is read in a thread: the largest text and a hundred of the longest hashtags together
-# take a twelfth of a second. Each element of a list or an object counts as so many more.
+# Characters of a document beyond which it is read in a thread: the largest text and a hundred of the longest hashtags
+# together take a twelfth of a second. Each element of a list or an object counts as `ELEMENT` more.
 LARGE_NOTE = 32 * 1024
 ELEMENT = 1024
 
@@ -27,8 +27,8 @@ async def store_note(
 ) -> int | None:  # fmt: skip
     """Store a post of an author whose server has sent its document or answered with it. Return its id.
 
-    None if it is no post of this author, was deleted, or concerns no account here and is not `wanted`. A `recipient` is
-    the local account whose own inbox it came to. With `authorized` it may quote what it quotes.
+    None if it is no post of this author, was deleted, or concerns no account here and is not `wanted`. `recipient` is
+    the local account whose own inbox received it. `authorized` is True if its quote is allowed.
     """
     note = await note_of(context, document, author)
     return await keep_note(
@@ -40,9 +40,9 @@ async def keep_note(
     runtime: Runtime, note: ReceivedNote | None, author: Account, *, wanted: bool,
     recipient: int | None = None, authorized: bool = False, news: bool = True, origin: Origin = NOWHERE,
 ) -> int | None:  # fmt: skip
-    """Store a post that was read, as `store_note` does: reading one may take long, and is done once.
+    """Store a post that was read already, as `store_note` does: reading may take long.
 
-    One that is no `news` is put where it belongs by its time, without notifications, and streams don't show it.
+    A post that is no `news` gets the place of its own time, without notifications, and streams don't show it.
     """
     if note is None:
         return None
@@ -53,7 +53,7 @@ async def keep_note(
 
 async def note_of(context: ActorContext, document: JsonObject, author: Account) -> ReceivedNote | None:
     """Return the post of a document if it belongs to its author: it is of the author's server, and names the author."""
-    if read_vote(document) is not None and says_nothing(document):  # a vote is no post, wherever it comes from
+    if read_vote(document) is not None and says_nothing(document):  # a vote is no post
         return None
     given = document, author.followers_url, context.clock.now()
     large = sum(map(_weight, document.values())) > LARGE_NOTE
@@ -68,5 +68,5 @@ def _weight(value: object) -> int:
     if isinstance(value, str):
         return len(value)
     if is_object(value):
-        return sum(ELEMENT + (len(one) if isinstance(one, str) else 0) for one in value.values())
+        return sum(ELEMENT + (len(item) if isinstance(item, str) else 0) for item in value.values())
     return ELEMENT * len(value) if is_list(value) else 0

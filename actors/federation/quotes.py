@@ -1,4 +1,4 @@
-"""Permission to quote, as the authors of other servers give it: a document at the author's own server."""
+"""Permissions to quote statuses of other servers: each is a document on the server of the quoted author."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from ...storage.statuses import Status
 from ..activitypub.notes import ReceivedNote
 from ..activitypub.vocabulary import same_host, types_of, uri_of
 from .errors import DocumentMissing, UntrustedDocument
-from .receiving import Activity, Fetches, InboxContext
+from .inbox_context import Activity, Fetches, InboxContext
 
 REQUESTS = "quote_requests"  # in the ids of this server's requests to quote
 
 
 @dataclass(frozen=True, slots=True)
 class WaitingQuote:
-    """A status of this server that waits for permission to quote another one."""
+    """A status of this server that waits for permission to quote another status."""
 
     quoting: Status
     quoted: Status
 
 
 async def is_authorized(inbox: InboxContext, note: ReceivedNote) -> bool:
-    """True if the author of what a post quotes, on another server, has allowed it."""
+    """True if the author of the quoted post, on another server, has allowed the quote."""
     quote = note.quote
     if quote is None or quote.authorization is None or inbox.names.is_local(quote.uri):
         return False
@@ -38,7 +38,7 @@ async def is_authorized(inbox: InboxContext, note: ReceivedNote) -> bool:
 async def is_allowed(
     database: Database, fetcher: Fetches, authorization: str, quoting: str, quoted_uri: str, quoted: KnownStatus
 ) -> bool:
-    """True if a document of the server of a quoted status's author says that it may be quoted."""
+    """True if the document `authorization`, on the server of the quoted author, allows the quote."""
     author = await database.read(accounts.find, quoted.account_id)
     if author is None or not same_host(authorization, author.uri):
         return False
@@ -56,7 +56,7 @@ async def is_allowed(
 
 
 async def asking_quote(inbox: InboxContext, activity: Activity) -> WaitingQuote | None:
-    """Return the quote by a status of this server that an answer of the quoted author names."""
+    """Return the quote of this server that the quoted author's answer names."""
     embedded = activity.object or {}
     uri = uri_of(embedded.get("instrument")) if "QuoteRequest" in activity.object_types else None
     known = await inbox.status(uri) if uri is not None else await _by_request(inbox, activity.object_uri or "")

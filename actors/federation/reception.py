@@ -1,10 +1,10 @@
-"""Decides about a request to an inbox while its sender waits: refused for good, or stored and answered.
+"""Decides about a request to an inbox while its sender waits: it is refused, or stored and accepted.
 
 Nothing is applied here. A request is refused only if it is certainly wrong, because other servers never resend a
-refused request, and some count an error of ours as delivered. A signature is refused if its key was fetched and does
-not fit, is gone (404, 410), or must not be asked for. If the key can't be fetched now (no answer, an error, a page in
-its place), the request waits in the queue `inbox`. It is verified later, or as soon as another request brings the key:
-it is then applied before that request. At most 200 requests wait for the keys of one domain.
+refused request, and some count a server error as delivered. A signature is refused if its key was fetched and does not
+fit, is gone (404, 410), or must not be fetched. If the key can't be fetched now (no answer, an error, a page in its
+place), the request waits in the queue `inbox`. It is verified later, or as soon as another request brings the key: it
+is then applied before the other request. At most 200 requests wait for the keys of a domain.
 """
 
 from __future__ import annotations
@@ -40,16 +40,16 @@ from ..kernel import Origin
 from ..outbox.outbox import Outbox
 from ..rules.domains import registrable
 from .activities import HANDLERS
+from .inbox_context import standing_of
 from .key_directory import AuthenticatedActor, KeyDirectory, KeyGone, KeyUnavailable
-from .receiving import standing_of
 
-# Requests that wait for the keys of one registered domain, and of all: an attacker can name any number of keys and
-# hosts.
+# Requests that wait for the keys of a registered domain, and of all domains: an attacker can name any number of keys
+# and hosts.
 MOST_UNVERIFIED = 200
 MOST_UNVERIFIED_OF_ALL = 5_000
 LARGEST_UNVERIFIED = 128 * 1024  # bytes of a body
 SECONDS_FOR_KEY = 5.0  # that a sender waits while a key is fetched
-# A Follow that comes again is no repeat: Takahē asks again with the same activity after it has unfollowed.
+# A second Follow with the same id is no repeat: Takahē sends it again after it has unfollowed.
 REPEATABLE = "Follow"
 
 
@@ -62,7 +62,10 @@ class TooManyUnverified(Exception):
 
 
 class Reception:
-    """One for each process. `check_later` has an account fetched again, which may be gone."""
+    """Receives requests to inboxes. Each process has an instance.
+
+    `check_later` has an account fetched again, which may be gone.
+    """
 
     def __init__(
         self, context: ActorContext, directory: KeyDirectory, check_later: Callable[[Account], None]
@@ -81,7 +84,7 @@ class Reception:
     ) -> None:
         """Store an activity.
 
-        `recipient` is the user whose own inbox it came to. `count` is called with the actor who has signed it, and may
+        `recipient` is the user whose own inbox received it. `count` is called with the actor who has signed it, and may
         raise. Raise MalformedDocument, SignatureRefused, SenderSuspended or TooManyUnverified.
         """
         key_id = claim_of(request, self._clock.now()).key_id
@@ -113,8 +116,8 @@ class Reception:
         # Again, because the owner of the key is known only now.
         self._check_standing(signer.uri)
         count(signer.uri)
-        told = request.headers.get(HEADER.lower())
-        followers = told if read_header(told, signer.uri) is not None else None
+        header = request.headers.get(HEADER.lower())
+        followers = header if read_header(header, signer.uri) is not None else None
         activity = ReceivedActivity(signer.uri, request.body.decode(), recipient, followers=followers)
         if not await self._take_up_alone(activity, document, signer, origin):
             now, earlier = self._clock.now(), await self._recognise_earlier(signer)
@@ -134,16 +137,17 @@ class Reception:
             raise SenderSuspended
 
     async def _is_by_unknown_actor(self, document: JsonObject, actor: str) -> bool:
-        """True if an actor who is not known here tells that it was changed or deleted, as servers tell all others.
+        """True for the Update or Delete of an actor itself that is not known here. Servers send these to all other
+        servers.
 
-        That does nothing here, so that its key need not be fetched.
+        It has no effect here, so that its key need not be fetched.
         """
         if not {"Delete", "Update"}.intersection(types_of(document)) or uri_of(document.get("object")) != actor:
             return False
         return not await self._database.read(remote_statuses.stored_account_ids, [actor])
 
     async def _check_actor(self, actor: str) -> None:
-        """Ask the server of a known actor whether it is gone, as an activity says whose key is gone."""
+        """Fetch a known actor again: its key is gone, and an activity says that the actor is gone too."""
         account = await self._database.read(remote_accounts.find, actor)
         if account is not None:
             self._check_later(account)
@@ -151,7 +155,7 @@ class Reception:
     async def _take_up_alone(
         self, activity: ReceivedActivity, document: JsonObject, signer: AuthenticatedActor, origin: Origin
     ) -> bool:  # fmt: skip
-        """Promise to apply an activity, by one statement. False if earlier requests by the same key wait."""
+        """Store an activity for the relay, by one statement. Return False if earlier requests with its key wait."""
         digest = _digest_of(activity, document, signer.signed_at)
         effects = self._outbox.effects_of([received(activity, host_of(activity.signer) or "")], origin)
         return await self._database.transact_alone(
@@ -159,9 +163,9 @@ class Reception:
         )
 
     async def _recognise_earlier(self, signer: AuthenticatedActor) -> list[EarlierRequest]:
-        """Return the requests by a key that waited for it: they come before the one by which it was found.
+        """Return the requests that waited for a key. They are applied before the request by which it was found.
 
-        Those that another sender has sent in its name are left where they are.
+        Requests with invalid signatures are left in the queue.
         """
         waiting = await self._database.read(outbox.under, unverified_by(signer.key_id), MOST_UNVERIFIED)
         found: list[EarlierRequest] = []
@@ -205,7 +209,7 @@ async def _is_full(db: Connection, domain: str) -> bool:
 
 
 def request_of(stored: UnverifiedActivity, base_url: str) -> ReceivedRequest:
-    """Return a request that was stored, as it came."""
+    """Return a stored request as it was received."""
     return ReceivedRequest("POST", base_url, stored.path, stored.headers, stored.body.encode())
 
 
@@ -213,27 +217,28 @@ async def _take_up_in_order(
     db: Connection, promises: Outbox, earlier: Sequence[EarlierRequest], activity: ReceivedActivity,
     signed_at: datetime, now: datetime, origin: Origin,
 ) -> None:  # fmt: skip
-    """Take up an activity after those of the same key that waited. What verifies them finds that they are gone."""
-    for one in earlier:
-        await take_up(db, promises, one.activity, one.signed_at, now, origin)
+    """Store an activity for the relay, after the waiting requests with the same key. Their rows for verification are
+    deleted."""
+    for request in earlier:
+        await take_up(db, promises, request.activity, request.signed_at, now, origin)
     if earlier:
-        await outbox.delete_many(db, [one.id for one in earlier])
+        await outbox.delete_many(db, [request.id for request in earlier])
     await take_up(db, promises, activity, signed_at, now, origin)
 
 
 async def take_up(
     db: Connection, outbox: Outbox, activity: ReceivedActivity, signed_at: datetime, now: datetime, origin: Origin
 ) -> None:
-    """Promise to apply an activity, unless the same one was received before."""
+    """Store an activity for the relay, unless it was received before."""
     document = read_document(activity.body.encode())
     if await received_activities.insert(db, _digest_of(activity, document, signed_at), now):
         await outbox.promise(db, [received(activity, host_of(activity.signer) or "")], origin)
 
 
 def _digest_of(activity: ReceivedActivity, document: JsonObject, signed_at: datetime) -> bytes:
-    """Return what an activity and its repeats have in common.
+    """Return a digest that an activity shares with its repeats.
 
-    A Follow may come again, but not with the same signature: that is a replay, which must not undo an Undo.
+    A Follow may be sent again, but not with the same signature: that is a replay, which must not undo an Undo.
     """
     once = f"{signed_at.timestamp()} {activity.body}" if REPEATABLE in types_of(document) else activity.body
     return received_activities.digest_of(activity.signer, uri_of(document), once)

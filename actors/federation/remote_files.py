@@ -1,8 +1,8 @@
-"""Files of other servers, for this server's readers: fetched when they are first requested, and cached.
+"""Files of other servers, for readers of this server: fetched when they are first requested, and cached.
 
 So readers contact no other server, and get no file that was not decoded here first. A fetched file is decoded by a
-confined process, like an upload. A copy is deleted when it was not used for 30 days, or when all copies take more room
-than they may. Files that can't be fetched are not requested again for some minutes.
+confined process, like an upload. A copy is deleted when it was not used for 30 days, or when all copies exceed their
+budget on disk. Files that can't be fetched are not requested again for some minutes.
 """
 
 from __future__ import annotations
@@ -43,9 +43,10 @@ PURPOSES: dict[Kind, Purpose] = {
 SIZES: dict[Purpose, tuple[int, int]] = {"avatar": (400, 400), "header": (1500, 500)}
 
 SECONDS = 20.0  # for a picture with its redirects
-LIMITS = RequestLimits(SECONDS, limits.IMAGE_BYTES)  # of one hop
+LIMITS = RequestLimits(SECONDS, limits.IMAGE_BYTES)  # of a hop
 AT_ONCE = 12  # each may take `limits.IMAGE_BYTES` of memory
-# Pictures that are fetched or wait for that; more are not found for the moment. A page shows some dozens of one server.
+# Pictures that are being fetched or wait. Further requests get no picture for the moment. A page shows some dozens of a
+# server.
 WAITING = 256
 WAITING_OF_ONE_DOMAIN = 64
 SERVER = 0  # in the place of an account
@@ -55,13 +56,13 @@ USED_EVERY = timedelta(days=1)
 
 
 class RemoteFiles:
-    """One for each process."""
+    """Finds and fetches the copies of files. Each process has an instance."""
 
     def __init__(
         self, database: Database, clock: Clock, client: OutgoingClient, media: MediaProcessor, blocks: ServerBlocks,
         domain: str, facts: Facts,
     ) -> None:  # fmt: skip
-        """`domain` is this server's, which is not asked for pictures."""
+        """`domain` is that of this server, from which no pictures are fetched."""
         self._facts = facts
         self._database = database
         self._clock = clock
@@ -79,7 +80,7 @@ class RemoteFiles:
     async def find(self, kind: Kind, id: int, digest: str, *, small: bool = False) -> str | None:
         """Return the name of the file of a picture; None if there is none, or `digest` is of another address.
 
-        The digest makes the address of a private picture one that can't be guessed.
+        Without the digest, the addresses of private pictures could be guessed.
         """
         source = await self._database.read(remote_files.find_source, kind, id)
         if source is None or digest_of(source.url) != digest or not self._may_fetch(source):
@@ -96,16 +97,16 @@ class RemoteFiles:
         return copy.thumbnail_file or copy.file if small else copy.file
 
     async def _describe(self, kind: Kind, id: int, copy: RemoteCopy) -> None:
-        """Give an attachment what is seen here of its file. The sizes of a preview are not its own."""
+        """Store the blurhash and the sizes of the file with its attachment. The sizes of a preview are not stored."""
         meta = copy.meta if kind == "attachment" else {}
         status_id = await self._database.transact(remote_files.describe, id, copy, meta, self._clock.now())
         if status_id is not None:
             await self._facts.apply([ChangedStatus(status_id)])
 
     def _may_fetch(self, source: RemoteSource) -> bool:
-        """True if staff have blocked neither the account's server nor the one that has the picture.
+        """True if staff have blocked neither the server of the account nor the server of the picture.
 
-        That one need not be allowed on a server with limited federation: many servers keep files elsewhere.
+        With limited federation the server of the picture need not be allowed: many servers store files elsewhere.
         """
         standing = self._blocks.domains.standing_of(source.domain)
         if standing.suspended or standing.rejects_media:
@@ -117,7 +118,8 @@ class RemoteFiles:
         return True
 
     def _place(self, url: str) -> RequestTarget:
-        """Return where a picture is. Raise ForbiddenTarget for a server that staff have blocked, and for this one."""
+        """Return the target of a picture's URL. Raise ForbiddenTarget for a server that staff have blocked, and for
+        this server."""
         target = written_target(url)
         block = self._blocks.domains.block_of(target.authority)
         if target.authority == self._domain or (
@@ -136,7 +138,7 @@ class RemoteFiles:
         return await self._database.read(remote_files.find, url, "film")
 
     async def _picture(self, url: str, made: Purpose) -> RemoteCopy | None:
-        """Return the copy of a picture. Requests for the same one wait for the first of them."""
+        """Return the copy of a picture. Concurrent requests for a picture share a fetch."""
         key = (url, made)
         copy = await self._database.read(remote_files.find, url, made)
         if copy is not None or key in self._missing or self._is_crowded(url):
@@ -144,7 +146,7 @@ class RemoteFiles:
         return await self._fetching.join(key, partial(self._fetch, url, made))
 
     def _is_crowded(self, url: str) -> bool:
-        """True if no more pictures can wait, of all servers or of the one of a URL, which may be slow on purpose."""
+        """True if too many pictures wait: of all servers, or of the server of a URL, which may be slow on purpose."""
         if len(self._fetching) >= WAITING:
             return True
         return self._limiter.count(written_target(url).authority) >= WAITING_OF_ONE_DOMAIN
@@ -181,7 +183,7 @@ class RemoteFiles:
         except CopiedAlready:
             return True
         except (FileRefused, ProcessingFailed, NotAnswered, TooManyUploads, OSError):
-            return False  # what the disk lacks is logged elsewhere
+            return False  # a full disk is logged elsewhere
         return True
 
     async def _made(self, upload: Incoming, made: Purpose) -> ProcessedMedia:
@@ -192,5 +194,5 @@ class RemoteFiles:
 
 
 def digest_of(url: str) -> str:
-    """Return the part of an address by which it changes with the picture, and can't be guessed without it."""
+    """Return the part of a copy's address that changes with the picture and can't be guessed without its URL."""
     return hashlib.sha256(url.encode()).hexdigest()[:32]

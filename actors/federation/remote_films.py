@@ -1,9 +1,9 @@
 """Films and sound of other servers, fetched when they are first requested, and made safe by a confined process.
 
 A film is written to disk piece by piece and refused at its first bytes if it is no film. Formats that browsers play are
-put into a new file as they are, all others are encoded anew. That takes longer than most readers wait. So it is done
-once for all of them, and goes on when they leave: the next reader finds the copy. One film of a domain and four in all
-are processed at a time. A reader who has waited for 25 s gets an answer to try again.
+copied into a new file, all others are encoded again. This takes longer than most readers wait. So it is done once for
+all readers, and goes on when they leave: the next reader finds the copy. One film of a domain and four in all are
+processed at a time. A reader who has waited for 25 s gets an answer with `Retry-After`.
 """
 
 from __future__ import annotations
@@ -33,31 +33,32 @@ from .file_requests import Place, ask_for_file
 from .flights import Flights
 
 FETCH_SECONDS = 180.0  # for a film with its redirects
-LIMITS = RequestLimits(FETCH_SECONDS, limits.VIDEO_BYTES)  # of one hop
+LIMITS = RequestLimits(FETCH_SECONDS, limits.VIDEO_BYTES)  # of a hop
 HEADERS = {"Accept": "video/*, audio/*, image/*", "Accept-Encoding": "identity"}
 AT_ONCE = 4  # that are fetched or made
-OF_ONE_DOMAIN = 1  # a slow server keeps no other waiting
+OF_ONE_DOMAIN = 1  # a slow server delays no other server
 WAITING = 64  # that are fetched, made, or wait for that
 WAITING_OF_ONE_DOMAIN = 16
-SECONDS = 900.0  # for one, with its wait
+SECONDS = 900.0  # for a film, with its wait
 READER_WAITS = 25.0  # seconds, less than most players
 WRITTEN_AT_ONCE = 1024 * 1024
 SERVER = 0  # in the place of an account
 
 
 class NoCopyYet(NotAnswered):
-    """Raised if a film is still being fetched, or can't be for the moment."""
+    """Raised if a film is still being fetched, or can't be fetched for the moment."""
 
     retry_after = 5
 
 
 class RemoteFilms:
-    """One for each process."""
+    """Fetches films. Each process has an instance."""
 
     def __init__(
         self, database: Database, clock: Clock, client: OutgoingClient, media: MediaProcessor, place: Place
     ) -> None:
-        """`place` returns where a URL leads, and raises ForbiddenTarget for servers that are not asked."""
+        """`place` returns the target of a URL, and raises ForbiddenTarget for servers from which no files are
+        requested."""
         self._database = database
         self._clock = clock
         self._client = client
@@ -71,11 +72,11 @@ class RemoteFilms:
         await self._flights.run(stopping, task_status=task_status)
 
     def inspect(self) -> dict[str, object]:
-        """Return what an operator sees."""
+        """Return the state for operators."""
         return {"fetching": len(self._flights)}
 
     async def fetch(self, url: str) -> bool:
-        """Make a copy of a film. False if there is no film. Raise NoCopyYet if that is not known in time."""
+        """Make a copy of a film. Return False if there is no film. Raise NoCopyYet if it takes too long."""
         with trio.move_on_after(READER_WAITS):
             try:
                 return await self._flights.join(url, partial(self._fetched, url)) is True
@@ -110,7 +111,7 @@ class RemoteFilms:
         return True
 
     async def _download(self, url: str, upload: Incoming) -> bool:
-        """Write a film to the folder of an upload. Raise FileRefused as soon as it is known to be none."""
+        """Write a film to the folder of an upload. Raise FileRefused at the first bytes that are no film."""
         with await trio.to_thread.run_sync(upload.source.open, "wb") as file:
             writer = _FilmWriter(file)
 
@@ -124,7 +125,7 @@ class RemoteFilms:
         return answer.status == 200
 
     async def _made(self, upload: Incoming) -> ProcessedMedia:
-        """Make files of a film. What was told to be of no kind may be a picture."""
+        """Make files of a film. A file of unknown type may be a picture."""
         if upload.kind in IMAGES:
             return await self._media.make(upload, "image")
         return await self._media.copy_film(upload)

@@ -1,4 +1,4 @@
-"""Storing the account that an actor's document describes, under the handle that is proven to be its own."""
+"""Stores the account that an actor's document describes, under its proven handle."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from ..rules.domains import DomainRules
 class StoredProfile:
     """An account after its profile was stored.
 
-    `is_moderated` if its suspension began or ended, `is_another` if its handle was that of another actor. `before` are
-    deleted accounts that had its names.
+    `is_moderated` is True if its suspension began or ended, `is_another` if its handle belonged to another actor.
+    `before` are deleted accounts that had its names.
     """
 
     account: Account
@@ -39,8 +39,8 @@ class StoredProfile:
 async def store_profile(context: ActorContext, profile: RemoteProfile, keys: list[ActorKey]) -> Account | None:
     """Store a profile and return its account. None if the account was deleted: its URI and its handle stay taken.
 
-    Some hours after that an account of these names is a new one, as of a server that was set up anew. If the handle was
-    that of another actor, the people here who follow it ask again.
+    Some hours after the deletion, an account with these names is a new account: its server may have been set up again.
+    If the handle belonged to another actor, local followers send their requests again.
     """
     stored = await context.database.transact(_store, context, profile, keys, context.clock.now())
     if stored is None:
@@ -69,7 +69,7 @@ async def _store(
         return None
     row = next((row for row in rows if row.uri == profile.uri), None) or next(iter(rows), None)
     id = new_id if row is None else row.id
-    if len(rows) < 2:
+    if len(rows) < 2:  # a handle that another account has stays there until that account is refreshed
         await _name(db, id, row, profile)
     known = await accounts.find(db, id)
     await remote_accounts.update(db, id, profile, now)
@@ -86,18 +86,18 @@ async def _store(
 
 
 def is_over(row: KnownRow | Account, now: datetime) -> bool:
-    """True for an account that was deleted so long ago that nothing of it is on its way any more.
+    """True for an account that was deleted so long ago that no activity of it is still on its way.
 
-    One that was limited or suspended keeps its names, so that it does not come back without that.
+    A limited or suspended account keeps its names, so that it can't come back without its limits.
     """
     is_moderated = row.silenced_at is not None or row.suspended_at is not None
     return row.deleted_at is not None and not is_moderated and row.deleted_at + tombstones.KEPT_FOR <= now
 
 
 async def _name(db: Connection, id: int, row: KnownRow | None, profile: RemoteProfile) -> None:
-    """Give an account its handle. One that another account had until now stays there, until that one is refreshed.
+    """Give an account its handle, which no other account has.
 
-    An account on a domain that staff has blocked is in the state of the block from its first moment on.
+    A new account on a blocked domain gets the state of the block.
     """
     silenced_at = suspended_at = None
     if row is None or row.domain != profile.domain:

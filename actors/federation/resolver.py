@@ -1,6 +1,6 @@
-"""Finds accounts and statuses of other servers, among the rows or at their own servers.
+"""Finds accounts and statuses of other servers, in the database or on their own servers.
 
-An account is stored when its actor's document was fetched from its id, and WebFinger leads from its handle to that id.
+An account is stored when its actor's document was fetched from its id, and WebFinger leads from its handle to the id.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from ..kernel import Record, Runtime
 from ..own_addresses import OwnAddressReader
 from ..rules.domains import is_within
 from .actor_documents import actor_uri_of, is_actor, keys_of, moved_to, own_handle_of, profile_of
+from .background_jobs import BackgroundJobs, Job
 from .details import AccountDetails
 from .discoveries import Discoveries
 from .errors import (
@@ -46,7 +47,6 @@ from .errors import (
 )
 from .fetching import DocumentFetcher
 from .flights import Flights
-from .later_jobs import Job, LaterJobs
 from .latest_posts import LatestPosts
 from .notes import keep_note, note_of
 from .quotes import is_allowed
@@ -60,8 +60,8 @@ STALE_AFTER = timedelta(days=1)  # of an account that is being viewed
 STALE_AFTER_ACTIVITY = timedelta(days=7)  # of an account that is not being viewed
 THREADS = 10_000  # that are remembered as completed
 THREAD_LASTS = 900.0  # seconds
-MENTIONS = 20  # unknown accounts of one post that are fetched
-PARTS_SECONDS = 90.0  # for all that one post names
+MENTIONS = 20  # unknown accounts in a post that are fetched
+PARTS_SECONDS = 90.0  # for all accounts and posts that a post names
 UNFOUND = 10_000  # that are remembered as not found
 UNFOUND_LASTS = 3600.0  # seconds
 FOLLOWED = 10_000  # accounts whose latest posts are remembered as fetched
@@ -71,9 +71,10 @@ COUNT_LASTS = 60.0  # seconds
 
 
 class Resolver:
-    """One for each process. Its methods return None for what is not there, or can't be proven.
+    """Finds, stores and refreshes accounts and statuses. Each process has an instance.
 
-    They raise DocumentUnavailable if the other server can't be asked just now.
+    The methods return None for an object that does not exist or can't be proven. They raise DocumentUnavailable if the
+    other server gives no answer now.
     """
 
     def __init__(self, context: ActorContext, runtime: Runtime, fetcher: DocumentFetcher, record: Record) -> None:
@@ -86,7 +87,7 @@ class Resolver:
         self._discoveries = Discoveries(context.quotas)
         self._flights: Flights[Account] = Flights()
         self._status_flights: Flights[int] = Flights()
-        self._jobs = LaterJobs(record)
+        self._jobs = BackgroundJobs(record)
         self._details = AccountDetails(context, runtime, fetcher, self._find_target, self.status)
         self._threads = Threads(fetcher, self._is_known, self.status_of, self._join_replies)
         self._completed: TTLCache[str, None] = TTLCache(THREADS, THREAD_LASTS, timer=trio.current_time)
@@ -96,7 +97,7 @@ class Resolver:
         self._counted: TTLCache[str, None] = TTLCache(POLLS, COUNT_LASTS, timer=trio.current_time)
 
     async def run(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Fetch what callers wait for, and what is to be fetched later, until `stopping`."""
+        """Run the fetches of callers and the background jobs, until `stopping`."""
         async with trio.open_nursery() as nursery:
             await nursery.start(self._flights.run, stopping)
             await nursery.start(self._status_flights.run, stopping)
@@ -104,11 +105,11 @@ class Resolver:
             task_status.started()
 
     def inspect(self) -> dict[str, object]:
-        """Return what an operator sees."""
+        """Return the state for operators."""
         return {"fetching": len(self._flights) + len(self._status_flights), "to fetch": len(self._jobs)}
 
     async def account(self, uri: str) -> Account | None:
-        """Return the account with a URI: of this server, stored, or fetched. A deleted one is not returned."""
+        """Return the account with a URI: of this server, stored, or fetched; None if it was deleted."""
         if self._names.is_local(uri):
             username = self._names.username_of(uri)
             return None if username is None else await self._stored(username, None)
@@ -126,7 +127,7 @@ class Resolver:
             return None
 
     async def require_account(self, username: str, domain: str) -> Account:
-        """Return the account with a handle. Raise the FetchFailed that says why there is none."""
+        """Return the account with a handle. Raise FetchFailed with the reason if there is none."""
         handle = handle_from(username, domain)
         if self._context.local_domain in (domain.lower(), handle and handle.domain):
             return _required(await self._stored(username, None))
@@ -148,7 +149,8 @@ class Resolver:
             return None
 
     async def require_resource(self, url: str) -> Account | int:
-        """Return what a web address leads to. Raise the FetchFailed that says why there is nothing."""
+        """Return the account, or the id of the status, at a web address. Raise FetchFailed with the reason if there is
+        none."""
         if self._names.is_local(url):
             return _required(await self._own.find(url))
         url = ascii_uri(url)
@@ -180,7 +182,7 @@ class Resolver:
         return await self._status_in(await self._fetcher.fetch(uri))
 
     async def _status_in(self, document: JsonObject) -> int | None:
-        """Return the status of a proven document: of a post, or of the Create that has published one.
+        """Return the id of the status of a proven document, which is a post or the Create of a post.
 
         Some servers and relays boost a post by the id of its Create, and people search for it.
         """
@@ -196,7 +198,7 @@ class Resolver:
         """Store a post's document that `DocumentFetcher` has proven, and return the id of the status."""
         author_uri = author_of(document)
         if author_uri is None or not same_host(author_uri, uri_of(document) or ""):
-            return None  # before a third server is asked for the author
+            return None  # before the author is fetched from a third server
         author = None if self._names.is_local(author_uri) else await self.account(author_uri)
         if author is None or not is_post(document):
             return None
@@ -207,9 +209,9 @@ class Resolver:
         return id
 
     async def find_parts(self, note: ReceivedNote) -> None:
-        """Fetch the accounts that a stored post mentions, and the post that it quotes, after the caller has gone on.
+        """Fetch in the background the accounts that a stored post mentions, and the post that it quotes.
 
-        Those that were not found lately are not asked for again soon.
+        Accounts and posts that were not found lately are left out.
         """
         others = [uri for uri in note.mentioned if not self._names.is_local(uri) and uri not in self._unfound]
         if others:
@@ -224,7 +226,7 @@ class Resolver:
             self._jobs.add("parts", note.uri, partial(self._fetch_parts, note.author, parts))
 
     async def _fetch_parts(self, author_uri: str, parts: JoinParts) -> None:
-        """Fetch what a post names, and have its author's account join to the post what was found."""
+        """Fetch the accounts and the quoted post of a post, and send those that were found to its author's account."""
         with trio.move_on_after(PARTS_SECONDS):
             for uri in parts.mentioned:
                 if await self._found(uri, self.account) is None:
@@ -237,7 +239,7 @@ class Resolver:
             await self._runtime.ask(account_address(author.id), parts)
 
     async def _fetch_quoted(self, uri: str, quote: ReceivedQuote) -> tuple[ReceivedQuote, bool]:
-        """Fetch what a post quotes. Return the quote with the URI of that, and if its author's server allows the quote.
+        """Fetch the quoted post. Return the quote with its URI, and True if the server of its author allows the quote.
 
         Some servers name the page of a post in place of its id.
         """
@@ -261,32 +263,32 @@ class Resolver:
             return None
 
     def complete_later(self, uri: str) -> None:
-        """Fetch what is missing of the thread around a status, after the caller has gone on, and not too often."""
+        """Fetch in the background the missing posts of the thread around a status, and not too often."""
         if not self._names.is_local(uri) and uri not in self._completed:
             self._completed[uri] = None
             self._jobs.add("thread", uri, partial(self._threads.complete, uri))
 
     def find_parents_later(self, uri: str) -> None:
-        """Fetch what a status answers, after the caller has gone on."""
+        """Fetch in the background the posts above a status."""
         self._jobs.add("parents", uri, partial(self._threads.find_parents, uri))
 
     def find_latest_later(self, account: Account, accepted_since: datetime) -> None:
-        """Fetch the latest posts of an account that has accepted a follow, after the caller has gone on.
+        """Fetch in the background the latest posts of an account that has accepted a follow, and not too often.
 
-        Not too often. It may have accepted since a time: before that it has delivered nothing.
+        The follow was accepted after `accepted_since`: the account's server has delivered nothing before.
         """
         if account.uri not in self._begun:
             self._begun[account.uri] = None
             self._jobs.add("posts", account.uri, partial(self._latest.read, account, accepted_since))
 
     def do_later(self, work: str, uri: str, job: Job) -> None:
-        """Have a job done for a URI after the caller has gone on, once at a time."""
+        """Run a job for a URI in the background, unless the same job is queued or runs already."""
         self._jobs.add(work, uri, job)
 
     def recount_later(self, uri: str) -> None:
-        """Fetch a poll that is looked at after the caller has gone on, and not too often.
+        """Fetch in the background a poll that is viewed, and not too often.
 
-        Some servers never tell others of votes, among them Takahē.
+        Some servers, such as Takahē, never send an Update when votes change.
         """
         if not self._names.is_local(uri) and uri not in self._counted:
             self._counted[uri] = None
@@ -304,13 +306,13 @@ class Resolver:
             await self._runtime.ask(account_address(author.id), ReceiveEdit(note, sent=False))
 
     async def _join_replies(self, status_id: int, address: str) -> None:
-        """Give a status the replies that name it by another address than its URI."""
+        """Join to a status the replies that name it by another address than its URI."""
         status = await self._context.database.read(statuses.find, status_id)
         if status is not None:
             await self._runtime.ask(account_address(status.account_id), JoinReplies(status_id, address))
 
     async def _is_known(self, uri: str) -> bool:
-        """True for a status that is here, or was, or that only this server could have."""
+        """True for a status that is or was stored here, or that has an address of this server."""
         return self._names.is_local(uri) or await self._context.database.read(remote_statuses.find, uri) is not None
 
     async def account_of(self, document: JsonObject) -> Account | None:
@@ -320,9 +322,9 @@ class Resolver:
         return await self._store(document, proof)
 
     async def refresh(self, account: Account, *, has_changed: bool = False) -> Account | None:
-        """Fetch an account again, and return it. If its server says that it is gone for good, it is deleted here.
+        """Fetch an account again, and return it. If its server says that it is gone, it is deleted here.
 
-        Of one that has just changed, the document that is being fetched may be the one before.
+        With `has_changed`, a running fetch is not joined: it may return the earlier document.
         """
         join = self._flights.join_next if has_changed else self._flights.join
         try:
@@ -331,11 +333,11 @@ class Resolver:
             return account
 
     def refresh_later(self, account: Account) -> None:
-        """Fetch an account that is looked at again if that was long ago, after the caller has gone on."""
+        """Fetch in the background an account that is viewed, if its last fetch was long ago."""
         self._refresh_if_older(account, STALE_AFTER)
 
     def check_later(self, account: Account) -> None:
-        """Fetch an account again after the caller has gone on: its inbox is gone, and the account may be too."""
+        """Fetch an account again in the background: its inbox is gone, and the account may be gone too."""
         self._jobs.add("refresh", account.uri, partial(self.refresh, account))
 
     def _refresh_if_older(self, account: Account, age: timedelta) -> None:
@@ -349,7 +351,7 @@ class Resolver:
         return None if found is None or found.deleted_at is not None else found
 
     async def _discover(self, key: str, work: Callable[[], Awaitable[Account | None]]) -> Account | None:
-        """Do some work that may end in a new account, once for all who want it."""
+        """Do work that may store a new account. Concurrent callers share it."""
         try:
             return await self._flights.join(key, work)
         except (DocumentMissing, UntrustedDocument):
@@ -367,8 +369,8 @@ class Resolver:
         own = own_handle_of(document)
         if not own.is_same(proof.handle):
             reverse = await self._webfinger.find(own)
-            # Some servers repeat the handle that they are asked about. Where the domain above theirs names one of their
-            # actors, the two belong together.
+            # Some servers repeat the requested handle in their answer. If a parent domain of theirs names their actor,
+            # the handle is proven too.
             agree = reverse.handle.is_same(proof.handle) or is_within(own.domain, proof.handle.domain.partition(":")[0])
             if not agree or not same_uri(reverse.actor_uri, proof.actor_uri):
                 raise UntrustedDocument("the actor has another handle")
@@ -376,7 +378,7 @@ class Resolver:
         return await self._store(document, proof)
 
     async def _store(self, document: JsonObject, proof: HandleProof, *, follows_moves: bool = True) -> Account | None:
-        """Store an actor under a handle that leads to it."""
+        """Store an actor under its proven handle."""
         uri = actor_uri_of(document)
         if not same_uri(proof.actor_uri, uri):
             raise UntrustedDocument("the handle is of another actor")
@@ -413,7 +415,7 @@ class Resolver:
         return await self._store_profile(document, await self._handle_of(document, account))
 
     async def _handle_of(self, document: JsonObject, account: Account) -> Handle:
-        """Return the handle of a stored account: the one that it has, unless WebFinger proves another one."""
+        """Return the handle of a stored account: its present handle, unless WebFinger proves another."""
         try:
             proof = await self._webfinger.find(own_handle_of(document))
         except FetchFailed:
@@ -423,18 +425,18 @@ class Resolver:
         return Handle(account.username, account.domain or "")
 
     async def _count_as_fetched(self, account: Account) -> None:
-        """Have the account count as fresh, also if its server does not answer: it is not asked again soon."""
+        """Mark the account as fetched, also if its server does not answer, so that it is not fetched again soon."""
         await self._context.database.transact(remote_accounts.touch, account.id, self._context.clock.now())
         await self._context.facts.apply([ChangedAccount(account.id)])
 
     async def _find_target(self, uri: str) -> Account | None:
-        """Return the account that another one says to have moved to. Its own moves are not followed."""
+        """Return the account that another account claims to have moved to. Its own moves are not followed."""
         known = await self._context.database.read(remote_accounts.find, uri)
         return known or await self._discover(uri, partial(self._fetch, uri, follows_moves=False))
 
 
 def _required(found: Found | None) -> Found:
-    """Return what was found. Raise DocumentUnknown for nothing."""
+    """Return `found`. Raise DocumentUnknown if it is None."""
     if found is None:
         raise DocumentUnknown("nothing usable was found")
     return found

@@ -1,4 +1,4 @@
-"""Completes threads: the posts that a post answers, and answers to it, from the servers of their authors."""
+"""Completes threads: fetches the posts above a post, and the replies to it, from the servers of their authors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .collections import read_collection
 from .errors import FetchFailed
 from .fetching import DocumentFetcher
 
-DOCUMENTS = 50  # that one thread may have fetched
+DOCUMENTS = 50  # that are fetched for a thread
 PARENTS = 20
 REPLIES = 30
 PAGES = 3
@@ -22,9 +22,12 @@ JoinReplies = Callable[[int, str], Awaitable[None]]
 
 
 class Threads:
-    """`is_known` is true for posts that are here, and for those of this server; `store` stores a proven document.
+    """Fetches the missing posts of threads.
 
-    `join` gives a status the replies that name it by another address than its id.
+    `is_known` is True for posts that are stored here, or have an address of this server. `store` stores a proven
+    document.
+
+    `join` joins to a status the replies that name it by another address than its id.
     """
 
     def __init__(
@@ -36,14 +39,14 @@ class Threads:
         self._join = join
 
     async def complete(self, uri: str) -> None:
-        """Fetch what is missing around a post."""
+        """Fetch the missing posts above and below a post."""
         budget = FetchBudget(DOCUMENTS)
         document = await self._fetch(uri, budget)
         await self._store_ancestors(document, budget)
         await self._store_descendants(document, budget)
 
     async def find_parents(self, uri: str) -> None:
-        """Fetch the posts above one that is here."""
+        """Fetch the posts above a stored post."""
         budget = FetchBudget(PARENTS + 1)
         await self._store_ancestors(await self._fetch(uri, budget), budget)
 
@@ -52,7 +55,7 @@ class Threads:
         return await self._fetcher.fetch(uri)
 
     async def _store_ancestors(self, document: JsonObject, budget: FetchBudget) -> None:
-        """Store the posts above, up to one that is here."""
+        """Store the posts above, up to a post that is stored already."""
         for _ in range(PARENTS):
             parent = uri_of(document.get("inReplyTo"))
             if parent is None or await self._is_known(parent):
@@ -63,11 +66,11 @@ class Threads:
                 return
             if (id := await self._store(document)) is None:
                 return
-            if uri_of(document) != parent:  # some servers name the page of what they answer
+            if uri_of(document) != parent:  # some servers name the page of the parent
                 await self._join(id, parent)
 
     async def _store_descendants(self, document: JsonObject, budget: FetchBudget) -> None:
-        """Store answers that the post's own server knows, as far as they are answers to what is here."""
+        """Store the replies that the post's own server lists, if their parents are stored here."""
         for uri in await self._answers(document, budget):
             if await self._is_known(uri):
                 continue
@@ -80,7 +83,7 @@ class Threads:
                 continue
 
     async def _answers(self, document: JsonObject, budget: FetchBudget) -> list[str]:
-        """Return the URIs of the first answers. Their pages are asked for on the post's own host alone."""
+        """Return the URIs of the first replies. Their pages are fetched only from the post's own host."""
 
         async def fetch(uri: str) -> JsonObject:
             budget.spend()

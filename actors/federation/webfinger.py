@@ -1,7 +1,7 @@
-"""The client of WebFinger: which actor a handle belongs to, as the server in the handle says.
+"""The client of WebFinger: finds the actor that the server in a handle names for it.
 
-The domain of a handle may be another one than the actor's host: then one server's answer names the handle at another,
-which must name itself.
+The domain of a handle may differ from the actor's host: then a server's answer names the handle on another server,
+whose own answer must name this handle.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ ACCEPT = "application/jrd+json, application/json"
 ACCEPT_HOST_META = "application/xrd+xml, application/xml, text/xml"
 
 LONGEST_USERNAME = 2048
-# The rule of Mastodon: dots and hyphens stand inside.
+# The rule of Mastodon: no dots and hyphens at the beginning or end.
 USERNAME = re.compile(r"[A-Za-z0-9_]++(?:[.-]++[A-Za-z0-9_]++)*+")
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -52,7 +52,7 @@ class Handle:
     domain: str
 
     def is_same(self, other: Handle) -> bool:
-        """True for two spellings of one handle."""
+        """True for two spellings of the same handle."""
         return self.domain == other.domain and self.username.lower() == other.username.lower()
 
 
@@ -65,7 +65,7 @@ class HandleProof:
 
 
 def handle_from(username: str, domain: str) -> Handle | None:
-    """Return a handle of another server in its one spelling. None for names that can't be one."""
+    """Return a handle of another server in its normal spelling; None if the name is not valid."""
     known = domain_of(domain)
     if known is None or len(username) > LONGEST_USERNAME or USERNAME.fullmatch(username) is None:
         return None
@@ -73,13 +73,13 @@ def handle_from(username: str, domain: str) -> Handle | None:
 
 
 class WebFinger:
-    """Looks handles up at the servers of their domains."""
+    """Looks up handles on the servers of their domains."""
 
     def __init__(self, fetcher: DocumentFetcher) -> None:
         self._fetcher = fetcher
 
     async def find(self, handle: Handle) -> HandleProof:
-        """Return the handle as its server spells it, and its actor. Raise one of the errors of this package."""
+        """Return the handle as its server spells it, and its actor. Raise a FetchFailed."""
         answer = await self._ask(handle)
         named = _subject(answer, handle)
         if not named.is_same(handle):
@@ -102,7 +102,7 @@ class WebFinger:
         return resource_of(answer.body)
 
     async def _template(self, origin: str) -> str:
-        """Return the address of WebFinger as the server's host-meta has it."""
+        """Return the address of WebFinger from the server's host-meta."""
         answer = await self._fetcher.ask(f"{origin}/.well-known/host-meta", ACCEPT_HOST_META)
         for link in objects_of(resource_of(answer.body).get("links")):
             template = text_of(link.get("template"), LONGEST_URI) or ""
@@ -112,14 +112,14 @@ class WebFinger:
 
 
 def origin_of(domain: str) -> str:
-    """Return where a domain is asked. Only a test host has a port, and may be asked without TLS."""
+    """Return the origin for requests to a domain. Only a test host has a port, and may lack TLS."""
     return f"http://{domain}" if ":" in domain else f"https://{domain}"
 
 
 def resource_of(body: bytes) -> JsonObject:
-    """Return what an answer says of a resource, in JSON (JRD) or, as older servers answer, in XML (XRD).
+    """Return the JRD of an answer, which is JSON or, from older servers, XML (XRD).
 
-    It is read within the bounds of a document. Raise UntrustedDocument for another one.
+    The limits of documents apply. Raise UntrustedDocument if it can't be read.
     """
     if body.lstrip()[:1] == b"<":
         return _xrd_of(body[:LARGEST_XRD].decode("utf-8", "replace"))
@@ -130,23 +130,26 @@ def resource_of(body: bytes) -> JsonObject:
 
 
 def _xrd_of(text: str) -> JsonObject:
-    """Return an XRD as the JRD that says the same. It is looked through for its elements, and not read as XML."""
+    """Return an XRD as an equivalent JRD. Its elements are found by patterns, without an XML parser."""
     subject = XRD_SUBJECT.search(text)
     links = [
-        {one["name"]: html.unescape(one["double"] or one["single"]) for one in ATTRIBUTE.finditer(link["attributes"])}
+        {
+            found["name"]: html.unescape(found["double"] or found["single"])
+            for found in ATTRIBUTE.finditer(link["attributes"])
+        }
         for link in XRD_LINK.finditer(text)
     ]
     return {"links": links} | ({} if subject is None else {"subject": html.unescape(subject["text"]).strip()})
 
 
 def _subject(answer: JsonObject, asked: Handle) -> Handle:
-    """Return the handle that an answer is about: its subject or, if that is another address, an alias.
+    """Return the handle that an answer is about: its subject or, if the subject is no handle, an alias.
 
-    An answer that does not say is about the handle that was asked for.
+    An answer without a subject is about the requested handle.
     """
-    named = [one for one in (answer.get("subject"), *list_of(answer.get("aliases"))[:MOST_ALIASES]) if one is not None]
-    handles = (handle_in(one) for one in named)
-    handle = next((one for one in handles if one is not None), None if "subject" in answer else asked)
+    names = (answer.get("subject"), *list_of(answer.get("aliases"))[:MOST_ALIASES])
+    handles = (handle_in(name) for name in names)
+    handle = next((handle for handle in handles if handle is not None), None if "subject" in answer else asked)
     if handle is None:
         raise UntrustedDocument("the answer is about no handle")
     return handle
@@ -162,7 +165,7 @@ def handle_in(name: object) -> Handle | None:
 
 
 def _actor_uri(answer: JsonObject) -> str:
-    """Return the first actor that an answer names. One with links of removed protocols alone names none.
+    """Return the first actor that an answer names. An answer that has only links of older protocols names none.
 
     Some servers leave the type out, and some answer with the actor's document itself.
     """

@@ -27,7 +27,7 @@ from ...actors.facts.accounts import RotatedKey
 from ...actors.federation.federation import Federation, Refresher
 from ...actors.federation.import_finder import Finder
 from ...actors.federation.inbox import Inbox
-from ...actors.federation.receiving import InboxContext
+from ...actors.federation.inbox_context import InboxContext
 from ...actors.kernel import Clock, Origin, Record
 from ...actors.mail.sender import Letterhead, MailSender
 from ...actors.mail.templates import Sender

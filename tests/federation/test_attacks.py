@@ -12,8 +12,8 @@ import trio.testing
 
 from troupe.actors.activitypub.keys import public_pem
 from troupe.actors.activitypub.vocabulary import MOST_VALUES
-from troupe.actors.federation import domain_limits, later_jobs, reception
-from troupe.actors.federation.later_jobs import LaterJobs
+from troupe.actors.federation import background_jobs, domain_limits, reception
+from troupe.actors.federation.background_jobs import BackgroundJobs
 
 from ..clients import Person, Stage
 from ..signing import private_key
@@ -190,10 +190,10 @@ async def test_slow_keys_of_one_domain_leave_others_their_places(
 
 async def test_jobs_for_slow_servers_leave_others_their_workers() -> None:
     done, never, stopping = trio.Event(), trio.Event(), trio.Event()
-    jobs = LaterJobs(lambda event, **facts: None)
+    jobs = BackgroundJobs(lambda event, **facts: None)
     for number in range(3000):
         jobs.add("thread", f"https://host{number}.slow.test/x", never.wait)
-    assert len(jobs) == later_jobs.MOST_OF_ONE_DOMAIN
+    assert len(jobs) == background_jobs.MOST_OF_ONE_DOMAIN
 
     async def work() -> None:
         done.set()
@@ -204,7 +204,7 @@ async def test_jobs_for_slow_servers_leave_others_their_workers() -> None:
         with trio.fail_after(5):
             await done.wait()
         await trio.testing.wait_all_tasks_blocked()
-        assert len(jobs) == later_jobs.MOST_OF_ONE_DOMAIN
+        assert len(jobs) == background_jobs.MOST_OF_ONE_DOMAIN
         never.set()
         await trio.testing.wait_all_tasks_blocked()
         assert len(jobs) == 0
@@ -213,7 +213,7 @@ async def test_jobs_for_slow_servers_leave_others_their_workers() -> None:
 
 async def test_only_so_many_jobs_are_done_at_the_same_time() -> None:
     busy, most, go_on, stopping = 0, 0, trio.Event(), trio.Event()
-    jobs = LaterJobs(lambda event, **facts: None)
+    jobs = BackgroundJobs(lambda event, **facts: None)
 
     async def work() -> None:
         nonlocal busy, most
@@ -222,15 +222,15 @@ async def test_only_so_many_jobs_are_done_at_the_same_time() -> None:
         await go_on.wait()
         busy -= 1
 
-    for number in range(later_jobs.AT_ONCE + 5):
+    for number in range(background_jobs.AT_ONCE + 5):
         jobs.add("thread", f"https://host{number}.test/x", work)
     async with trio.open_nursery() as nursery:
         await nursery.start(jobs.run, stopping)
         await trio.testing.wait_all_tasks_blocked()
-        assert busy == later_jobs.AT_ONCE
+        assert busy == background_jobs.AT_ONCE
         go_on.set()
         await trio.testing.wait_all_tasks_blocked()
-        assert (len(jobs), most) == (0, later_jobs.AT_ONCE)
+        assert (len(jobs), most) == (0, background_jobs.AT_ONCE)
         stopping.set()
 
 

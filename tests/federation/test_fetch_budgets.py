@@ -7,9 +7,9 @@ import trio
 import trio.testing
 
 from troupe.actors.federation import budgets
+from troupe.actors.federation.background_jobs import BackgroundJobs
 from troupe.actors.federation.budgets import BudgetSpent, Cause, FetchBudget, caused_by, is_spent, spend
 from troupe.actors.federation.flights import Flights
-from troupe.actors.federation.later_jobs import LaterJobs
 
 from ..clients import Person, Stage
 from .delivering import HOME, create, note, take
@@ -53,7 +53,7 @@ async def test_what_a_person_looks_for_has_a_budget_of_its_own(
 
 async def test_class_18_a_chain_of_later_work_has_an_end(autojump_clock: trio.testing.MockClock) -> None:
     done: list[int] = []
-    jobs = LaterJobs(lambda event, **facts: None)
+    jobs = BackgroundJobs(lambda event, **facts: None)
     stopping = trio.Event()
 
     def lead_on(number: int) -> None:
@@ -74,7 +74,7 @@ async def test_class_18_a_chain_of_later_work_has_an_end(autojump_clock: trio.te
 
 
 async def test_later_work_spends_the_budget_of_its_cause(autojump_clock: trio.testing.MockClock) -> None:
-    jobs = LaterJobs(lambda event, **facts: None)
+    jobs = BackgroundJobs(lambda event, **facts: None)
     stopping = trio.Event()
     budget = FetchBudget(3)
     refused: list[BudgetSpent] = []

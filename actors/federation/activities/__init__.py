@@ -1,10 +1,10 @@
-"""The handlers of activities of other servers, by type. Other types are ignored, as every server ignores some."""
+"""The handlers of activities of other servers, by type. Other types are ignored."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 
-from ..receiving import Activity, InboxContext
+from ..inbox_context import Activity, InboxContext
 from .accounts import flag, move
 from .interactions import add, announce, like, remove
 from .quote_request import quote_request

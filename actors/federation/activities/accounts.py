@@ -8,19 +8,19 @@ from ...commands.moves import Move
 from ...commands.reports import FileReport
 from ...rules.limits import REPORT_STATUSES
 from ...shown.statuses import may_see
-from ..receiving import Activity, InboxContext
+from ..inbox_context import Activity, InboxContext
 
 LONGEST_COMMENT = 5_000
 MOST_OBJECTS = 200
 
 
 async def flag(inbox: InboxContext, activity: Activity) -> None:
-    """File a report about each account of this server that is named, with those of its posts that are."""
+    """File a report about each named account of this server, with the named posts of it."""
     if inbox.standing_of(activity.actor.uri).rejects_reports:
         return
-    # Mastodon tells the reason in the one, Lemmy in the other.
-    told = (text_of(activity.document.get(name), LONGEST_COMMENT) for name in ("content", "summary"))
-    comment = next(filter(None, told), "")
+    # Mastodon writes the reason to `content`, Lemmy to `summary`.
+    reasons = (text_of(activity.document.get(name), LONGEST_COMMENT) for name in ("content", "summary"))
+    comment = next(filter(None, reasons), "")
     about: dict[int, list[int]] = {}
     for uri in uris_of(activity.document.get("object"))[:MOST_OBJECTS]:
         if not inbox.names.is_local(uri):
@@ -37,17 +37,18 @@ async def flag(inbox: InboxContext, activity: Activity) -> None:
 
 
 async def _visible(inbox: InboxContext, activity: Activity, account_id: int, status_ids: list[int]) -> tuple[int, ...]:
-    """Return the posts of an account that the reporter may see: a report shows no others, not even to staff."""
+    """Return the posts of an account that the reporter may see. A report never shows other posts, not even to staff."""
     viewer = await inbox.ask(activity.actor.id, PerspectiveOf(), activity.origin)
     shown = await inbox.shared.statuses.show_many(dict.fromkeys(status_ids))
     return tuple(
-        id for id, one in shown.items()
-        if viewer is not None and one.status.account_id == account_id and may_see(one, viewer)
+        id for id, post in shown.items()
+        if viewer is not None and post.status.account_id == account_id and may_see(post, viewer)
     )  # fmt: skip
 
 
 async def move(inbox: InboxContext, activity: Activity) -> None:
-    """Have followers here follow the new account. It is fetched anew: it must know of the old one now."""
+    """Have local followers follow the new account. It is fetched again, because its `alsoKnownAs` must name the old
+    account."""
     actor, target_uri = activity.actor, uri_of(activity.document.get("target"))
     if activity.object_uri != actor.uri or target_uri is None or target_uri == actor.uri:
         return

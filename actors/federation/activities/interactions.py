@@ -1,8 +1,8 @@
-"""Like, Announce, and what the actor shows first on its profile: Add and Remove.
+"""Like, Announce, and Add and Remove of pinned posts.
 
 A Like with a `content`, an emoji that other servers show as a reaction, is a favourite too. The status of an Announce
-is fetched if it is not here. Groups announce what their members do too (FEP-1b12): these activities are looked at where
-their objects are.
+is fetched if it is not here. Groups also announce the activities of their members (FEP-1b12): their objects are fetched
+from their own servers.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from ...activitypub.vocabulary import same_host, types_of, uri_of
 from ...commands.favourites import Favourite
 from ...commands.pins import Pin, Unpin
 from ...commands.reblogs import Reblog, Unreblog
-from ..receiving import Activity, InboxContext
-from .passed_on import follow_up
+from ..inbox_context import Activity, InboxContext
+from .forwarded import fetch_forwarded
 
 
 async def like(inbox: InboxContext, activity: Activity) -> None:
@@ -30,7 +30,7 @@ async def announce(inbox: InboxContext, activity: Activity) -> None:
         await _withdraw(inbox, activity, embedded)
         if "Update" in types_of(embedded) and uri_of(embedded.get("object")) == activity.actor.uri:
             await inbox.resolver.refresh(activity.actor, has_changed=True)  # a moderator has changed the group
-        await follow_up(inbox, embedded, activity.origin)
+        await fetch_forwarded(inbox, embedded, activity.origin)
         return
     if uri is None:
         return
@@ -79,7 +79,8 @@ async def remove(inbox: InboxContext, activity: Activity) -> None:
 
 
 def _pinned(activity: Activity) -> str | None:
-    """Return the post, if it is the actor's server's, and goes to the actor's own collection of pinned posts."""
+    """Return the URI of the post, if it is on the actor's server and the target is the actor's collection of pinned
+    posts."""
     uri, target = activity.object_uri, uri_of(activity.document.get("target"))
     if uri is None or target is None or target != activity.actor.featured_url or "Hashtag" in activity.object_types:
         return None

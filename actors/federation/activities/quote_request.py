@@ -1,4 +1,4 @@
-"""QuoteRequest: may a status of another server quote one of this server (FEP-044f)?"""
+"""QuoteRequest: the request to quote a status of this server (FEP-044f)."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from ...activitypub.vocabulary import object_of, same_host, uri_of
 from ...commands.quotes import AnswerQuoteRequest
 from ...commands.received_statuses import ReceiveEdit
 from ..errors import DocumentMissing, UntrustedDocument
+from ..inbox_context import Activity, InboxContext
 from ..notes import keep_note, note_of
-from ..receiving import Activity, InboxContext
 
 
 async def quote_request(inbox: InboxContext, activity: Activity) -> None:
-    """Store the status that quotes, and answer as the quoted author's policy says.
+    """Store the quoting status, and answer by the policy of the quoted author.
 
-    What is not there is answered as what may not be quoted.
+    A request for a status that does not exist is rejected.
     """
     uri, quoted_uri = uri_of(activity.document.get("instrument")), activity.object_uri
     author = None if quoted_uri is None else await _author_of(inbox, quoted_uri)
@@ -33,7 +33,7 @@ async def quote_request(inbox: InboxContext, activity: Activity) -> None:
 
 
 async def _author_of(inbox: InboxContext, uri: str) -> int | None:
-    """Return the account of this server whose status a URI names, also if there is no such status any more."""
+    """Return the id of the account of this server whose status a URI names, also if the status was deleted."""
     name = inbox.names.read(uri)
     if not isinstance(name, LocalStatusName) or name.author is None:
         return None
@@ -41,7 +41,8 @@ async def _author_of(inbox: InboxContext, uri: str) -> int | None:
 
 
 async def _quoting(inbox: InboxContext, activity: Activity, uri: str, quoted_uri: str) -> int | None:
-    """Return the status that quotes another one, once it is stored so. None if it can't be had, or may not quote."""
+    """Return the id of the quoting status after it was stored with its quote; None if it is not available, or may not
+    quote."""
     quoted = await inbox.status(quoted_uri)
     if quoted is None:
         return None
@@ -54,9 +55,9 @@ async def _quoting(inbox: InboxContext, activity: Activity, uri: str, quoted_uri
 
 
 async def _keep(inbox: InboxContext, activity: Activity, uri: str, quoted_uri: str) -> int | None:
-    """Store a status with its quote. Some servers leave it out until the author has answered.
+    """Store a status with its quote. Some servers leave out the quote until the author has answered.
 
-    A request comes from the author, so that the quote is believed without being written in the status.
+    The request is from the author of the status, so that its quote is trusted even if the status does not name it.
     """
     try:
         document = object_of(activity.document.get("instrument")) or await inbox.fetcher.fetch(uri)

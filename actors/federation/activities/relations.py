@@ -1,7 +1,7 @@
-"""Follow and Block, of an account of this server; Accept and Reject, of what such an account has asked for.
+"""Follow and Block of a local account; Accept and Reject of a request that a local account has sent.
 
-What is asked for is to follow or to quote. A Reject may also end a follow that was accepted before. A Block ends the
-follows in both directions.
+Requests are to follow or to quote. A Reject may also end a follow that was accepted before. A Block ends the follows in
+both directions.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from ...commands.follow_requests import AuthorizeRequest, RemoveFollower
 from ...commands.follower_lists import EndUnknownFollow
 from ...commands.quotes import ConfirmQuote, RevokeQuote
 from ...commands.relations import Block, Follow
+from ..inbox_context import Activity, InboxContext
 from ..quotes import WaitingQuote, asking_quote, is_allowed
-from ..receiving import Activity, InboxContext
 
-LONGEST_WAY = timedelta(minutes=1)  # of an Accept that meets no outage
+LONGEST_WAY = timedelta(minutes=1)  # of an Accept without an outage
 
 
 async def follow(inbox: InboxContext, activity: Activity) -> None:
-    """Follow, or ask to. One that comes again has the URI that its answer must name."""
+    """Follow, or request to follow. If a Follow is sent again, the answer must name its new URI."""
     target = await inbox.local_account_id(activity.object_uri)
     if target is not None:
         if activity.id is not None:
@@ -35,15 +35,15 @@ async def follow(inbox: InboxContext, activity: Activity) -> None:
 
 
 def mark_of(actor_uri: str, follow_uri: str) -> bytes:
-    """Return what says that a Follow of an actor has come."""
+    """Return the digest by which a received Follow is remembered."""
     return received_activities.digest_of(actor_uri, follow_uri, "Follow")
 
 
 async def accept(inbox: InboxContext, activity: Activity) -> None:
-    """Make the request a follow. Without a request there is no follow, and the other server is told.
+    """Accept the follow request. Without a request, the other server gets an Undo of the follow.
 
-    It may have accepted a Follow that was delivered twice, and that it had rejected between. An acceptance that was
-    undone before it came does nothing.
+    It may have accepted a Follow that was delivered twice, and rejected it in between. An Accept whose Undo was
+    received first has no effect.
     """
     if activity.id is not None and await inbox.shared.database.read(
         tombstones.is_deleted, activity.id, activity.actor.id, inbox.shared.clock.now()
@@ -65,7 +65,7 @@ async def accept(inbox: InboxContext, activity: Activity) -> None:
 
 
 async def _confirm(inbox: InboxContext, activity: Activity, waiting: WaitingQuote) -> None:
-    """Show a quote, if the document that allows it says so."""
+    """Show a quote, if its QuoteAuthorization is valid."""
     authorization, quoted = uri_of(activity.document.get("result")), waiting.quoted
     known = await inbox.status(quoted.uri)
     if authorization is None or known is None:
@@ -77,7 +77,7 @@ async def _confirm(inbox: InboxContext, activity: Activity, waiting: WaitingQuot
 
 
 async def asking(inbox: InboxContext, activity: Activity) -> int | None:
-    """Return the account of this server whose follow of the actor an answer names: by its URI, else by the two."""
+    """Return the local follower whose Follow an answer of the actor names: by its URI, else by both accounts."""
     uri = activity.object_uri
     if uri is not None:
         found = await inbox.shared.database.read(follows.asking_with, activity.actor.id, uri)
@@ -91,7 +91,7 @@ async def asking(inbox: InboxContext, activity: Activity) -> int | None:
 
 
 def _asking_uri(activity: Activity) -> str | None:
-    """Return the account that an answer names: by an embedded Follow, by the id of one, or by itself.
+    """Return the account that an answer names: by an embedded Follow, by the id of a Follow, or directly.
 
     GoToSocial accepts favourites and boosts too, by their ids alone.
     """
@@ -105,19 +105,20 @@ def _asking_uri(activity: Activity) -> str | None:
 
 
 async def _unless_superseded(inbox: InboxContext, uri: str | None, follower: int | None, followed: int) -> int | None:
-    """Return the follower, None if its follow was undone here before the answer came, and another one was sent since.
+    """Return the follower; None if its follow was undone here before the answer arrived, and another Follow was sent
+    since.
 
-    Some servers give our follows ids of their own, some spell ours in another way, and some name the account alone.
+    Some servers give our follows other ids, some spell our ids in another way, and some name only the account.
     """
     number = None if uri is None or not inbox.names.is_local(uri) else _fragment_of(uri)
     if follower is None or not number:
         return follower
     current = await inbox.shared.database.read(follows.remote, [follower], [followed])
-    return None if any(one.uri is not None and _fragment_of(one.uri) != number for one in current) else follower
+    return None if any(row.uri is not None and _fragment_of(row.uri) != number for row in current) else follower
 
 
 def _fragment_of(uri: str) -> str:
-    """Return the part of the id of a Follow that tells it from others of its account."""
+    """Return the part of the id of a Follow that is unique among the follows of its account."""
     return unquote(uri).partition("#")[2]
 
 

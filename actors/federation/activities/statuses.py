@@ -1,9 +1,9 @@
-"""Create, Update and Delete: of a post, and of what is told in the same way.
+"""Create, Update and Delete: of posts, and of other objects with these activities.
 
-A Create may be a vote in a poll of this server. An Update may be one of a poll's counts or of the actor itself, and
-NodeBB tells of a deletion by an Update to a Tombstone. A Delete may end the permission to quote a post, or the actor
-itself; what it names and has not come yet is not stored when it comes. Moderators change groups, which are other actors
-of their servers.
+A Create may be a vote in a poll of this server. An Update may be of a poll's counts or of the actor itself, and NodeBB
+sends an Update to a Tombstone for a deletion. A Delete may revoke the permission to quote a post, or delete the actor
+itself; an object that is deleted before it arrives is never stored. Moderators update groups, which are other actors of
+their servers.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from ...commands.quotes import RevokeQuote
 from ...commands.received_statuses import ReceiveEdit
 from ...commands.statuses import DeleteStatus
 from ..actor_documents import is_actor
+from ..inbox_context import Activity, InboxContext
 from ..notes import keep_note, note_of
 from ..quotes import is_authorized
-from ..receiving import Activity, InboxContext
 
 
 async def create(inbox: InboxContext, activity: Activity) -> None:
-    """Store what is new. What is embedded is believed if it is the actor's own, on the actor's server."""
+    """Store a new post or a vote. An embedded object is trusted if it is the actor's own, on the actor's server."""
     embedded = objects_of(activity.document.get("object"))
     if not embedded and activity.object_uri is not None and same_host(activity.object_uri, activity.actor.uri):
         embedded = [await inbox.fetcher.fetch(activity.object_uri)]
@@ -42,7 +42,7 @@ async def create(inbox: InboxContext, activity: Activity) -> None:
 
 
 async def store(inbox: InboxContext, activity: Activity, document: JsonObject) -> int | None:
-    """Store a post of the actor, if it concerns an account here. The posts that it answers are fetched afterwards."""
+    """Store a post of the actor, if it concerns an account here. The posts above it are fetched in the background."""
     note = await note_of(inbox.shared, document, activity.actor)
     id = await keep_note(
         inbox.runtime, note, activity.actor, wanted=False, recipient=activity.recipient,
@@ -56,7 +56,7 @@ async def store(inbox: InboxContext, activity: Activity, document: JsonObject) -
 
 
 async def _find_parents(inbox: InboxContext, document: JsonObject) -> None:
-    """Have what a post answers fetched afterwards, if it is not here."""
+    """Fetch in the background the posts above a post, if its parent is not stored here."""
     uri, parent = uri_of(document), uri_of(document.get("inReplyTo"))
     if uri is None or parent is None or inbox.names.is_local(parent):
         return
@@ -65,9 +65,9 @@ async def _find_parents(inbox: InboxContext, document: JsonObject) -> None:
 
 
 async def _is_cast(inbox: InboxContext, activity: Activity, vote: ReceivedVote) -> bool:
-    """Choose the option with this text. False if there is none, or no such poll here.
+    """Vote for the option with the text of the vote. Return False if the poll or the option does not exist.
 
-    Other servers send each choice by itself, and also those that come too late.
+    Other servers send a vote for each choice, also after the end of the poll.
     """
     if vote.author != activity.actor.uri or not same_host(vote.uri, vote.author):
         return False
@@ -95,7 +95,7 @@ def _folded(title: str) -> str:
     return " ".join(normalize("NFC", title).split())
 
 
-# An unknown post that is older is not stored: its Create came long ago, and concerned no account here.
+# An unknown post that is older is not stored on an Update: its Create arrived long ago, and concerned no account here.
 NEW_FOR = timedelta(days=1)
 
 
@@ -116,14 +116,14 @@ async def update(inbox: InboxContext, activity: Activity) -> None:
 
 
 async def change(inbox: InboxContext, activity: Activity, document: JsonObject) -> None:
-    """Change a post of the actor to a later state. One whose Create has not come yet is stored."""
+    """Apply a later state of a post. If its Create has not arrived yet, the post is stored."""
     note = await note_of(inbox.shared, document, activity.actor)
     if note is None:
         return
     known = await inbox.status(note.uri)
     if known is None and note.created_at + NEW_FOR > inbox.shared.clock.now():
         await store(inbox, activity, document)
-        known = await inbox.status(note.uri)  # its Create may have come just before: then it has to be changed
+        known = await inbox.status(note.uri)  # the Create may have arrived just before: then the edit must be applied
     if known is None:
         return
     authorized = await _is_shown(inbox, known, note) or await is_authorized(inbox, note)
@@ -132,7 +132,7 @@ async def change(inbox: InboxContext, activity: Activity, document: JsonObject) 
 
 
 async def _is_shown(inbox: InboxContext, known: KnownStatus, note: ReceivedNote) -> bool:
-    """True if a status quotes the same as before, by the same document, which need not be asked for again."""
+    """True if quote and QuoteAuthorization of a status are unchanged, so that nothing is fetched again."""
     quote = note.quote
     if quote is None or quote.authorization is None:
         return False
@@ -143,7 +143,7 @@ async def _is_shown(inbox: InboxContext, known: KnownStatus, note: ReceivedNote)
 
 
 async def delete(inbox: InboxContext, activity: Activity) -> None:
-    """Delete what is the actor's own. Servers name it by its URI, by a Tombstone, or embed it as it was."""
+    """Delete an object of the actor. Servers name it by its URI or by a Tombstone, or embed it as it was."""
     uri = activity.object_uri
     if uri is None or not same_host(uri, activity.actor.uri):
         return
@@ -165,10 +165,10 @@ async def delete_status(inbox: InboxContext, activity: Activity, uri: str) -> No
 
 
 async def _note_deletion(db: Connection, inbox: InboxContext, uri: str, by: str) -> KnownStatus | None:
-    """Remember the deletion, and return what is here. A Create comes before, and is found, or after, and is dropped.
+    """Store a tombstone, and return the status if it is here. A Create is applied before this, or dropped after it.
 
-    An attacker can delete any number of things that never were: too many such deletions of a domain are remembered for
-    some hours alone.
+    An attacker can delete any number of objects that never existed: if there are too many of a domain, their tombstones
+    are deleted after some hours.
     """
     now = inbox.shared.clock.now()
     await tombstones.lock(db, [uri])

@@ -1,8 +1,8 @@
 """Undo: of a follow, a favourite, a boost, a block, or the acceptance of a follow.
 
-Servers embed the activity or name it by its URI. One that has not come yet is remembered for some hours, so that it
-does nothing when it comes. A Follow that came, and ended here with a rejection or a block, may come again with its old
-URI.
+Servers embed the undone activity or name it by its URI. If it has not arrived yet, the Undo is remembered for some
+hours, so that the activity has no effect when it arrives. A Follow that ended here with a rejection or a block may be
+sent again with its old URI.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ...commands.follow_requests import RemoveFollower
 from ...commands.reblogs import Unreblog
 from ...commands.relations import Unblock, Unfollow
 from ...kernel import Message
-from ..receiving import Activity, InboxContext
+from ..inbox_context import Activity, InboxContext
 from .relations import actor_of, is_ban, mark_of
 
 UNDOABLE = ("Follow", "Like", "Announce", "Block", "Accept")
@@ -45,10 +45,10 @@ async def undo(inbox: InboxContext, activity: Activity) -> None:
 async def _find_or_note_deletion(
     db: Connection, inbox: InboxContext, activity: Activity, uri: str | None, embedded: JsonObject
 ) -> Undoing | None:
-    """Return the command that undoes what was done.
+    """Return the command that undoes the activity.
 
-    If nothing was, remember that it is undone, and also if the Undo does not embed it: it may have been put aside after
-    it was done, and then comes once more.
+    If the activity was not applied, or the Undo does not embed it, store a tombstone: the activity may have been put
+    aside after it was applied, and is then applied again.
     """
     if uri is not None:
         await tombstones.lock(db, [uri])

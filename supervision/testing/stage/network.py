@@ -14,8 +14,8 @@ import trio
 
 from ....actors.activitypub.notes import ReceivedNote
 from ....actors.context import ActorContext
+from ....actors.federation.background_jobs import Job
 from ....actors.federation.errors import DocumentMissing
-from ....actors.federation.later_jobs import Job
 from ....actors.outgoing.bodies import Write
 from ....actors.outgoing.client import OutgoingAnswer, OutgoingClient, OutgoingRequest, RequestLimits
 from ....actors.outgoing.messages import Unreachable

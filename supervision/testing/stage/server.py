@@ -20,8 +20,8 @@ from ....actors.effects.received_activities import INBOX, ReceivedActivity
 from ....actors.effects.registry import QueueWithContext
 from ....actors.federation.federation import Federation
 from ....actors.federation.inbox import Inbox
+from ....actors.federation.inbox_context import InboxContext
 from ....actors.federation.key_directory import KeyDirectory
-from ....actors.federation.receiving import InboxContext
 from ....actors.federation.reception import take_up
 from ....actors.kernel import NOWHERE, Ids
 from ....actors.kernel.pool_context import PAUSE

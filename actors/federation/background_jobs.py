@@ -1,9 +1,9 @@
-"""A bounded queue of work in the background: some jobs at a time, each once.
+"""A bounded queue of background jobs. The same job is never queued or run twice at a time.
 
-Jobs beyond the bound are dropped, and a crash loses all.
+Jobs beyond the bound are dropped, and a crash loses all jobs.
 
-A job belongs to the domain whose server it begins with. Each domain has a share, so that slow servers and hostile ones
-don't keep the jobs of others waiting.
+A job belongs to the domain of its URI. Each domain has a share, so that the jobs of slow or hostile servers don't delay
+the jobs of others.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from .errors import FetchFailed
 
 MOST = 2000  # jobs that wait
 MOST_OF_ONE_DOMAIN = 200  # of them
-AT_ONCE = 32  # jobs that are done at the same time
+AT_ONCE = 32  # jobs that run at the same time
 AT_ONCE_OF_ONE_DOMAIN = 2
-SECONDS = 120.0  # for one job
+SECONDS = 120.0  # for a job
 
 Job = Callable[[], Awaitable[object]]
 _Key = tuple[str, str]
 
 
-class LaterJobs:
-    """Jobs by what they do and the URI that it is done for: of each domain in the order in which they were added."""
+class BackgroundJobs:
+    """Jobs by their kind of work and their URI. The jobs of a domain run in the order in which they were added."""
 
     def __init__(self, record: Record) -> None:
         self._record = record
@@ -44,9 +44,10 @@ class LaterJobs:
         return self._waiting + self._begun
 
     def add(self, work: str, uri: str, job: Job) -> None:
-        """Have a job done, unless the same one waits or is being done, or too many wait.
+        """Queue a job, unless the same job is queued or runs already, or the queue is full.
 
-        Its requests count for what is being done now, which may have led to too many or too far already.
+        Its requests count for the current cause. A cause without a budget, or at its greatest depth, gets no further
+        job.
         """
         key, domain = (work, uri), registrable(host_of(uri) or "")
         jobs = self._jobs.get(domain, {})
@@ -60,7 +61,7 @@ class LaterJobs:
 
     async def run(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(self._begin_jobs, nursery, name="later jobs")
+            nursery.start_soon(self._begin_jobs, nursery, name="background jobs")
             task_status.started()
             await stopping.wait()
             nursery.cancel_scope.cancel()
@@ -78,21 +79,21 @@ class LaterJobs:
             with trio.move_on_after(SECONDS), caused_by(cause):
                 await job()
         except (FetchFailed, StorageError):
-            pass  # it is tried again when it is needed again, and a lost database is logged elsewhere
+            pass  # the job is added again when it is needed; a lost database is logged elsewhere
         except Exception as error:
-            # A document of an unforeseen shape must not end the work on others.
+            # A document of an unforeseen shape must not end other jobs.
             self._record("fetch.failed", error=error)
         finally:
             self._finish(domain, key)
 
     def _next(self) -> str | None:
-        """Return a domain with a job that waits and may be begun now."""
+        """Return a domain with a queued job that may start now."""
         if self._begun >= AT_ONCE:
             return None
-        return next((one for one in self._jobs if len(self._busy.get(one, ())) < AT_ONCE_OF_ONE_DOMAIN), None)
+        return next((domain for domain in self._jobs if len(self._busy.get(domain, ())) < AT_ONCE_OF_ONE_DOMAIN), None)
 
     def _take(self, domain: str) -> tuple[_Key, Cause, Job]:
-        """Take the first job of a domain. Its others wait for those of other domains."""
+        """Take the first job of a domain. Its other jobs are queued behind the jobs of other domains."""
         jobs = self._jobs.pop(domain)
         key = next(iter(jobs))
         cause, job = jobs.pop(key)

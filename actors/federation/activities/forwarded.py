@@ -1,6 +1,6 @@
 """Activities of other actors than the sender: forwarded, or announced by a group (FEP-1b12).
 
-They prove nothing, and only name their object, which is looked at on its own server.
+Only the URI of the object is used: the object is fetched from its own server.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from ....storage.federation.remote_statuses import KnownStatus
 from ...activitypub.vocabulary import object_of, same_host, types_of, uri_of
 from ...kernel import Origin
 from ..errors import DocumentGone, DocumentUnknown
-from ..receiving import Activity, InboxContext
+from ..inbox_context import Activity, InboxContext
 from .statuses import change, delete_status
 
 
-async def follow_up(inbox: InboxContext, document: JsonObject, origin: Origin) -> None:
-    """Look at the object of an activity, if it answers a post that is here, or is one."""
+async def fetch_forwarded(inbox: InboxContext, document: JsonObject, origin: Origin) -> None:
+    """Fetch the object of an activity, if it is a stored post or a reply to a stored post."""
     uri, kinds = uri_of(document.get("object")), types_of(document)
     if uri is None or inbox.names.is_local(uri) or inbox.standing_of(uri).suspended:
         return
@@ -26,13 +26,13 @@ async def follow_up(inbox: InboxContext, document: JsonObject, origin: Origin) -
         if await inbox.status(uri_of(embedded.get("inReplyTo"))) is not None:
             await inbox.resolver.status(uri)
     elif known is not None and not {"Update", "Delete"}.isdisjoint(kinds):
-        await _look_again(inbox, uri, known, origin, is_deletion="Delete" in kinds)
+        await _reread(inbox, uri, known, origin, is_deletion="Delete" in kinds)
 
 
-async def _look_again(
+async def _reread(
     inbox: InboxContext, uri: str, known: KnownStatus, origin: Origin, *, is_deletion: bool
 ) -> None:  # fmt: skip
-    """Do what the server of a known status says of it now."""
+    """Fetch a stored status from its server, and apply its present state."""
     author = (await inbox.shared.accounts.find_many([known.account_id])).get(known.account_id)
     if author is None or author.local or not same_host(uri, author.uri):
         return
@@ -51,6 +51,6 @@ async def _look_again(
 
 
 async def _is_open(inbox: InboxContext, known: KnownStatus) -> bool:
-    """True for a status that everybody may see, so that its server does not know it only after its deletion."""
+    """True for a public or unlisted status: its server answers 404 only after its deletion."""
     status = await inbox.shared.database.read(statuses.find, known.id)
     return status is not None and status.visibility in ("public", "unlisted")

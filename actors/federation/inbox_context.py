@@ -1,4 +1,4 @@
-"""An activity that another server has sent, and what its handlers work with."""
+"""A received activity, and the context of its handlers."""
 
 from __future__ import annotations
 
@@ -19,14 +19,15 @@ from ..context import ActorContext
 from ..kernel import Message, Origin, Refused, Runtime
 from ..rules.domains import SUSPENDED, DomainRules, DomainStanding
 from ..rules.identity import domain_of
-from .later_jobs import Job
+from .background_jobs import Job
 
 R = TypeVar("R")
 
 
 class Resolves(Protocol):
-    """Finds things of other servers by their URIs, stored or fetched. Both return None for what is not there or not
-    proven, and raise DocumentUnavailable if the other server can't be asked just now."""
+    """Finds accounts and statuses of other servers by their URIs, stored or fetched. The methods return None for an
+    object that does not exist or is not proven, and raise DocumentUnavailable if the other server gives no answer now.
+    """
 
     async def account(self, uri: str) -> Account | None: ...
 
@@ -44,7 +45,7 @@ class Resolves(Protocol):
 
 
 class Fetches(Protocol):
-    """Fetches documents of other servers. Raises one of the errors of this package."""
+    """Fetches documents of other servers. Raises a FetchFailed."""
 
     async def fetch(self, uri: str) -> JsonObject: ...
 
@@ -62,32 +63,32 @@ class InboxContext:
     fetcher: Fetches
 
     async def ask(self, account_id: int, message: Message[R], origin: Origin) -> R | None:
-        """Send a command to an account. None if it was refused: the sender gets no answer to an activity."""
+        """Send a command to an account. Return None if it was refused: the sender gets no answer to an activity."""
         try:
             return await self.runtime.ask(account_address(account_id), message, origin=origin)
         except Refused:
             return None
 
     async def status(self, uri: str | None) -> KnownStatus | None:
-        """Return the status with a URI that is stored here and not deleted."""
+        """Return the status with a URI if it is stored here and not deleted."""
         known = None if uri is None else await self.shared.database.read(remote_statuses.find, uri)
         return None if known is None or known.deleted else known
 
     async def account_id(self, uri: str | None) -> int | None:
-        """Return the account with a URI that is stored here, of this server or another one."""
+        """Return the id of the account with a URI if it is stored here, of this or another server."""
         return None if uri is None else (await self.shared.database.read(remote_statuses.account_ids, [uri])).get(uri)
 
     async def local_account_id(self, uri: str | None) -> int | None:
-        """Return the account of this server with a URI."""
+        """Return the id of the account of this server with a URI."""
         return await self.account_id(uri) if uri is not None and self.names.is_local(uri) else None
 
     async def stored_account(self, uri: str) -> Account | None:
-        """Return an account that is stored here, also a suspended one, without asking its server."""
+        """Return the account with a URI if it is stored here, also if it is suspended. Nothing is fetched."""
         ids = await self.shared.database.read(remote_statuses.stored_account_ids, [uri])
         return await self.shared.database.read(accounts.find, ids[uri]) if uri in ids else None
 
     def standing_of(self, uri: str) -> DomainStanding:
-        """Return what the server of a URI may not."""
+        """Return the standing of the server of a URI."""
         return standing_of(self.shared.blocks.domains, uri)
 
 
@@ -98,7 +99,7 @@ class Activity:
     actor: Account
     document: JsonObject
     origin: Origin
-    recipient: int | None = None  # the local account whose own inbox it came to
+    recipient: int | None = None  # the local account whose own inbox received it
 
     @property
     def id(self) -> str | None:
@@ -112,7 +113,7 @@ class Activity:
 
     @property
     def object(self) -> JsonObject | None:
-        """The embedded object, of which only what its actor may say is to be believed."""
+        """The embedded object. The caller checks which parts of it the actor may determine."""
         return object_of(self.document.get("object"))
 
     @property
@@ -121,6 +122,6 @@ class Activity:
 
 
 def standing_of(rules: DomainRules, uri: str) -> DomainStanding:
-    """Return what the server of a URI may not. What is no URI of a server is as good as suspended."""
+    """Return the standing of the server of a URI. A text that is no web address counts as suspended."""
     domain = domain_of(host_of(uri) or "")
     return SUSPENDED if domain is None else rules.standing_of(domain)
