@@ -1,8 +1,8 @@
 """Finds the accounts and statuses that addresses of this server name, for search, the inbox, imports and pages.
 
-Other servers and people write such an address in many ways (`activitypub/names.py`). Rows and the code that handles
-activities know only one of them, the URI. So the addresses in documents of other servers are replaced by URIs before
-other code reads the documents. At most 5,000 values of a document are searched, and 200 addresses read by one query.
+Other servers and people write an address of this server in many ways (`activitypub/names.py`). Rows and the handlers of
+activities know only the URI. So the addresses in documents of other servers are replaced by URIs before other code
+reads the documents. At most 5,000 values of a document are searched, and 200 addresses read by one query.
 """
 
 from __future__ import annotations

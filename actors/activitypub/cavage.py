@@ -64,7 +64,7 @@ def claim_of(request: ReceivedRequest, now: datetime) -> CavageClaim:
         raise SignatureRefused("the signature names no key")
     if parameters.get("algorithm", "").lower() not in ALGORITHMS:
         raise SignatureRefused("the algorithm of the signature is not supported")
-    # The defaults of the latest draft and of earlier ones.
+    # The defaults of the latest draft and of earlier drafts.
     parts = parameters.get("headers", "(created)" if "created" in parameters else "date").lower().split()
     _check_parts(request, parts)
     signed_at = _checked_time(request, parts, parameters, now)

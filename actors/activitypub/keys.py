@@ -47,7 +47,7 @@ class SigningKeys:
         return await self._key_of(None)
 
     async def of_account(self, account_id: int) -> SigningKey:
-        """Return the key of a local account, also of a deleted one: its last activities are signed too."""
+        """Return the key of a local account, also of a deleted account: its last activities are signed too."""
         return await self._key_of(account_id)
 
     async def _key_of(self, account_id: int | None) -> SigningKey:

@@ -1,1 +1,1 @@
-"""Delivering activities to other servers: the requests, and what is known of the servers that they go to."""
+"""Delivers activities to other servers: sends the requests, and keeps the states of the servers."""

@@ -1,4 +1,4 @@
-"""Says with the deliveries of followers-only activities which followers the receiving server should know (FEP-8fcf)."""
+"""Adds to followers-only deliveries a digest of the followers on the receiving server (FEP-8fcf)."""
 
 from __future__ import annotations
 
@@ -19,13 +19,14 @@ from ..activitypub.vocabulary import PUBLIC, origin_of, uris_of
 from ..memory.single_flight import SingleFlight
 
 NO_FOLLOWERS = digest_of(())
-# An old digest does no harm: the list that is fetched because of it does not agree with it, and nothing is changed.
+# An outdated digest does no harm: the list that is fetched because of it does not fit the digest, and nothing is
+# changed.
 SECONDS = 60.0
-MOST_DIGESTS = 100_000  # that are remembered, of all accounts together
+MOST_DIGESTS = 100_000  # that are cached, of all accounts together
 
 
 class FollowerDigests:
-    """The digests of accounts' followers by servers: one query for all deliveries of an activity."""
+    """The digests of accounts' followers by servers. All deliveries of an activity share a query."""
 
     def __init__(self, database: Database, names: LocalNames) -> None:
         self._database = database
@@ -36,15 +37,15 @@ class FollowerDigests:
         self._reading: SingleFlight[int, Mapping[str, str]] = SingleFlight()
 
     async def headers_of(self, activity: StoredActivity, inbox: str) -> Mapping[str, str]:
-        """Return the header to send with an activity; none unless it is for followers alone."""
+        """Return the header for the delivery of an activity; empty unless the activity is for followers alone."""
         account_id, origin = activity.account_id, origin_of(inbox)
         username = None if account_id is None or origin is None else self._author_for_followers(activity.body)
         if account_id is None or origin is None or username is None:
             return {}
         digest = (await self._digests_of(account_id)).get(origin, NO_FOLLOWERS)
         names = self._names
-        told = FollowerList(names.followers(username), names.followers_synchronization(username), digest)
-        return {HEADER: told.header}
+        part = FollowerList(names.followers(username), names.followers_synchronization(username), digest)
+        return {HEADER: part.header}
 
     def _author_for_followers(self, body: str) -> str | None:
         """Return the user who sends an activity to followers alone."""
@@ -56,7 +57,7 @@ class FollowerDigests:
         return username
 
     async def _digests_of(self, account_id: int) -> Mapping[str, str]:
-        """Return digests by the scheme and host of servers. Deliveries at the same time wait for one query."""
+        """Return digests by the scheme and host of servers. Concurrent deliveries share a query."""
         known = self._known.get(account_id)
         return known if known is not None else await self._reading.join(account_id, partial(self._read, account_id))
 

@@ -1,7 +1,7 @@
-"""The known state of other servers: a breaker for each, and the kind of signature that it takes.
+"""The states of other servers: a circuit breaker for each, and the signature scheme that it accepts.
 
-A server that fails is left alone for a while, so that it costs no time. Its state is a row, so that a restart does not
-begin anew with all servers that are gone. The latest states are in memory, which changes after the rows.
+A server that fails gets no deliveries for a while, so that it costs no time. Its state is a row, so that a restart does
+not try all dead servers again. The latest states are cached; the cache changes after the rows.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from ...storage.federation import hosts
 from ...storage.federation.hosts import Host, SignatureScheme
 from ..kernel import Clock, Record
 
-FAILURES = 5  # in a row, after which a host is left alone
+FAILURES = 5  # in a row, after which deliveries to a host are paused
 FIRST_PAUSE = timedelta(seconds=60)
 LONGEST_PAUSE = timedelta(hours=1)
-KEPT = 4096  # hosts in memory
-# A host that works is written again only after this time, so that a delivery costs no further transaction.
+CACHED = 4096  # hosts in memory
+# The row of a working host is updated only after this time, so that a delivery costs no further transaction.
 NOTED_EVERY = timedelta(hours=1)
 QUEUE = "deliveries"
 LONGEST_HOST = 240  # characters, so that the names of its groups fit into a row
@@ -30,12 +30,12 @@ Chance = Callable[[], float]  # from 0 to 1
 
 
 def groups_of(host: str) -> tuple[str, str]:
-    """Return the groups of deliveries to a host: what people wait for, and posts for followers."""
+    """Return the two groups of deliveries to a host: urgent deliveries, and posts for followers."""
     return host, f"{host} followers"
 
 
 class KnownHosts:
-    """The states of other servers, one for each process of the server."""
+    """The cached states of other servers. Each process of the server has an instance."""
 
     def __init__(
         self, database: Database, clock: Clock, record: Record, chance: Chance, wake: Callable[[], None]
@@ -45,33 +45,35 @@ class KnownHosts:
         self._record = record
         self._chance = chance
         self._wake = wake  # the queue of deliveries
-        self._known: LRUCache[str, Host] = LRUCache(KEPT)
+        self._known: LRUCache[str, Host] = LRUCache(CACHED)
 
     def inspect(self) -> dict[str, object]:
-        """Return what an operator sees: how many hosts get nothing now."""
+        """Return the state for operators: the number of hosts whose deliveries are paused."""
         now = self._clock.now()
         return {
-            "left_alone": sum(one.closed_until is not None and one.closed_until > now for one in self._known.values())
+            "left_alone": sum(
+                host.closed_until is not None and host.closed_until > now for host in self._known.values()
+            )
         }
 
     def forget(self) -> None:
-        """Read all rows again: another program has changed some."""
+        """Drop all states from the cache: another program has changed rows."""
         self._known.clear()
         self._wake()
 
     async def find(self, host: str) -> Host:
-        """Return what is known of a host."""
+        """Return the state of a host."""
         if (known := self._known.get(host)) is None:
             row = await self._database.read(hosts.find, host)
-            # Another task may have learnt more meanwhile.
+            # Another task may have stored a newer state meanwhile.
             known = self._known.get(host) or row or Host(host)
             self._known[host] = known
         return known
 
     async def closed_until(self, host: str) -> datetime | None:
-        """Return the time until which nothing is to be sent to a host.
+        """Return the time until which deliveries to a host are paused; None if they are not.
 
-        When that time has come, one delivery is let through; the next one only if it arrives.
+        After this time a single delivery may pass. If it arrives, the pause ends.
         """
         known, now = await self.find(host), self._clock.now()
         if known.closed_until is None:
@@ -82,7 +84,7 @@ class KnownHosts:
         return None
 
     async def succeeded(self, host: str, scheme: SignatureScheme) -> None:
-        """The host took a delivery that was signed in this way."""
+        """Note that the host accepted a delivery with this signature scheme."""
         known, now = await self.find(host), self._clock.now()
         noted = known.delivered_at is not None and now < known.delivered_at + NOTED_EVERY
         if noted and not known.failures and known.signature_scheme == scheme:
@@ -90,21 +92,21 @@ class KnownHosts:
         await self._open(replace(known, signature_scheme=scheme, delivered_at=now))
 
     async def answered(self, host: str) -> None:
-        """The host refused a delivery, so it is not away."""
+        """Note that the host refused a delivery, so that it is reachable."""
         known = await self.find(host)
         if known.failures:
             await self._open(known)
 
     async def note_request_from(self, host: str) -> None:
-        """The host has sent a request with a valid signature, so it is not away."""
+        """Note that the host has sent a request with a valid signature, so that it is reachable."""
         known, now = await self.find(host), self._clock.now()
         noted = known.heard_at is not None and now < known.heard_at + NOTED_EVERY
-        # Hosts that were sent nothing have no row: an attacker can make any number of hosts that send something.
+        # Hosts without deliveries have no row: an attacker can make any number of hosts that send requests.
         if known.failures or (known.delivered_at is not None and not noted):
             await self._open(replace(known, heard_at=now))
 
     async def failed(self, host: str, error: str, until: datetime | None = None) -> None:
-        """A delivery failed in a way that others would fail too. The host may have said until when.
+        """Note a failure that other deliveries to the host would meet too. `until` is the time that the host named.
 
         Pauses double, up to a limit.
         """
@@ -118,11 +120,11 @@ class KnownHosts:
         )
         await self._store(failed)
         if closed_until is not None:
-            decision = f"nothing is sent there for {round((closed_until - now).total_seconds())} s"
+            decision = f"no delivery for {round((closed_until - now).total_seconds())} s"
             self._record("host.left_alone", host=host, error=error, decision=decision)
 
     async def _open(self, known: Host) -> None:
-        """Store that a host works. What waits for it is due at once."""
+        """Store that a host works. Its waiting deliveries are due at once."""
         failed, now = known.failures, self._clock.now()
         await self._database.transact(
             _store_working, replace(known, failures=0, failing_since=None, closed_until=None, error=None), now,
@@ -130,7 +132,7 @@ class KnownHosts:
         )  # fmt: skip
         self._known[known.host] = replace(known, failures=0, failing_since=None, closed_until=None, error=None)
         if failed:
-            self._record("host.back", host=known.host, decision="what waits for it is sent")
+            self._record("host.back", host=known.host, decision="its waiting deliveries are sent")
             self._wake()
 
     async def _store(self, known: Host) -> None:

@@ -1,6 +1,6 @@
-"""Sends an activity to an inbox on another server, and says what the answer means.
+"""Sends an activity to an inbox on another server, and decides by the answer whether to retry.
 
-The signed body is the stored one at each try; the date and the signature are new.
+Each try sends the stored body with a new date and signature.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from .followers import FollowerDigests
 from .hosts import Chance, KnownHosts
 
 LIMITS = RequestLimits(seconds=10, body=64 * 1024, cut=True)
-# The first answer decides the scheme. After one of these the other one is tried, once.
+# Answers after which the other signature scheme is tried, once.
 UNSIGNED = (400, 401)
-# Answers of 400 to 499 after which another try may succeed.
+# Answers of 400 to 499 after which a retry may succeed.
 PASSING = (401, 408, 425, 429)
-# The inbox is elsewhere or gone for good. Where it is now, the actor's document says: a redirect is not followed,
-# because it says nothing of whose the other address is.
+# The inbox has moved or is gone. The actor's document has the new address. A redirect is not followed, because it does
+# not prove the owner of the new address.
 MOVED_OR_GONE = (301, 308, 410)
-IN_TROUBLE = (429, 503)  # with a Retry-After: the host names the time at which it takes more
+IN_TROUBLE = (429, 503)  # with a Retry-After: the host names the time of the next delivery
 LONGEST_RETRY = timedelta(hours=6)
 
 
@@ -53,14 +53,14 @@ Post = Callable[[str, Mapping[str, str], bytes], Awaitable[DeliveryReply]]
 OnGone = Callable[[str, str], Awaitable[None]]
 
 
-# What is known of a host before a delivery: nothing was ever delivered there, it works, or the last tries failed.
+# The state of a host before a delivery: without any successful delivery, working, or with failures since the last one.
 HostClass = Literal["new", "working", "failing"]
-# Of a try: the host took it, it will never take it, it failed for now, or the host was not asked.
+# The result of a try: accepted, refused for good, failed for now, or not tried because deliveries are paused.
 DeliveryResult = Literal["delivered", "refused", "failed", "left_alone"]
 
 
 class DeliveryPutOff(Exception):
-    """The activity is to be sent at a time, and not before. `tried` is False if the host was not asked now."""
+    """Raised if an activity must not be sent before the time `at`. `tried` is False if no request was sent."""
 
     def __init__(self, at: datetime, reason: str, *, tried: bool = True) -> None:
         super().__init__(reason)
@@ -69,15 +69,15 @@ class DeliveryPutOff(Exception):
 
 
 class DeliveryRefused(Exception):
-    """The activity is not to be sent again."""
+    """Raised if an activity must not be sent again."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeliveryContext:
     """The context of deliveries.
 
-    `first_retry` is in seconds. `on_gone` is called with an inbox that is not there any more, and its account's
-    domain.
+    `first_retry` is in seconds. `on_gone` is called with an inbox that has moved or is gone, and the domain of its
+    account.
     """
 
     database: Database
@@ -93,7 +93,7 @@ class DeliveryContext:
 
 @dataclass(slots=True, eq=False)
 class ActivityRead:
-    """A read of the row of an activity, which all deliveries that begin meanwhile wait for."""
+    """A running read of the row of an activity, which concurrent deliveries share."""
 
     ended: trio.Event = field(default_factory=trio.Event)
     succeeded: bool = False
@@ -101,7 +101,7 @@ class ActivityRead:
 
 
 class DeliverySender:
-    """One for each process of the server."""
+    """Sends activities. Each process of the server has an instance."""
 
     def __init__(self, context: DeliveryContext, post: Post) -> None:
         self._context = context
@@ -110,9 +110,9 @@ class DeliverySender:
         self.results = Counter[tuple[HostClass, DeliveryResult]]()
 
     async def send(self, activity_id: int, inbox: str, domain: str, attempt: int) -> None:
-        """Send an activity to an inbox of accounts of a domain. An activity that is gone needs no delivery.
+        """Send an activity to an inbox of accounts of a domain. An activity without a row needs no delivery.
 
-        Raise DeliveryPutOff if it is to be sent later, and DeliveryRefused if it is not to be sent again.
+        Raise DeliveryPutOff if it must be sent later, and DeliveryRefused if it must not be sent again.
         """
         context, host = self._context, host_of(inbox)
         if host is None or is_barred(context.blocks, host, domain):
@@ -142,7 +142,7 @@ class DeliverySender:
             self.results[known, result] += 1
 
     async def _find(self, id: int) -> StoredActivity | None:
-        """Return an activity. Many of its deliveries begin at the same time: one of them reads for all."""
+        """Return an activity; None if it was withdrawn. Concurrent deliveries share a read."""
         while (read := self._reads.get(id)) is not None:
             await read.ended.wait()
             if read.succeeded:
@@ -157,7 +157,7 @@ class DeliverySender:
             read.ended.set()
 
     async def _key_of(self, activity: StoredActivity) -> SigningKey:
-        """Return the key that the sender has now."""
+        """Return the present key of the sender."""
         keys = self._context.keys
         return await (keys.of_server() if activity.account_id is None else keys.of_account(activity.account_id))
 
@@ -182,7 +182,8 @@ class DeliverySender:
     async def _send_signed(
         self, activity: StoredActivity, key: SigningKey, inbox: str, host: str
     ) -> tuple[DeliveryReply, SignatureScheme]:
-        """Send with the key that the account had then. A host that knows the newer one already gets it with that."""
+        """Send with the key that the account had when the activity was stored. If the host refuses it, send with the
+        present key."""
         former = activity.private_key
         if former is None:
             return await self._send_with(activity, key, inbox, host)
@@ -192,7 +193,7 @@ class DeliverySender:
     async def _send_with(
         self, activity: StoredActivity, key: SigningKey, inbox: str, host: str
     ) -> tuple[DeliveryReply, SignatureScheme]:
-        """Send with the scheme that worked before, and with the other one if the host does not take that."""
+        """Send with the scheme that worked before, and with the other scheme if the host refuses the first."""
         known = (await self._context.hosts.find(host)).signature_scheme
         first: SignatureScheme = "rfc9421" if known == "rfc9421" else "cavage"
         reply = await self._try(activity, key, inbox, first)
@@ -206,12 +207,12 @@ class DeliverySender:
         self, activity: StoredActivity, key: SigningKey, inbox: str, scheme: SignatureScheme
     ) -> DeliveryReply:
         body = activity.body.encode()
-        told = await self._context.followers.headers_of(activity, inbox)
-        headers = sign(key, "POST", inbox, body, self._context.clock.now(), scheme, told)
+        more = await self._context.followers.headers_of(activity, inbox)
+        headers = sign(key, "POST", inbox, body, self._context.clock.now(), scheme, more)
         return await self._post(inbox, {"Content-Type": CONTENT_TYPE, **headers}, body)
 
     async def _note_reply(self, reply: DeliveryReply, host: str, attempt: int) -> None:
-        """Raise what an answer means that is no success."""
+        """Note an answer that is no success in the state of the host, and raise its error."""
         hosts, status, reason = self._context.hosts, reply.status, f"the host answered {reply.status}"
         if 400 <= status < 500 and status not in PASSING:
             await hosts.answered(host)
@@ -229,13 +230,14 @@ class DeliverySender:
         raise self._later(attempt, reason)
 
     def _later(self, attempt: int, reason: str) -> DeliveryPutOff:
-        """Return when to try again: each time after thrice the time, up to some hours, and not all at the same time."""
+        """Return the error with the time of the retry. Each pause is three times the last, up to six hours, with some
+        jitter."""
         wait = min(self._context.first_retry * 3 ** min(attempt - 1, 20), LONGEST_RETRY.total_seconds())
         seconds = wait * (0.8 + 0.4 * self._context.chance())
         return DeliveryPutOff(self._context.clock.now() + timedelta(seconds=seconds), reason)
 
     def _spread(self, at: datetime) -> datetime:
-        """Return a time a little after another one, so that what waits for a host does not come all at once."""
+        """Return a time up to five seconds after `at`, so that waiting deliveries do not arrive at once."""
         return at + timedelta(seconds=5 * self._context.chance())
 
 
@@ -244,7 +246,7 @@ def _class_of(host: Host) -> HostClass:
 
 
 class ClientPost:
-    """Posts by the client for requests to other servers. A redirect is an answer, and not followed."""
+    """Posts with the client for requests to other servers. A redirect is returned, and not followed."""
 
     def __init__(self, client: OutgoingClient) -> None:
         self._client = client
@@ -255,6 +257,6 @@ class ClientPost:
 
 
 def is_barred(blocks: ServerBlocks, host: str, domain: str) -> bool:
-    """True if nothing is sent to a host, or to the accounts of a domain, by the blocks of staff."""
+    """True if the blocks of staff forbid deliveries to a host, or to the accounts of a domain."""
     standing_of = blocks.domains.standing_of
     return standing_of(host).suspended or standing_of(domain).suspended

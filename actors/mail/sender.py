@@ -1,10 +1,10 @@
-"""Mails to users: written from the rows as they are when they are sent.
+"""Sends mails to users, written from the rows at the time of sending.
 
-A promised mail names its letter and an account, never the address, nor a secret (`effects/mail.py`). Mails are tried
-for two days: after 1, 5, 30, 120, then every 600 s. Each try makes a new secret for the link and stores its hash alone.
-So if a mail arrives although its try seemed to fail, its link is valid too. A mail may come twice, with the same
-`Message-ID`. It does not come if its address is refused for good, or if the mail server accepts nothing for two days.
-Without the setting `smtp_host` promised mails are deleted after two days.
+A promised mail names its letter and an account, never the address or a secret (`effects/mail.py`). Mails are tried for
+two days: after 1, 5, 30, 120, then every 600 s. Each try makes a new secret for the link and stores only its hash. So
+if a mail arrives although its try seemed to fail, its link is valid too. A mail may arrive twice, with the same
+`Message-ID`. It is not delivered if its address is refused for good, or if the mail server accepts nothing for two
+days. Without the setting `smtp_host` promised mails are deleted after two days.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ APPEAL_LASTS = timedelta(days=20)
 MOST_EXCERPT = 200  # characters of a status in a mail
 
 
-# Of a try: the mail server took the letter, its receiver does not exist, or it failed for now.
+# The result of a try: accepted by the mail server, without an existing receiver, or failed for now.
 MailResult = Literal["sent", "undeliverable", "failed"]
 
 
@@ -43,7 +43,7 @@ class NotSent(Exception):
 
 
 class Undeliverable(Exception):
-    """Raised when a letter's receiver does not exist: another try would fail too."""
+    """Raised when a letter's receiver does not exist: a retry would fail too."""
 
 
 Carrier = Callable[[Letter], Awaitable[None]]
@@ -58,7 +58,7 @@ class Letterhead:
 
 
 class Notice(Protocol):
-    """A letter to a given address, with the words that it needs of its user."""
+    """A letter to a given address, with the name and locale of its user."""
 
     @property
     def letter(self) -> str: ...
@@ -80,7 +80,7 @@ class Addressee:
 
 
 class MailSender:
-    """One for each process of a server that has a way to send mails: the `carrier`."""
+    """Writes letters, and sends them by the `carrier`. Each process of a server that can send mails has an instance."""
 
     def __init__(
         self, database: Database, clock: Clock, head: Letterhead, carrier: Carrier, *, secret: Callable[[], str]
@@ -93,7 +93,7 @@ class MailSender:
         self.results = Counter[MailResult]()
 
     async def send(self, kind: str, account_id: int, id: int, promised_at: datetime) -> None:
-        """Write a letter to the user of an account and send it, unless there is nothing left to say.
+        """Write a letter to the user of an account and send it, unless it is not needed any more.
 
         `id` and `promised_at` are the same for each try. Raises NotSent and Undeliverable.
         """
@@ -110,7 +110,7 @@ class MailSender:
         await self._carry(receiver, notice.letter, id, promised_at, {})
 
     async def send_strike(self, strike_id: int, account_id: int, id: int, promised_at: datetime) -> None:
-        """Write to a user what staff decided and why, with a link to appeal. Raises NotSent and Undeliverable."""
+        """Send a user the decision of staff and its reason, with a link to appeal. Raises NotSent and Undeliverable."""
         user = await self._database.read(users.find_user, account_id)
         found = await self._database.read(strikes.find, strike_id)
         if user is None or found is None:
@@ -126,7 +126,7 @@ class MailSender:
         await self._carry(to, f"strike_{found.action}", id, promised_at, words)
 
     async def send_appeal(self, strike_id: int, account_id: int, id: int, promised_at: datetime) -> None:
-        """Write to one of the staff that a user appeals, or to that user what was decided.
+        """Send the appeal of a user to a member of staff, or the decision about it to the user.
 
         Raises NotSent and Undeliverable.
         """
@@ -149,7 +149,7 @@ class MailSender:
         await self._carry(to, kind, id, promised_at, words)
 
     async def send_report(self, report_id: int, account_id: int, id: int, promised_at: datetime) -> None:
-        """Write to one of the staff that there is a report, unless it is resolved. Raises NotSent and Undeliverable."""
+        """Send a report to a member of staff, unless it is resolved. Raises NotSent and Undeliverable."""
         user = await self._database.read(users.find_user, account_id)
         report = await self._database.read(reports.find, report_id)
         if user is None or report is None or report.action_taken_at is not None:
@@ -166,7 +166,7 @@ class MailSender:
         await self._carry(Addressee(user.email, user.username, user.locale), "report", id, promised_at, words)
 
     async def _excerpts(self, strike: Strike) -> str:
-        """Return the beginning of each status that a strike is about, also of removed ones, a line each."""
+        """Return the beginning of each status that a strike is about, also of removed statuses, a line each."""
         found = await self._database.read(strikes.texts, strike.status_ids or ())
         return "\n".join(f"> {_beginning(warning or plain(content))}" for warning, content in found)
 
@@ -198,7 +198,7 @@ class MailSender:
 
 
 def _is_staff_with(user: User, permission: Permission) -> bool:
-    """True if the user may read what only staff with a permission reads; that may have ended since the promise."""
+    """True if the user has a permission of staff. They may have lost it since the promise."""
     return may(user.role, permission) and not user.barred
 
 
@@ -212,7 +212,7 @@ def _beginning(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """The path of a letter's link, to which the secret is added, and what stores the secret's hash."""
+    """The path of a letter's link, to which the secret is added, and the function that stores the secret's hash."""
 
     path: str
     store: Callable[[Connection, bytes, int, str, datetime], Awaitable[None]]
@@ -245,7 +245,7 @@ def _new_address(user: User) -> str | None:
     return user.new_email
 
 
-# Where letters go that are not always sent, or not to the user's address.
+# The receivers of letters that are not always sent, or not to the user's address.
 RECEIVERS: dict[str, Callable[[User], str | None]] = {
     CONFIRMATION: _unconfirmed_address,
     EMAIL_CHANGE: _new_address,

@@ -1,6 +1,6 @@
-"""SMTP: one connection for each mail, in a thread, with a limit on everything.
+"""SMTP: a connection for each mail, in a thread, with limits on time and number.
 
-Names and passwords are sent in UTF-8 (RFC 4616). `smtplib` itself can only send those of ASCII.
+Names and passwords are sent in UTF-8 (RFC 4616). `smtplib` itself can only send ASCII.
 """
 
 from __future__ import annotations
@@ -24,19 +24,20 @@ Tls = Literal["none", "starttls", "tls"]
 Step = Literal["connect", "encrypt", "log in"]
 
 AT_ONCE = 4  # connections to the mail server
-STEP = 30.0  # seconds that one answer of the mail server may take
+STEP = 30.0  # seconds that an answer of the mail server may take
 WHOLE = 120.0  # seconds that a mail may take
 REFUSED_FOR_GOOD = 500
-# Refusals of a receiver that are about this server, which its operator can mend: it may not relay, or has to log in.
-# Many mail servers refuse only the receiver for what they know since the greeting. 5.7 is policy (RFC 3463).
+# Refusals of a receiver that are about this server, which its operator can repair: it may not relay, or must log in.
+# Many mail servers refuse this server only at the receiver, although they know it since the greeting. 5.7 is policy
+# (RFC 3463).
 OF_THE_SENDER = re.compile(rb"\b5\.7\.[0-9]|\brelay|\bauthenticat", re.IGNORECASE)
-# The answers of a mail server to a login (RFC 4954): it goes on, or is done (the second one: it was done before).
+# The answers of a mail server to a login (RFC 4954): continue, logged in, and logged in before.
 MORE = 334
 LOGGED_IN = (235, 503)
 
 
 class UnusableMailServer(Exception):
-    """Raised when no mail could be handed over. `step` is the one that failed; the text is for the operator alone."""
+    """Raised when the mail server can't be used. `step` is the step that failed. The text is for the operator alone."""
 
     def __init__(self, step: Step, cause: Exception) -> None:
         super().__init__(" ".join(str(cause).split()) or type(cause).__name__)
@@ -56,7 +57,7 @@ class Smtp:
     at_once: trio.CapacityLimiter = field(default_factory=lambda: trio.CapacityLimiter(AT_ONCE), repr=False)
 
     async def __call__(self, letter: Letter) -> None:
-        """Deliver a letter. Raises Undeliverable if its receiver was refused for good, NotSent for every other failure.
+        """Deliver a letter. Raises Undeliverable if its receiver was refused for good, NotSent for all other failures.
 
         The texts of these errors contain neither addresses nor the mail server's answers.
         """
@@ -131,7 +132,7 @@ class Smtp:
                 f"it takes no login by {', '.join(LOG_IN)}, but by {', '.join(offered) or 'none'}"
             )
         code, answer = 0, b""
-        for name in ways:  # a server may offer one that it can't do
+        for name in ways:  # a server may offer a mechanism that it does not support
             code, answer = LOG_IN[name](client, self.user.encode(), (self.password or "").encode())
             if code in LOGGED_IN:
                 return
@@ -144,7 +145,7 @@ def _plain(client: smtplib.SMTP, user: bytes, password: bytes) -> tuple[int, byt
 
 
 def _login(client: smtplib.SMTP, user: bytes, password: bytes) -> tuple[int, bytes]:
-    """Log in by the old way that some servers offer alone: name and password, each on a line."""
+    """Log in by the old mechanism, which some servers offer alone: name and password, each on a line."""
     code, answer = client.docmd("AUTH", "LOGIN")
     for text in (user, password):
         if code != MORE:
@@ -169,7 +170,7 @@ def _base64(text: bytes) -> str:
     return base64.b64encode(text).decode()
 
 
-# By the names of RFC 4954, the safest first.
+# The mechanisms by the names of RFC 4954, the safest first.
 LOG_IN: dict[str, Callable[[smtplib.SMTP, bytes, bytes], tuple[int, bytes]]] = {
     "CRAM-MD5": _cram_md5,
     "PLAIN": _plain,

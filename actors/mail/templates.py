@@ -1,7 +1,7 @@
 """Letters: their texts by language, and the mail made of them.
 
 The texts are in `texts/`, a file for each letter and language (`confirmation.de.txt`): the subject in the first line,
-an empty line, the body. To add a language, add its files. Where a file is missing, English is used.
+an empty line, the body. To add a language, add its files. If a file is missing, English is used.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Sender:
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """One mail to one person. Each try has the same `id`, so that mailboxes can find duplicates."""
+    """A mail to a person. Each try has the same `id`, so that mailboxes can find duplicates."""
 
     id: str
     sender: Sender
@@ -61,7 +61,7 @@ class Letter:
     written_at: datetime
 
     def as_mail(self) -> EmailMessage:
-        """Return the mail. No value can begin a new header, for any characters it contains."""
+        """Return the mail. No value can begin a new header, no matter which characters it contains."""
         mail = EmailMessage(policy=SEVEN_BITS)
         mail["From"] = Address(_short_name(self.sender.name), addr_spec=self.sender.mailbox)
         mail["To"] = Address(addr_spec=self.to)

@@ -1,1 +1,1 @@
-"""Requests that leave the server: one client, which connects to public addresses only, with a limit on everything."""
+"""Requests that leave the server. A single client sends them: it connects only to public addresses, within limits."""

@@ -1,11 +1,11 @@
-"""The addresses that requests may go to: those that are public.
+"""The addresses that requests may go to: public addresses and test hosts.
 
 The rules follow the registries of special-purpose addresses (RFC 6890 and what IANA added since). Python's own
 `is_global` is not used, because its answers differ between Python versions.
 
-Test hosts are exempt, as the operator names them: `peer.test`, or `peer.test=127.0.0.1:8443` for one that no name
-server knows. The second form takes the place of a name server and of the port 443, which only root may listen on.
-Everything else of a request is as for other hosts: its URL, its `Host` header, the name that a certificate must have.
+Test hosts are exempt. The operator names them as `peer.test`, or as `peer.test=127.0.0.1:8443` for a host without DNS.
+The second form replaces the DNS lookup and the port 443, on which only root may listen. The rest of a request is as for
+other hosts: its URL, its `Host` header, and the name that a certificate must have.
 
 Commands check settings by these rules, so this file does not import Trio: that would take them 93 modules and 6 MiB.
 """
@@ -16,13 +16,15 @@ from collections.abc import Collection, Mapping
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from typing import TypeAlias
 
-# The address and the port of a host; None if it is looked up like others.
+# The address and the port of a host; None if it is looked up like other hosts.
 Place: TypeAlias = "tuple[str, int] | None"
 
 
 def named_hosts(written: Collection[str]) -> Mapping[str, Place]:
-    """Return where each host is. Raise ValueError for a place that is no address with a port."""
-    return {name: _place(place) if equals else None for name, equals, place in (one.partition("=") for one in written)}
+    """Return the place of each host. Raise ValueError for a place that is no address with a port."""
+    return {
+        name: _place(place) if equals else None for name, equals, place in (host.partition("=") for host in written)
+    }
 
 
 def _place(text: str) -> tuple[str, int]:
@@ -59,7 +61,7 @@ SPECIAL_V4 = tuple(
     )
 )
 
-# The only IPv6 addresses that are given to hosts of the public Internet, and the parts of them that are not public.
+# The only IPv6 addresses that hosts of the public Internet have, and the networks among them that are not public.
 UNICAST_V6 = IPv6Network("2000::/3")
 SPECIAL_V6 = tuple(
     map(
@@ -79,7 +81,7 @@ NAT64 = IPv6Network("64:ff9b::/96")
 
 
 def is_public(address: IPv4Address | IPv6Address | str) -> bool:
-    """True if a host of the public Internet has this address, in the end: embedded IPv4 addresses are unwrapped."""
+    """True if an address is public. Embedded IPv4 addresses are unwrapped."""
     address = ip_address(address)
     if isinstance(address, IPv6Address):
         return _is_public_v6(address)

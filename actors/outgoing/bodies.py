@@ -1,4 +1,4 @@
-"""Bodies of answers, with a limit on what they become: a kilobyte of gzip can be a megabyte."""
+"""Bodies of answers, with a limit on their decompressed size: a kilobyte of gzip can become a megabyte."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 
 from .messages import AnswerTooLarge, BadAnswer
 
-ENCODINGS = "gzip"  # what is asked for
+ENCODINGS = "gzip"  # that requests accept
 Write = Callable[[bytes], Awaitable[None]]
 
 GZIP = 16 + zlib.MAX_WBITS
 
 
 async def read_body(chunks: AsyncIterator[bytes], encoding: str, limit: int, *, cut: bool = False) -> bytes:
-    """Return a body without its encoding. It has at most `limit` bytes, before and after.
+    """Return a decoded body. It has at most `limit` bytes, before and after decoding.
 
-    Raise TooLarge for a longer one or, with `cut`, return its beginning.
+    Raise AnswerTooLarge for a longer body or, with `cut`, return its beginning.
     """
     match encoding.strip().lower():
         case "" | "identity":
@@ -33,7 +33,8 @@ async def read_body(chunks: AsyncIterator[bytes], encoding: str, limit: int, *, 
 
 
 async def copy_body(chunks: AsyncIterator[bytes], encoding: str, limit: int, write: Write) -> None:
-    """Give a body to `write`, piece by piece. It must have no encoding. Raise TooLarge if it has too many bytes."""
+    """Pass a body to `write`, piece by piece. It must have no encoding. Raise AnswerTooLarge if it is longer than
+    `limit`."""
     if encoding.strip().lower() not in ("", "identity"):
         raise BadAnswer("the answer has an encoding that was not asked for")
     received = 0
@@ -49,7 +50,7 @@ async def _unzipped(chunks: AsyncIterator[bytes], limit: int, *, cut: bool) -> b
     async for chunk in chunks:
         received += len(chunk)
         try:
-            # One byte more than allowed tells a body that is too large from one that just fits.
+            # A byte more than allowed distinguishes a body that is too large from a body that just fits.
             body += unzip.decompress(chunk, limit + 1 - len(body))
         except zlib.error:
             raise BadAnswer("the answer is not gzip") from None

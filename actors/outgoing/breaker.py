@@ -1,4 +1,4 @@
-"""A breaker for each server: one that fails is left alone for a while, so that it costs no time."""
+"""Circuit breakers: a server that fails gets no requests for a while, so that it costs no time."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from cachetools import LRUCache
 
-FAILURES = 5  # in a row, after which a service is left alone
+FAILURES = 5  # in a row, after which requests to a service are paused
 FIRST_PAUSE = timedelta(seconds=30)
 LONGEST_PAUSE = timedelta(minutes=30)
 SERVICES = 4096  # that are remembered
@@ -15,7 +15,7 @@ SERVICES = 4096  # that are remembered
 
 @dataclass(slots=True)
 class ServiceState:
-    """The recent success of a server. `closed_until` is when it may be tried again."""
+    """The recent failures of a server. `closed_until` is the time of the next try."""
 
     failures: int = 0
     pause: timedelta = FIRST_PAUSE
@@ -23,15 +23,15 @@ class ServiceState:
 
 
 class Breaker:
-    """The known state of other servers, by their hosts. Those that work are not in it."""
+    """The states of failing servers, by their hosts. Working servers have no state."""
 
     def __init__(self) -> None:
         self._services: LRUCache[str, ServiceState] = LRUCache(SERVICES)
 
     def closed_until(self, service: str, now: datetime) -> datetime | None:
-        """Return the time until which nothing is to be sent to a service.
+        """Return the time until which requests to a service are paused; None if they are not.
 
-        When that time has come one message is let through; the next one only if it arrives.
+        After this time a single request may pass. If it succeeds, the pause ends.
         """
         state = self._services.get(service)
         if state is None or state.closed_until is None:
@@ -42,11 +42,11 @@ class Breaker:
         return None
 
     def succeeded(self, service: str) -> None:
-        """The service answered."""
+        """Note that the service answered."""
         self._services.pop(service, None)
 
     def failed(self, service: str, now: datetime) -> None:
-        """The service did not answer, or said that it is in trouble. Pauses double, up to a limit."""
+        """Note that the service did not answer, or answered with an error. Pauses double, up to a limit."""
         state = self._services.setdefault(service, ServiceState())
         state.failures += 1
         if state.failures >= FAILURES:
@@ -54,7 +54,7 @@ class Breaker:
             state.pause = min(state.pause * 2, LONGEST_PAUSE)
 
     def close(self, service: str, until: datetime) -> None:
-        """The service asked to be left alone until a time."""
+        """Note that the service asked for a pause until a time."""
         state = self._services.setdefault(service, ServiceState())
         state.failures = max(state.failures, FAILURES)
         state.closed_until = until

@@ -4,7 +4,7 @@ It accepts URLs in one strict form: https, port 443, no user name, addresses in 
 once, connects to the address that it checked (`addresses.py` has the rules), and checks each redirect again. Every
 request has limits on time, bytes after decompression, and redirects; a host has at most 8 connections. The setting
 `test_hosts` allows private addresses for the hosts that it names. A server that the operator has named in another
-setting may have a private address too: it has a client of its own, which connects to its scheme, host and port alone.
+setting may have a private address too: it has its own client, which connects only to this scheme, host and port.
 
 The client sends no cookies, uses no proxies of the environment, and verifies certificates (`SSL_CERT_FILE` names other
 roots).
@@ -44,10 +44,10 @@ REDIRECTS = (301, 302, 303, 307, 308)
 
 
 class OutgoingClient:
-    """One for each process. `user_agent` says which server asks.
+    """Sends requests. Each process has an instance. `user_agent` names this server.
 
-    A client with a `named` target is one more, for a server that the operator has named in the settings: it connects to
-    that scheme, host and port alone, also at a private address.
+    A further client with a `named` target is for a server that the operator has named in the settings: it connects only
+    to that scheme, host and port, also at a private address.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class OutgoingClient:
         self._connections: Connections | None = None  # after the first request
 
     def allows(self, url: str) -> bool:
-        """True if a request may be sent to a URL, as far as the URL alone can tell."""
+        """True if the URL alone allows a request. The addresses of its host are not checked."""
         try:
             self._target_of(url)
         except ForbiddenTarget:
@@ -78,7 +78,7 @@ class OutgoingClient:
         return True
 
     async def check(self, url: str) -> RequestTarget:
-        """Return where a URL leads. Raise ForbiddenTarget for one that no request would be sent to.
+        """Return the target of a URL. Raise ForbiddenTarget if no request would be sent there.
 
         A host whose name is not found now passes: it may be found when a request is sent, and is then checked again.
         """
@@ -95,7 +95,7 @@ class OutgoingClient:
         raise TookTooLong("no answer in time")
 
     async def receive(self, request: OutgoingRequest, limits: RequestLimits, write: Write) -> OutgoingAnswer:
-        """Send a request, give the body of a good answer to `write` piece by piece, and return the answer without it.
+        """Send a request, pass the body of an answer 200 to `write` piece by piece, and return the answer without it.
 
         Raise OutgoingFailure if there is no answer within the limits; something may have been written then.
         """
@@ -105,7 +105,7 @@ class OutgoingClient:
         raise TookTooLong("no answer in time")
 
     def inspect(self) -> dict[str, object]:
-        """Return what an operator sees."""
+        """Return the state for operators."""
         return {"connections": len(self._connections or ()), "hosts": len(self._limiter)}
 
     async def run(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
@@ -123,7 +123,7 @@ class OutgoingClient:
                     await self._connections.close()
 
     def _target_of(self, url: str) -> RequestTarget:
-        """Return where a URL leads. Raise ForbiddenTarget if this client does not connect there."""
+        """Return the target of a URL. Raise ForbiddenTarget if this client does not connect there."""
         if self._named is None:
             return target_of(url, self._test_hosts)
         target = named_target(url)
@@ -157,7 +157,7 @@ class OutgoingClient:
             del headers["Content-Length"]
         async with self._limiter.place(target.host):
             if self._connections is None:
-                # It takes 20 ms and 8 MiB, which a server does not need that talks to no other one.
+                # The library takes 20 ms and 8 MiB, which a server without outgoing requests does not need.
                 self._connections = _connections(self._network, self._tls)
             return await self._connections.exchange(request, headers, target, limits, write)
 

@@ -29,18 +29,18 @@ LONGEST_HEAD = 32 * 1024
 
 
 class CheckedSockets(httpcore2.AsyncNetworkBackend):
-    """The network backend of httpcore. A name is resolved once, and the address that was checked is connected to."""
+    """The network backend of httpcore. It resolves a name once, and connects to the address that was checked."""
 
     def __init__(self, network: PublicNetwork) -> None:
         self._network = network
-        # A cast, because type checkers see the class that stands there when Trio is not installed.
+        # A cast, because type checkers see the class for an environment without Trio.
         self._sockets = cast("httpcore2.AsyncNetworkBackend", httpcore2.TrioBackend())
 
     async def connect_tcp(
         self, host: str, port: int, timeout: float | None = None, local_address: str | None = None,
         socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
     ) -> httpcore2.AsyncNetworkStream:  # fmt: skip
-        """Connect to a host. It is given an address below, which is not looked up again."""
+        """Connect to a host. The library below gets an address, which it does not look up again."""
         failure: Exception = Unreachable("the host has no address")
         place = self._network.place_of(host)
         addresses, port = ([place[0]], place[1]) if place else (await self._network.addresses(host, port), port)
@@ -75,7 +75,7 @@ class Connections:
         await self._pools.close_all()
 
     async def close_idle(self) -> None:
-        """Close those that have been unused for too long."""
+        """Close the connections that have been unused for too long."""
         await self._pools.close_idle()
 
     async def exchange(
@@ -107,8 +107,8 @@ async def _read(
 
 
 def _headers_of(response: httpcore2.Response) -> dict[str, str]:
-    """Return the headers by their names in lower case. Of those that are there twice, the last one counts, but links
-    are a list that servers write on one line or on several."""
+    """Return the headers by their names in lower case. If a header is there twice, the last counts. `Link` is a list,
+    which servers write on one line or several."""
     headers = {name.decode("ascii").lower(): value.decode("latin-1") for name, value in response.headers}
     links = [value.decode("latin-1") for name, value in response.headers if name.lower() == b"link"]
     return headers | {"link": ", ".join(links)} if len(links) > 1 else headers
@@ -116,7 +116,7 @@ def _headers_of(response: httpcore2.Response) -> dict[str, str]:
 
 @contextmanager
 def _explained() -> Generator[None]:
-    """Raise the library's errors as ours. Theirs may quote what the other server said."""
+    """Raise the library's errors as ours, because their texts may quote the other server."""
     try:
         yield
     except OutgoingFailure:

@@ -1,4 +1,4 @@
-"""The queries to DNS that find the mail servers of a domain. Imported with the first one, see `mail_servers.py`."""
+"""The queries to DNS that find the mail servers of a domain. Imported with the first query, see `mail_servers.py`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST_SERVERS = 20  # of a domain
 
 
 class DnsQueries:
-    """Asks the DNS servers of the machine, or those that are named. All queries for a domain take at most `seconds`."""
+    """Queries the DNS servers of the machine, or `servers`. All queries for a domain take at most `seconds`."""
 
     def __init__(self, servers: Sequence[tuple[str, int]], seconds: float) -> None:
         self._servers = servers
@@ -25,17 +25,17 @@ class DnsQueries:
         self._resolver: dns.asyncresolver.Resolver | None = None
 
     async def mail_servers(self, domain: str) -> tuple[str, ...] | None:
-        """Return the names of a domain's mail servers; nothing if it takes no mails. None if DNS gives no answer."""
+        """Return the names of a domain's mail servers; empty if it accepts no mails, None if DNS gives no answer."""
         try:
             name = dns.name.from_text(domain)
             exchanges = await self._ask(name, dns.rdatatype.MX)
             if exchanges is None:
                 return ()  # there is no such domain
             if exchanges:
-                found = (one for one in exchanges[:MOST_SERVERS] if isinstance(one, MX))
-                names = (one.exchange.to_text(omit_final_dot=True).lower().rstrip(".") for one in found)
-                return tuple(filter(None, names))  # `.` alone says that no mails are taken, RFC 7505
-            # Without such records the domain itself is its mail server, RFC 5321.
+                found = (record for record in exchanges[:MOST_SERVERS] if isinstance(record, MX))
+                names = (record.exchange.to_text(omit_final_dot=True).lower().rstrip(".") for record in found)
+                return tuple(filter(None, names))  # `.` alone: the domain accepts no mails, RFC 7505
+            # Without MX records the domain itself is its mail server, RFC 5321.
             has_address = await self._ask(name, dns.rdatatype.A) or await self._ask(name, dns.rdatatype.AAAA)
             return (domain,) if has_address else ()
         except (dns.exception.DNSException, OSError):

@@ -1,7 +1,6 @@
-"""The connections of a client: a pool of the library for each host.
+"""The connections of a client: a connection pool of the library for each host.
 
-One pool for all would look at every connection that it has, with a system call for each, whenever a request begins or
-ends.
+A common pool would check each of its connections, with a system call for each, whenever a request begins or ends.
 """
 
 from __future__ import annotations
@@ -16,16 +15,16 @@ import trio
 if TYPE_CHECKING:
     import httpcore2
 
-REQUESTS = 256  # at once to all hosts: slow ones must not take them all
+REQUESTS = 256  # at once to all hosts
 PER_HOST = 8  # of them
 IDLE = 30.0  # seconds that an unused connection is kept
 IDLE_PER_HOST = 2  # connections
-IDLE_HOSTS = 128  # hosts with unused connections: beyond them the least recently used one loses its own
+IDLE_HOSTS = 128  # hosts with unused connections; those of the least recently used host are closed first
 
 
 @dataclass(slots=True, eq=False)
 class HostPool:
-    """The connections to one host, and the number of requests that use them."""
+    """The connections to a host, and the number of requests that use them."""
 
     connections: httpcore2.AsyncConnectionPool
     requests: int = 0
@@ -33,7 +32,7 @@ class HostPool:
 
 
 class HostPools:
-    """The pools of one client. The one that was used last is the last."""
+    """The pools of a client, the most recently used last."""
 
     def __init__(self, make: Callable[[], httpcore2.AsyncConnectionPool]) -> None:
         self._make = make
@@ -41,7 +40,7 @@ class HostPools:
 
     def __len__(self) -> int:
         """The number of open connections."""
-        return sum(len(one.connections.connections) for one in self._pools.values())
+        return sum(len(pool.connections.connections) for pool in self._pools.values())
 
     @asynccontextmanager
     async def use(self, host: str) -> AsyncGenerator[httpcore2.AsyncConnectionPool]:
@@ -58,7 +57,7 @@ class HostPools:
                 await self._close_oldest()
 
     async def _close_oldest(self) -> None:
-        """Close the connections of the host that has been without requests for the longest time."""
+        """Close the connections of the least recently used host without running requests."""
         oldest = next((host for host, pool in self._pools.items() if not pool.requests), None)
         if oldest is not None:
             await self._close(oldest)

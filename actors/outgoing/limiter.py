@@ -1,4 +1,4 @@
-"""Limits how many requests run at the same time: to one host or for one client, and in all."""
+"""Limits concurrent requests: to a host or for a client, and in total."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import trio
 
 @dataclass(slots=True)
 class _Requests:
-    """The requests with one key: those that run, and those that wait."""
+    """The running and waiting requests with a key."""
 
     places: trio.Semaphore
     count: int = 0
@@ -20,9 +20,9 @@ class _Requests:
 class RequestLimiter:
     """Places for requests by a key, such as their host. Keys without requests are forgotten.
 
-    `of_each` requests with the same key run at the same time, so that a slow host leaves places to others, and `all` in
-    total. Places are given in the order of the requests. A request waits for a place of its key first, so that it takes
-    none of the total while it waits. `key_of` returns the key of a name; by default it is the name.
+    At most `of_each` requests with the same key run at the same time, so that a slow host leaves places to others, and
+    at most `all` in total. Places are given in the order of the requests. A request waits for a place of its key first,
+    and takes no place of the total meanwhile. `key_of` returns the key of a name; by default it is the name.
     """
 
     def __init__(self, of_each: int, all: int, key_of: Callable[[str], str] = str) -> None:
@@ -36,7 +36,7 @@ class RequestLimiter:
         return len(self._requests)
 
     def count(self, name: str) -> int:
-        """Return how many requests with the key of a name run or wait."""
+        """Return the number of running and waiting requests with the key of a name."""
         requests = self._requests.get(self._key_of(name))
         return 0 if requests is None else requests.count
 

@@ -1,6 +1,6 @@
-"""The mail servers of a domain, by DNS: whether an address can receive mails at all, and who receives them.
+"""Finds the mail servers of a domain by DNS: a domain without mail servers can't receive mails.
 
-Lookups have limits on time, number and size, and wait in Trio. One that gives no answer is not held against the domain.
+Lookups have limits on time, number and size, and wait in Trio. If DNS gives no answer, the domain is not refused.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 SECONDS = 5.0  # for all lookups of a domain together
 AT_ONCE = 8
-AT_ONCE_OF_A_NETWORK = 2  # so that one client with slow domains leaves places to all others
-REMEMBERED = 1024
-REMEMBERED_FOR = 600.0  # seconds
+AT_ONCE_OF_A_NETWORK = 2  # so that a client with slow domains leaves places to others
+CACHED = 1024
+CACHED_FOR = 600.0  # seconds
 
 
 @dataclass(frozen=True, slots=True)
 class MailServers:
-    """The names of a domain's mail servers. None: DNS gave no answer. Empty: the domain takes no mails."""
+    """The names of a domain's mail servers. None: DNS gave no answer. Empty: the domain accepts no mails."""
 
     names: tuple[str, ...] | None
 
@@ -36,16 +36,16 @@ FindMailServers = Callable[[str, str], Awaitable[MailServers]]  # of a domain, f
 
 
 class MailServerLookup:
-    """Asks the DNS servers of the machine, or those that are named as `ADDRESS` or `ADDRESS:PORT`."""
+    """Queries the DNS servers of the machine, or the named `servers`."""
 
     def __init__(self, servers: Sequence[tuple[str, int]] = ()) -> None:
         self._servers = tuple(servers)
         self._queries: DnsQueries | None = None  # after the first lookup
         self._limiter = RequestLimiter(AT_ONCE_OF_A_NETWORK, AT_ONCE)  # by network
-        self._found: TTLCache[str, MailServers] = TTLCache(REMEMBERED, REMEMBERED_FOR)
+        self._found: TTLCache[str, MailServers] = TTLCache(CACHED, CACHED_FOR)
 
     async def __call__(self, domain: str, network: str) -> MailServers:
-        """Return the mail servers of a domain in lower-case ASCII. `network` is that of the client."""
+        """Return the mail servers of a domain in lower-case ASCII. `network` is the client's network."""
         if (known := self._found.get(domain)) is not None:
             return known
         with trio.move_on_after(SECONDS):
@@ -63,7 +63,7 @@ class MailServerLookup:
 
 
 def _import(servers: Sequence[tuple[str, int]]) -> DnsQueries:
-    """Import what asks DNS: it takes 3 MiB, and few servers look domains up."""
+    """Import the DNS library: it takes 3 MiB, and few servers look domains up."""
     from .dns_queries import DnsQueries  # late: 18 ms, 63 modules, 3.3 MiB
 
     return DnsQueries(servers, SECONDS)

@@ -1,13 +1,13 @@
-"""Requests that leave the server, their limits, what other servers answer, and the reasons why there is no answer.
+"""Requests that leave the server, their limits, the answers of other servers, and the errors if there is no answer.
 
     OutgoingFailure
-    ├── ForbiddenTarget   the URL, or every address of its host, is one that the server never connects to
+    ├── ForbiddenTarget   the server never connects to the URL, or to any address of its host
     ├── Unreachable       the name was not found, nothing listens there, TLS failed, or the connection broke
     ├── TookTooLong       a time limit
     ├── AnswerTooLarge    a limit on bytes or on redirects
-    └── BadAnswer         what came is no HTTP, or is encoded in a way that was not asked for
+    └── BadAnswer         the answer is no HTTP, or has an encoding that the request did not accept
 
-Their texts name the cause and neither the URL nor what the other server said: both may hold secrets.
+Their texts name the cause, and neither the URL nor the answer of the other server: both may contain secrets.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from email.utils import parsedate_to_datetime
 
 @dataclass(frozen=True, slots=True)
 class RequestLimits:
-    """The limits of one request. `hops` are redirects; without any, a redirect is an answer like others.
+    """The limits of a request. `hops` is the number of redirects to follow; with 0, a redirect is returned as the
+    answer.
 
     With `cut` the beginning of a longer answer is enough, and the rest is not read.
     """
@@ -33,7 +34,7 @@ class RequestLimits:
 
 @dataclass(frozen=True, slots=True)
 class OutgoingRequest:
-    """A request to another server. Redirects are followed for GET alone, and take no headers to another origin."""
+    """A request to another server. Only GET follows redirects. Headers are not sent to another origin."""
 
     method: str
     url: str
@@ -43,9 +44,9 @@ class OutgoingRequest:
 
 @dataclass(frozen=True, slots=True)
 class OutgoingAnswer:
-    """The answer of another server. Names of headers are in lower case; of repeated ones the last is here.
+    """The answer of another server. Names of headers are in lower case. Of repeated headers, the last is here.
 
-    `url` is the address that answered: after redirects another one than was asked.
+    `url` is the address that answered, which differs from the requested address after redirects.
     """
 
     status: int
@@ -55,34 +56,35 @@ class OutgoingAnswer:
 
 
 class OutgoingFailure(Exception):
-    """A request got no answer that can be used."""
+    """Raised if a request got no usable answer."""
 
 
 class ForbiddenTarget(OutgoingFailure):
-    """The server never connects there. Trying again is of no use, unless the host's addresses change."""
+    """Raised if the server never connects to a target. A retry is of no use, unless the host's addresses change."""
 
 
 class Unreachable(OutgoingFailure):
-    """There was no connection, or it broke."""
+    """Raised if there was no connection, or it broke."""
 
 
 class TookTooLong(OutgoingFailure):
-    """A time limit was reached."""
+    """Raised if a time limit was reached."""
 
 
 class AnswerTooLarge(OutgoingFailure):
-    """The answer has more bytes, or leads over more redirects, than allowed."""
+    """Raised if the answer has more bytes or redirects than allowed."""
 
 
 class BadAnswer(OutgoingFailure):
-    """The answer can't be read."""
+    """Raised if the answer can't be read."""
 
 
 LONGEST_WAIT = timedelta(days=1)  # that another server may ask for
 
 
 def time_of(retry_after: str | None, now: datetime) -> datetime | None:
-    """Return the time that a `Retry-After` names, in seconds or as a date; None if it names none. It is bounded."""
+    """Return the time in a `Retry-After`, given in seconds or as a date, at most `LONGEST_WAIT` from now; None without
+    a time."""
     if retry_after is None:
         return None
     text = retry_after.strip()

@@ -1,4 +1,4 @@
-"""The addresses of hosts: names are looked up here, and only addresses that are public are given back."""
+"""Looks up the addresses of hosts, and returns only public addresses."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from .messages import ForbiddenTarget, TookTooLong, Unreachable
 RESOLVING = 5.0  # seconds
 MOST_ADDRESSES = 4  # of a host that are tried
 
-LOOKUPS = 128  # threads that look names up; one that is given up after RESOLVING is busy for up to a minute
+LOOKUPS = 128  # threads that look names up; a lookup that is abandoned after RESOLVING runs for up to a minute
 
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 
 
 class NameResolver:
-    """Looks names up as the machine does, in threads of its own.
+    """Looks names up with the resolver of the machine, in threads with their own limit.
 
-    Name servers that do not answer would take all of Trio's usual threads, and files and uploads would wait for them.
+    Name servers that do not answer would take all of Trio's default threads, and files and uploads would wait for them.
     """
 
     def __init__(self) -> None:
         self._threads = trio.CapacityLimiter(LOOKUPS)
 
     async def __call__(self, host: str, port: int) -> Sequence[str]:
-        """Return the addresses of a host, those to try first in front. An address is its own."""
+        """Return the addresses of a host, in the order in which to try them. An IP address is returned unchanged."""
         look_up = partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
         try:
             found = await trio.to_thread.run_sync(look_up, abandon_on_cancel=True, limiter=self._threads)
@@ -50,7 +50,7 @@ class PublicNetwork:
         return self._test_hosts.get(host)
 
     async def addresses(self, host: str, port: int) -> Sequence[str]:
-        """Return the addresses of a host that may be connected to. Raise ForbiddenTarget if it has others alone."""
+        """Return the allowed addresses of a host. Raise ForbiddenTarget if none of its addresses is allowed."""
         with trio.move_on_after(RESOLVING):
             found = await self._resolve(host, port)
             allowed = [address for address in found if host in self._test_hosts or is_public(address)]

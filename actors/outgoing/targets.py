@@ -1,4 +1,4 @@
-"""The target of a request: a URL, read strictly. Two programs that read one URL in two ways are a way around checks."""
+"""The target of a request: a URL, read strictly. If two programs read a URL in two ways, checks can be bypassed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LABEL = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)")
 
 @dataclass(frozen=True, slots=True)
 class RequestTarget:
-    """A URL that the server may connect to, as far as the URL alone can tell."""
+    """A URL that the server may connect to. The addresses of its host are not checked yet."""
 
     scheme: Literal["https", "http"]
     host: str  # a name in lower-case ASCII, or an IP address without brackets
@@ -49,9 +49,9 @@ class RequestTarget:
 
 
 def target_of(url: str, test_hosts: Collection[str] = ()) -> RequestTarget:
-    """Return where a URL leads. Raise ForbiddenTarget for every URL that the server never connects to.
+    """Return the target of a URL. Raise ForbiddenTarget for a URL that the server never connects to.
 
-    Test hosts may have plain http and other ports; all other hosts have https at its own port.
+    Test hosts may have plain http and other ports; all other hosts have https at port 443.
     """
     target = written_target(url)
     if target.host in test_hosts:
@@ -64,9 +64,10 @@ def target_of(url: str, test_hosts: Collection[str] = ()) -> RequestTarget:
 
 
 def written_target(url: str) -> RequestTarget:
-    """Return where a URL leads, whether or not the server may connect to it. Raise ForbiddenTarget for no web address.
+    """Return the target of a URL, also if the server must not connect to it. Raise ForbiddenTarget for a text that is
+    no web address, or a private IP address.
 
-    The result is one spelling of the URL, without the part after `#`.
+    The result is the URL in its normal spelling, without the part after `#`.
     """
     target = named_target(url)
     if _is_address(target.host) and not is_public(target.host):
@@ -75,7 +76,7 @@ def written_target(url: str) -> RequestTarget:
 
 
 def named_target(url: str) -> RequestTarget:
-    """Return where a URL leads that the operator has written: it may have a private address. Raise ForbiddenTarget."""
+    """Return the target of a URL in the settings, which may have a private address. Raise ForbiddenTarget."""
     parts = _split(url)
     if "@" in parts.netloc:
         raise ForbiddenTarget("the URL names a user")
@@ -87,7 +88,7 @@ def named_target(url: str) -> RequestTarget:
 
 
 def redirected(target: RequestTarget, location: str, read: Callable[[str], RequestTarget] = target_of) -> RequestTarget:
-    """Return where a redirect leads. `read` has the rules of the client that follows it."""
+    """Return the target of a redirect. `read` has the rules of the client that follows it."""
     _check_text(location)
     try:
         leads_to = urljoin(target.url, location)
@@ -105,7 +106,7 @@ def _split(url: str) -> SplitResult:
 
 
 def _check_text(url: str) -> None:
-    """Refuse what programs read differently, or remove before they read."""
+    """Refuse characters that programs read differently, or remove before they read."""
     if len(url) > LONGEST_URL:
         raise ForbiddenTarget("the URL is too long")
     if not url.isprintable() or " " in url or "\\" in url:  # the other spaces are not printable
@@ -128,7 +129,7 @@ def _is_address(host: str) -> bool:
 
 
 def _checked_address(text: str) -> str:
-    """Return an address in its usual spelling. No other one is taken."""
+    """Return an IP address in its normal spelling. Raise ForbiddenTarget for other spellings."""
     try:
         return str(IPv6Address(text) if ":" in text else IPv4Address(text))
     except ValueError:

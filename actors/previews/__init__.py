@@ -1,1 +1,1 @@
-"""Previews of pages that statuses link to: how a page is fetched and read, and what of it becomes the card."""
+"""Previews of pages that statuses link to: fetches and reads a page, and makes its card."""

@@ -1,4 +1,4 @@
-"""Putting a card together from what a page and its oEmbed answer say. All of it was written by strangers."""
+"""Makes a card from a page and its oEmbed answer. No text in them is trusted."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ LONGEST_TITLE = 500
 LONGEST_DESCRIPTION = 1000
 LONGEST_NAME = 200
 LONGEST_HANDLE = 320
-LONGEST_FIELD = 8192  # characters of one text of an oEmbed answer that are read
-LARGEST_SIDE = 4000  # pixels of a player; a larger one is no player
+LONGEST_FIELD = 8192  # characters of a text of an oEmbed answer that are read
+LARGEST_SIDE = 4000  # pixels of a player; a larger frame is no player
 SMALLEST_SIDE = 100
 
 # Invisible characters that turn the direction of the text around the card.
@@ -51,7 +51,7 @@ SANDBOX = "allow-scripts allow-same-origin allow-popups allow-presentation allow
 
 @dataclass(frozen=True, slots=True)
 class OEmbed:
-    """The parts of an oEmbed answer that are used. Each may be missing, and be of any type."""
+    """The fields of an oEmbed answer. Each may be missing, or have any type."""
 
     fields: Mapping[str, object]
 
@@ -68,7 +68,7 @@ NO_OEMBED = OEmbed({})
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A card without its image, and the address of that."""
+    """A card without its image, and the address of the image."""
 
     facts: CardFacts
     image_url: str
@@ -123,7 +123,7 @@ def draft_of(url: str, page: PageFacts, oembed: OEmbed) -> Draft | None:
 
 
 def player_of(url: str, base: str, page: PageFacts, oembed: OEmbed) -> Player | None:
-    """Return the player of a page whose provider is known. The address is checked, and all else of it left out."""
+    """Return the player of a page whose provider is known. Only its checked address and its size are used."""
     hosts = players_of(urlsplit(url).hostname or "")
     if not hosts:
         return None
@@ -147,13 +147,13 @@ def players_of(host: str) -> tuple[str, ...]:
 
 
 def shown(text: str, most: int) -> str:
-    """Return a text of strangers as one line without control characters, of at most so many characters."""
+    """Return an untrusted text as one line without control characters, of at most `most` characters."""
     line = one_line(TURNING.sub("", " ".join(text.split())))
     return line if len(line) <= most else line[: most - 1].rstrip() + "…"
 
 
 def web_address(base: str, written: str) -> str:
-    """Return an address that a page names, in one spelling and in full. Empty if it is no web address."""
+    """Return an address that a page names, absolute and in its normal spelling; empty if it is no web address."""
     if not written:
         return ""
     place, mark, query = LINE_BREAKS.sub("", written.strip()).partition("?")
@@ -167,7 +167,7 @@ def web_address(base: str, written: str) -> str:
 
 
 def time_of(written: str) -> datetime | None:
-    """Return a time that a page names, in UTC where its zone is missing or unknown. None if it is none."""
+    """Return a time that a page names, in UTC if its zone is missing or unknown; None if it is no time."""
     instant = printed_instant(written)
     if instant is None:
         with suppress(ValueError, OverflowError):
@@ -176,7 +176,7 @@ def time_of(written: str) -> datetime | None:
 
 
 def number_of(value: object) -> int:
-    """Return a number of pixels, which may be written as a text; 0 if it is none."""
+    """Return a number of pixels, which may be written as a text; 0 if it is not valid."""
     if isinstance(value, str) and value.isascii() and value.isdigit():
         value = int(value[:6])
     return value if type(value) is int and 0 < value <= 100_000 else 0

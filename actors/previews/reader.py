@@ -1,4 +1,4 @@
-"""Fetching a page and what belongs to it: its oEmbed answer and its image. All by the one client, with limits.
+"""Fetches a page, its oEmbed answer and its image, with the client for outgoing requests.
 
 The page is read and the image decoded by confined processes.
 """
@@ -36,20 +36,20 @@ IMAGE = RequestLimits(seconds=10, body=4 * 1024 * 1024, hops=3)
 
 PAGES = ("text/html", "application/xhtml+xml")
 CHARSET = re.compile(r"""charset\s*=\s*["']?([A-Za-z0-9_.:-]{1,40})""", re.IGNORECASE)
-MOST_PAGES = 3  # of which each leads to the next by itself
-SERVER = 0  # in the place of an account: pages and images of previews share one place of the media processor
-AT_ONCE = 4  # pages that are read, of those that are fetched
+MOST_PAGES = 3  # of which each refreshes to the next
+SERVER = 0  # in the place of an account: pages and images of previews share a place of the media processor
+AT_ONCE = 4  # fetched pages and images that are processed at the same time
 
 
 class PageReader:
-    """Reads pages of the Internet, in one of the server's languages where a page has several.
+    """Reads pages of the Internet, in a language of the server if a page has several.
 
-    Without a wish some sites choose the language of the country that the server stands in.
+    Without `Accept-Language` some sites choose the language of the server's country.
     """
 
     def __init__(self, client: OutgoingClient, media: MediaProcessor, clock: Clock, languages: Sequence[str]) -> None:
         self._client = client
-        self._wish = ", ".join((*languages, "*;q=0.5"))
+        self._accept_language = ", ".join((*languages, "*;q=0.5"))
         self._media = media
         self._clock = clock
         self._places = trio.CapacityLimiter(AT_ONCE)
@@ -57,7 +57,7 @@ class PageReader:
 
     @asynccontextmanager
     async def __call__(self, url: str) -> AsyncGenerator[CardFacts | None]:
-        """Read a page. Its image is removed again if the block raises."""
+        """Read a page. Its image is removed if the block raises."""
         draft = await self._draft(url)
         if draft is None:
             yield None
@@ -90,7 +90,7 @@ class PageReader:
         return draft_of(url, page, await self._fetch_oembed(oembed) if oembed else NO_OEMBED)
 
     async def _find_page(self, url: str) -> tuple[str, PageFacts] | None:
-        """Return a page with its address. One that leads to another by itself stands for the other."""
+        """Return a page with its address. A page with a refresh is replaced by its target."""
         found = None
         for _ in range(MOST_PAGES):
             answer = await self._fetch_page(url)
@@ -107,7 +107,7 @@ class PageReader:
         return found
 
     async def _fetch_page(self, url: str) -> OutgoingAnswer | None:
-        """Return the answer of a page's server. None if the page can't be fetched, now or later."""
+        """Return the answer of a page's server; None if the page can never be fetched."""
         host, now = written_target(url).host, self._clock.now()
         if (until := self._breaker.closed_until(host, now)) is not None:
             raise NotTried(until, "requests to the page's server are paused")
@@ -128,10 +128,10 @@ class PageReader:
         return answer
 
     async def _get(self, url: str, limits: RequestLimits, accept: str) -> OutgoingAnswer:
-        """Ask by https: a link with plain http is asked for at the same place."""
+        """Send a GET. A URL with plain http is requested with https, at the same address."""
         if url.startswith("http://") and not self._client.allows(url):
             url = url.replace("http://", "https://", 1)
-        headers = {"Accept": accept, "Accept-Language": self._wish}
+        headers = {"Accept": accept, "Accept-Language": self._accept_language}
         return await self._client.send(OutgoingRequest("GET", url, headers), limits)
 
     async def _read(self, answer: OutgoingAnswer, content_type: str) -> PageFacts | None:
@@ -141,24 +141,24 @@ class PageReader:
             async with self._places, self._media.receive(SERVER, BytesIO(body), len(body)) as upload:
                 return await self._media.read_page(upload, charset[1] if charset else "")
         except ProcessingFailed as error:
-            if error.killed:  # often because memory was short: that says nothing about the page
+            if error.killed:  # often because memory was short, not because of the page
                 raise PageNotRead("the process that reads the page was killed") from error
             return None
         except (NotAnswered, TooManyUploads) as error:
             raise PageNotRead("too many pages are being read") from error
 
     async def _fetch_oembed(self, url: str) -> OEmbed:
-        """Return an oEmbed answer. A page is shown without one as well."""
+        """Return the oEmbed answer; empty if there is none, because it is optional."""
         try:
             answer = await self._get(url, OEMBED, "application/json")
             found: object = orjson.loads(answer.body) if answer.status == 200 else None
         except (OutgoingFailure, ValueError):
             return NO_OEMBED
-        # isinstance does not tell the types of its contents.
+        # `isinstance` does not narrow the types of its items.
         return OEmbed(cast("dict[str, object]", found)) if isinstance(found, dict) else NO_OEMBED
 
     async def _fetch_image(self, url: str) -> bytes | None:
-        """Return a picture's file. A card is shown without one as well."""
+        """Return the file of an image; None if there is none, because it is optional."""
         try:
             answer = await self._get(url, IMAGE, "image/*")
         except OutgoingFailure:

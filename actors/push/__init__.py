@@ -1,1 +1,1 @@
-"""Web Push: what a device is told, its encryption, and how it gets to the push service."""
+"""Web Push: the messages to devices, their encryption, and their delivery to push services."""

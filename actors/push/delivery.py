@@ -1,7 +1,7 @@
 """The delivery of a message to a push service (RFC 8030), by the client for outgoing requests.
 
-It is encrypted for the device, and signed, so that the push service knows this server (VAPID); both by pywebpush.
-Encryption takes 0.3 ms and holds Python's lock meanwhile: a thread of its own would gain nothing (measured).
+The message is encrypted for the device, and signed for the push service (VAPID), both by pywebpush. Encryption takes
+0.3 ms and holds the GIL meanwhile: a thread would gain nothing (measured).
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ class PushReply:
     retry_after: str | None = None
 
 
-# Sends a message for a subscription. A message replaces another one with the same topic that still waits for the
-# device, so that one that was sent twice is shown once. Raises OutgoingFailure.
+# Sends a message for a subscription. A message replaces a waiting message with the same topic, so that a device shows
+# it once even if it was sent twice. Raises OutgoingFailure.
 Deliver = Callable[[PushSubscription, bytes, str], Awaitable[PushReply]]
 
 
 class WebPush:
-    """Delivers to the push services of the Internet."""
+    """Delivers messages to the push services of the Internet."""
 
     def __init__(self, client: OutgoingClient, encryption: PushEncryption) -> None:
         self._client = client
@@ -59,8 +59,8 @@ class WebPush:
 
 
 SIGNATURE_LASTS = timedelta(hours=23)  # RFC 8292 allows 24 hours by the clock of the push service, which may be behind
-SIGNATURE_IS_KEPT = timedelta(hours=12)
-SIGNATURES = 256  # that are kept: one for each push service and kind of encryption
+SIGNATURE_CACHED_FOR = timedelta(hours=12)
+SIGNATURES = 256  # that are cached, by push service and encryption
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,8 @@ class EncryptedMessage:
 
 
 class PushEncryption:
-    """Encrypts messages, and signs requests with the server's key. `contact` is where a service can complain."""
+    """Encrypts messages, and signs requests with the server's key. `contact` is an address for complaints of push
+    services."""
 
     def __init__(self, key: PushKey, clock: Clock, contact: str) -> None:
         self._key = key
@@ -81,7 +82,7 @@ class PushEncryption:
         self._signed: LRUCache[tuple[str, bool], tuple[Mapping[str, str], datetime]] = LRUCache(SIGNATURES)
 
     async def encrypt(self, subscription: PushSubscription, origin: str, message: bytes) -> EncryptedMessage:
-        """Return a message for a device; `origin` is that of the subscription's endpoint."""
+        """Return a message for a device. `origin` is the origin of the subscription's endpoint."""
         if "pywebpush" not in sys.modules:
             # It imports two HTTP clients, which takes a second and 20 MiB: only servers that need it pay that.
             await trio.to_thread.run_sync(_load)
@@ -104,14 +105,14 @@ class PushEncryption:
         headers, good_until = self._signed.get((origin, standard), ({}, now))
         if good_until <= now:
             headers = self._sign(origin, now + SIGNATURE_LASTS, standard=standard)
-            self._signed[origin, standard] = headers, now + SIGNATURE_IS_KEPT
+            self._signed[origin, standard] = headers, now + SIGNATURE_CACHED_FOR
         return headers
 
     def _sign(self, origin: str, expires_at: datetime, *, standard: bool) -> Mapping[str, str]:
         """Return the headers of RFC 8292, or of the draft before it."""
         from pywebpush import Vapid, Vapid01  # pyright: ignore[reportMissingTypeStubs]  # it has none; late: see above
 
-        # A domain without a dot is refused otherwise, and such a server may be in use inside of a company.
+        # The library refuses a domain without a dot otherwise, which the server of a company may have.
         signer = (Vapid if standard else Vapid01)(self._key.private, conf={"no-strict": True})
         claims: dict[str, object] = {"aud": origin, "sub": self._contact, "exp": int(expires_at.timestamp())}
         # A cast to any function, because the library has no types.
@@ -128,7 +129,7 @@ def _encoded(subscription: PushSubscription, message: bytes) -> dict[str, bytes]
     keys = {"p256dh": _base64(subscription.p256dh), "auth": _base64(subscription.auth)}
     pusher = WebPusher({"endpoint": subscription.endpoint, "keys": keys})
     encoding = "aes128gcm" if subscription.standard else "aesgcm"
-    # A cast, because the library does not say what is in its dict.
+    # A cast, because the library does not declare the types in its dict.
     return cast("JsonObject", pusher.encode(message, encoding))
 
 

@@ -1,7 +1,6 @@
 """The message to a device about a notification: a title in the reader's language and the beginning of a text.
 
-The titles lie in `texts/`, a file for each language with a line for each type. Where a language is missing, English is
-used.
+The titles are in `texts/`, a file for each language with a line for each type. English is used for other languages.
 """
 
 from __future__ import annotations
@@ -26,14 +25,14 @@ LONGEST_NAME = 100  # of remote accounts; push services take about 4,000 bytes i
 
 @dataclass(frozen=True, slots=True)
 class PushReader:
-    """The user whose device it is: the token of the subscription, and the language that the user reads."""
+    """The user of a device: the token of the subscription, and the language of the user."""
 
     access_token: str
     locale: str | None
 
 
 def message_of(shown: ShownNotification, reader: PushReader, icon: str) -> bytes:
-    """Return what is encrypted for a device. `notification_id` is a number, because apps decode nothing else here."""
+    """Return the message for a device, as JSON. `notification_id` is a number, because apps decode only that."""
     language = language_of(reader.locale)
     name = cut(one_line(shown.account.display_name) or shown.account.username, LONGEST_NAME)
     return orjson.dumps(
@@ -50,18 +49,18 @@ def message_of(shown: ShownNotification, reader: PushReader, icon: str) -> bytes
 
 
 def language_of(locale: str | None) -> str:
-    """Return the language of the titles for a locale: `pt-BR` is content with `pt`."""
+    """Return the language of the titles for a locale: `pt-BR` falls back to `pt`."""
     named = (locale or "").lower()
-    return next(one for one in (named, named.partition("-")[0], FALLBACK) if one in _titles())
+    return next(language for language in (named, named.partition("-")[0], FALLBACK) if language in _titles())
 
 
 def cut(text: str, most: int) -> str:
-    """Return a text of at most so many characters; one that was cut ends in three dots."""
+    """Return a text of at most `most` characters. A text that was cut ends in three dots."""
     return text if len(text) <= most else beginning(text, most - 3).rstrip() + "..."
 
 
 def _text_of(shown: ShownNotification) -> str:
-    """Return the warning of a status, else its text; the bio of the account that acted if there is no status."""
+    """Return the content warning of a status, else its text; without a status, the bio of the account that acted."""
     if shown.status is None:
         return plain(_bio(shown.account))
     status = shown.status.status

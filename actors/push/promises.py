@@ -1,4 +1,4 @@
-"""The promises to send notifications to devices. `effects/push.py` keeps them."""
+"""The promises to send notifications to devices. `effects/push.py` executes them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..promises import Effect, Promise
 
 @dataclass(frozen=True, slots=True)
 class SendPush(Effect):
-    """Send a notification to the device of a subscription, from the rows as they are then."""
+    """Send a notification to the device of a subscription, from the rows at the time of sending."""
 
     notification_id: int
     subscription_id: int

@@ -1,4 +1,4 @@
-"""Sends a notification to a device, from the rows as they are then."""
+"""Sends a notification to a device, from the rows at the time of sending."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from ..shown.statuses import AccountCache, ShownStatus, StatusCache
 from .delivery import Deliver, PushReply
 from .messages import PushReader, message_of
 
-# Of a try: the service took it, its reader may not see it any more, the service refused the device for good, it failed
-# for now, or the service asked for a pause or was not asked.
+# The result of a try: accepted, not visible to its reader any more, refused for good, failed for now, or deferred
+# because the service asked for a pause or requests to it are paused.
 PushResult = Literal["sent", "not_shown", "ended", "failed", "put_off"]
 
 
 class PushFailed(Exception):
-    """The push service did not take the message."""
+    """Raised if the push service did not accept the message."""
 
 
 class PushPutOff(Exception):
-    """The message is to be sent at a time, and not before. `tried` is False if the service was not asked now."""
+    """Raised if a message must not be sent before the time `at`. `tried` is False if no request was sent."""
 
     def __init__(self, at: datetime, reason: str, *, tried: bool = True) -> None:
         super().__init__(reason)
@@ -52,11 +52,11 @@ class PushContext:
     record: Record
     icon: Callable[[Account], str]
     perspective: Callable[[int, Origin], Awaitable[Perspective]]  # of an account, by its id
-    filters: Callable[[int, Origin], Awaitable[Filters]]  # the same
+    filters: Callable[[int, Origin], Awaitable[Filters]]  # of an account, by its id
 
 
 class PushSender:
-    """One for each process. What it knows of push services is lost in a crash, and learnt again."""
+    """Sends notifications. Each process has an instance. A restart loses the states of push services."""
 
     def __init__(self, context: PushContext, deliver: Deliver) -> None:
         self._context = context
@@ -65,9 +65,9 @@ class PushSender:
         self.results = Counter[PushResult]()
 
     async def send(self, notification_id: int, subscription_id: int, origin: Origin) -> bool:
-        """Send a notification. False if the push service does not know the device any more, or must not be used.
+        """Send a notification. Return False if the push service does not know the device any more, or must not be used.
 
-        Raise PushPutOff if it is to be sent at a time, and PushFailed if it is to be tried again.
+        Raise PushPutOff if it must be sent later, and PushFailed if it must be retried.
         """
         database = self._context.database
         subscription = await database.read(push_subscriptions.find_live, subscription_id)
@@ -94,7 +94,7 @@ class PushSender:
         return "sent" if await self._send(subscription, message, f"n{notification_id}") else "ended"
 
     async def _message(self, notification_id: int, subscription: PushSubscription, origin: Origin) -> bytes | None:
-        """Return the message for a device; None if the notification is gone or is not shown to its reader any more."""
+        """Return the message for a device; None if the notification was deleted or must not be shown to its reader."""
         shown = await self._shown(notification_id, subscription.account_id)
         user = await self._context.database.read(users.find_user, subscription.account_id)
         if shown is None or user is None:
@@ -131,7 +131,8 @@ class PushSender:
         return self._note_reply(subscription.service, reply)
 
     def _note_reply(self, service: str, reply: PushReply) -> bool:
-        """Return or raise what an answer means."""
+        """Return True if the service accepted the message, False if it refused it for good. Raise an error for other
+        answers."""
         now, status = self._context.clock.now(), reply.status
         retry_at = time_of(reply.retry_after, now)
         if 200 <= status < 300:
@@ -141,7 +142,7 @@ class PushSender:
             self._breaker.succeeded(service)
             self._end(f"the push service answered {status}")
             return False
-        if status == 429:  # too many for this device; others may get theirs
+        if status == 429:  # too many for this device; other devices may get messages
             self._breaker.succeeded(service)
         elif retry_at is not None:
             self._breaker.close(service, retry_at)

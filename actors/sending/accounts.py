@@ -1,4 +1,4 @@
-"""Sending an account's profile, its suspension and its deletion, and reports about accounts of other servers."""
+"""Sends the profile, the suspension and the deletion of an account, and reports about accounts of other servers."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from .deliver import (
     withdraw_all,
 )  # fmt: skip
 
-# Servers that one transaction promises to tell of a deleted account. There may be tens of thousands.
+# Inboxes that get the Delete of an account from one transaction. There may be tens of thousands.
 INBOXES_AT_ONCE = 200
 
 
 async def send_account(db: Connection, context: ActorContext, account_id: int) -> list[Promise]:
-    """Promise to tell other servers how a local account is now: those that keep a copy of it, of a deletion all.
+    """Queue the Update of a local account for the servers that have a copy of it, or its Delete for all known servers.
 
-    An account without a key was never shown to another server.
+    An account without a key was never sent to another server.
     """
     account = await accounts.find(db, account_id)
     if account is None or not account.local or account.public_key is None:
@@ -47,7 +47,7 @@ async def send_account(db: Connection, context: ActorContext, account_id: int) -
 
 
 async def send_deletion(db: Connection, context: ActorContext, account_id: int, after: str) -> list[Promise]:
-    """Promise to tell some servers of a deleted account, those whose inboxes sort after one, and then the others."""
+    """Queue the Delete of an account for the first inboxes that sort after `after`, and a task for the others."""
     account = await accounts.find(db, account_id)
     if account is None or account.deleted_at is None:
         return []
@@ -55,10 +55,10 @@ async def send_deletion(db: Connection, context: ActorContext, account_id: int, 
 
 
 async def _send_deletion(db: Connection, context: ActorContext, account: Account, after: str) -> list[Promise]:
-    """The promise of the next step takes the place of the one that is carried out now.
+    """Replace the task that runs now by the task of the next step.
 
-    So a crash before the commit repeats this step, and one after it begins with the next: no server is left out, and
-    none is told by two steps.
+    So a crash before the commit repeats this step, and a crash after it continues with the next: each inbox is in
+    exactly one step.
     """
     await outbox.forget(db, sending_key(account.id))
     found = await find_next_inboxes(db, context, account.id, after, INBOXES_AT_ONCE)
@@ -70,7 +70,7 @@ async def _send_deletion(db: Connection, context: ActorContext, account: Account
 
 
 async def send_move(db: Connection, account: AccountActor, target_uri: str) -> list[Promise]:
-    """Promise to tell the followers of a local account that it has moved."""
+    """Queue the Move of a local account for its followers."""
     context, name = account.context, account.owner.username
     found = await find_inboxes(db, context, account.id, Recipients(followers=True))
     names = context.names
@@ -81,7 +81,7 @@ async def send_move(db: Connection, account: AccountActor, target_uri: str) -> l
 async def send_report(
     db: Connection, account: AccountActor, report: Report, reported: list[Status]
 ) -> list[Promise]:  # fmt: skip
-    """Promise to forward a report to the server of the reported account, in the name of this server."""
+    """Queue a report for the server of the reported account, in the name of this server."""
     target = await accounts.find(db, report.target_account_id)
     if target is None or target.local:
         return []

@@ -1,4 +1,4 @@
-"""Handing an activity over for delivery: the activity as it will be signed, and a promise for each inbox."""
+"""Queues an activity for delivery: stores the body that will be signed, and a promise for each inbox."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from ..promises import Promise
 class Recipients:
     """The recipients of an activity on other servers.
 
-    `followers` are those of the account that sends it. `mentioned_in` is a status that mentions people, `interested_in`
-    one that others have answered, boosted or favourited.
+    `followers` are the followers of the sending account. `mentioned_in` is a status that mentions recipients,
+    `interested_in` a status that recipients have answered, boosted or favourited.
     """
 
     followers: bool = False
@@ -54,14 +54,14 @@ async def find_inboxes(
 
 
 async def find_inboxes_of_acquaintances(db: Connection, context: ActorContext, account_id: int) -> list[FoundInbox]:
-    """Return the inboxes of servers that keep a copy of a local account."""
+    """Return the inboxes of servers that have a copy of a local account."""
     return await activities.inboxes_of_acquaintances(db, account_id) if context.outbox.executes(DELIVERIES) else []
 
 
 async def find_next_inboxes(
     db: Connection, context: ActorContext, account_id: int, after: str, limit: int
 ) -> list[FoundInbox]:
-    """Return some of all inboxes that are known: the first ones that sort after one."""
+    """Return the first known inboxes that sort after the inbox `after`."""
     return await activities.next_inboxes(db, account_id, after, limit) if context.outbox.executes(DELIVERIES) else []
 
 
@@ -75,10 +75,10 @@ async def deliver(
     urgent: bool = False,
     subject: str | None = None,
 ) -> list[Promise]:
-    """Store an activity of a local account, or of the server for None, and return the promises of its deliveries.
+    """Store an activity of a local account, or of the server if `account_id` is None, and return its deliveries.
 
-    Followers get it after what other people wait for, unless it is `urgent`. It is withdrawn with `subject`, the URI of
-    a thing.
+    Deliveries to followers wait behind other deliveries, unless the activity is `urgent`. It can be withdrawn by its
+    `subject`, the URI of an object.
     """
     prepared = prepare(context, account_id, activity, found, urgent=urgent, subject=subject)
     if prepared is None:
@@ -96,9 +96,9 @@ def prepare(
     urgent: bool = False,
     subject: str | None = None,
 ) -> PreparedActivity | None:
-    """Return an activity to store, and the promises of its deliveries. None if it may be sent nowhere."""
+    """Return an activity to store, and the promises of its deliveries; None if no inbox may get it."""
     id = context.ids.next()
-    promised = (_promise_of(context, account_id, id, one, urgent=urgent) for one in found)
+    promised = (_promise_of(context, account_id, id, inbox, urgent=urgent) for inbox in found)
     promises = [promise for promise in promised if promise is not None]
     body = orjson.dumps(activity)
     if not promises or len(body) > LARGEST_DOCUMENT:
@@ -107,22 +107,22 @@ def prepare(
 
 
 async def withdraw(db: Connection, account_id: int, subject: str, found: Sequence[FoundInbox]) -> list[FoundInbox]:
-    """Withdraw a thing from inboxes that have not got it yet. Return the others: they must be told of its end."""
-    partitions = [one.partition for one in found]
+    """Delete the pending deliveries of a subject. Return the other inboxes, which need its Delete or Undo."""
+    partitions = [inbox.partition for inbox in found]
     withdrawn = await activities.withdraw(db, DELIVERIES.name, account_id, subject, partitions)
-    return [one for one in found if one.partition not in withdrawn]
+    return [inbox for inbox in found if inbox.partition not in withdrawn]
 
 
 async def withdraw_all(db: Connection, account_id: int, found: Sequence[FoundInbox]) -> None:
-    """Withdraw all things of an account from inboxes that have not got them yet."""
-    await activities.withdraw_all(db, DELIVERIES.name, account_id, [one.partition for one in found])
+    """Delete all pending deliveries of an account to these inboxes."""
+    await activities.withdraw_all(db, DELIVERIES.name, account_id, [inbox.partition for inbox in found])
 
 
 async def deliver_to(
     db: Connection, context: ActorContext, account_id: int | None, activity: JsonObject, *account_ids: int,
     subject: str | None = None,
 ) -> list[Promise]:  # fmt: skip
-    """Deliver an activity to accounts, at once. Those of this server are left out."""
+    """Queue an activity for accounts on other servers, as urgent. Local accounts are left out."""
     found = await find_inboxes(db, context, account_id, Recipients(account_ids=account_ids))
     if not found:
         return []
@@ -132,15 +132,15 @@ async def deliver_to(
 def _promise_of(
     context: ActorContext, account_id: int | None, activity_id: int, found: FoundInbox, *, urgent: bool
 ) -> Promise | None:
-    """Return the promise of a delivery; None for an inbox that nothing may be sent to."""
+    """Return the promise of a delivery; None if nothing may be sent to the inbox."""
     host = host_of(found.inbox)
     if host is None or len(host) > LONGEST_HOST:
         return None
-    domain = next((one for one in found.domains if not is_barred(context.blocks, host, one)), None)
+    domain = next((domain for domain in found.domains if not is_barred(context.blocks, host, domain)), None)
     if domain is None:
         return None
     first, later = groups_of(host)
-    # What an account sends to an inbox keeps its order: it waits in the group of what was sent before.
+    # The deliveries of an account to an inbox keep their order: this delivery joins the group of waiting deliveries.
     group = found.waiting or (first if urgent or found.direct else later)
     effect = DeliverActivity(activity_id, found.inbox, domain)
     return Promise(effect, found.partition, account=account_id, group=group)

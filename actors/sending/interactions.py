@@ -1,4 +1,4 @@
-"""Sending favourites, votes, pins and featured hashtags, permissions to quote a status, and their end (FEP-044f)."""
+"""Sends favourites, votes, pins, featured hashtags, and permissions to quote a status (FEP-044f), and their ends."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ from .statuses import OPEN
 
 
 async def send_like(db: Connection, account: AccountActor, id: int, status: Status) -> list[Promise]:
-    """Promise to tell the author of a status on another server that it is a favourite."""
+    """Queue the Like of a status for its author's server."""
     return await _send_like(db, account, id, status, undone=False)
 
 
 async def send_unlike(db: Connection, account: AccountActor, id: int, status: Status | None) -> list[Promise]:
-    """Promise to tell the author of a status on another server that it is a favourite no more."""
+    """Queue the Undo of a Like for the server of the status's author."""
     return [] if status is None else await _send_like(db, account, id, status, undone=True)
 
 
 async def send_votes(
     db: Connection, account: AccountActor, status: Status, votes: Iterable[tuple[int, int]]
 ) -> list[Promise]:
-    """Promise to send votes, as (id, position), to the author of a poll on another server."""
+    """Queue votes, as (id, position), for the author of a poll on another server."""
     author = await _author_elsewhere(db, account, status)
     if author is None or status.poll is None:
         return []
@@ -56,7 +56,7 @@ async def send_votes(
 
 
 async def send_pin(db: Connection, account: AccountActor, status: Status | None, *, pinned: bool) -> list[Promise]:
-    """Promise to tell the followers that an open status was pinned, or is so no more."""
+    """Queue the Add or Remove of a pinned public or unlisted status for the followers."""
     if status is None or status.visibility not in OPEN or account.user is None:
         return []
     context, name = account.context, account.owner.username
@@ -73,7 +73,7 @@ async def send_pin(db: Connection, account: AccountActor, status: Status | None,
 async def send_featured_tag(
     db: Connection, account: AccountActor, tag: FeaturedTag, *, featured: bool
 ) -> list[Promise]:  # fmt: skip
-    """Promise to tell the followers of a hashtag that is shown on the profile, or is so no more."""
+    """Queue the Add or Remove of a featured hashtag for the followers."""
     if account.user is None:
         return []
     context, name = account.context, account.owner.username
@@ -99,14 +99,14 @@ async def _send_like(
 
 
 async def _author_elsewhere(db: Connection, account: AccountActor, status: Status) -> accounts.Account | None:
-    """Return the author of a status if they are on another server, and the account is of this one."""
+    """Return the author of a status if they are on another server and the account is local."""
     return None if status.local or account.user is None else await accounts.find(db, status.account_id)
 
 
 async def send_quote_answer(
     db: Connection, context: ActorContext, me: Account, asker: Account, request: dict[str, str], quoting_id: int | None
 ) -> list[Promise]:
-    """Promise to accept a request for the status that quotes, or to reject it for None."""
+    """Queue the Accept of a QuoteRequest by the status `quoting_id`, or its Reject if that is None."""
     if quoting_id is None:
         id = f"{me.uri}#rejects/{context.ids.next()}"
         return await deliver_to(db, context, me.id, reject_quote_of(id, me.uri, request), asker.id)
@@ -116,12 +116,12 @@ async def send_quote_answer(
 
 
 async def send_revocations(db: Connection, account: AccountActor, ended: Iterable[EndedQuote]) -> list[Promise]:
-    """Promise to delete the permissions by which accounts on other servers quote a status of this account."""
+    """Queue the Deletes of the permissions by which accounts on other servers quote a status of this account."""
     if account.user is None:
         return []
     context, name, promises = account.context, account.owner.username, list[Promise]()
-    for one in ended:
-        revoked = context.names.quote_authorization(name, one.id)
+    for quote in ended:
+        revoked = context.names.quote_authorization(name, quote.id)
         delete = delete_of(context.names.actor(name), revoked)
-        promises += await deliver_to(db, context, account.id, delete, one.account_id)
+        promises += await deliver_to(db, context, account.id, delete, quote.account_id)
     return promises

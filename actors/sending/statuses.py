@@ -1,4 +1,4 @@
-"""Sending statuses: their Create, Update and Delete, and the Announce of boosts and its Undo."""
+"""Sends the Create, Update and Delete of statuses, and the Announce of boosts and its Undo."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ OPEN = ("public", "unlisted")
 
 
 async def send_status(db: Connection, account: AccountActor, made: InsertedStatus) -> list[Promise]:
-    """Promise to send a new status to the servers that it concerns. Most local ones concern none."""
+    """Queue the Create of a new status for the servers that it concerns. Most local statuses concern none."""
     if not made.leaves:
         return []
     context, status = account.context, made.status
@@ -46,7 +46,7 @@ async def send_status(db: Connection, account: AccountActor, made: InsertedStatu
 def prepare_status(
     context: ActorContext, shown: ShownStatus, parent: Status | None, followers: RemoteFollowers
 ) -> PreparedActivity | None:
-    """Return what followers on other servers are sent of a plain status, which is not stored yet."""
+    """Return the activity for followers on other servers of a plain status that is not stored yet."""
     if not followers.inboxes or not context.outbox.executes(DELIVERIES):
         return None
     references = References(parent=None if parent is None else parent.uri)
@@ -58,7 +58,7 @@ def prepare_status(
 async def _send_quote_request(
     db: Connection, account: AccountActor, status: Status, note: JsonObject
 ) -> list[Promise]:  # fmt: skip
-    """Promise to ask the author of a status on another server whether it may be quoted."""
+    """Queue the QuoteRequest for the author of a status on another server."""
     if status.quote_state != "pending" or status.quote_of_id is None:
         return []
     quoted = await statuses.find(db, status.quote_of_id)
@@ -72,12 +72,12 @@ async def _send_quote_request(
 
 
 async def send_edit(db: Connection, account: AccountActor, status_id: int) -> list[Promise]:
-    """Promise to send a status, as its row is now, to the servers that have got it."""
+    """Queue the Update of a status, as its row is now, for the servers that have it."""
     return await send_update(db, account.context, status_id) if account.user is not None else []
 
 
 async def send_update(db: Connection, context: ActorContext, status_id: int) -> list[Promise]:
-    """Promise to send a local status, as its row is now, to the servers that have got it."""
+    """Queue the Update of a local status, as its row is now, for the servers that have it."""
     status = await statuses.find(db, status_id)
     if status is None or not status.local or status.reblog_of_id is not None:
         return []
@@ -94,11 +94,10 @@ async def send_update(db: Connection, context: ActorContext, status_id: int) -> 
 
 
 async def send_deletion(db: Connection, account: AccountActor, status: Status) -> list[Promise]:
-    """Promise to tell of the deletion of a status, or of a boost, to the servers that have got it.
+    """Queue the Delete of a status, or the Undo of a boost, for the servers that have it.
 
-    The status's row and those of the interactions with it are there until now. It is withdrawn from servers to which it
-    is still to be sent for the first time, but not if it was boosted or answered, or the like: a server may have
-    fetched it because of that.
+    The rows of the status and of the interactions with it are not deleted yet. Pending deliveries of its Create are
+    deleted, unless it was answered, boosted, favourited or quoted: another server may have fetched it because of that.
     """
     if account.user is None or not status.local:
         return []
@@ -119,7 +118,7 @@ async def send_deletion(db: Connection, account: AccountActor, status: Status) -
 
 
 async def send_boost(db: Connection, account: AccountActor, made: InsertedStatus, original: Status) -> list[Promise]:
-    """Promise to send a boost to the account's followers and to the author of the original."""
+    """Queue the Announce of a boost for the account's followers and the author of the original."""
     if not made.leaves:
         return []
     return await _send_announce(db, account, made.status, original, undone=False)
@@ -149,7 +148,8 @@ async def _send_announce(
 
 
 async def _readers_of(db: Connection, status: Status) -> Recipients:
-    """Return those to whom a status is sent: the followers, the mentioned, and the author that an open one answers."""
+    """Return the recipients of a status: followers, mentioned accounts and, if it is open, the parent's and quoted
+    authors."""
     authors = [status.in_reply_to_account_id] if status.visibility in OPEN else []
     if status.quote_of_id is not None and status.visibility in OPEN:
         quoted = await statuses.find(db, status.quote_of_id)
@@ -166,14 +166,14 @@ async def _note(db: Connection, context: ActorContext, shown: ShownStatus) -> Js
 
 
 async def _references(db: Connection, context: ActorContext, shown: ShownStatus) -> References:
-    """Return what the document of a status refers to, as the rows are in this transaction."""
+    """Return the URIs that the document of a status refers to, from the rows in this transaction."""
     status = shown.status
     people = await accounts.find_many(db, status.mentioned_ids) if status.mentioned_ids else {}
     others = [id for id in (status.in_reply_to_id, status.quote_of_id) if id is not None]
     found = await statuses.find_many(db, others) if others else {}
     parent, quoted = found.get(status.in_reply_to_id or 0), found.get(status.quote_of_id or 0)
     return References(
-        people={one.id: one.uri for one in people.values()},
+        people={account.id: account.uri for account in people.values()},
         parent=None if parent is None else parent.uri,
         quoted=None if quoted is None else quoted.uri,
         quoted_page=None if quoted is None else quoted.url,

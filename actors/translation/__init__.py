@@ -1,1 +1,1 @@
-"""Translations of statuses: the port to a translation service, its backends, and the cache of what they answered."""
+"""Translations of statuses: the interface to a translation service, its backends, and the cache of translations."""

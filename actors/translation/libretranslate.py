@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 class _Language(msgspec.Struct):
     code: str
-    targets: list[str] | None = None  # old versions leave it out: every other language
+    targets: list[str] | None = None  # None, from old versions: every other language
 
 
 class _Detected(msgspec.Struct):
@@ -35,11 +35,11 @@ class _Detected(msgspec.Struct):
 
 class _Translated(msgspec.Struct):
     texts: list[str] = msgspec.field(name="translatedText")
-    detected: list[_Detected] | None = msgspec.field(default=None, name="detectedLanguage")  # one for each text
+    detected: list[_Detected] | None = msgspec.field(default=None, name="detectedLanguage")  # for each text
 
 
 class LibreTranslate:
-    """The service at an address. It gets its key in the body, which no log of an address shows."""
+    """The service at an address. It gets its key in the body, because logs may contain addresses."""
 
     provider = "LibreTranslate"
 
@@ -50,11 +50,15 @@ class LibreTranslate:
 
     async def languages(self) -> OfferedLanguages:
         found = _read(await self._send(OutgoingRequest("GET", f"{self._url}/languages"), LISTING), list[_Language])
-        codes = [one.code for one in found]
+        codes = [language.code for language in found]
         return {
-            one.code: [target for target in _codes(codes if one.targets is None else one.targets) if target != one.code]
-            for one in found[:MOST_LANGUAGES]
-            if CODE.fullmatch(one.code)
+            language.code: [
+                target
+                for target in _codes(codes if language.targets is None else language.targets)
+                if target != language.code
+            ]
+            for language in found[:MOST_LANGUAGES]
+            if CODE.fullmatch(language.code)
         }
 
     async def translate(self, texts: Sequence[str], source: str | None, target: str) -> TranslatedTexts:
@@ -64,7 +68,7 @@ class LibreTranslate:
         answer = _read(await self._send(request, TRANSLATING), _Translated)
         if len(answer.texts) != len(texts):
             raise TranslationFailed("the service answered with another number of texts")
-        detected = source or next((one.language for one in answer.detected or ()), "")
+        detected = source or next((detection.language for detection in answer.detected or ()), "")
         if not CODE.fullmatch(detected):
             raise TranslationFailed("the service did not detect the language")
         return TranslatedTexts(answer.texts, detected)

@@ -1,12 +1,12 @@
 """The interface to a translation service. Each backend is a file with a class of this shape.
 
-    NotTranslatable            the status has no text, or the service does not know the languages: asking is of no use
+    NotTranslatable            the status has no text, or the service does not know the languages: a retry is of no use
     TranslationFailed          the service did not answer, or not with a translation
-    ├── TextsNotTaken          it refuses these texts, and may take others
-    ├── QuotaUsedUp            it translates no more for this server, or does not know its key
+    ├── TextsNotTaken          it refuses these texts, and may accept others
+    ├── QuotaUsedUp            it translates nothing more for this server, or does not know its key
     └── AskedTooOften          it, or this server, has too many requests
 
-Their texts are for the log. They name the cause, and neither the key nor what the service said.
+Their texts are for the log. They name the cause, and neither the key nor the service's answer.
 """
 
 from __future__ import annotations
@@ -22,28 +22,28 @@ OfferedLanguages = Mapping[str, Sequence[str]]
 
 
 class NotTranslatable(Exception):
-    """There is no translation, and asking again gives none."""
+    """Raised if there is no translation, and a retry would give none."""
 
 
 class TranslationFailed(Exception):
-    """There is no translation now."""
+    """Raised if there is no translation now."""
 
 
 class TextsNotTaken(TranslationFailed):
-    """The service refuses these texts."""
+    """Raised if the service refuses these texts."""
 
 
 class QuotaUsedUp(TranslationFailed):
-    """The service translates no more for this server."""
+    """Raised if the service translates nothing more for this server."""
 
 
 class AskedTooOften(TranslationFailed):
-    """There are too many requests."""
+    """Raised if there are too many requests."""
 
 
 @dataclass(frozen=True, slots=True)
 class TranslatedTexts:
-    """The texts in the order of those that were given, and the language that they were in. Nothing of it is checked."""
+    """The translated texts in the order of the given texts, and the source language. Neither is checked."""
 
     texts: Sequence[str]
     source: str
@@ -62,7 +62,7 @@ class Translator(Protocol):
         ...
 
     async def translate(self, texts: Sequence[str], source: str | None, target: str) -> TranslatedTexts:
-        """Translate pieces of HTML by one request. The service detects the language if there is no `source`.
+        """Translate pieces of HTML in one request. The service detects the language if `source` is None.
 
         Raise TranslationFailed.
         """

@@ -1,6 +1,6 @@
-"""The texts of a status that are translated: as HTML for a translation service, and read back from its answer.
+"""The translated texts of a status: writes them as HTML for a translation service, and reads its answer.
 
-The answer was written by another program. Its HTML is made safe like that of other servers.
+The answer is not trusted: its HTML is sanitised like that of other servers.
 """
 
 from __future__ import annotations
@@ -14,14 +14,15 @@ from ...storage.statuses import Status
 from ..rules.markup import escape, map_text, plain, sanitise, tidy, trimmed
 
 LONGEST_PLAIN = 5000  # characters of a plain text in an answer
-# Custom emoji are written as :name: and must stay so. `translate` is the attribute of HTML for that.
+# Custom emoji are written as :name: and must not be translated. `translate` is the attribute of HTML for that.
 SHORTCODE = regex.compile(r":[A-Za-z0-9_]{2,}:")
 KEPT_SHORTCODE = regex.compile(r'<span translate="no">(:[A-Za-z0-9_]{2,}:)</span>')
 
 
 @dataclass(frozen=True, slots=True)
 class StatusTexts:
-    """The texts of a status. `content` is HTML, the others are plain; descriptions are those of its media."""
+    """The texts of a status. `content` is HTML, the other texts are plain. `descriptions` are the descriptions of its
+    media."""
 
     content: str
     spoiler: str
@@ -50,7 +51,7 @@ def as_html(texts: StatusTexts) -> list[str]:
 
 
 def from_html(texts: StatusTexts, answered: Sequence[str]) -> StatusTexts:
-    """Return the texts with what was answered for each that is not empty."""
+    """Return the translated texts from the answers, which are for the texts that are not empty."""
     answers = iter(answered)
     content = KEPT_SHORTCODE.sub(r"\1", sanitise(next(answers))) if texts.content else ""
     spoiler, *lines = _plains((texts.spoiler, *texts.options), answers)

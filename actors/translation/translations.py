@@ -1,8 +1,8 @@
-"""Translations of statuses: made by the service that the operator has named, and cached for all viewers.
+"""Translations of statuses, by the service in the settings, cached for all viewers.
 
 All texts of a status go to the service as HTML in one request. The answer is treated like HTML of other servers: it is
-sanitized, cut, and its plain texts are freed of tags. It is cached with the texts that it was made from, so that an
-edited status is translated anew.
+sanitised and cut, and tags are removed from plain texts. It is cached with its source texts, so that an edited status
+is translated again.
 
 A service may be slow, or fail. At most 4 requests run and 32 wait; a viewer waits 15 s at most. After five failures in
 a row the service gets no requests for a while (`outgoing/breaker.py`). The log has each failure (`translation.failed`).
@@ -28,16 +28,16 @@ from .port import AskedTooOften, NotTranslatable, OfferedLanguages, TextsNotTake
 from .texts import StatusTexts, as_html, from_html, texts_of
 
 LANGUAGES_LAST = timedelta(days=1)
-LONGEST = 20_000  # characters of a status with all its texts; another server's may have more
+LONGEST = 20_000  # characters of a status with all its texts; statuses of other servers may have more
 PATIENCE = 15.0  # seconds that a viewer waits at most
 AT_ONCE = 4  # requests to the service
-MOST_WAITING = 32  # for one of these places
-STATUSES_KEPT = 1000
-KEPT_OF_STATUS = 8  # translations: into several languages
+MOST_WAITING = 32  # for a place
+CACHED_STATUSES = 1000
+CACHED_OF_STATUS = 8  # translations into different languages
 
-# Languages whose code does not tell how a service writes them.
+# The codes that services have for some languages.
 WRITTEN = {"zh-cn": ("zh-hans", "zh"), "zh-tw": ("zh-hant", "zt"), "zh-hk": ("zh-hant", "zt"), "pt-br": ("pb",)}
-# The languages of statuses that have several forms, with their forms: services have other codes for these.
+# The languages with regional forms, and these forms: services have other codes for them.
 REGIONAL = [code for code in LANGUAGES if "-" in code]
 WITH_FORMS = sorted({*REGIONAL, *(code.partition("-")[0] for code in REGIONAL)})
 
@@ -46,7 +46,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class TranslatedStatus:
-    """The texts of a status in another language, which languages these are, and which service translated."""
+    """The texts of a status in another language, both languages, and the name of the service."""
 
     texts: StatusTexts
     source: str
@@ -55,8 +55,8 @@ class TranslatedStatus:
 
 
 @dataclass(frozen=True, slots=True)
-class TextsWish:
-    """Texts and the service's codes of two languages. After an edit the texts are others, and so is the wish."""
+class RequestedTranslation:
+    """A requested translation, as the key of the cache: the texts, and the service's codes of both languages."""
 
     texts: StatusTexts
     source: str | None
@@ -64,24 +64,24 @@ class TextsWish:
 
 
 class Translations:
-    """One for each process. Without a translator it is not enabled, and there are no translations."""
+    """Makes and caches translations. Each process has an instance. Without a translator it is not enabled."""
 
     def __init__(self, translator: Translator | None, clock: Clock, record: Record) -> None:
         self._translator = translator
         self._clock = clock
         self._record = record
-        self._kept: LRUCache[int, LRUCache[TextsWish, TranslatedStatus]] = LRUCache(STATUSES_KEPT)
+        self._cached: LRUCache[int, LRUCache[RequestedTranslation, TranslatedStatus]] = LRUCache(CACHED_STATUSES)
         self._languages = Computed(self._load_languages, clock, LANGUAGES_LAST)
         self._places = trio.CapacityLimiter(AT_ONCE)
         self._breaker = Breaker()
-        self._failure = TranslationFailed("requests to the service are paused")  # the last one
+        self._failure = TranslationFailed("requests to the service are paused")  # the last failure
 
     @property
     def enabled(self) -> bool:
         return self._translator is not None
 
     async def languages(self) -> OfferedLanguages:
-        """Return the languages that the service offers; none without a service. Raise TranslationFailed."""
+        """Return the languages that the service offers; empty without a service. Raise TranslationFailed."""
         if self._translator is None:
             return {}
         with trio.move_on_after(PATIENCE):
@@ -97,27 +97,29 @@ class Translations:
             raise NotTranslatable("there is no text, or too much of it")
         translator = self._translator
         with trio.move_on_after(PATIENCE):
-            wish = TextsWish(texts, *pair_of(await self._languages.get(), status.language, language))
-            kept = self._find(status.id, wish)
-            return kept or await self._ask(lambda: self._make(translator, status.id, wish))
+            requested = RequestedTranslation(texts, *pair_of(await self._languages.get(), status.language, language))
+            cached = self._find(status.id, requested)
+            return cached or await self._ask(lambda: self._make(translator, status.id, requested))
         raise TranslationFailed("no answer in time")
 
     def drop(self, id: int) -> None:
-        """Forget the translations of a status that was edited or deleted."""
-        self._kept.pop(id, None)
+        """Drop the translations of a status that was edited or deleted."""
+        self._cached.pop(id, None)
 
-    async def _make(self, translator: Translator, id: int, wish: TextsWish) -> TranslatedStatus:
-        """Return a translation. Another request may have made it while this one waited for its place."""
-        if (kept := self._find(id, wish)) is not None:
-            return kept
-        answer = await translator.translate(as_html(wish.texts), wish.source, wish.target)
-        made = TranslatedStatus(from_html(wish.texts, answer.texts), answer.source, wish.target, translator.provider)
-        self._kept.setdefault(id, LRUCache(KEPT_OF_STATUS))[wish] = made
+    async def _make(self, translator: Translator, id: int, requested: RequestedTranslation) -> TranslatedStatus:
+        """Return a translation. Another request may have cached it while this request waited for a place."""
+        if (cached := self._find(id, requested)) is not None:
+            return cached
+        answer = await translator.translate(as_html(requested.texts), requested.source, requested.target)
+        made = TranslatedStatus(
+            from_html(requested.texts, answer.texts), answer.source, requested.target, translator.provider
+        )
+        self._cached.setdefault(id, LRUCache(CACHED_OF_STATUS))[requested] = made
         return made
 
-    def _find(self, id: int, wish: TextsWish) -> TranslatedStatus | None:
-        kept = self._kept.get(id)
-        return None if kept is None else kept.get(wish)
+    def _find(self, id: int, requested: RequestedTranslation) -> TranslatedStatus | None:
+        cached = self._cached.get(id)
+        return None if cached is None else cached.get(requested)
 
     async def _load_languages(self) -> OfferedLanguages:
         return {} if self._translator is None else await self._ask(self._translator.languages)
@@ -144,7 +146,7 @@ class Translations:
 def pair_of(offered: OfferedLanguages, written: str | None, wanted: str) -> tuple[str | None, str]:
     """Return the service's codes of the languages to translate from and to. Raise NotTranslatable.
 
-    A status whose language is not known may be in each one that the service knows.
+    A status without a language may be in any language that the service knows.
     """
     source = None if written is None else code_among(offered, written)
     if written is not None and source is None:
@@ -156,12 +158,12 @@ def pair_of(offered: OfferedLanguages, written: str | None, wanted: str) -> tupl
 
 
 def all_targets(offered: OfferedLanguages) -> list[str]:
-    """Return the languages into which the service translates from any."""
+    """Return all languages into which the service translates."""
     return sorted({target for targets in offered.values() for target in targets})
 
 
 def with_own_codes(offered: OfferedLanguages) -> OfferedLanguages:
-    """Return the languages also under the codes that statuses of this server have, which clients look up."""
+    """Return the languages also under this server's codes, which clients look up."""
     named = {code: _with_own_codes(targets) for code, targets in offered.items()}
     return named | {own: named[code] for own in WITH_FORMS if own not in named and (code := code_among(offered, own))}
 
@@ -171,7 +173,7 @@ def _with_own_codes(codes: Iterable[str]) -> list[str]:
 
 
 def code_among(codes: Iterable[str], language: str) -> str | None:
-    """Return a service's code of a language: with its regional form if there is one, else without, or with another."""
+    """Return a service's code of a language: of its regional form, else of the plain language, else of another form."""
     known = {code.lower(): code for code in sorted(codes, reverse=True)}
     language = language.strip().replace("_", "-").lower()
     base = language.partition("-")[0]

@@ -215,7 +215,7 @@ async def test_a_deleted_status_is_not_translated_and_its_translation_gone(
 ) -> None:
     status = await ada.publish("Tea", language="en")
     await translated(bob, status)
-    kept = stage.http_context.translations._kept  # pyright: ignore[reportPrivateUsage]  # nothing else shows what is kept
+    kept = stage.http_context.translations._cached  # pyright: ignore[reportPrivateUsage]  # nothing else shows the cache
     assert int(status["id"]) in kept
     await ada.delete(f"/api/v1/statuses/{status['id']}")
     assert await refused(bob, status) == (404, "Record not found")

@@ -79,7 +79,7 @@ def accept_of(id: str, actor: str, follow: JsonObject) -> JsonObject:
 
 
 def reject_of(id: str, actor: str, follow: JsonObject) -> JsonObject:
-    """Return the Reject of a Follow, also of one that was accepted before."""
+    """Return the Reject of a Follow, also of a Follow that was accepted before."""
     return _activity("Reject", id, actor, embedded(follow), [follow["actor"]])
 
 
