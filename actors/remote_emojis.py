@@ -1,4 +1,4 @@
-"""Storing the custom emoji of other servers, up to a number for each domain."""
+"""Stores the custom emoji of other servers, up to a number for each domain."""
 
 from __future__ import annotations
 

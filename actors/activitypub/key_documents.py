@@ -139,5 +139,5 @@ def _decoded(multibase: str) -> bytes:
         if digit < 0:
             raise UnusableKey("the key can't be read")
         number = number * len(BASE58) + digit
-    # Leading zeros, which base58 writes as `1`, begin none of the two multicodecs.
+    # Leading zeros, which base58 writes as `1`, are lost, but neither multicodec begins with them.
     return number.to_bytes((number.bit_length() + 7) // 8)

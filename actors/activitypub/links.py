@@ -15,7 +15,7 @@ from ...storage.engine.json_values import JsonObject
 from ..rules.limits import VIDEO_BYTES
 from .vocabulary import host_of, is_object, is_uri, list_of, objects_of, text_of, types_of
 
-MOST_LINKS = 100  # that are looked at
+MOST_LINKS = 100  # that are read
 LONGEST_MEDIA_TYPE = 128
 LARGEST_SIDE = 65_535  # pixels
 PAGES = frozenset({"text/html", "application/xhtml+xml"})
@@ -129,7 +129,7 @@ def _read(value: object) -> Iterator[TypedAddress]:
                 length if isinstance(length, int) else None,
                 _tracks_of(thing),
             )
-        # A playlist is a Link. The tags of a post are people and hashtags.
+        # Only a playlist, which is a Link, has links in `tag`. The tags of a post are people and hashtags.
         for inner in objects_of(thing.get("tag")) if "Link" in types_of(thing) else ():
             yield from _read([inner] if "tag" not in inner else [])
 

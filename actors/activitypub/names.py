@@ -23,7 +23,7 @@ NAME = r"(?P<name>[A-Za-z0-9_]{1,30})"
 # The name of an account with its domain, also with the domain of this server.
 HANDLE = r"@(?P<name>[A-Za-z0-9_.-]{1,2048})@(?P<domain>[^\s@/]{1,259})"
 STATUS_ID = r"(?P<id>[0-9]{1,19})"
-# The tabs of a profile stand for the account. So do, for a status, the page that other sites put in a frame, and lists.
+# The tabs of a profile name the account. The page for frames and the lists of accounts of a status name the status.
 TABS = r"(?:/(?:with_replies|media|featured|followers|following))?"
 LISTS = r"(?:/(?:embed|favourites|quotes|reblogs))?"
 # The paths of accounts and statuses: ActivityPub ids, pages, and pages as Mastodon's web client has them.
@@ -160,7 +160,7 @@ class LocalNames:
         if len(path) > LONGEST_PATH or "%2f" in path.lower() or ACTIVITY.fullmatch(fragment):
             return None
         path = unquote(path).removesuffix("/")
-        # Names have no such character, and PostgreSQL takes no text with a NUL.
+        # Names have only printable characters, and PostgreSQL stores no text with a NUL.
         if not path.isprintable():
             return None
         if path == SERVER_ACTOR:

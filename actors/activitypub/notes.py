@@ -41,26 +41,26 @@ from .vocabulary import (
 
 WRITTEN = frozenset({"Note", "Question"})
 CONVERTED = frozenset({"Article", "Page", "Image", "Audio", "Video", "Event"})
-MOST_TAGS = 1_000  # that are looked at: names of people, hashtags and emoji together
-MOST_FILES = 100  # that are looked at
-MOST_LINKED = 4  # pages that are attached to one post
+MOST_TAGS = 1_000  # that are read: names of people, hashtags and emoji together
+MOST_FILES = 100  # that are read
+MOST_LINKED = 4  # pages that are attached to a post
 MOST_MENTIONS = 100
 MOST_HASHTAGS = 50
-MOST_WRITTEN_HASHTAGS = 2 * MOST_HASHTAGS  # that are looked at: many may be one hashtag, or none
+MOST_WRITTEN_HASHTAGS = 2 * MOST_HASHTAGS  # that are read: some may be the same hashtag, or no hashtag
 MOST_EMOJIS = 100
 MOST_ADDRESSEES = 500
 MOST_OPTIONS = 100
-MOST_PLACES = 10  # of an event, that are looked at
+MOST_PLACES = 10  # of an event, that are read
 LONGEST_OPTION = 500
 LONGEST_DESCRIPTION = 10_000
 LONGEST_BLANK = 1_000  # of HTML that may show nothing; longer HTML always counts as a text
-MOST_TEXTS = 10  # of one note, in different languages, that may show nothing
+MOST_TEXTS = 10  # of a note, in different languages, that may show nothing
 LONGEST_TITLE = 1_000
 SHORTCODE = re.compile(r":?([a-zA-Z0-9_]{2,100}):?")
 EARLIEST = datetime(2000, 1, 1, tzinfo=UTC)  # times before are errors
 LONGEST_TIME = 64  # characters
-BASE_83 = frozenset("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz#$%*+,-.:;=?@[]^_{|}~")
-DIGITS_83 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz#$%*+,-.:;=?@[]^_{|}~"
+DIGITS_83 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz#$%*+,-.:;=?@[]^_{|}~"  # by value
+BASE_83 = frozenset(DIGITS_83)
 UNDETERMINED = "und"
 QUOTE = "https://misskey-hub.net/ns#_misskey_quote"
 OBJECT_TYPES = frozenset({CONTENT_TYPE, "application/ld+json"})  # of a link to a post
@@ -189,7 +189,7 @@ def read_vote(document: JsonObject) -> ReceivedVote | None:
 
 
 def says_nothing(document: JsonObject) -> bool:
-    """True for a note without a text that can be seen. Some servers send a vote with an empty line."""
+    """True for a note without visible text. Some servers send a vote with an empty line."""
     texts = [document.get("content"), *(object_of(document.get("contentMap")) or {}).values()]
     return not any(
         isinstance(text, str) and (len(text) > LONGEST_BLANK or plain(sanitise(text))) for text in texts[:MOST_TEXTS]
@@ -386,7 +386,7 @@ def _language(document: JsonObject) -> str | None:
 
 
 def _named_language(document: JsonObject) -> str | None:
-    """Return the language that a post names beside its text, by Schema.org's words: those of films and of events."""
+    """Return the language in the properties that films and events have from Schema.org."""
     named = document.get("language", document.get("inLanguage"))
     code = named.get("identifier") if is_object(named) else named
     return code if isinstance(code, str) else None
@@ -509,7 +509,7 @@ def _focus(value: object) -> tuple[float, float] | None:
 def _poll(document: JsonObject, now: datetime) -> ReceivedPoll | None:
     multiple = bool(document.get("anyOf"))
     choices = objects_of(document["anyOf"] if multiple else document.get("oneOf"))[:MOST_OPTIONS]
-    # With the spaces around them: a vote must have the same text.
+    # The titles keep their outer spaces: a vote must have the same text.
     titles = [text_of(choice.get("name") or choice.get("content"), LONGEST_OPTION) or "" for choice in choices]
     if not choices or not all(map(str.strip, titles)):
         return None

@@ -17,7 +17,7 @@ USUAL_PORTS = {"https": ":443", "http": ":80"}
 
 
 class SignatureRefused(Exception):
-    """Raised for a signature that is missing, incomplete, too old or wrong. Another try would not change that."""
+    """Raised for a signature that is missing, incomplete, too old or wrong. A retry would fail too."""
 
 
 class UnusableKey(Exception):

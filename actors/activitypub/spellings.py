@@ -1,4 +1,4 @@
-"""The names of properties and types that readers know, and the spellings of JSON-LD in which they come.
+"""The names of the known properties and types, and their spellings in JSON-LD.
 
 JSON-LD is never expanded, and no context is fetched: a name is known by itself, with a prefix such as `as:`, by its
 full IRI, or by an alias that the document's own context declares. A plain name that is known always means itself.
@@ -59,7 +59,7 @@ PROPERTIES = frozenset(_PROPERTIES.split())
 TYPES = frozenset(_TYPES.split())
 PLAIN = PROPERTIES | TYPES  # names that always mean themselves
 MOST_NAMES = 1_000  # of a document that are looked up: each takes time, and servers write some dozens
-MOST_DECLARED = 500  # terms of contexts that are looked at
+MOST_DECLARED = 500  # terms of contexts that are read
 
 
 class Spellings:

@@ -10,9 +10,9 @@ import idna
 PORTS = {"https": 443, "http": 80}
 AUTHORITY_END = re.compile(r"[/?#]")
 LONGEST_HOST = 253
-# Each byte as URIs have it: those beyond ASCII are percent-encoded.
+# Each byte in the spelling of URIs: bytes beyond ASCII are percent-encoded.
 SPELLED = [chr(byte) if byte < 128 else f"%{byte:02X}" for byte in range(256)]
-# Printable characters of ASCII that no URI has (RFC 3986), and those that are not printable.
+# Characters of ASCII that no URI has (RFC 3986): the space, control characters and some others.
 FORBIDDEN = re.compile(r'[\x00-\x20"<>\\^`{|}\x7f]')
 TRIPLETS = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
 UNRESERVED = "-._~"
@@ -29,7 +29,7 @@ def percent_encoded(uri: str) -> str:
 def ascii_uri(uri: str) -> str:
     """Return a URI in ASCII that requests can be sent to: its host is encoded for DNS, which knows no percent-encoding.
 
-    It takes up to half a millisecond if the host has other characters than those of ASCII.
+    It takes up to half a millisecond if the host has characters beyond ASCII.
     """
     encoded = percent_encoded(uri)
     if "%" not in encoded:

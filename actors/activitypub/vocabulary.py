@@ -143,7 +143,7 @@ def origin_of(uri: str) -> str | None:
 
 
 def same_host(first: str, second: str) -> bool:
-    """True if two URIs are of one host: the unit of trust."""
+    """True if two URIs have the same host, which is the unit of trust."""
     host = host_of(first)
     return host is not None and host == host_of(second)
 

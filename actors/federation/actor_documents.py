@@ -80,7 +80,7 @@ def own_handle_of(document: JsonObject) -> Handle:
 def profile_of(document: JsonObject, handle: Handle, now: datetime) -> RemoteProfile:
     """Return the account in an actor's document. Raise UntrustedDocument if a required property is missing."""
     own = _OwnAddresses(actor_uri_of(document), handle.domain)
-    # It may be on another host: services take deliveries for static sites. They can't sign for the actor by that.
+    # It may be on another host: services accept deliveries for static sites. That does not let them sign for the actor.
     inbox = _web_address(document.get("inbox"))
     if inbox is None:
         raise UntrustedDocument("the actor has no inbox")
@@ -130,7 +130,7 @@ def keys_of(document: JsonObject, now: datetime) -> list[ActorKey]:
 
 
 def moved_to(document: JsonObject) -> str | None:
-    """Return the account that an actor says to have moved to."""
+    """Return the URI of the account that an actor claims to have moved to."""
     uri = uri_of(document.get("movedTo"))
     return uri if uri is not None and uri != document.get("id") and host_of(uri) is not None else None
 
@@ -182,7 +182,8 @@ def _fields(document: JsonObject) -> list[JsonObject]:
             break
         name, value = text_of(row.get("name"), FIELD_CHARACTERS), _value_of(row)
         if name is not None and value is not None:
-            # Each answer that shows a post of the account has them, so they are short after they have grown, too.
+            # Each answer with a post of the account contains the fields, so their length is limited after sanitising,
+            # too.
             value = sanitise(value, FIELD_TAGS, most=2 * FIELD_CHARACTERS)
             found.append({"name": one_line(name), "value": value, "verified_at": None})
     return found

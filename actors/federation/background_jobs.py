@@ -20,7 +20,7 @@ from .budgets import Cause, cause_of_later_work, caused_by
 from .errors import FetchFailed
 
 MOST = 2000  # jobs that wait
-MOST_OF_ONE_DOMAIN = 200  # of them
+MOST_OF_ONE_DOMAIN = 200  # of a domain
 AT_ONCE = 32  # jobs that run at the same time
 AT_ONCE_OF_ONE_DOMAIN = 2
 SECONDS = 120.0  # for a job

@@ -34,7 +34,7 @@ class FetchBudget:
 
 
 class Cause:
-    """The cause of requests, and their distance from its beginning."""
+    """The cause of requests, and the depth of the chain of jobs from it."""
 
     def __init__(self, budget: FetchBudget, depth: int = 0) -> None:
         self.budget = budget

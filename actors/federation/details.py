@@ -1,4 +1,4 @@
-"""The parts of an account that have documents of their own: totals, pinned posts and hashtags, the target of a move."""
+"""Fetches the details of accounts from other documents: totals, pinned posts and hashtags, the target of a move."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .fetching import DocumentFetcher
 from .notes import store_note
 
 LARGEST_TOTAL = 10**12
-PAGES = 5  # of the posts that are shown first: the collection and its pages
+PAGES = 5  # of pinned posts: the collection and its pages
 
 FindAccount = Callable[[str], Awaitable[Account | None]]
 FindStatus = Callable[[str], Awaitable[int | None]]
@@ -115,7 +115,7 @@ class AccountDetails:
         """Return a post of a collection. The collection is from the account's own server, so that embedded posts are
         trusted.
 
-        Friendica lists the activities that have published the posts.
+        Friendica lists the Creates of the posts.
         """
         if is_object(item) and "Create" in types_of(item):
             item = item.get("object")

@@ -1,4 +1,4 @@
-"""The reasons why a document of another server, or a copy of its file, is not there.
+"""The reasons why a document of another server, or a copy of its file, is missing.
 
 FetchFailed
 ├── DocumentMissing          it can't be fetched, for a reason below or another
@@ -10,7 +10,7 @@ FetchFailed
 │   └── DocumentRefused      its server refuses it with another status, such as 403
 ├── UntrustedDocument        it proves nothing: of another host, of another kind, or as below
 │   └── UnreadableDocument   the answer is no document: a page, cut off, or too large
-└── DocumentUnavailable      its server can't be asked just now: 5xx, 429
+└── DocumentUnavailable      its server gives no answer now: 5xx, 429
     └── ServerUnreachable    its server can't be reached, is too slow, or speaks no HTTP
 """
 

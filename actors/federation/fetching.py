@@ -58,7 +58,7 @@ DOCUMENTS = f'application/ld+json; profile="{PROFILE}", {CONTENT_TYPE}'
 DOCUMENTS_OR_PAGES = f"{DOCUMENTS}, text/html;q=0.1"
 PAGES = ("text/html", "application/xhtml+xml")
 
-# Pages name their documents at their beginning.
+# The head of a page names its document.
 HEAD_BYTES = 256 * 1024
 LINK_TAG = re.compile(r"<link\b(?P<attributes>[^<>]{1,4096})>", re.IGNORECASE)
 ATTRIBUTE = re.compile(

@@ -127,7 +127,7 @@ class Inbox:
     async def _put_aside(
         self, received: ReceivedActivity, document: JsonObject, partition: str, attempt: Attempt, db: Connection
     ) -> None:
-        """Try an activity again later, which could not be applied in its turn."""
+        """Queue a retry of an activity that could not be applied in its order."""
         if "Follow" in types_of(document) and (id := uri_of(document)) is not None:
             # The Follow is applied later. An Undo that does not embed the Follow may be applied before, and must be
             # remembered.

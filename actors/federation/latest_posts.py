@@ -20,10 +20,10 @@ from ..kernel import Runtime
 from .collections import read_collection
 from .errors import FetchFailed
 from .fetching import DocumentFetcher
-from .notes import keep_note, note_of
+from .notes import note_of, store_read_note
 
 PAGES = 2  # that are fetched: the outbox, and its first page
-MOST_ITEMS = 60  # that are looked at: many may be boosts
+MOST_ITEMS = 60  # that are read: many may be boosts
 POSTS = 20  # that are stored: a page of the home timeline
 OPEN = ("public", "unlisted")
 
@@ -75,7 +75,7 @@ class LatestPosts:
         if note is None or note.uri != uri or note.visibility not in OPEN:
             return
         news = note.created_at > accepted_since
-        if await keep_note(self._runtime, note, account, wanted=True, news=news) is not None:
+        if await store_read_note(self._runtime, note, account, wanted=True, news=news) is not None:
             await self._find_parts(note)
 
 

@@ -31,12 +31,12 @@ async def store_note(
     the local account whose own inbox received it. `authorized` is True if its quote is allowed.
     """
     note = await note_of(context, document, author)
-    return await keep_note(
+    return await store_read_note(
         runtime, note, author, wanted=wanted, recipient=recipient, authorized=authorized, origin=origin
     )
 
 
-async def keep_note(
+async def store_read_note(
     runtime: Runtime, note: ReceivedNote | None, author: Account, *, wanted: bool,
     recipient: int | None = None, authorized: bool = False, news: bool = True, origin: Origin = NOWHERE,
 ) -> int | None:  # fmt: skip

@@ -89,12 +89,9 @@ class Reception:
         """
         key_id = claim_of(request, self._clock.now()).key_id
         document = read_document(request.body)
-        actor = uri_of(document.get("actor"))
-        if actor is None or host_of(actor) is None:
-            types = types_of(document)
-            if types and HANDLERS.keys().isdisjoint(types):
-                return  # it would be ignored with an actor, too
-            raise MalformedDocument("the activity has no actor")
+        actor = _actor_of(document)
+        if actor is None:
+            return
         if host_of(key_id) is None:
             raise SignatureRefused("the key's id is not a web address")
         # Before the key is looked for: a blocked server causes no request.
@@ -105,7 +102,7 @@ class Reception:
         try:
             signer = await self._authenticate(request)
         except KeyUnavailable:
-            await self._keep_unverified(request, recipient, key_id, origin)
+            await self._store_unverified(request, recipient, key_id, origin)
             return
         except KeyGone:
             is_own_end = "Delete" in types_of(document) and uri_of(document.get("object")) == actor
@@ -116,6 +113,15 @@ class Reception:
         # Again, because the owner of the key is known only now.
         self._check_standing(signer.uri)
         count(signer.uri)
+        await self._store(request, document, recipient, signer, origin)
+        self._outbox.wake(INBOX)
+        await self._hosts.note_request_from(host_of(signer.uri) or "")
+
+    async def _store(
+        self, request: ReceivedRequest, document: JsonObject, recipient: str | None, signer: AuthenticatedActor,
+        origin: Origin,
+    ) -> None:  # fmt: skip
+        """Store a verified activity for the relay, after the requests that waited for its key."""
         header = request.headers.get(HEADER.lower())
         followers = header if read_header(header, signer.uri) is not None else None
         activity = ReceivedActivity(signer.uri, request.body.decode(), recipient, followers=followers)
@@ -124,8 +130,6 @@ class Reception:
             await self._database.transact(
                 _take_up_in_order, self._outbox, earlier, activity, signer.signed_at, now, origin
             )
-        self._outbox.wake(INBOX)
-        await self._hosts.note_request_from(host_of(signer.uri) or "")
 
     async def _authenticate(self, request: ReceivedRequest) -> AuthenticatedActor:
         with trio.move_on_after(SECONDS_FOR_KEY):
@@ -178,7 +182,7 @@ class Reception:
                 found.append(EarlierRequest(id, activity, by.signed_at))
         return found
 
-    async def _keep_unverified(
+    async def _store_unverified(
         self, request: ReceivedRequest, recipient: str | None, key_id: str, origin: Origin
     ) -> None:
         domain = registrable(host_of(key_id) or "")
@@ -190,9 +194,23 @@ class Reception:
         await self._database.transact(self._outbox.promise, [unverified(stored, domain)], origin)
 
 
+def _actor_of(document: JsonObject) -> str | None:
+    """Return the URI of an activity's actor; None if it has none and is of a type that is ignored.
+
+    Raise MalformedDocument for other activities without an actor.
+    """
+    actor = uri_of(document.get("actor"))
+    if actor is not None and host_of(actor) is not None:
+        return actor
+    types = types_of(document)
+    if types and HANDLERS.keys().isdisjoint(types):
+        return None
+    raise MalformedDocument("the activity has no actor")
+
+
 @dataclass(frozen=True, slots=True)
 class EarlierRequest:
-    """A request that waited for its key, which is here now."""
+    """A request that waited for its key, which is stored now."""
 
     id: int
     activity: ReceivedActivity

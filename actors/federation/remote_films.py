@@ -37,7 +37,7 @@ LIMITS = RequestLimits(FETCH_SECONDS, limits.VIDEO_BYTES)  # of a hop
 HEADERS = {"Accept": "video/*, audio/*, image/*", "Accept-Encoding": "identity"}
 AT_ONCE = 4  # that are fetched or made
 OF_ONE_DOMAIN = 1  # a slow server delays no other server
-WAITING = 64  # that are fetched, made, or wait for that
+WAITING = 64  # that are fetched or made, or wait
 WAITING_OF_ONE_DOMAIN = 16
 SECONDS = 900.0  # for a film, with its wait
 READER_WAITS = 25.0  # seconds, less than most players
@@ -137,7 +137,7 @@ def _kind_at(path: Path) -> Kind | None:
 
 
 class _FilmWriter:
-    """Writes a film to a file, some at a time, after a look at its beginning."""
+    """Writes a film to a file in large pieces, after checking its first bytes."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file

@@ -48,7 +48,7 @@ from .errors import (
 from .fetching import DocumentFetcher
 from .flights import Flights
 from .latest_posts import LatestPosts
-from .notes import keep_note, note_of
+from .notes import note_of, store_read_note
 from .quotes import is_allowed
 from .remote_profiles import is_over, store_profile
 from .threads import Threads
@@ -203,7 +203,7 @@ class Resolver:
         if author is None or not is_post(document):
             return None
         note = await note_of(self._context, document, author)
-        id = await keep_note(self._runtime, note, author, wanted=True)
+        id = await store_read_note(self._runtime, note, author, wanted=True)
         if note is not None and id is not None:
             await self.find_parts(note)
         return id

@@ -35,7 +35,7 @@ LONGEST_USERNAME = 2048
 USERNAME = re.compile(r"[A-Za-z0-9_]++(?:[.-]++[A-Za-z0-9_]++)*+")
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-MOST_ALIASES = 20  # that are looked at
+MOST_ALIASES = 20  # that are read
 LARGEST_XRD = 64 * 1024
 XRD_SUBJECT = re.compile(r"<(?:\w{1,20}:)?Subject\b[^<>]{0,200}>(?P<text>[^<>]{1,4096})<")
 XRD_LINK = re.compile(r"<(?:\w{1,20}:)?Link\b(?P<attributes>[^<>]{1,4096})>")

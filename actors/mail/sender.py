@@ -27,9 +27,9 @@ from ..rules.roles import Permission, may
 from .templates import CONFIRMATION, EMAIL_CHANGE, PASSWORD_RESET, Letter, Sender, text_of
 
 LINK_LASTS = timedelta(days=2)
-# A link that sets a new password opens the account: it is good for a shorter time.
+# A link that sets a new password gives access to the account: it is valid for a shorter time.
 RESET_LASTS = timedelta(hours=6)
-# A strike can be appealed as long as its link is good (`commands/strikes.py`).
+# A strike can be appealed as long as its link is valid (`commands/strikes.py`).
 APPEAL_LASTS = timedelta(days=20)
 MOST_EXCERPT = 200  # characters of a status in a mail
 

@@ -20,14 +20,14 @@ from string import Template
 
 FOLDER = Path(__file__).parent / "texts"
 FALLBACK = "en"
-EMPTY_PARAGRAPH = re.compile(r"\n{3,}")  # a word that stands alone may be empty
+EMPTY_PARAGRAPH = re.compile(r"\n{3,}")  # a placeholder in a line of its own may be empty
 # Characters beyond ASCII are encoded: not every mail server on the way takes eight bits (RFC 6152).
 SEVEN_BITS = SMTP.clone(cte_type="7bit")
 # Characters of a sender's name with its escapes. Python 3.11 breaks a name at the end of a line and drops its quotes,
 # so that each comma in it begins another address: a name has to fit in a line.
 LONGEST_NAME = 60
 
-# The letters that there are, by the names of their texts.
+# The letters, by the names of their texts.
 CONFIRMATION = "confirmation"
 APPROVAL = "approval"
 PASSWORD_RESET = "password_reset"  # noqa: S105  # the name of a letter

@@ -84,7 +84,7 @@ class Connections:
     ) -> OutgoingAnswer:  # fmt: skip
         """Send a request and read its answer. Raise OutgoingFailure."""
         url = httpcore2.URL(scheme=target.scheme, host=target.host, port=target.port, target=target.path)
-        # A dict of both kinds, as the library declares it.
+        # The library declares a dict with both types.
         sent: dict[str | bytes, str | bytes] = {**headers}
         async with self._pools.use(target.host) as pool:
             with _explained():

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import httpcore2
 
 REQUESTS = 256  # at once to all hosts
-PER_HOST = 8  # of them
+PER_HOST = 8  # so that a slow host does not take them all
 IDLE = 30.0  # seconds that an unused connection is kept
 IDLE_PER_HOST = 2  # connections
 IDLE_HOSTS = 128  # hosts with unused connections; those of the least recently used host are closed first

@@ -28,7 +28,7 @@ LONGEST_FIELD = 8192  # characters of a text of an oEmbed answer that are read
 LARGEST_SIDE = 4000  # pixels of a player; a larger frame is no player
 SMALLEST_SIDE = 100
 
-# Invisible characters that turn the direction of the text around the card.
+# Invisible characters that change the direction of the text around the card.
 TURNING = regex.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 LINE_BREAKS = regex.compile(r"[\t\r\n]+")
@@ -45,7 +45,7 @@ PLAYERS: dict[str, tuple[str, ...]] = {
     "open.spotify.com": ("open.spotify.com",),
     "bandcamp.com": ("bandcamp.com",),
 }
-# Enough for a player, and not enough to lead the page around it elsewhere.
+# Enough for a player. A frame with these rights can't navigate the page around it.
 SANDBOX = "allow-scripts allow-same-origin allow-popups allow-presentation allow-forms"
 
 
@@ -76,7 +76,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Player:
-    """The content of a frame."""
+    """The address and the size of a player in a frame."""
 
     url: str
     width: int

@@ -84,7 +84,8 @@ class PushEncryption:
     async def encrypt(self, subscription: PushSubscription, origin: str, message: bytes) -> EncryptedMessage:
         """Return a message for a device. `origin` is the origin of the subscription's endpoint."""
         if "pywebpush" not in sys.modules:
-            # It imports two HTTP clients, which takes a second and 20 MiB: only servers that need it pay that.
+            # The library imports two HTTP clients, which takes a second and 20 MiB: only servers that need it import
+            # it.
             await trio.to_thread.run_sync(_load)
         encoded = _encoded(subscription, message)
         signature = self._signature(origin, standard=subscription.standard)

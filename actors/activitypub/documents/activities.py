@@ -146,7 +146,7 @@ def move_of(actor: str, target: str, followers: str, now: datetime) -> JsonObjec
 def vote_of(id: str, actor: str, poll_uri: str, author: str, option: str, now: datetime) -> JsonObject:
     """Return the Create of a vote. The vote is a Note without content, known to the author of the poll alone.
 
-    `id` is of the Note. A ballot with several choices is several activities.
+    `id` is the id of the Note. A ballot with several choices is several activities.
     """
     vote = {
         "id": id,
@@ -216,7 +216,7 @@ def _of_featured_tag(kind: str, actor: str, hashtag: JsonObject, featured: str, 
 
 
 def _short_request(request: JsonObject) -> JsonObject:
-    """Return a QuoteRequest without the note that it may embed: the asker knows it."""
+    """Return a QuoteRequest without the note that it may embed: its sender has the note."""
     return embedded(request) | {"instrument": uri_of(request.get("instrument"))}
 
 

@@ -76,7 +76,7 @@ def _identity(account: Account, names: LocalNames) -> JsonObject:
         "featuredTags": names.featured_tags(name),
         "endpoints": {"sharedInbox": names.shared_inbox},
         "manuallyApprovesFollowers": account.locked,
-        # The day alone: the time at which people sign up is theirs.
+        # Only the day: the time of a sign-up is private.
         "published": midnight(account.created_at),
         "memorial": account.memorial,
     }

@@ -117,7 +117,7 @@ def quote_authorization_of(uri: str, author: str, quoting: str, quoted: str) -> 
 def _content(status: Status, references: References) -> str:
     """Return the HTML. For servers without quotes a link to the quoted status is put before it; others remove it.
 
-    It is left out if the text has such a link.
+    The link is left out if the text has it already.
     """
     page = references.quoted_page or references.quoted
     if status.quote_state not in QUOTED or page is None or f'href="{escape_attribute(page)}"' in status.content:

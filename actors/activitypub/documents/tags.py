@@ -1,4 +1,4 @@
-"""The entries of the `tag` of actors and notes, and times."""
+"""The entries of the property `tag` of actors and notes, and the texts of times."""
 
 from __future__ import annotations
 

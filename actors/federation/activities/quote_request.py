@@ -12,7 +12,7 @@ from ...commands.quotes import AnswerQuoteRequest
 from ...commands.received_statuses import ReceiveEdit
 from ..errors import DocumentMissing, UntrustedDocument
 from ..inbox_context import Activity, InboxContext
-from ..notes import keep_note, note_of
+from ..notes import note_of, store_read_note
 
 
 async def quote_request(inbox: InboxContext, activity: Activity) -> None:
@@ -49,12 +49,12 @@ async def _quoting(inbox: InboxContext, activity: Activity, uri: str, quoted_uri
     known = await inbox.status(uri)
     status = None if known is None else await inbox.shared.database.read(statuses.find, known.id)
     if status is None or status.quote_of_id != quoted.id:
-        id = await _keep(inbox, activity, uri, quoted_uri)
+        id = await _store(inbox, activity, uri, quoted_uri)
         status = None if id is None else await inbox.shared.database.read(statuses.find, id)
     return None if status is None or status.quote_of_id != quoted.id else status.id
 
 
-async def _keep(inbox: InboxContext, activity: Activity, uri: str, quoted_uri: str) -> int | None:
+async def _store(inbox: InboxContext, activity: Activity, uri: str, quoted_uri: str) -> int | None:
     """Store a status with its quote. Some servers leave out the quote until the author has answered.
 
     The request is from the author of the status, so that its quote is trusted even if the status does not name it.
@@ -71,6 +71,6 @@ async def _keep(inbox: InboxContext, activity: Activity, uri: str, quoted_uri: s
     if (known := await inbox.status(uri)) is not None:
         await inbox.ask(activity.actor.id, ReceiveEdit(note), activity.origin)
         return known.id
-    id = await keep_note(inbox.runtime, note, activity.actor, wanted=True, origin=activity.origin)
+    id = await store_read_note(inbox.runtime, note, activity.actor, wanted=True, origin=activity.origin)
     await inbox.resolver.find_parts(note)
     return id

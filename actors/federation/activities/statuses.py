@@ -26,7 +26,7 @@ from ...commands.received_statuses import ReceiveEdit
 from ...commands.statuses import DeleteStatus
 from ..actor_documents import is_actor
 from ..inbox_context import Activity, InboxContext
-from ..notes import keep_note, note_of
+from ..notes import note_of, store_read_note
 from ..quotes import is_authorized
 
 
@@ -44,7 +44,7 @@ async def create(inbox: InboxContext, activity: Activity) -> None:
 async def store(inbox: InboxContext, activity: Activity, document: JsonObject) -> int | None:
     """Store a post of the actor, if it concerns an account here. The posts above it are fetched in the background."""
     note = await note_of(inbox.shared, document, activity.actor)
-    id = await keep_note(
+    id = await store_read_note(
         inbox.runtime, note, activity.actor, wanted=False, recipient=activity.recipient,
         authorized=note is not None and await is_authorized(inbox, note), origin=activity.origin,
     )  # fmt: skip
