@@ -89,7 +89,7 @@ def read_document(body: bytes) -> JsonObject:
     try:
         document = json_object(body)
     except UnreadableJson:
-        document = json_object(_mended(body))
+        document = json_object(_repaired(body))
     return normalize(document)
 
 
@@ -108,7 +108,7 @@ def normalize(document: JsonObject) -> JsonObject:
 # Reading JSON ---------------------------------------------------------------------------------------------------------
 
 
-def _mended(body: bytes) -> bytes:
+def _repaired(body: bytes) -> bytes:
     """Return an unreadable body without its byte order mark, and without lone surrogates.
 
     A lone surrogate is left over if a text is cut in the middle of an emoji. Python's own parser accepts it. Raise

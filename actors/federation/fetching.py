@@ -88,7 +88,7 @@ class DocumentFetcher:
         self._quotas = quotas
         self._limiter = DomainLimiter()
 
-    def may_ask(self, url: str) -> bool:
+    def may_request(self, url: str) -> bool:
         """True if a request may be sent to the host of a URL: it is another server, and not suspended."""
         try:
             target = written_target(url)
@@ -124,7 +124,7 @@ class DocumentFetcher:
             raise UntrustedDocument("another host has answered")
         return await self._with_uris(_document_of(answer))
 
-    async def ask(self, url: str, accept: str) -> OutgoingAnswer:
+    async def request(self, url: str, accept: str) -> OutgoingAnswer:
         """Return an answer of any content type, to a request that is not signed. Raise a FetchFailed."""
         return _checked(await self._within_limits(url, accept, None))
 
@@ -191,7 +191,7 @@ class DocumentFetcher:
     def _allowed(self, url: str) -> RequestTarget:
         if self._names.is_local(url):
             raise LeadsHere(url)
-        if not self.may_ask(url):
+        if not self.may_request(url):
             raise ForbiddenTarget("requests to this host are not allowed")
         return written_target(url)
 

@@ -11,17 +11,19 @@ from ..outgoing.targets import RequestTarget, redirected
 HOPS = 3
 
 # Returns the target of a URL. Raises ForbiddenTarget for a server from which no files are requested.
-Place = Callable[[str], RequestTarget]
+FindTarget = Callable[[str], RequestTarget]
 
 
-async def ask_for_file(url: str, place: Place, send: Callable[[str], Awaitable[OutgoingAnswer]]) -> OutgoingAnswer:
+async def request_file(
+    url: str, find_target: FindTarget, send: Callable[[str], Awaitable[OutgoingAnswer]]
+) -> OutgoingAnswer:
     """Return the answer of the server that has a file. Raise OutgoingFailure if there is no answer, or too many
     redirects."""
-    target = place(url)
+    target = find_target(url)
     for _ in range(HOPS + 1):
         answer = await send(target.url)
         location = answer.headers.get("location")
         if answer.status not in REDIRECTS or location is None:
             return answer
-        target = redirected(target, location, place)
+        target = redirected(target, location, find_target)
     raise AnswerTooLarge("too many redirects")

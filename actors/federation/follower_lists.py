@@ -28,7 +28,7 @@ from .inbox_context import InboxContext
 
 REMEMBERED = 10_000  # accounts, and domains
 AGREES_FOR = 60.0  # seconds in which an equal digest is not compared again
-NOT_ASKED_FOR = 300.0  # seconds after which the list of an account may be fetched again
+NOT_FETCHED_FOR = 300.0  # seconds after which the list of an account may be fetched again
 WINDOW = 3600.0  # seconds
 LISTS = 60  # that are fetched in a window, of the servers of a registered domain
 
@@ -46,7 +46,7 @@ class FollowerLists:
     def __init__(self, context: InboxContext) -> None:
         self._context = context
         self._agreed: TTLCache[int, str] = TTLCache(REMEMBERED, AGREES_FOR, timer=trio.current_time)
-        self._asked: TTLCache[int, None] = TTLCache(REMEMBERED, NOT_ASKED_FOR, timer=trio.current_time)
+        self._fetched: TTLCache[int, None] = TTLCache(REMEMBERED, NOT_FETCHED_FOR, timer=trio.current_time)
         self._budgets: TTLCache[str, FetchBudget] = TTLCache(REMEMBERED, WINDOW, timer=trio.current_time)
 
     async def compare(self, account: Account, sent: FollowerList, received_at: datetime, origin: Origin) -> None:
@@ -54,12 +54,12 @@ class FollowerLists:
         often."""
         if sent.collection != account.followers_url or not same_host(sent.url, account.uri):
             return
-        if account.id in self._asked or self._agreed.get(account.id) == sent.digest:
+        if account.id in self._fetched or self._agreed.get(account.id) == sent.digest:
             return
         if await self._context.shared.database.read(follower_lists.digest_here, account.id) == sent.digest:
             self._agreed[account.id] = sent.digest
         elif self._has_budget(account):
-            self._asked[account.id] = None
+            self._fetched[account.id] = None
             job = partial(self._fetch_and_apply, account, sent, received_at - CLOCKS, origin)
             self._context.resolver.do_later("followers", account.uri, job)
 

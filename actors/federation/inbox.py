@@ -45,7 +45,7 @@ from ..kernel.errors import describe
 from ..own_addresses import OwnAddressReader
 from .activities import HANDLERS
 from .activities.forwarded import fetch_forwarded
-from .activities.relations import mark_of
+from .activities.relations import follow_digest
 from .budgets import caused_by, new_cause
 from .errors import DocumentMissing, DocumentUnavailable, UntrustedDocument
 from .follower_lists import FollowerLists
@@ -131,7 +131,7 @@ class Inbox:
         if "Follow" in types_of(document) and (id := uri_of(document)) is not None:
             # The Follow is applied later. An Undo that does not embed the Follow may be applied before, and must be
             # remembered.
-            await received_activities.forget(db, mark_of(received.signer, id))
+            await received_activities.forget(db, follow_digest(received.signer, id))
         await self._put_behind(received, partition, attempt, db, FIRST_PAUSE)
 
     async def _take_up(self, activity: ReceivedActivity, signed_at: datetime, origin: Origin, db: Connection) -> None:
@@ -174,11 +174,11 @@ def subject_of(activity: JsonObject) -> str | None:
         activity = object_of(activity.get("object")) or {}
     types, named = types_of(activity), activity.get("object")
     if not ANSWERS.isdisjoint(types):
-        return _asking(named)
+        return _requester_of(named)
     return None if ACTS.isdisjoint(types) else uri_of(named)
 
 
-def _asking(request: object) -> str | None:
+def _requester_of(request: object) -> str | None:
     """Return the account that has sent a request. The ids of our requests begin with it."""
     embedded = object_of(request)
     if embedded is not None:

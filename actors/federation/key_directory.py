@@ -105,7 +105,7 @@ class KeyDirectory:
             raise SignatureRefused("the signature is not of this key")
         return AuthenticatedActor(key.actor_uri, claim.key_id, claim.signed_at)
 
-    async def recognise(self, request: ReceivedRequest, at: datetime) -> AuthenticatedActor | None:
+    async def authenticate_known(self, request: ReceivedRequest, at: datetime) -> AuthenticatedActor | None:
         """Return the signer of a request that was received `at` a time; None if its key is not stored here."""
         claim = claim_of(request, at)
         stored = await self._database.read(actor_keys.find, claim.key_id)

@@ -17,7 +17,7 @@ REQUESTS = "quote_requests"  # in the ids of this server's requests to quote
 
 
 @dataclass(frozen=True, slots=True)
-class WaitingQuote:
+class PendingQuote:
     """A status of this server that waits for permission to quote another status."""
 
     quoting: Status
@@ -55,7 +55,7 @@ async def is_allowed(
     )
 
 
-async def asking_quote(inbox: InboxContext, activity: Activity) -> WaitingQuote | None:
+async def pending_quote(inbox: InboxContext, activity: Activity) -> PendingQuote | None:
     """Return the quote of this server that the quoted author's answer names."""
     embedded = activity.object or {}
     uri = uri_of(embedded.get("instrument")) if "QuoteRequest" in activity.object_types else None
@@ -64,7 +64,7 @@ async def asking_quote(inbox: InboxContext, activity: Activity) -> WaitingQuote 
     if status is None or not status.local or status.quote_of_id is None or status.quote_state != "pending":
         return None
     quoted = await inbox.shared.database.read(statuses.find, status.quote_of_id)
-    return WaitingQuote(status, quoted) if quoted is not None and quoted.account_id == activity.actor.id else None
+    return PendingQuote(status, quoted) if quoted is not None and quoted.account_id == activity.actor.id else None
 
 
 async def _by_request(inbox: InboxContext, uri: str) -> KnownStatus | None:

@@ -126,7 +126,7 @@ class Reception:
         followers = header if read_header(header, signer.uri) is not None else None
         activity = ReceivedActivity(signer.uri, request.body.decode(), recipient, followers=followers)
         if not await self._take_up_alone(activity, document, signer, origin):
-            now, earlier = self._clock.now(), await self._recognise_earlier(signer)
+            now, earlier = self._clock.now(), await self._earlier_requests(signer)
             await self._database.transact(
                 _take_up_in_order, self._outbox, earlier, activity, signer.signed_at, now, origin
             )
@@ -166,7 +166,7 @@ class Reception:
             received_activities.take_up, digest, effects, unverified_by(signer.key_id), self._clock.now()
         )
 
-    async def _recognise_earlier(self, signer: AuthenticatedActor) -> list[EarlierRequest]:
+    async def _earlier_requests(self, signer: AuthenticatedActor) -> list[EarlierRequest]:
         """Return the requests that waited for a key. They are applied before the request by which it was found.
 
         Requests with invalid signatures are left in the queue.
@@ -176,7 +176,7 @@ class Reception:
         for id, row in waiting:
             stored = UnverifiedActivity.of_row(row)
             request = request_of(stored, self._base_url)
-            by = await self._directory.recognise(request, stored.received_at)
+            by = await self._directory.authenticate_known(request, stored.received_at)
             if by is not None:
                 activity = ReceivedActivity(by.uri, stored.body, stored.recipient)
                 found.append(EarlierRequest(id, activity, by.signed_at))

@@ -34,7 +34,7 @@ from ..outgoing.targets import RequestTarget, written_target
 from ..rules import limits
 from .domain_limits import DomainLimiter
 from .errors import CopiedAlready
-from .file_requests import ask_for_file
+from .file_requests import request_file
 from .remote_films import RemoteFilms
 
 PURPOSES: dict[Kind, Purpose] = {
@@ -70,7 +70,7 @@ class RemoteFiles:
         self._media = media
         self._blocks = blocks
         self._domain = domain
-        self.films = RemoteFilms(database, clock, client, media, self._place)
+        self.films = RemoteFilms(database, clock, client, media, self._find_target)
         self._limiter = DomainLimiter(AT_ONCE)
         self._fetching: SingleFlight[tuple[str, Purpose], RemoteCopy | None] = SingleFlight()
         self._missing: TTLCache[tuple[str, Purpose], bool] = TTLCache(
@@ -112,12 +112,12 @@ class RemoteFiles:
         if standing.suspended or standing.rejects_media:
             return False
         try:
-            self._place(source.url)
+            self._find_target(source.url)
         except ForbiddenTarget:
             return False
         return True
 
-    def _place(self, url: str) -> RequestTarget:
+    def _find_target(self, url: str) -> RequestTarget:
         """Return the target of a picture's URL. Raise ForbiddenTarget for a server that staff have blocked, and for
         this server."""
         target = written_target(url)
@@ -158,13 +158,13 @@ class RemoteFiles:
                 self._missing[(url, made)] = True
         return await self._database.read(remote_files.find, url, made)
 
-    async def _ask(self, url: str) -> OutgoingAnswer:
+    async def _request(self, url: str) -> OutgoingAnswer:
         return await self._client.send(OutgoingRequest("GET", url, {"Accept": "image/*"}), LIMITS)
 
     async def _stored(self, url: str, made: Purpose) -> bool:
         try:
             with trio.fail_after(SECONDS):
-                answer = await ask_for_file(url, self._place, self._ask)
+                answer = await request_file(url, self._find_target, self._request)
         except (OutgoingFailure, trio.TooSlowError):
             return False
         if answer.status != 200 or not answer.body:

@@ -29,7 +29,7 @@ from ..outgoing.messages import OutgoingFailure
 from ..rules import limits
 from .domain_limits import DomainLimiter
 from .errors import CopiedAlready, DocumentUnavailable
-from .file_requests import Place, ask_for_file
+from .file_requests import FindTarget, request_file
 from .flights import Flights
 
 FETCH_SECONDS = 180.0  # for a film with its redirects
@@ -55,15 +55,15 @@ class RemoteFilms:
     """Fetches films. Each process has an instance."""
 
     def __init__(
-        self, database: Database, clock: Clock, client: OutgoingClient, media: MediaProcessor, place: Place
+        self, database: Database, clock: Clock, client: OutgoingClient, media: MediaProcessor, find_target: FindTarget
     ) -> None:
-        """`place` returns the target of a URL, and raises ForbiddenTarget for servers from which no files are
+        """`find_target` returns the target of a URL, and raises ForbiddenTarget for servers from which no files are
         requested."""
         self._database = database
         self._clock = clock
         self._client = client
         self._media = media
-        self._place = place
+        self._find_target = find_target
         self._limiter = DomainLimiter(AT_ONCE, OF_ONE_DOMAIN)
         self._flights: Flights[bool] = Flights(most=WAITING, seconds=SECONDS)
 
@@ -119,7 +119,7 @@ class RemoteFilms:
                 return await self._client.receive(OutgoingRequest("GET", url, HEADERS), LIMITS, writer.write)
 
             with trio.fail_after(FETCH_SECONDS):
-                answer = await ask_for_file(url, self._place, ask)
+                answer = await request_file(url, self._find_target, ask)
             await writer.finish()
         upload.kind = await trio.to_thread.run_sync(_kind_at, upload.source)
         return answer.status == 200

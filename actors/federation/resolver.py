@@ -93,8 +93,8 @@ class Resolver:
         self._completed: TTLCache[str, None] = TTLCache(THREADS, THREAD_LASTS, timer=trio.current_time)
         self._unfound: TTLCache[str, None] = TTLCache(UNFOUND, UNFOUND_LASTS, timer=trio.current_time)
         self._latest = LatestPosts(context, runtime, fetcher, self.find_parts)
-        self._begun: TTLCache[str, None] = TTLCache(FOLLOWED, FOLLOWED_LASTS, timer=trio.current_time)
-        self._counted: TTLCache[str, None] = TTLCache(POLLS, COUNT_LASTS, timer=trio.current_time)
+        self._outboxes_read: TTLCache[str, None] = TTLCache(FOLLOWED, FOLLOWED_LASTS, timer=trio.current_time)
+        self._recounted: TTLCache[str, None] = TTLCache(POLLS, COUNT_LASTS, timer=trio.current_time)
 
     async def run(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Run the fetches of callers and the background jobs, until `stopping`."""
@@ -277,8 +277,8 @@ class Resolver:
 
         The follow was accepted after `accepted_since`: the account's server has delivered nothing before.
         """
-        if account.uri not in self._begun:
-            self._begun[account.uri] = None
+        if account.uri not in self._outboxes_read:
+            self._outboxes_read[account.uri] = None
             self._jobs.add("posts", account.uri, partial(self._latest.read, account, accepted_since))
 
     def do_later(self, work: str, uri: str, job: Job) -> None:
@@ -290,8 +290,8 @@ class Resolver:
 
         Some servers, such as Takahē, never send an Update when votes change.
         """
-        if not self._names.is_local(uri) and uri not in self._counted:
-            self._counted[uri] = None
+        if not self._names.is_local(uri) and uri not in self._recounted:
+            self._recounted[uri] = None
             self._jobs.add("poll", uri, partial(self._recount, uri))
 
     async def _recount(self, uri: str) -> None:
@@ -394,7 +394,7 @@ class Resolver:
         # In a thread: the texts of fifty fields may take a quarter of a second.
         profile = await trio.to_thread.run_sync(profile_of, document, handle, self._context.clock.now())
         # The inbox may be at a service that delivers for the actor's host.
-        if not self._fetcher.may_ask(profile.inbox_url):
+        if not self._fetcher.may_request(profile.inbox_url):
             raise UntrustedDocument("the actor's inbox is at a host that must not be asked")
         account = await store_profile(self._context, profile, keys_of(document, self._context.clock.now()))
         if account is not None:

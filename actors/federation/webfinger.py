@@ -80,30 +80,30 @@ class WebFinger:
 
     async def find(self, handle: Handle) -> HandleProof:
         """Return the handle as its server spells it, and its actor. Raise a FetchFailed."""
-        answer = await self._ask(handle)
+        answer = await self._request(handle)
         named = _subject(answer, handle)
         if not named.is_same(handle):
-            answer = await self._ask(named)
+            answer = await self._request(named)
             if not _subject(answer, named).is_same(named):
                 raise UntrustedDocument("the answer is about another handle")
             named = _subject(answer, named)
         return HandleProof(named, _actor_uri(answer))
 
-    async def _ask(self, handle: Handle) -> JsonObject:
+    async def _request(self, handle: Handle) -> JsonObject:
         resource = quote(f"acct:{handle.username}@{handle.domain}", safe="")
         origin = origin_of(handle.domain)
         try:
-            answer = await self._fetcher.ask(f"{origin}/.well-known/webfinger?resource={resource}", ACCEPT)
+            answer = await self._fetcher.request(f"{origin}/.well-known/webfinger?resource={resource}", ACCEPT)
         except DocumentGone:
             raise
         except DocumentMissing:
             template = await self._template(origin)
-            answer = await self._fetcher.ask(template.replace("{uri}", resource), ACCEPT)
+            answer = await self._fetcher.request(template.replace("{uri}", resource), ACCEPT)
         return resource_of(answer.body)
 
     async def _template(self, origin: str) -> str:
         """Return the address of WebFinger from the server's host-meta."""
-        answer = await self._fetcher.ask(f"{origin}/.well-known/host-meta", ACCEPT_HOST_META)
+        answer = await self._fetcher.request(f"{origin}/.well-known/host-meta", ACCEPT_HOST_META)
         for link in objects_of(resource_of(answer.body).get("links")):
             template = text_of(link.get("template"), LONGEST_URI) or ""
             if _has_relation(link, "lrdd") and "{uri}" in template:

@@ -12,7 +12,7 @@ import trio
 
 from ..outgoing.client import OutgoingClient, OutgoingRequest, RequestLimits
 from ..outgoing.messages import OutgoingFailure
-from .port import AskedTooOften, OfferedLanguages, QuotaUsedUp, TextsNotTaken, TranslatedTexts, TranslationFailed
+from .port import OfferedLanguages, QuotaUsedUp, TextsNotTaken, TooManyRequests, TranslatedTexts, TranslationFailed
 
 TRANSLATING = RequestLimits(seconds=10, body=512 * 1024)
 LISTING = RequestLimits(seconds=5, body=256 * 1024)
@@ -89,7 +89,7 @@ class LibreTranslate:
             case 403:
                 raise QuotaUsedUp("the service answered 403: the key is wrong or missing, or its quota is used up")
             case 429:
-                raise AskedTooOften("the service answered 429: too many requests")
+                raise TooManyRequests("the service answered 429: too many requests")
             case _:
                 raise TranslationFailed(f"the service answered {answer.status}")
 

@@ -4,7 +4,7 @@
     TranslationFailed          the service did not answer, or not with a translation
     ├── TextsNotTaken          it refuses these texts, and may accept others
     ├── QuotaUsedUp            it translates nothing more for this server, or does not know its key
-    └── AskedTooOften          it, or this server, has too many requests
+    └── TooManyRequests        it, or this server, has too many requests
 
 Their texts are for the log. They name the cause, and neither the key nor the service's answer.
 """
@@ -37,7 +37,7 @@ class QuotaUsedUp(TranslationFailed):
     """Raised if the service translates nothing more for this server."""
 
 
-class AskedTooOften(TranslationFailed):
+class TooManyRequests(TranslationFailed):
     """Raised if there are too many requests."""
 
 

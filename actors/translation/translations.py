@@ -24,7 +24,7 @@ from ..kernel.pool_context import Record
 from ..memory.computed import Computed
 from ..outgoing.breaker import Breaker
 from ..rules.languages import LANGUAGES
-from .port import AskedTooOften, NotTranslatable, OfferedLanguages, TextsNotTaken, TranslationFailed, Translator
+from .port import NotTranslatable, OfferedLanguages, TextsNotTaken, TooManyRequests, TranslationFailed, Translator
 from .texts import StatusTexts, as_html, from_html, texts_of
 
 LANGUAGES_LAST = timedelta(days=1)
@@ -99,7 +99,7 @@ class Translations:
         with trio.move_on_after(PATIENCE):
             requested = RequestedTranslation(texts, *pair_of(await self._languages.get(), status.language, language))
             cached = self._find(status.id, requested)
-            return cached or await self._ask(lambda: self._make(translator, status.id, requested))
+            return cached or await self._request(lambda: self._make(translator, status.id, requested))
         raise TranslationFailed("no answer in time")
 
     def drop(self, id: int) -> None:
@@ -122,12 +122,12 @@ class Translations:
         return None if cached is None else cached.get(requested)
 
     async def _load_languages(self) -> OfferedLanguages:
-        return {} if self._translator is None else await self._ask(self._translator.languages)
+        return {} if self._translator is None else await self._request(self._translator.languages)
 
-    async def _ask(self, request: Callable[[], Awaitable[T]]) -> T:
+    async def _request(self, request: Callable[[], Awaitable[T]]) -> T:
         """Send a request when there is a place. Raise TranslationFailed."""
         if self._places.statistics().tasks_waiting >= MOST_WAITING:
-            raise AskedTooOften("too many requests wait")
+            raise TooManyRequests("too many requests wait")
         async with self._places:
             if self._breaker.closed_until("service", self._clock.now()) is not None:
                 raise type(self._failure)(str(self._failure))

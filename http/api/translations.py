@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import contextmanager
 
-from ...actors.translation.port import AskedTooOften, NotTranslatable, QuotaUsedUp, TranslationFailed
+from ...actors.translation.port import NotTranslatable, QuotaUsedUp, TooManyRequests, TranslationFailed
 from ...actors.translation.translations import all_targets, with_own_codes
 from ...storage import users
 from ..access import rates
@@ -71,7 +71,7 @@ def _explained() -> Generator[None]:
         raise Forbidden from None
     except QuotaUsedUp:
         raise BackendFailed(QUOTA) from None
-    except AskedTooOften:
+    except TooManyRequests:
         raise BackendFailed(TOO_MANY) from None
     except TranslationFailed:
         raise BackendFailed from None

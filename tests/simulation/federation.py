@@ -276,7 +276,7 @@ async def move_meets_follows(sim: TwoServers) -> None:
 @asynccontextmanager
 async def asking_again_soon(run: Run) -> AsyncGenerator[TwoServers]:
     """Two servers that wait for less long until they fetch a list of followers again."""
-    with patch.object(follower_lists, "NOT_ASKED_FOR", ASKED_AGAIN):
+    with patch.object(follower_lists, "NOT_FETCHED_FOR", ASKED_AGAIN):
         async with two_servers(run) as sim:
             yield sim
 

@@ -19,7 +19,7 @@ from ...commands.follower_lists import EndUnknownFollow
 from ...commands.quotes import ConfirmQuote, RevokeQuote
 from ...commands.relations import Block, Follow
 from ..inbox_context import Activity, InboxContext
-from ..quotes import WaitingQuote, asking_quote, is_allowed
+from ..quotes import PendingQuote, is_allowed, pending_quote
 
 LONGEST_WAY = timedelta(minutes=1)  # of an Accept without an outage
 
@@ -29,12 +29,12 @@ async def follow(inbox: InboxContext, activity: Activity) -> None:
     target = await inbox.local_account_id(activity.object_uri)
     if target is not None:
         if activity.id is not None:
-            mark = mark_of(activity.actor.uri, activity.id)
-            await inbox.shared.database.transact(received_activities.insert, mark, inbox.shared.clock.now())
+            digest = follow_digest(activity.actor.uri, activity.id)
+            await inbox.shared.database.transact(received_activities.insert, digest, inbox.shared.clock.now())
         await inbox.ask(activity.actor.id, Follow(target, uri=activity.id), activity.origin)
 
 
-def mark_of(actor_uri: str, follow_uri: str) -> bytes:
+def follow_digest(actor_uri: str, follow_uri: str) -> bytes:
     """Return the digest by which a received Follow is remembered."""
     return received_activities.digest_of(actor_uri, follow_uri, "Follow")
 
@@ -49,10 +49,10 @@ async def accept(inbox: InboxContext, activity: Activity) -> None:
         tombstones.is_deleted, activity.id, activity.actor.id, inbox.shared.clock.now()
     ):
         return
-    if (waiting := await asking_quote(inbox, activity)) is not None:
-        await _confirm(inbox, activity, waiting)
+    if (pending := await pending_quote(inbox, activity)) is not None:
+        await _confirm(inbox, activity, pending)
         return
-    follower = await asking(inbox, activity)
+    follower = await follower_of_answer(inbox, activity)
     if follower is None:
         return
     asked_at = await inbox.shared.database.read(follow_requests.asked_at, follower, activity.actor.id)
@@ -64,44 +64,44 @@ async def accept(inbox: InboxContext, activity: Activity) -> None:
         await inbox.ask(follower, EndUnknownFollow(activity.actor.id), activity.origin)
 
 
-async def _confirm(inbox: InboxContext, activity: Activity, waiting: WaitingQuote) -> None:
+async def _confirm(inbox: InboxContext, activity: Activity, pending: PendingQuote) -> None:
     """Show a quote, if its QuoteAuthorization is valid."""
-    authorization, quoted = uri_of(activity.document.get("result")), waiting.quoted
+    authorization, quoted = uri_of(activity.document.get("result")), pending.quoted
     known = await inbox.status(quoted.uri)
     if authorization is None or known is None:
         return
     database, fetcher = inbox.shared.database, inbox.fetcher
-    if await is_allowed(database, fetcher, authorization, waiting.quoting.uri, quoted.uri, known):
-        command = ConfirmQuote(quoted.id, waiting.quoting.id, authorization)
+    if await is_allowed(database, fetcher, authorization, pending.quoting.uri, quoted.uri, known):
+        command = ConfirmQuote(quoted.id, pending.quoting.id, authorization)
         await inbox.ask(activity.actor.id, command, activity.origin)
 
 
-async def asking(inbox: InboxContext, activity: Activity) -> int | None:
+async def follower_of_answer(inbox: InboxContext, activity: Activity) -> int | None:
     """Return the local follower whose Follow an answer of the actor names: by its URI, else by both accounts."""
     uri = activity.object_uri
     if uri is not None:
         found = await inbox.shared.database.read(follows.asking_with, activity.actor.id, uri)
         if found is not None:
             return found
-    username = inbox.names.username_of(_asking_uri(activity) or "")
+    username = inbox.names.username_of(_follower_uri(activity) or "")
     if username is None:
         return None
     follower = await inbox.local_account_id(inbox.names.actor(username))
     return await _unless_superseded(inbox, uri, follower, activity.actor.id)
 
 
-def _asking_uri(activity: Activity) -> str | None:
+def _follower_uri(activity: Activity) -> str | None:
     """Return the account that an answer names: by an embedded Follow, by the id of a Follow, or directly.
 
     GoToSocial accepts favourites and boosts too, by their ids alone.
     """
     uri, embedded = activity.object_uri, activity.object
-    asking, _, named = unquote(uri or "").partition("#")
+    actor, _, named = unquote(uri or "").partition("#")
     if ACTIVITY.fullmatch(named) and not named.startswith("follows/"):
         return None
     if embedded is None:
-        return asking
-    return (actor_of(embedded) or asking) if "Follow" in activity.object_types else uri
+        return actor
+    return (actor_of(embedded) or actor) if "Follow" in activity.object_types else uri
 
 
 async def _unless_superseded(inbox: InboxContext, uri: str | None, follower: int | None, followed: int) -> int | None:
@@ -128,11 +128,11 @@ def actor_of(document: JsonObject) -> str | None:
 
 
 async def reject(inbox: InboxContext, activity: Activity) -> None:
-    if (waiting := await asking_quote(inbox, activity)) is not None:
-        command = RevokeQuote(waiting.quoted.id, waiting.quoting.id)
+    if (pending := await pending_quote(inbox, activity)) is not None:
+        command = RevokeQuote(pending.quoted.id, pending.quoting.id)
         await inbox.ask(activity.actor.id, command, activity.origin)
         return
-    follower = await asking(inbox, activity)
+    follower = await follower_of_answer(inbox, activity)
     if follower is not None:
         await inbox.ask(activity.actor.id, RemoveFollower(follower), activity.origin)
 

@@ -37,7 +37,7 @@ async def create(inbox: InboxContext, activity: Activity) -> None:
         embedded = [await inbox.fetcher.fetch(activity.object_uri)]
     for document in embedded:
         vote = read_vote(document)
-        if (vote is None or not await _is_cast(inbox, activity, vote)) and is_post(document):
+        if (vote is None or not await _cast_vote(inbox, activity, vote)) and is_post(document):
             await store(inbox, activity, document)
 
 
@@ -64,7 +64,7 @@ async def _find_parents(inbox: InboxContext, document: JsonObject) -> None:
         inbox.resolver.find_parents_later(uri)
 
 
-async def _is_cast(inbox: InboxContext, activity: Activity, vote: ReceivedVote) -> bool:
+async def _cast_vote(inbox: InboxContext, activity: Activity, vote: ReceivedVote) -> bool:
     """Vote for the option with the text of the vote. Return False if the poll or the option does not exist.
 
     Other servers send a vote for each choice, also after the end of the poll.
@@ -126,12 +126,12 @@ async def change(inbox: InboxContext, activity: Activity, document: JsonObject) 
         known = await inbox.status(note.uri)  # the Create may have arrived just before: then the edit must be applied
     if known is None:
         return
-    authorized = await _is_shown(inbox, known, note) or await is_authorized(inbox, note)
+    authorized = await _has_same_quote(inbox, known, note) or await is_authorized(inbox, note)
     await inbox.ask(activity.actor.id, ReceiveEdit(note, authorized), activity.origin)
     await inbox.resolver.find_parts(note)
 
 
-async def _is_shown(inbox: InboxContext, known: KnownStatus, note: ReceivedNote) -> bool:
+async def _has_same_quote(inbox: InboxContext, known: KnownStatus, note: ReceivedNote) -> bool:
     """True if quote and QuoteAuthorization of a status are unchanged, so that nothing is fetched again."""
     quote = note.quote
     if quote is None or quote.authorization is None:

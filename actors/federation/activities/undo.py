@@ -18,7 +18,7 @@ from ...commands.reblogs import Unreblog
 from ...commands.relations import Unblock, Unfollow
 from ...kernel import Message
 from ..inbox_context import Activity, InboxContext
-from .relations import actor_of, is_ban, mark_of
+from .relations import actor_of, follow_digest, is_ban
 
 UNDOABLE = ("Follow", "Like", "Announce", "Block", "Accept")
 
@@ -58,7 +58,7 @@ async def _find_or_note_deletion(
     if (
         (command is None or not embedded)
         and uri is not None
-        and not await received_activities.is_known(db, mark_of(activity.actor.uri, uri))
+        and not await received_activities.is_known(db, follow_digest(activity.actor.uri, uri))
     ):
         now = inbox.shared.clock.now()
         await tombstones.insert(db, uri, activity.actor.uri, now, now + tombstones.KEPT_FOR)
