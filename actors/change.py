@@ -21,7 +21,7 @@ from ..storage import notifications, outbox
 from ..storage.engine.database import Connection
 from ..storage.notifications import NewNotification, Notification
 from ..storage.outbox import NewEffect
-from .effects.registry import ANNOUNCEMENTS, KINDS, AnyQueue
+from .effects.registry import KINDS, MAIN_QUEUE, AnyQueue
 from .facts.fact import Fact, promises_with
 from .facts.notifications import AddedNotification
 from .kernel import Address, Ids, Origin, Refused
@@ -94,9 +94,9 @@ class Change(Transaction):
         effects_of = self.context.outbox.effects_of
         of_facts = effects_of([*promises_with(facts, self.by)], self.origin)
         rows = effects_of(self.promises, self.origin)
-        self.fact_promises = [row.id for row in of_facts if row.queue == ANNOUNCEMENTS.name]
+        self.fact_promises = [row.id for row in of_facts if row.queue == MAIN_QUEUE.name]
         self.due = {KINDS[row.kind].queue for row in rows if row.due_at is None}
-        self.due |= {KINDS[row.kind].queue for row in of_facts if row.queue != ANNOUNCEMENTS.name}
+        self.due |= {KINDS[row.kind].queue for row in of_facts if row.queue != MAIN_QUEUE.name}
         self.written = True
         return of_facts + rows
 

@@ -40,8 +40,8 @@ def _missed_fields(missed: Missed) -> Mapping[str, object]:
         for entry in missed.events
     ]
     return {
-        "position": missed.position, "told": missed.told, "open": sorted(missed.open), "complete": missed.complete,
-        "events": events,
+        "position": missed.position, "published": missed.published, "open": sorted(missed.open),
+        "complete": missed.complete, "events": events,
     }  # fmt: skip
 
 
@@ -50,7 +50,7 @@ def _missed(fields: JsonObject) -> Missed:
         MissedEvent(row["key"], row["position"], of_row(STREAMED[row["of"]], row["with"])) for row in fields["events"]
     ]
     open = frozenset[int](fields["open"])
-    return Missed(fields["position"], fields["told"], open, tuple(events), fields["complete"])
+    return Missed(fields["position"], fields["published"], open, tuple(events), fields["complete"])
 
 
 # By the class of the message. `Any` is the class of its answer: the type of a dict can't express that.

@@ -9,7 +9,7 @@ from ..storage.engine.database import Database
 from .activitypub.names import LocalNames
 from .broadcast.audience import Audience
 from .broadcast.broadcast import Broadcast
-from .broadcast.tellings import Tellings
+from .broadcast.publications import Publications
 from .broadcast.viewers import Viewers
 from .deliveries.hosts import KnownHosts
 from .facts.fact import Facts
@@ -51,7 +51,7 @@ class ActorContext:
     custom_emojis: CustomEmojiLoader
     hosts: KnownHosts
     quotas: DailyQuotas
-    tellings: Tellings
+    publications: Publications
     base_url: str
     local_domain: str
     tally_delay: timedelta  # between a vote and the Update for other servers

@@ -122,8 +122,8 @@ class EntityActor(Actor):
             ):
                 return
         await context.outbox.wait_for_relay(self.address)
-        with context.outbox.telling(promised):
-            await context.facts.announce(facts, self.origin, self.address)
+        with context.outbox.publication(promised):
+            await context.facts.notify_actors(facts, self.origin, self.address)
 
     async def _wait_for_room(
         self, fact: PublishedStatus | EditedStatus, facts: Sequence[Fact], promised: Sequence[int]
@@ -138,7 +138,7 @@ class EntityActor(Actor):
         if shown is None or await context.outbox.wait_for_room(self.address, promised, shown, recipients):
             return True
         if isinstance(fact, PublishedStatus):
-            fact.announce_to_author(context.facts, shown, self.origin)
+            fact.notify_author(context.facts, shown, self.origin)
         return False
 
     def apply(self, fact: Fact) -> None:

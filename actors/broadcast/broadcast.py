@@ -1,7 +1,7 @@
 """The ways in which facts reach awake actors. The classes in `facts/` choose the actors.
 
-The turn that committed announces its facts before it answers, so that a client with the answer finds the change
-everywhere. After a crash in between the outbox announces the facts again. So every message may arrive twice: feeds
+The turn that committed publishes its facts before it answers, so that a client with the answer finds the change
+everywhere. After a crash in between the outbox publishes the facts again. So every message may arrive twice: feeds
 remember the events that they have shown.
 """
 
@@ -15,7 +15,7 @@ from ..kernel import Address, Cell, Message, Origin, Runtime
 from ..rules.visibility import belongs_in_public, belongs_under_tags
 from ..shown.statuses import ShownStatus, entry_of
 from .audience import Audience
-from .tellings import Tellings
+from .publications import Publications
 
 K = TypeVar("K")
 
@@ -72,14 +72,14 @@ class Broadcast:
         tagged: Audience[str],
         listed: Audience[int],
         owned: Audience[int],
-        tellings: Tellings,
+        publications: Publications,
     ) -> None:
         self.runtime = runtime
         self._audience = audience
         self._tagged = tagged
         self._listed = listed
         self._owned = owned
-        self.with_position = tellings.with_position
+        self.with_position = publications.with_position
         self.edits = NewestVersions[int]()  # ids of edits, by status
         self.reactions = NewestVersions[tuple[int, str]]()  # by announcement and name
 

@@ -2,7 +2,8 @@
 
 There is one `ViewerRules` for each account in use, with awake actors or open streams. `Fact.cache` changes it, before
 the change is answered, and not when an actor takes a message out of its mailbox. So once a block is answered, no stream
-shows anything that the block hides, and no read is answered by older relations.
+shows anything that the block hides, also events that wait in a feed or were missed, and no read is answered by older
+relations. Homes and lists keep the perspective that they built their window with, and change it in their own turn.
 
 Rows are read when an account comes into use, and again after a crash. Facts that arrive during the query are applied to
 its result. Facts about one pair of accounts have stamps, so that an outdated fact changes nothing.

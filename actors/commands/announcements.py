@@ -226,7 +226,7 @@ async def _done(act: StaffAct, action: str, id: int, promises: list[Promise]) ->
     """Log an act, promise to publish it to streams, and wake the relays of the running servers."""
     await act.log(action, Target("announcement", id, str(id)))
     act.promise(*promises)
-    await notices.announce(act.db, NOTICE)
+    await notices.send(act.db, NOTICE)
 
 
 async def _mentioned(db: Connection, found: Scan, local_domain: str) -> Mapping[str, Account]:

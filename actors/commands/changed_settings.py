@@ -53,7 +53,7 @@ async def change_setting(act: StaffAct, message: ChangeSetting) -> Refused | Non
         "change_setting", Target("setting", None, setting.name),
         before=configured if before is None else before, after=configured if value is None else value,
     )  # fmt: skip
-    await notices.announce(db, NOTICES.get(setting.name, NOTICE))
+    await notices.send(db, NOTICES.get(setting.name, NOTICE))
     return None
 
 

@@ -102,7 +102,7 @@ async def add_many(
     await custom_emojis.insert_many(act.db, added, act.now)
     for one in added:
         await _log(act, "add_custom_emoji", one)
-    await notices.announce(act.db, NOTICE)
+    await notices.send(act.db, NOTICE)
     return added
 
 
@@ -117,7 +117,7 @@ async def change(act: StaffAct, message: ChangeEmoji) -> CustomEmoji | Refused:
         act.promise(files_unused(before.files))
     await custom_emojis.update(act.db, changed, act.now)
     await _log(act, "change_custom_emoji", changed, picture=files is not None, **changes.said())
-    await notices.announce(act.db, NOTICE)
+    await notices.send(act.db, NOTICE)
     return changed
 
 
@@ -127,7 +127,7 @@ async def remove(act: StaffAct, message: RemoveEmoji) -> Refused | None:
     if found is None:
         return NOT_FOUND
     await _delete(act, [found])
-    await notices.announce(act.db, NOTICE)
+    await notices.send(act.db, NOTICE)
     return None
 
 

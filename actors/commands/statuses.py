@@ -46,7 +46,7 @@ from ..rules import text
 from ..rules.attachments import complaint
 from ..rules.languages import language_code
 from ..rules.polls import PollTerms
-from ..sending.deliver import PreparedActivity
+from ..sending.delivery_promises import PreparedActivity
 from ..sending.statuses import prepare_status, send_deletion, send_status
 from ..shown.statuses import ShownStatus, may_see
 from .quoting import NO_QUOTED, admit_quote

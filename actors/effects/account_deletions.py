@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ..broadcast.broadcast import account_address
 from ..kernel import SystemMessage
 from ..promises import Effect, Promise
-from .registry import ANNOUNCEMENTS, Attempt, EffectContext, executes
+from .registry import MAIN_QUEUE, Attempt, EffectContext, executes
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ def account_purged(account_id: int) -> Promise:
     return Promise(EraseAccount(account_id, with_row=True), f"erase/{account_id}", account=account_id)
 
 
-@executes("erase", EraseAccount, ANNOUNCEMENTS)
+@executes("erase", EraseAccount, MAIN_QUEUE)
 async def erase_account(context: EffectContext, effect: EraseAccount, attempt: Attempt) -> None:
     address = account_address(effect.account)
     while await context.runtime.ask(address, EraseSome(), origin=attempt.origin):

@@ -5,8 +5,8 @@ is one). The transaction of the change that it describes stores both; the last d
 and tallies of polls change often: an effect renders them when it is due (`effects/sending.py`).
 
 The deliveries of one sender to one inbox share a partition, so that they keep their order. Each host has two groups of
-two lanes: for activities that users wait for (answers, mentions, follows, deletions), and for posts to followers. A
-delivery that waits behind an earlier delivery waits in its group. So a host that hangs takes four of 128 lanes until
+two workers: for activities that users wait for (answers, mentions, follows, deletions), and for posts to followers. A
+delivery that waits behind an earlier delivery waits in its group. So a host that hangs takes four of 128 workers until
 its breaker stops the deliveries to it. The breaker is a row in `hosts`, so that it survives a restart. Its pauses
 double, up to an hour. A successful delivery, or a signed request from the host, ends them and makes all waiting
 deliveries due.
@@ -33,9 +33,9 @@ from ..deliveries.sender import DeliveryPutOff, DeliveryRefused, DeliverySender
 from ..promises import Effect
 from .registry import Attempt, EffectQueue, GivenUp, Later, NotTried, executes
 
-# A host has two groups of two lanes each: a slow host can take no more lanes from the others.
+# A host has two groups of two workers each: a slow host can take no more workers from the others.
 DELIVERIES: EffectQueue[DeliverySender] = EffectQueue(
-    QUEUE, lanes=128, lanes_of_a_group=2, claimed_at_once=4,
+    QUEUE, workers=128, workers_per_group=2, claimed_at_once=4,
     retry_after=(1, 5, 30, 120, 600), give_up_after=timedelta(hours=48),
 )  # fmt: skip
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from ...storage import accounts, media
 from ...storage.accounts import Account
 from ..promises import Effect, Promise
-from .registry import ANNOUNCEMENTS, Attempt, EffectContext, executes
+from .registry import MAIN_QUEUE, Attempt, EffectContext, executes
 
 FILES_AT_ONCE = 200  # attachments whose files are moved by one call of a thread
-# One effect of this group is executed at a time: a media store that is slow or away takes only one lane.
+# One effect of this group is executed at a time: a media store that is slow or away takes only one worker.
 GROUP = "files"
 
 
@@ -34,7 +34,7 @@ def files_unused(names: Iterable[str]) -> Promise:
     return Promise(RemoveFiles(tuple(sorted(names))), group=GROUP)
 
 
-@executes("files", RemoveFiles, ANNOUNCEMENTS)
+@executes("files", RemoveFiles, MAIN_QUEUE)
 async def remove_files(context: EffectContext, effect: RemoveFiles, attempt: Attempt) -> None:
     if context.folder is not None:
         await context.folder.in_thread(context.folder.remove, effect.names)
@@ -45,7 +45,7 @@ def files_placed(account_id: int) -> Promise:
     return Promise(PlaceFiles(account_id), f"files/{account_id}", account=account_id, group=GROUP)
 
 
-@executes("place_files", PlaceFiles, ANNOUNCEMENTS)
+@executes("place_files", PlaceFiles, MAIN_QUEUE)
 async def place_files(context: EffectContext, effect: PlaceFiles, attempt: Attempt) -> None:
     """Move all files of the account. A later change of its state has a promise of its own."""
     row = (await context.database.read(accounts.find_many, [effect.account])).get(effect.account)

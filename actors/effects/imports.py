@@ -18,9 +18,9 @@ from ..activitypub.vocabulary import host_of
 from ..broadcast.broadcast import account_address
 from ..kernel import Clock, Message, Refused
 from ..promises import Effect, Promise
-from .registry import ANNOUNCEMENTS, Attempt, EffectContext, EffectQueue, Finish, Later, NotTried, Promises, executes
+from .registry import MAIN_QUEUE, Attempt, EffectContext, EffectQueue, Finish, Later, NotTried, Promises, executes
 
-# After so many batches the rest is promised anew, so that a long import does not occupy a lane.
+# After so many batches the rest is promised anew, so that a long import does not occupy a worker.
 BATCHES = 10
 # The pause of an import whose user may not sign in.
 LOOK_AGAIN = timedelta(hours=1)
@@ -57,7 +57,7 @@ class LookupContext:
 
 # A group is the host of the look-up.
 LOOKUPS: EffectQueue[LookupContext] = EffectQueue(
-    "lookups", lanes=16, lanes_of_a_group=2, claimed_at_once=4, retry_after=(60, 600, 3600)
+    "lookups", workers=16, workers_per_group=2, claimed_at_once=4, retry_after=(60, 600, 3600)
 )
 
 
@@ -106,7 +106,7 @@ def host_asked(target: str) -> str:
     return host_of(target) or target.rpartition("@")[2]
 
 
-@executes("import", RunImport, ANNOUNCEMENTS)
+@executes("import", RunImport, MAIN_QUEUE)
 async def run_import(context: EffectContext, effect: RunImport, attempt: Attempt) -> Finish | None:
     address = account_address(effect.account)
     for _ in range(BATCHES):

@@ -15,7 +15,7 @@ from ..mail.smtp import AT_ONCE
 from ..promises import Effect, Promise
 from .registry import Attempt, EffectQueue, GivenUp, executes
 
-MAIL: EffectQueue[MailSender] = EffectQueue("mail", lanes=AT_ONCE, look_every=5.0, give_up_after=timedelta(days=2))
+MAIL: EffectQueue[MailSender] = EffectQueue("mail", workers=AT_ONCE, look_every=5.0, give_up_after=timedelta(days=2))
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from ...storage.engine.database import Connection
 from ..broadcast.broadcast import account_address
 from ..kernel import SystemMessage
 from ..promises import Effect, Promise
-from .registry import ANNOUNCEMENTS, Attempt, EffectContext, executes
+from .registry import MAIN_QUEUE, Attempt, EffectContext, executes
 
 # The time in which a suspension can be undone. Then the account is erased.
 SUSPENDED_FOR = timedelta(days=30)
@@ -46,6 +46,6 @@ def _partition(account_id: int) -> str:
     return f"suspension/{account_id}"
 
 
-@executes("suspension", EraseSuspended, ANNOUNCEMENTS)
+@executes("suspension", EraseSuspended, MAIN_QUEUE)
 async def erase_suspended(context: EffectContext, effect: EraseSuspended, attempt: Attempt) -> None:
     await context.runtime.ask(account_address(effect.account), DeleteSuspended(effect.since), origin=attempt.origin)

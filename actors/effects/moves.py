@@ -8,7 +8,7 @@ from ...storage import moves
 from ..broadcast.broadcast import account_address
 from ..kernel import SystemMessage
 from ..promises import Effect, Promise
-from .registry import ANNOUNCEMENTS, Attempt, EffectContext, executes
+from .registry import MAIN_QUEUE, Attempt, EffectContext, executes
 
 AT_ONCE = 100  # followers that are read together
 
@@ -39,7 +39,7 @@ def moving(account_id: int) -> str:
     return f"move/{account_id}"
 
 
-@executes("move", MoveFollowers, ANNOUNCEMENTS)
+@executes("move", MoveFollowers, MAIN_QUEUE)
 async def move_followers(context: EffectContext, effect: MoveFollowers, attempt: Attempt) -> None:
     """Move the followers one by one. After a crash some are moved again, which changes nothing."""
     after = 0

@@ -12,7 +12,7 @@ from ..facts.notifications import AddedNotification
 from ..facts.statuses import ChangedStatus
 from ..kernel import Origin
 from ..promises import Effect, Promise
-from .registry import ANNOUNCEMENTS, Attempt, EffectContext, executes
+from .registry import MAIN_QUEUE, Attempt, EffectContext, executes
 from .sending import tallies_final
 
 
@@ -33,7 +33,7 @@ async def forget_poll(db: Connection, id: int) -> None:
     await outbox.forget(db, _partition(id))
 
 
-@executes("poll", ClosePoll, ANNOUNCEMENTS)
+@executes("poll", ClosePoll, MAIN_QUEUE)
 async def close_poll(context: EffectContext, effect: ClosePoll, attempt: Attempt) -> None:
     """Close the poll. No actor caches polls, so this may write outside of turns: the poll's row is locked."""
     status_id = await context.database.transact(_close, context, effect.id, attempt.origin)

@@ -31,7 +31,7 @@ from ..promises import Effect, Promise
 from ..rules.identity import handle_of
 from ..rules.links import link_of
 from .files import files_unused
-from .registry import ANNOUNCEMENTS, Attempt, EffectContext, EffectQueue, GivenUp, Promises, executes
+from .registry import MAIN_QUEUE, Attempt, EffectContext, EffectQueue, GivenUp, Promises, executes
 
 KEPT_FOR = timedelta(days=14)  # until a page is fetched again, for the next status that links to it
 NOTHING_KEPT_FOR = timedelta(days=1)  # until a page that had nothing to show is fetched again
@@ -62,9 +62,9 @@ class PreviewContext:
     read: ReadPage
 
 
-# A group is the host of the page, which has one lane. So a slow host delays its own pages alone.
+# A group is the host of the page, which has one worker. So a slow host delays its own pages alone.
 PREVIEWS: EffectQueue[PreviewContext] = EffectQueue(
-    "previews", lanes=32, claimed_at_once=4, retry_after=(60, 600, 3600), give_up_after=timedelta(days=1)
+    "previews", workers=32, claimed_at_once=4, retry_after=(60, 600, 3600), give_up_after=timedelta(days=1)
 )
 MOST_TRIES = 4  # the first try, and a try after each pause
 
@@ -112,7 +112,7 @@ async def preview_link(context: PreviewContext, effect: PreviewLink, attempt: At
     context.outbox.wake()
 
 
-@executes("card", ForgetCard, ANNOUNCEMENTS)
+@executes("card", ForgetCard, MAIN_QUEUE)
 async def forget_card(context: EffectContext, effect: ForgetCard, attempt: Attempt) -> None:
     ids = await context.database.read(preview_cards.statuses_with, effect.card_id)
     await context.facts.apply([ChangedStatus(id) for id in ids], attempt.origin)

@@ -4,7 +4,7 @@ The transaction that makes a notification promises its pushes. The statement tha
 the devices that want it, so this costs no further query. A push is written from the rows as they are when it is sent.
 It is not sent if its reader may not see the notification any more.
 
-A push service has at most 8 lanes. After five failures in a row it gets no requests, for 30 s at first
+A push service has at most 8 workers. After five failures in a row it gets no requests, for 30 s at first
 (`outgoing/breaker.py`). Each message is tried for two days. A message that was sent twice has the same `Topic`, so a
 device that was off shows it once. 404, 410, and every other permanent refusal delete the subscription.
 """
@@ -21,7 +21,7 @@ from .registry import Attempt, EffectQueue, Finish, Later, NotTried, executes
 
 # A group is a push service. Most devices have one of three, which take many messages at the same time.
 PUSH: EffectQueue[PushSender] = EffectQueue(
-    "push", lanes=64, lanes_of_a_group=8, claimed_at_once=8, retry_after=(5, 30, 120, 600, 3600, 6 * 3600),
+    "push", workers=64, workers_per_group=8, claimed_at_once=8, retry_after=(5, 30, 120, 600, 3600, 6 * 3600),
     give_up_after=timedelta(hours=48),
 )  # fmt: skip
 

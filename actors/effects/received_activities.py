@@ -62,7 +62,7 @@ UNVERIFIED = "unverified "  # prefix of the groups of requests that are not veri
 
 # A group is the sending server, and for requests that are not verified yet the registered domain of their key.
 INBOX: EffectQueue[ActivityReceiver] = EffectQueue(
-    "inbox", lanes=32, lanes_of_a_group=4, claimed_at_once=8, retry_after=(10, 60, 300, 1800, 7200),
+    "inbox", workers=32, workers_per_group=4, claimed_at_once=8, retry_after=(10, 60, 300, 1800, 7200),
     give_up_after=timedelta(days=1),
 )  # fmt: skip
 

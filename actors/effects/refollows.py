@@ -9,7 +9,7 @@ from ...storage import follows
 from ..broadcast.broadcast import account_address
 from ..kernel import SystemMessage
 from ..promises import Effect, Promise
-from .registry import ANNOUNCEMENTS, Attempt, EffectContext, executes
+from .registry import MAIN_QUEUE, Attempt, EffectContext, executes
 
 NOT_AGAIN_FOR = timedelta(minutes=10)
 AT_ONCE = 100  # followers that are read together
@@ -34,7 +34,7 @@ def actor_changed(account_id: int) -> Promise:
     return Promise(AskNewActor(account_id), f"refollow/{account_id}", account=account_id)
 
 
-@executes("refollow", AskNewActor, ANNOUNCEMENTS)
+@executes("refollow", AskNewActor, MAIN_QUEUE)
 async def ask_new_actor(context: EffectContext, effect: AskNewActor, attempt: Attempt) -> None:
     """Ask for each follower. Recent requests are not repeated, in case a server changes actors again and again."""
     after, asked_before = 0, attempt.promised_at - NOT_AGAIN_FOR

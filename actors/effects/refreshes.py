@@ -26,7 +26,7 @@ class AccountRefresher(Protocol):
 
 
 REFRESHES: EffectQueue[AccountRefresher] = EffectQueue(
-    "refreshes", lanes=8, lanes_of_a_group=2, retry_after=(10, 60, 300, 1800, 7200), give_up_after=timedelta(days=1)
+    "refreshes", workers=8, workers_per_group=2, retry_after=(10, 60, 300, 1800, 7200), give_up_after=timedelta(days=1)
 )
 
 

@@ -45,16 +45,16 @@ C = TypeVar("C")
 class EffectQueue(Generic[C]):
     """Kinds of effects that a relay of their own executes, with a context of type `C`.
 
-    No queue waits for another queue. Up to `lanes` effects are executed at the same time, of one group up to
-    `lanes_of_a_group`: a group is, for example, another server that may be slow. The effects of a partition are
+    No queue waits for another queue. Up to `workers` effects are executed at the same time, of one group up to
+    `workers_per_group`: a group is, for example, another server that may be slow. The effects of a partition are
     executed one after the other.
     """
 
     name: str
-    lanes: int
-    lanes_of_a_group: int = 1
+    workers: int
+    workers_per_group: int = 1
     claimed_at_once: int = (
-        1  # by a lane; a higher number saves statements, but the effects of a lane wait for each other
+        1  # by a worker; a higher number saves statements, but the effects of a worker wait for each other
     )
     look_every: float = 1.0  # seconds between two looks for rows, unless woken before
     retry_after: tuple[float, ...] = (1, 5, 30, 120, 600)  # seconds until the next tries; the last number repeats
@@ -75,7 +75,7 @@ AnyQueue: TypeAlias = EffectQueue[Any]
 AnyQueueWithContext: TypeAlias = QueueWithContext[Any]  # `Any` as above
 
 # The facts that turns publish after their commit and before their answer. Its relay publishes them after a crash.
-ANNOUNCEMENTS: EffectQueue[EffectContext] = EffectQueue("announcements", lanes=64, claimed_at_once=10)
+MAIN_QUEUE: EffectQueue[EffectContext] = EffectQueue("announcements", workers=64, claimed_at_once=10)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,4 +158,4 @@ async def publish_again(context: EffectContext, fact: StoredFact, attempt: Attem
 
 
 for _kind, _fact in STORED.items():
-    executes(_kind, _fact, ANNOUNCEMENTS)(publish_again)
+    executes(_kind, _fact, MAIN_QUEUE)(publish_again)

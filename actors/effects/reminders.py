@@ -16,7 +16,7 @@ from ..broadcast.broadcast import account_address
 from ..kernel import SystemMessage
 from ..kernel.codec import of_row, to_row
 from ..promises import Effect, Promise
-from .registry import ANNOUNCEMENTS, Attempt, EffectContext, executes
+from .registry import MAIN_QUEUE, Attempt, EffectContext, executes
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class Remind(Effect):
 def reminder(account_id: int, message: Reminder, due_at: datetime | None = None) -> Promise:
     """Return the promise to send a reminder to an account."""
     effect, partition = Remind(account_id, message), _partition(account_id, message)
-    # The group has one lane: the account's actor takes one message at a time.
+    # The group has one worker: the account's actor takes one message at a time.
     return Promise(effect, partition, due_at, account=account_id, group=f"reminder/{account_id}")
 
 
@@ -77,7 +77,7 @@ async def forget_reminder(db: Connection, account_id: int, message: Reminder) ->
     await outbox.forget(db, _partition(account_id, message))
 
 
-@executes("reminder", Remind, ANNOUNCEMENTS)
+@executes("reminder", Remind, MAIN_QUEUE)
 async def remind(context: EffectContext, effect: Remind, attempt: Attempt) -> None:
     """Send the reminder. Raises the error of the turn, so that the reminder is retried."""
     await context.runtime.ask(account_address(effect.account), effect.reminder, origin=attempt.origin)

@@ -15,7 +15,7 @@ from ...storage.engine.database import Connection
 from ..broadcast.broadcast import account_address
 from ..kernel import SystemMessage
 from ..promises import Effect, Promise
-from .registry import ANNOUNCEMENTS, Attempt, EffectContext, executes
+from .registry import MAIN_QUEUE, Attempt, EffectContext, executes
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,21 +111,21 @@ def _tallies(status_id: int) -> str:
     return f"tallies/{status_id}"
 
 
-@executes("send_account", SendAccount, ANNOUNCEMENTS)
+@executes("send_account", SendAccount, MAIN_QUEUE)
 async def send_account(context: EffectContext, effect: SendAccount, attempt: Attempt) -> None:
     await context.runtime.ask(account_address(effect.account), SendAccountNow(), origin=attempt.origin)
 
 
-@executes("send_deletion", SendDeletion, ANNOUNCEMENTS)
+@executes("send_deletion", SendDeletion, MAIN_QUEUE)
 async def send_deletion(context: EffectContext, effect: SendDeletion, attempt: Attempt) -> None:
     await context.runtime.ask(account_address(effect.account), SendDeletionNow(effect.after), origin=attempt.origin)
 
 
-@executes("tallies", SendTallies, ANNOUNCEMENTS)
+@executes("tallies", SendTallies, MAIN_QUEUE)
 async def send_tallies(context: EffectContext, effect: SendTallies, attempt: Attempt) -> None:
     await context.runtime.ask(account_address(effect.account), SendTalliesNow(effect.status_id), origin=attempt.origin)
 
 
-@executes("rotate_key", RotateKey, ANNOUNCEMENTS)
+@executes("rotate_key", RotateKey, MAIN_QUEUE)
 async def rotate_key(context: EffectContext, effect: RotateKey, attempt: Attempt) -> None:
     await context.runtime.ask(account_address(effect.account), RotateKeyNow(), origin=attempt.origin)

@@ -9,7 +9,7 @@ from ..kernel import SystemMessage
 from ..mail.sender import MailSender
 from ..promises import Effect, Promise
 from .mail import MAIL, undeliverable_is_given_up
-from .registry import ANNOUNCEMENTS, Attempt, EffectContext, executes
+from .registry import MAIN_QUEUE, Attempt, EffectContext, executes
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ def appeal_mail(strike_id: int, account_id: int) -> Promise:
     return Promise(SendAppeal(strike_id, account_id), account=account_id)
 
 
-@executes("strike", CarryOutStrike, ANNOUNCEMENTS)
+@executes("strike", CarryOutStrike, MAIN_QUEUE)
 async def carry_out_strike(context: EffectContext, effect: CarryOutStrike, attempt: Attempt) -> None:
     await context.runtime.ask(account_address(effect.account), ActOnStatuses(effect.strike), origin=attempt.origin)
 

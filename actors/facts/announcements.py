@@ -45,7 +45,7 @@ class ChangedAnnouncement(StoredFact):
     id: int
     shown: ShownAnnouncement | None = None
 
-    def announce(self, facts: Facts, origin: Origin) -> None:
+    def notify_actors(self, facts: Facts, origin: Origin) -> None:
         """Notify the streams of all users."""
         with_position = facts.broadcast.with_position
         if self.shown is None:
@@ -92,7 +92,7 @@ class CountedReaction(StoredFact):
     count: int = 0
     version: int = 0
 
-    def announce(self, facts: Facts, origin: Origin) -> None:
+    def notify_actors(self, facts: Facts, origin: Origin) -> None:
         """Notify the streams of all users, unless a later count was published before."""
         key = (self.announcement_id, self.name)
         if facts.broadcast.reactions.is_overtaken(key, self.version):

@@ -41,7 +41,7 @@ class ChangedConversation(StoredFact):
     def of(cls, row: Conversation, *, news: bool = True) -> ChangedConversation:
         return cls(row.id, row.account_id, row, news)
 
-    async def announce(self, facts: Facts, origin: Origin) -> None:
+    async def notify_actors(self, facts: Facts, origin: Origin) -> None:
         """Notify the account's home, if it is awake."""
         if self.row is None or not facts.broadcast.is_home_awake(self.account_id):
             return

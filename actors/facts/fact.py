@@ -1,8 +1,8 @@
 """Facts: committed changes, with their consequences for caches and awake actors.
 
 A change publishes its facts (`change.py`). They are applied after the commit and before the answer, in two steps. First
-`cache` updates the caches, without a wait. Then `announce` notifies the awake actors, which may need rows. Each kind of
-fact is one class, which has all of this.
+`cache` updates the caches, without a wait. Then `notify_actors` sends messages to the awake actors, and may read rows
+for this. Each kind of fact is one class with both methods.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Fact:
     def cache(self, facts: Facts) -> None:
         """Update the caches."""
 
-    def announce(self, facts: Facts, origin: Origin) -> Awaitable[None] | None:
+    def notify_actors(self, facts: Facts, origin: Origin) -> Awaitable[None] | None:
         """Notify the awake actors."""
 
     @classmethod
@@ -187,7 +187,7 @@ class Facts:
     async def apply(self, facts: Sequence[Fact], origin: Origin = NOWHERE) -> None:
         """Apply facts outside of turns: facts of a request, of an effect, or of a child of the tree."""
         self.cache(facts)
-        await self.announce(facts, origin)
+        await self.notify_actors(facts, origin)
 
     def cache(self, facts: Iterable[Fact]) -> None:
         """Update the caches. New ids are above the ids of the facts from now on."""
@@ -198,12 +198,12 @@ class Facts:
             for observer in self._observers.get(type(fact), ()):
                 observer(fact)
 
-    async def announce(self, facts: Iterable[Fact], origin: Origin, publisher: Address | None = None) -> None:
+    async def notify_actors(self, facts: Iterable[Fact], origin: Origin, publisher: Address | None = None) -> None:
         """Notify the awake actors, in the order of the facts. The publishing actor has applied them already."""
         for fact in facts:
             if (subject := fact.subject) is not None and account_address(subject) != publisher:
                 self.broadcast.to_account(subject, LearnFact(fact), origin)
-            if (waiting := fact.announce(self, origin)) is not None:
+            if (waiting := fact.notify_actors(self, origin)) is not None:
                 await waiting
 
     def note_relayed(self, status_id: int) -> None:

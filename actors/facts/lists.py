@@ -24,7 +24,7 @@ class ChangedList(StoredFact):
     def newest(self) -> int:
         return self.drawn
 
-    def announce(self, facts: Facts, origin: Origin) -> None:
+    def notify_actors(self, facts: Facts, origin: Origin) -> None:
         """Make the list, and its owner's home, read their rows again."""
         facts.broadcast.reread(list_address(self.id))
         facts.broadcast.reread_home(self.owner_id)

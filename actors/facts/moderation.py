@@ -35,7 +35,7 @@ class ModeratedAccount(StoredFact):
     def cache(self, facts: Facts) -> None:
         facts.acts_of_staff += 1
 
-    async def announce(self, facts: Facts, origin: Origin) -> None:
+    async def notify_actors(self, facts: Facts, origin: Origin) -> None:
         """Have every timeline that may show statuses of the account read its rows again.
 
         Afterwards they may still get statuses of the account that were sent before. They go by its row in the cache.
@@ -73,7 +73,7 @@ class ModeratedDomain(StoredFact):
         facts.acts_of_staff += 1
         facts.accounts.clear()
 
-    def announce(self, facts: Facts, origin: Origin) -> None:
+    def notify_actors(self, facts: Facts, origin: Origin) -> None:
         facts.broadcast.reread_timelines()
 
     def promise(self) -> Promise:

@@ -46,7 +46,7 @@ class AddedNotification(StoredFact):
     def newest(self) -> int:
         return self.id
 
-    async def announce(self, facts: Facts, origin: Origin) -> None:
+    async def notify_actors(self, facts: Facts, origin: Origin) -> None:
         """Notify the account's home, if it is awake, unless the sender or the status was deleted."""
         if self.row is None or not facts.broadcast.is_home_awake(self.account_id):
             return
@@ -84,7 +84,7 @@ class MergedNotifications(StoredFact):
 
     account_id: int
 
-    def announce(self, facts: Facts, origin: Origin) -> None:
+    def notify_actors(self, facts: Facts, origin: Origin) -> None:
         facts.broadcast.to_home(self.account_id, Merged(), origin)
 
     async def read_again(self, facts: Facts, origin: Origin) -> Sequence[Fact]:

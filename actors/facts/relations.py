@@ -28,7 +28,7 @@ class ChangedRelation(Fact):
     def cache(self, facts: Facts) -> None:
         facts.viewers.relate(self.account_id, self.change)
 
-    def announce(self, facts: Facts, origin: Origin) -> None:
+    def notify_actors(self, facts: Facts, origin: Origin) -> None:
         """Notify the account and its home. Its lists read their rows again."""
         facts.broadcast.to_home(self.account_id, self.change, origin)
         facts.broadcast.to_account(self.account_id, self.change, origin)
@@ -62,7 +62,7 @@ class ChangedPairs(StoredFact):
         for account_id in self.accounts:
             facts.accounts.drop(account_id)
 
-    async def announce(self, facts: Facts, origin: Origin) -> None:
+    async def notify_actors(self, facts: Facts, origin: Origin) -> None:
         """Read the rows again for streams, and make the awake actors read theirs."""
         await facts.viewers.read_again(self.accounts)
         for account_id in self.accounts:
@@ -86,7 +86,7 @@ class ChangedDomainBlocks(Fact):
     def cache(self, facts: Facts) -> None:
         facts.viewers.block_domains(self.account_id, self.domains)
 
-    def announce(self, facts: Facts, origin: Origin) -> None:
+    def notify_actors(self, facts: Facts, origin: Origin) -> None:
         """Make the home and the lists read the relations again. The account itself knows the change."""
         facts.broadcast.reread_home(self.account_id)
         facts.broadcast.reread_lists(self.account_id)
@@ -110,7 +110,7 @@ class ChangedFollowedTags(Fact):
     def cache(self, facts: Facts) -> None:
         facts.viewers.follow_tags(self.account_id, self.tags)
 
-    def announce(self, facts: Facts, origin: Origin) -> None:
+    def notify_actors(self, facts: Facts, origin: Origin) -> None:
         facts.broadcast.reread_home(self.account_id)
 
     @classmethod

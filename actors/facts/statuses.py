@@ -28,7 +28,7 @@ class StatusPublished(Message[None]):
     event: StatusAppeared | None  # for subscribers; left out of a deferred message, because it holds the status
     news: bool = True
 
-    def put_off(self) -> StatusPublished:
+    def deferred(self) -> StatusPublished:
         return replace(self, event=None)
 
 
@@ -111,7 +111,7 @@ class PublishedStatus(StoredFact):
                 facts.statuses.drop(self.id)
             facts.accounts.put(self.shown.author.id, self.shown.author)
 
-    async def announce(self, facts: Facts, origin: Origin) -> None:
+    async def notify_actors(self, facts: Facts, origin: Origin) -> None:
         """Notify every timeline that may show the status."""
         if (shown := await self.show(facts)) is None:
             return
@@ -123,7 +123,7 @@ class PublishedStatus(StoredFact):
             broadcast.to_public(public_places(entry), message, origin)
         broadcast.to_tags(names, message, origin)
 
-    def announce_to_author(self, facts: Facts, shown: ShownStatus, origin: Origin) -> None:
+    def notify_author(self, facts: Facts, shown: ShownStatus, origin: Origin) -> None:
         """Notify only the author's own home. The relay notifies all timelines later, also this home."""
         event = facts.broadcast.with_position(StatusAppeared(shown))
         facts.broadcast.to_home(shown.status.account_id, StatusPublished(entry_of(shown), event), origin)
@@ -166,7 +166,7 @@ class EditedStatus(StoredFact):
     def cache(self, facts: Facts) -> None:
         facts.statuses.drop(self.id)
 
-    async def announce(self, facts: Facts, origin: Origin) -> None:
+    async def notify_actors(self, facts: Facts, origin: Origin) -> None:
         """Notify every timeline that may show the status: by its author, a boost, or the notification of a mention."""
         if (shown := await self.show(facts)) is None:
             return
@@ -215,11 +215,11 @@ class EndedQuotes(Fact):
             facts.statuses.drop(quote.id)
             facts.statuses.drop(quote.quoted_id)
 
-    async def announce(self, facts: Facts, origin: Origin) -> None:
+    async def notify_actors(self, facts: Facts, origin: Origin) -> None:
         """Show the quoting statuses again, as after an edit. No turn waits for crowded timelines here."""
         for quote in self.quotes:
             edited = EditedStatus(quote.id, quote.change_id, quote.rebloggers, quote.notified)
-            await edited.announce(facts, origin)
+            await edited.notify_actors(facts, origin)
 
     @classmethod
     def promised(cls, facts: Sequence[EndedQuotes], by: Address) -> Iterator[Promise]:
@@ -250,11 +250,11 @@ class DeletedStatus(Fact):
             facts.statuses.delete(boost)
             facts.accounts.drop(booster)
 
-    def announce(self, facts: Facts, origin: Origin) -> None:
+    def notify_actors(self, facts: Facts, origin: Origin) -> None:
         """Notify every timeline that may show the status or a boost of it."""
         status = self.deleted.status
         remains = Remains(status.visibility, status.mentioned_ids, tuple(tag.name for tag in status.tags))
-        GoneStatus(status.id, status.account_id, remains).announce(facts, origin)
+        GoneStatus(status.id, status.account_id, remains).notify_actors(facts, origin)
         for boost, booster in self.deleted.reblogs:
             message = StatusDeleted(boost, (), facts.broadcast.with_position(StatusGone(boost)))
             facts.broadcast.to_followers(booster, (), message, origin)
@@ -280,7 +280,7 @@ class GoneStatus(Fact):
     def cache(self, facts: Facts) -> None:
         facts.statuses.delete(self.id)
 
-    def announce(self, facts: Facts, origin: Origin) -> None:
+    def notify_actors(self, facts: Facts, origin: Origin) -> None:
         """Notify every timeline that may show this status. Its boosts are not notified of."""
         broadcast, remains = facts.broadcast, self.remains
         if remains is None:

@@ -1,5 +1,9 @@
 """The documents and activities of other servers: fetched, verified, and applied here by the actors of their accounts.
 
+An account of another server is an actor like a local account: an `AccountActor` at the address `account/ID`, without a
+user. An act of a local user on this account is a command to the user's own actor, whose transaction also promises the
+activity for the other server. So federation adds no second way to follow, post or count.
+
 An activity is stored before its request is answered (`reception.py`) and applied afterwards (`inbox.py`). Each type has
 a handler in `activities/`, which sends a command to the actor of the account that signed the activity. So counts,
 notifications, timelines and visibility are those of local accounts. An activity may describe only objects that its

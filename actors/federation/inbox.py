@@ -3,7 +3,7 @@
 An activity is trusted if its actor has signed it. If another actor has signed it (some servers forward replies), only
 the URI of its object is used: the object is fetched from its own server.
 
-The activities of an actor are applied in their order, those of a server on at most four lanes. An activity that fails
+The activities of an actor are applied in their order, those of a server on at most four workers. An activity that fails
 temporarily is put aside, so that later activities go on. Activities with the same subject (the account or post that
 they are about) wait behind it, because a follow, a favourite, a boost or a block must not outlive its Undo. Edits of a
 post have a subject too, because two edits may have the same time. Posts and deletions have no subject: tombstones

@@ -22,7 +22,7 @@ from ...storage.engine.database import Database, StorageError
 from ...storage.upkeep import expiry
 from ...storage.upkeep.expiry import BatchDeletion
 from ...storage.visits import Visit
-from ..broadcast.tellings import LOG_KEPT
+from ..broadcast.publications import LOG_KEPT
 from ..facts.access import RevokedToken
 from ..facts.accounts import ChangedAccount
 from ..facts.fact import Fact, Facts

@@ -1,9 +1,10 @@
 """The base of all actors: state that mirrors rows, and one turn for each kind of message.
 
 A turn handles one message from start to end. A plain function runs inline in its pool's drainer. A turn that must wait,
-as for a transaction, is an async function, or a plain one that returns a coroutine: it gets a task of its own, and the
-mailbox waits. Memory changes only after the commit. A refusal is returned. An exception means that memory may be wrong:
-the actor is loaded again from rows.
+as for a transaction, is an async function, or a plain function that returns a coroutine: it gets a task of its own, and
+the mailbox waits. `class HomePage(Message[list[int]])` is a message whose answer is a list of ids; pyright checks `ask`
+and `@turn(HomeTimeline, HomePage)` against it. Memory changes only after the commit. A refusal is returned. An
+exception means that memory may be wrong: the actor is loaded again from rows.
 """
 
 from __future__ import annotations

@@ -101,17 +101,17 @@ class Cell:
     def idle(self) -> bool:
         """True if nothing would be lost by forgetting this cell now."""
         rests = self.phase in AT_REST and not self.queued
-        return rests and (not self.mailbox or self.puts_off) and not self.mailbox.resync and not self.subscribers
+        return rests and (not self.mailbox or self.defers) and not self.mailbox.resync and not self.subscribers
 
     @property
-    def puts_off(self) -> bool:
+    def defers(self) -> bool:
         """True if all its mail can wait: the rows contain what it is about, so it may be forgotten."""
         return self.phase is READY and not self.queued and self.envelope is None and bool(self.mailbox)
 
     @property
     def depth(self) -> int:
         """The number of messages that the actor should take soon."""
-        return 0 if self.puts_off else len(self.mailbox)
+        return 0 if self.defers else len(self.mailbox)
 
     @property
     def is_crowded(self) -> bool:

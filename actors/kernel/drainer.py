@@ -91,7 +91,7 @@ class Drainer:
 
     def answer_now(self, cell: Cell, envelope: Envelope, now: float) -> bool:
         """Take the turn for an asker at once when the actor is at rest: no task switch for an answer from memory."""
-        if cell.mailbox and cell.puts_off and self._choose is None:
+        if cell.mailbox and cell.defers and self._choose is None:
             self._catch_up(cell)
         if cell.phase is not READY or cell.mailbox or cell.mailbox.resync or self._queue.closed:
             return False

@@ -18,7 +18,7 @@ from typing import NamedTuple, Protocol, TypeAlias
 
 import trio
 
-from .resumption import UNTOLD, Progress, Subjects, Telling
+from .resumption import UNPUBLISHED, Progress, Publication, Subjects
 
 # How many events a feed keeps for clients that read slowly.
 HELD = 4096
@@ -61,10 +61,10 @@ class RenderedOnce:
 class Event(RenderedOnce):
     """The base of the events that streams show, which are frozen dataclasses.
 
-    `telling` is the time and number of its publication.
+    `publication` is the time and number of its publication.
     """
 
-    telling: Telling = field(default=UNTOLD, compare=False, repr=False, kw_only=True)
+    publication: Publication = field(default=UNPUBLISHED, compare=False, repr=False, kw_only=True)
 
 
 class Logged(NamedTuple):
@@ -206,7 +206,7 @@ class Feed:
         if self._cursors:
             self.turned_away.add(subject)
 
-    def announce(self, subject: int, event: Event) -> bool:
+    def append_new(self, subject: int, event: Event) -> bool:
         """Log the arrival of `subject`, unless it is known already or deleted."""
         if subject in self.shown or subject in self.gone:
             return False
@@ -216,7 +216,7 @@ class Feed:
         return True
 
     def retract(self, subject: int, event: Event) -> None:
-        """Log the deletion of `subject`, once; it will not be announced afterwards."""
+        """Log the deletion of `subject`, once; it is not shown afterwards."""
         if subject in self.gone:
             return
         self.gone.add(subject)
@@ -226,7 +226,7 @@ class Feed:
     def append(self, event: Event, key: str = "") -> None:
         """Log an event. Without subscribers it is not kept."""
         if self._cursors:
-            self._log.append(Logged(event, key, self._progress.after(event.telling, key)))
+            self._log.append(Logged(event, key, self._progress.after(event.publication, key)))
         else:
             self._first += 1
             self._end = self._first
@@ -297,7 +297,7 @@ def _cut(subscriber: Subscriber) -> BaseException | None:
 
 
 def key_of(subject: int) -> str:
-    """Return the key of the event that announces a subject."""
+    """Return the key of the event that shows a subject."""
     return str(subject)
 
 

@@ -1,8 +1,8 @@
-"""A bounded mailbox with two lanes.
+"""A bounded mailbox with two queues.
 
-The control lane (subscribe, inspect) goes before the user lane and is not bounded: only the runtime writes to it. When
-the user lane is full, an ask is refused, and hints are replaced by one flag, `resync`: the actor is loaded again from
-rows, which contain everything that the hints were about.
+The control queue (subscribe, inspect) goes before the user queue and is not bounded: only the runtime writes to it.
+When the user queue is full, an ask is refused, and hints are replaced by one flag, `resync`: the actor is loaded again
+from rows, which contain everything that the hints were about.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ KEPT_FOR_HINTS = 64
 
 
 class Mailbox(list[Envelope]):
-    """The messages that wait for one actor, the control lane first.
+    """The messages that wait for one actor, the control queue first.
 
     It is a list, because every delivery needs its length, and because an empty deque takes 600 bytes. Moving 256
     entries up by one costs next to nothing.
@@ -27,11 +27,11 @@ class Mailbox(list[Envelope]):
 
     def __init__(self) -> None:
         super().__init__()
-        self.urgent = 0  # how many of them are in the control lane
+        self.urgent = 0  # how many of them are in the control queue
         self.resync = False
 
     def room(self, envelope: Envelope) -> bool:
-        """True if the user lane has room for this message."""
+        """True if the user queue has room for this message."""
         limit = CAPACITY if envelope.reply is None else CAPACITY - KEPT_FOR_HINTS
         return len(self) - self.urgent < limit
 
@@ -40,7 +40,7 @@ class Mailbox(list[Envelope]):
         self.urgent += 1
 
     def put_back(self, envelope: Envelope) -> None:
-        """Put a message back to the front of the user lane, for another try."""
+        """Put a message back to the front of the user queue, for another try."""
         self.insert(self.urgent, envelope)
 
     def take(self) -> Envelope:

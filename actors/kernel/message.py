@@ -40,10 +40,10 @@ class LabelledMessage:
     __slots__ = ()
 
     # True if it changes nothing that can be seen before the actor is asked, or before it has a subscriber: then the
-    # turn may be put off until something else happens to the actor.
+    # turn may be deferred until another message arrives.
     can_wait: ClassVar[bool] = False
 
-    def put_off(self) -> Self:
+    def deferred(self) -> Self:
         """Return the part of the message that a deferred turn needs, when the actor has no subscribers."""
         return self
 
@@ -172,13 +172,16 @@ class Envelope:
 
     @property
     def can_wait(self) -> bool:
-        """True for a hint whose turn may be put off."""
+        """True for a hint whose turn may be deferred."""
         return self.reply is None and isinstance(self.message, LabelledMessage) and self.message.can_wait
 
-    def put_off(self) -> Envelope:
-        """Return what an actor keeps of a hint while its turn is put off: many actors may keep many."""
+    def deferred(self) -> Envelope:
+        """Return the copy of a hint that a mailbox holds while its turn is deferred.
+
+        It is small, because many mailboxes hold many.
+        """
         message = self.message
-        return replace(self, message=message.put_off()) if isinstance(message, LabelledMessage) else self
+        return replace(self, message=message.deferred()) if isinstance(message, LabelledMessage) else self
 
     @property
     def kind(self) -> str:

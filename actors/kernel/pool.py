@@ -1,6 +1,6 @@
 """A pool: all actors of one kind, and the parts that each do one thing for them.
 
-`Delivery` puts messages into mailboxes, the `Drainer` takes the turns, `Activation` loads incarnations, `Recovery`
+`MailboxWriter` puts messages into mailboxes, the `Drainer` takes the turns, `Activation` loads incarnations, `Recovery`
 decides what happens after a crash, `Passivation` puts idle actors to sleep, and `WorkInProgress` knows the turns and
 loads that wait.
 """
@@ -15,9 +15,9 @@ import trio
 from .activation import Activation
 from .actor import Turn
 from .cell import QUARANTINED, RESTING, Cell, Incarnation
-from .delivery import Delivery
 from .drainer import Drainer
 from .errors import Stopping
+from .mailbox_writer import MailboxWriter
 from .message import Address, Envelope
 from .passivation import Passivation, SharedBound
 from .pool_context import PoolContext, PoolServices
@@ -32,8 +32,18 @@ class ActorPool:
     """The cells of one kind of actor. It starts and stops their drainer, and does the housekeeping."""
 
     __slots__ = (
-        "_activation", "_passivation", "_queue", "_record", "_turns", "_work", "cells", "crowd", "delivery", "drainer",
-        "kind", "recovery",
+        "_activation",
+        "_passivation",
+        "_queue",
+        "_record",
+        "_turns",
+        "_work",
+        "cells",
+        "crowd",
+        "drainer",
+        "kind",
+        "mailbox_writer",
+        "recovery",
     )  # fmt: skip
 
     def __init__(
@@ -60,7 +70,7 @@ class ActorPool:
             self.cells, partial(retire, record=services.record), self._queue.wake,
             most_awake=most_awake, idle=idle, simulated=services.choose is not None, bound=bound,
         )  # fmt: skip
-        self.delivery = Delivery(context)
+        self.mailbox_writer = MailboxWriter(context)
         self.recovery = Recovery(context, policy or RestartPolicy())
         self._activation = Activation(context, make, self._work, self.recovery)
         self.drainer = Drainer(context, turns, self._work, self.recovery, self._activation, self._passivation)

@@ -85,7 +85,7 @@ class RunQueue:
     def resync(self, cell: Cell) -> None:
         """Have the actor read its rows again before it takes its next message."""
         if not self.closed:
-            if cell.puts_off:
+            if cell.defers:
                 cell.mailbox.clear()  # the rows that are read now contain all of it, as they are now
             cell.mailbox.resync = True
             self.schedule(cell)

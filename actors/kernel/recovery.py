@@ -1,4 +1,7 @@
-"""Recovery from a failed turn or load: back-off, quarantine, and the fate of the message.
+"""Recovery from a failed turn or load: back-off, quarantine, and the handling of the message.
+
+Restarts wait 0, 0.1, 0.5, 2, then 10 s. The sixth crash in a minute puts the actor into quarantine for ten minutes. A
+hint that crashes its actor twice is parked in the table `dead_letters`.
 
 It ends the incarnation of the actor, as a reload, sleep and the stop of the pool do, and says when the next one begins.
 """
@@ -12,8 +15,8 @@ from dataclasses import dataclass, replace
 import trio
 
 from .cell import EMPTY, READY, Cell, CellPhase, Incarnation, facts_of
-from .delivery import refuse
 from .errors import Crashed, describe, place
+from .mailbox_writer import refuse
 from .message import Envelope
 from .pool_context import PoolContext, Record
 

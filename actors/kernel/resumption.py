@@ -4,11 +4,11 @@ After its publication to streams a change is written into a log of changes, in t
 progress of a subscriber: a position, up to which it was shown the whole log, and the keys of further events, which were
 not in the log yet when they were published. So an id is `POSITION` or `POSITION.KEY.KEY…`.
 
-One number alone is not enough. An event that is published before it is logged would be shown twice after a crash. To
-number changes inside of their transactions would let only one transaction commit at a time.
+A position alone is not enough: an event that is published before it is logged would be shown twice after a crash. To
+draw positions inside of the transactions would let only one transaction commit at a time.
 
-A feed remembers what its subscribers know as `Subjects`: ids in eight bytes each. In dicts an id took 46 bytes and the
-int itself, which was most of the memory of a stream.
+A feed remembers the subjects that its subscribers know as `Subjects`: ids in eight bytes each. In dicts an id took 46
+bytes and the int itself, which was most of the memory of a stream.
 """
 
 from __future__ import annotations
@@ -22,34 +22,35 @@ from functools import lru_cache
 
 from .clock import instant_of_id
 
-# How many keys one id has at most. Beyond it the oldest are left out: after a crash these may be shown again.
+# The most keys in an id. Older keys are left out: after a crash their events may be shown again.
 MOST_KEYS = 200
-# Something that was shown without a telling is taken to be in the log when so many more are.
-UNTOLD_FOR = 1000
+# An event without a publication is assumed to be in the log when so many later publications are in it.
+UNPUBLISHED_FOR = 1000
 LONGEST_ID = 8192  # characters: clients send ids back, and may send anything
 
 
 @dataclass(frozen=True, slots=True)
-class Telling:
-    """The time when an event was told, and the telling; 0 if what it shows is in no log, or is told once more.
+class Publication:
+    """The position and number of the publication that an event belongs to, and the state of the log at that time.
 
-    Everything in the log up to `position` had been told before, and all tellings below `logged` were in the log.
+    The number is 0 if the event is not logged, or is published again. Everything in the log up to `position` had been
+    published before. All publications with numbers below `logged` were in the log.
     """
 
     position: int
     number: int
     logged: int
 
-    def joined(self, later: Telling) -> Telling:
-        """Return the highest of each of two tellings: they may arrive in another order."""
+    def joined(self, later: Publication) -> Publication:
+        """Return the maximum of each field of two publications, which may arrive in any order."""
         if later.position >= self.position and later.number >= self.number and later.logged >= self.logged:
             return later
-        return Telling(
+        return Publication(
             max(self.position, later.position), max(self.number, later.number), max(self.logged, later.logged)
         )
 
 
-UNTOLD = Telling(0, 0, 0)
+UNPUBLISHED = Publication(0, 0, 0)
 
 
 class Progress:
@@ -58,22 +59,23 @@ class Progress:
     __slots__ = ("_keys", "_last")
 
     def __init__(self) -> None:
-        self._last = UNTOLD
-        self._keys: dict[str, int] = {}  # of what was shown and may not be in the log: with the numbers of the tellings
+        self._last = UNPUBLISHED
+        # Keys of events that were shown and may not be in the log, with the numbers of their publications.
+        self._keys: dict[str, int] = {}
 
-    def after(self, telling: Telling, key: str) -> str:
-        """Return the id of an event that is shown now. It is empty as long as nothing was told.
+    def after(self, publication: Publication, key: str) -> str:
+        """Return the id of an event that is shown now. It is empty as long as nothing was published.
 
-        Events that a restarted actor shows from rows have no telling.
+        Events that a restarted actor reads from rows have no publication.
         """
         last = self._last
-        if telling.position:
-            last = self._last = last.joined(telling)
+        if publication.position:
+            last = self._last = last.joined(publication)
             if self._keys:
                 self._keys = {key: number for key, number in self._keys.items() if number >= last.logged}
         if key:
             self._keys.pop(key, None)
-            self._keys[key] = telling.number or last.logged + UNTOLD_FOR
+            self._keys[key] = publication.number or last.logged + UNPUBLISHED_FOR
             if len(self._keys) > MOST_KEYS:
                 del self._keys[next(iter(self._keys))]
         return _written(last.position, tuple(self._keys)) if last.position else ""
@@ -81,7 +83,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class ResumptionPoint:
-    """The progress of a client: an id as it is written and read."""
+    """The progress of a client. `str` writes it as an id, `read` parses an id."""
 
     position: int
     keys: tuple[str, ...] = ()
@@ -105,7 +107,7 @@ class ResumptionPoint:
 
 @lru_cache(maxsize=1024)
 def _written(position: int, keys: tuple[str, ...]) -> str:
-    """Return an id. An event has the same one in most feeds."""
+    """Return the text of an id. Most feeds give an event the same id, so the text is cached."""
     return str(ResumptionPoint(position, keys))
 
 
@@ -117,8 +119,8 @@ def _is_key(text: str) -> bool:
     return _is_number(text[1:] if text[:1] in ("d", "-") else text)
 
 
-# How many ids a feed remembers as shown, and as gone: more than any timeline's window, so that a reload after a crash
-# can tell news from what was there before.
+# The number of ids that a feed remembers as shown, and as gone: above any timeline's window, so that a reload after a
+# crash can distinguish news from older subjects.
 MEMORY = 1000
 
 # Shared, because most feeds remember nothing. It is never changed.
@@ -126,10 +128,10 @@ NONE = array("q")
 
 
 class Subjects:
-    """At most MEMORY ids. Those that were added before the last `renew` are forgotten first, then the oldest.
+    """At most MEMORY ids. Ids that were added before the last `renew` are forgotten first, then the oldest ids.
 
-    Ids sort by time. Some subjects have the negative of an id, so the oldest ids are those next to zero. `forgotten` is
-    the newest id of those that were forgotten.
+    Ids sort by time. Some subjects have the negative of an id, so the oldest ids are closest to zero. `forgotten` is
+    the newest id that was forgotten.
     """
 
     __slots__ = ("_before", "_ids", "forgotten")
@@ -148,7 +150,7 @@ class Subjects:
 
     def __contains__(self, subject: int) -> bool:
         ids, before = self._ids, self._before
-        # A new id is above all others, nearly always.
+        # Nearly always a new id is above all others.
         if (not ids or subject > ids[-1]) and (not before or subject > before[-1]):
             return False
         return _holds(ids, subject) or _holds(before, subject)
@@ -172,7 +174,7 @@ class Subjects:
                 del ids[bisect_left(ids, subject)]
 
     def renew(self, subjects: Iterable[int]) -> None:
-        """Add what rows have. It is the latest knowledge, and forgotten after all that is known now."""
+        """Add the subjects that were just read from rows. They are forgotten after all earlier subjects."""
         renewed = set(subjects)
         self._before = array("q", sorted(set(self) - renewed))
         self._ids = array("q", sorted(renewed))

@@ -76,13 +76,13 @@ class Runtime:
         """Send without waiting."""
         pool = self._pool(address, message)
         now = trio.current_time()
-        pool.delivery.post(pool.cell(address.key, now), self._envelope(message, origin, now))
+        pool.mailbox_writer.post(pool.cell(address.key, now), self._envelope(message, origin, now))
 
     def tell_awake(self, address: Address, message: Message[object], *, origin: Origin = NOWHERE) -> None:
         """Send to an awake actor. A sleeping actor reads the rows when it wakes."""
         pool = self._pool(address, message)
         if (cell := pool.cells.get(address.key)) is not None:
-            pool.delivery.post(cell, self._envelope(message, origin, trio.current_time()))
+            pool.mailbox_writer.post(cell, self._envelope(message, origin, trio.current_time()))
 
     def resync(self, address: Address) -> None:
         """Have an awake actor read its rows again, because it may have missed messages."""
@@ -94,7 +94,7 @@ class Runtime:
         self, kind: str, cells: Iterable[Cell], message: Message[object], *, origin: Origin = NOWHERE
     ) -> None:
         """Send one message to many actors of one pool. This is the inner loop of the fan-out."""
-        self.pools[kind].delivery.post_to_all(cells, self._envelope(message, origin, trio.current_time()))
+        self.pools[kind].mailbox_writer.post_to_all(cells, self._envelope(message, origin, trio.current_time()))
 
     def tell_all(self, kind: str, message: Message[object], *, origin: Origin = NOWHERE) -> None:
         """Send to every awake actor of one kind."""
@@ -138,7 +138,7 @@ class Runtime:
             return reply.take() if reply.given else await wait_for_answer(cell, envelope, reply)
         if asker is not None:
             enter_wait(asker, cell, envelope, self._record)
-        pool.delivery.post(cell, envelope)
+        pool.mailbox_writer.post(cell, envelope)
         try:
             return await wait_for_answer(cell, envelope, reply)
         finally:
@@ -183,7 +183,7 @@ class Runtime:
         now = trio.current_time()
         envelope = self._envelope(message, origin, now, now + ASK_TIMEOUT, reply)
         cell = pool.cell(address.key, now)
-        pool.delivery.post_control(cell, envelope)
+        pool.mailbox_writer.post_control(cell, envelope)
         return await wait_for_answer(cell, envelope, reply)
 
     def _envelope(

@@ -1,4 +1,8 @@
-"""Removing unused files and rows: left-overs of a crash, uploads in no status, unused cards and copies."""
+"""Removing unused files and rows: left-overs of a crash, uploads in no status, unused cards and copies.
+
+If the media store dies while it receives the files of an upload, the folder of the upload stays in `media/incoming`:
+the cleaning finds by it the files that the store may have received.
+"""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class ServerBlocks(RowLoader):
 
 async def announce_change(db: Connection) -> None:
     """Have the running server read the blocks again when the transaction is committed."""
-    await notices.announce(db, NOTICE)
+    await notices.send(db, NOTICE)
 
 
 async def domain_rules(db: Connection, *, limited: bool) -> DomainRules:

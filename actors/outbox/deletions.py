@@ -17,7 +17,7 @@ PAUSE = 0.25  # seconds
 
 @dataclass(slots=True, eq=False)
 class DeletionBatch:
-    """Rows that one statement deletes. Each lane that waits for it raises its failure."""
+    """Rows that one statement deletes. Each worker that waits for it raises its failure."""
 
     ids: list[int] = field(default_factory=list[int])
     settled: trio.Event = field(default_factory=trio.Event)
@@ -25,7 +25,10 @@ class DeletionBatch:
 
 
 class Deletions:
-    """The deletions of one relay. `run` is a task beside the lanes, so that a cancelled lane cancels no statement."""
+    """The deletions of one relay.
+
+    `run` is a task of its own, so that a cancelled worker cancels no statement.
+    """
 
     def __init__(self, database: Database, relay_id: int) -> None:
         self._database = database
@@ -55,7 +58,7 @@ class Deletions:
         try:
             await self._try(delete, batch.ids)
         except Exception as error:
-            batch.failure = error  # `delete` raises it in the lanes
+            batch.failure = error  # `delete` raises it in the workers
         batch.settled.set()
 
     async def _try(self, delete: DeleteDone, ids: list[int]) -> None:

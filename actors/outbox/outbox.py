@@ -2,7 +2,7 @@
 
 A promise is a row that the transaction of the change writes (`promises.py`). Each queue has a relay of its own
 (`relay.py`), so that no queue waits for another queue. The relay of the facts that turns publish themselves is in
-`announcements.py`.
+`fact_relay.py`.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from ...storage import outbox
 from ...storage.engine.database import Connection, Database
 from ...storage.files import Folder
 from ...storage.outbox import NewEffect
-from ..broadcast.tellings import Tellings
-from ..effects.registry import ANNOUNCEMENTS, KINDS, NAMES, AnyQueue, AnyQueueWithContext, EffectContext
+from ..broadcast.publications import Publications
+from ..effects.registry import KINDS, MAIN_QUEUE, NAMES, AnyQueue, AnyQueueWithContext, EffectContext
 from ..facts.fact import Facts
 from ..kernel import NOWHERE, Address, Clock, Ids, Origin, Record, Runtime
 from ..promises import Promise, shard_of
 from ..shown.statuses import ShownStatus
-from .announcements import AnnouncementRelay
+from .fact_relay import FactRelay
 from .relay import AnyRelay, Relay, TraceEffect
 
 
 class Outbox:
-    """`promise` is called inside a transaction, `telling` and `wake` after its commit."""
+    """`promise` is called inside a transaction, `publication` and `wake` after its commit."""
 
     def __init__(
         self,
@@ -34,7 +34,7 @@ class Outbox:
         clock: Clock,
         ids: Ids,
         facts: Facts,
-        tellings: Tellings,
+        publications: Publications,
         record: Record,
         folder: Folder | None,
     ) -> None:
@@ -45,8 +45,8 @@ class Outbox:
         self._record = record
         self._trail = runtime.trail
         self.trace: TraceEffect | None = None  # for the queues that are added afterwards
-        self._announcements = AnnouncementRelay(context, tellings, record)
-        self._relays: dict[AnyQueue, AnyRelay] = {ANNOUNCEMENTS: self._announcements}
+        self._fact_relay = FactRelay(context, publications, record)
+        self._relays: dict[AnyQueue, AnyRelay] = {MAIN_QUEUE: self._fact_relay}
 
     def add(self, queue_with_context: AnyQueueWithContext) -> None:
         """Add a queue, with the context of its effects. Called before the relays are run."""
@@ -66,7 +66,7 @@ class Outbox:
     @property
     def late(self) -> int:
         """The number of facts that the relay has published in place of their turns."""
-        return self._announcements.done
+        return self._fact_relay.done
 
     async def promise(self, db: Connection, promises: Sequence[Promise], origin: Origin) -> None:
         """Write promises in the transaction of `db`. Turns use their `Change` instead."""
@@ -76,15 +76,15 @@ class Outbox:
         """Return the rows of promises, for a statement that stores them with the change."""
         return [new_effect(self._ids.next(), promise, origin) for promise in promises]
 
-    def telling(self, promised: Collection[int]) -> AbstractContextManager[None]:
+    def publication(self, promised: Collection[int]) -> AbstractContextManager[None]:
         """A context in which a turn publishes the facts of these promises. At its end the promises are handed over."""
-        return self._announcements.telling(promised)
+        return self._fact_relay.publication(promised)
 
-    async def log_told(self) -> None:
+    async def log_published(self) -> None:
         """Write all facts that were published until now into the log of changes."""
-        await self._announcements.log_told()
+        await self._fact_relay.log_published()
 
-    def wake(self, queue: AnyQueue = ANNOUNCEMENTS) -> None:
+    def wake(self, queue: AnyQueue = MAIN_QUEUE) -> None:
         """Look for rows of a queue at once: a transaction has committed some, or a crash may have left some."""
         if (relay := self._relays.get(queue)) is not None:
             relay.wake()
@@ -93,15 +93,15 @@ class Outbox:
         self, author: Address, promised: Sequence[int], shown: ShownStatus, recipients: Sequence[int] = ()
     ) -> bool:
         """Wait for a moment for crowded timelines. False if the promises are left to the relay."""
-        return await self._announcements.wait_for_room(author, promised, shown, recipients)
+        return await self._fact_relay.wait_for_room(author, promised, shown, recipients)
 
     async def wait_for_relay(self, author: Address) -> None:
         """Wait until the relay has published the facts of an account that it has begun to publish."""
-        await self._announcements.wait_for_relay(author)
+        await self._fact_relay.wait_for_relay(author)
 
     async def publish_pending(self, address: Address) -> None:
         """Publish at once the facts of this actor that a crash has left: before its next turn."""
-        await self._announcements.publish_pending(address)
+        await self._fact_relay.publish_pending(address)
 
 
 def new_effect(id: int, promise: Promise, origin: Origin = NOWHERE) -> NewEffect:

@@ -1,11 +1,11 @@
-"""The relay of one queue of the outbox: claims rows, executes them on lanes, retries failed effects.
+"""The relay of one queue of the outbox: claims rows, executes them in worker tasks, retries failed effects.
 
 A claim is a short transaction (`FOR UPDATE SKIP LOCKED`) that gives rows to one relay for `LEASE` seconds, so that no
 two relays execute one row at the same time. A working relay renews its claims; the rows of a dead relay are free again
-when the lease ends. A lane that could not renew its claims stops before that.
+when the lease ends. A worker that could not renew its claims stops before that.
 
-Each lane is a worker task that executes a few claimed effects one after the other. The queue has the number of lanes,
-and the number that one group may take (`effects/registry.py`). Effects of one partition never overtake each other: an
+A worker is a task that executes a few claimed effects one after the other. The queue defines the number of workers, and
+the number that one group may take (`effects/registry.py`). Effects of one partition never overtake each other: an
 effect behind an effect that is claimed, or waits for a retry, is not claimed by any relay.
 """
 
@@ -48,7 +48,10 @@ MARGIN = 5.0  # seconds by which the clocks of two servers may differ
 RENEW_EVERY = 10.0  # seconds: one renewal may fail before the lease, less the margin, is over
 DROP_EVERY = 3600.0  # seconds between two looks for old rows of a queue that this server does not execute
 DROPPED_AT_ONCE = 500  # rows in a transaction
-GATHER = 0.25  # seconds between two rounds: one look then finds the rows of many commits
+# Seconds between two rounds: one look then finds the rows of many commits. So a queue whose workers claim one row at a
+# time (mails, refreshes of accounts) looks for rows at most four times a second. A shorter pause would cost an idle
+# server a look for each commit.
+GATHER = 0.25
 
 C = TypeVar("C")
 
@@ -60,7 +63,7 @@ Result = Literal["done", "failed", "put_off", "given_up"]
 
 
 @dataclass(eq=False)
-class Lane:
+class RelayWorker:
     """Claimed effects that are executed one after the other.
 
     `pending`: ids of effects that are not finished. `unattempted`: ids of pending effects that no relay has tried;
@@ -99,14 +102,14 @@ class Relay(Generic[C]):
         self._id = ids.next()  # the name of this relay in the rows that it has claimed
         self._deletions = Deletions(database, self._id)
         self._after = ""  # the group after which to look for rows; empty: from the first one
-        self._lanes: set[Lane] = set()
+        self._workers: set[RelayWorker] = set()
         self._unclaimed: list[int] = []  # ids of claimed rows to be released
         self._unattempted: set[int] = set()  # ids of these that no relay has tried
-        self._trouble: Exception | None = None  # a lane's error of the database, to be logged
+        self._trouble: Exception | None = None  # a worker's error of the database, to be logged
         self._woken = trio.Event()
         self._look_at = 0.0  # when to look for rows, unless woken before
         self._gathering = trio.CancelScope()  # the pause after a round
-        self._is_behind = False  # True if there are probably more rows than the lanes could claim
+        self._is_behind = False  # True if there are probably more rows than the workers could claim
 
     def wake(self) -> None:
         """Look for rows at once: some were committed, or a crash has left some."""
@@ -115,7 +118,7 @@ class Relay(Generic[C]):
 
     def inspect(self) -> dict[str, object]:
         """Return the numbers for an operator."""
-        return {"done": self.done, "lanes": len(self._lanes)}
+        return {"done": self.done, "lanes": len(self._workers)}
 
     async def run(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Execute due effects until `stopping`. Running effects then end within the grace of the supervisor."""
@@ -126,13 +129,13 @@ class Relay(Generic[C]):
         async with trio.open_nursery() as beside:
             beside.start_soon(self._renew)
             beside.start_soon(self._deletions.run)
-            async with trio.open_nursery() as lanes:
-                lanes.start_soon(self._wake_when, stopping)
+            async with trio.open_nursery() as workers:
+                workers.start_soon(self._wake_when, stopping)
                 while not stopping.is_set():
                     with trio.move_on_at(self._look_at):
                         await self._woken.wait()
                     woken, self._woken, self._is_behind = self._woken.is_set(), trio.Event(), False
-                    await self._round(None if stopping.is_set() else lanes)
+                    await self._round(None if stopping.is_set() else workers)
                     # Wait for rows of further commits: not if the relay is idle, nor if it has enough rows already.
                     if woken and not self._is_behind:
                         with trio.move_on_after(GATHER) as self._gathering:
@@ -164,15 +167,15 @@ class Relay(Generic[C]):
         self._woken.set()
 
     async def _end(self) -> None:
-        """Release the rows that the last lanes have left."""
+        """Release the rows that the last workers have left."""
         await self._round(None)
 
-    async def _round(self, lanes: trio.Nursery | None) -> None:
+    async def _round(self, workers: trio.Nursery | None) -> None:
         try:
             await self._release_unclaimed()
-            if lanes is not None and trio.current_time() >= self._look_at:
+            if workers is not None and trio.current_time() >= self._look_at:
                 self._look_at = trio.current_time() + self.queue.look_every
-                await self._look(lanes)
+                await self._look(workers)
         except (Unavailable, Doubtful) as error:
             self._trouble = error
         if self._trouble is not None:
@@ -191,32 +194,32 @@ class Relay(Generic[C]):
 
     async def _look(self, nursery: trio.Nursery) -> None:
         queue = self.queue
-        free = queue.lanes - len(self._lanes)
+        free = queue.workers - len(self._workers)
         if free <= 0:
             return
-        taken = Counter(lane.group for lane in self._lanes)
-        limit = queue.lanes * queue.claimed_at_once
+        taken = Counter(worker.group for worker in self._workers)
+        limit = queue.workers * queue.claimed_at_once
         found = await self._database.read(
             outbox.due, self._clock.now(), queue.name, exclude_ids=self._excluded(),
-            exclude_groups=[group for group, lanes in taken.items() if lanes >= queue.lanes_of_a_group],
-            after=self._after, of_a_group=queue.lanes_of_a_group * queue.claimed_at_once, limit=limit,
+            exclude_groups=[group for group, workers in taken.items() if workers >= queue.workers_per_group],
+            after=self._after, of_a_group=queue.workers_per_group * queue.claimed_at_once, limit=limit,
         )  # fmt: skip
         if self._after:
             self._look_at = 0.0  # for the groups before `_after`
         # If there are more rows than the limit, the next look begins with the groups after these rows.
         self._after = max(effect.group for effect in found) if len(found) == limit else ""
         if found:
-            await self._claim(nursery, assign_lanes(queue, found, free, taken))
+            await self._claim(nursery, assign_to_workers(queue, found, free, taken))
 
     def _excluded(self) -> Collection[int]:
         """Return the ids of due rows that this relay must not claim now."""
         return self._unclaimed
 
     async def _claim(self, nursery: trio.Nursery, shares: list[list[DueEffect]]) -> None:
-        """Claim effects for the free lanes, and start the lanes."""
+        """Claim effects for the free workers, and start the workers."""
         ids = [effect.id for share in shares for effect in share]
         unattempted = {effect.id for share in shares for effect in share if not effect.tried}
-        # Counted from before the statement, which may take long: a lane must end before its claims do.
+        # Counted from before the statement, which may take long: a worker must end before its claims do.
         ends, now = trio.current_time() + LEASE - MARGIN, self._clock.now()
         try:
             claimed = await self._database.transact_alone(
@@ -230,59 +233,59 @@ class Relay(Generic[C]):
             if effects := in_order(share, claimed):
                 taken = {effect.id for effect in effects}
                 scope = trio.CancelScope(deadline=ends)
-                lane = Lane(effects[0].group, effects, scope, taken, taken & unattempted)
+                worker = RelayWorker(effects[0].group, effects, scope, taken, taken & unattempted)
                 claimed -= taken
-                self._lanes.add(lane)
-                nursery.start_soon(self._work_on, lane, name=f"{self.queue.name}: {lane.group}")
+                self._workers.add(worker)
+                nursery.start_soon(self._work_on, worker, name=f"{self.queue.name}: {worker.group}")
         self._unclaimed += claimed
         self._unattempted |= claimed & unattempted
 
     async def _renew(self) -> None:
-        """Renew the claims of running lanes, from time to time. A lane that has lost claims ends at its deadline."""
+        """Renew the claims of running workers repeatedly. A worker that has lost claims ends at its deadline."""
         while True:
             await trio.sleep(RENEW_EVERY)
             # As in `_claim`, the new end counts from before the statement.
-            lanes = [lane for lane in self._lanes if lane.pending]
-            if not lanes:
+            workers = [worker for worker in self._workers if worker.pending]
+            if not workers:
                 continue
             ends, now = trio.current_time() + LEASE - MARGIN, self._clock.now()
             try:
                 held = await self._database.transact_alone(
-                    outbox.renew, [id for lane in lanes for id in lane.pending], self._id, now,
+                    outbox.renew, [id for worker in workers for id in worker.pending], self._id, now,
                     now + timedelta(seconds=LEASE),
                 )  # fmt: skip
             except (Unavailable, Doubtful) as error:
                 self._trouble = error
                 continue
-            for lane in lanes:
-                if held >= lane.pending:
-                    lane.scope.deadline = ends
+            for worker in workers:
+                if held >= worker.pending:
+                    worker.scope.deadline = ends
 
-    # Lanes ----------------------------------------------------------------------------------------------------------
+    # Workers ----------------------------------------------------------------------------------------------------------
 
-    async def _work_on(self, lane: Lane) -> None:
+    async def _work_on(self, worker: RelayWorker) -> None:
         """Execute effects in order. After a failure, later effects with the same key wait too."""
         failed: set[str] = set()
         try:
-            with lane.scope:
-                for effect in lane.effects:
+            with worker.scope:
+                for effect in worker.effects:
                     if effect.key in failed:
                         continue
-                    lane.unattempted.discard(effect.id)
+                    worker.unattempted.discard(effect.id)
                     if not await self._try(effect):
                         failed.add(effect.key)
-                    lane.pending.discard(effect.id)
+                    worker.pending.discard(effect.id)
         except (Unavailable, Doubtful) as error:
             self._trouble = error
         else:
-            self._look_at = 0.0  # a lane is free, and there may be more
-            if len(lane.effects) >= self.queue.claimed_at_once > 1:
+            self._look_at = 0.0  # a worker is free, and there may be more
+            if len(worker.effects) >= self.queue.claimed_at_once > 1:
                 self._is_behind = True
                 self._gathering.cancel()
         finally:
-            self._lanes.discard(lane)
-            self._unclaimed += lane.pending
-            self._unattempted |= lane.unattempted
+            self._workers.discard(worker)
+            self._unclaimed += worker.pending
+            self._unattempted |= worker.unattempted
             self._woken.set()
 
     async def _try(self, due: DueEffect, *, patient: bool = True) -> bool:
@@ -382,30 +385,30 @@ class Relay(Generic[C]):
 AnyRelay: TypeAlias = Relay[Any]
 
 
-def assign_lanes(
+def assign_to_workers(
     queue: AnyQueue, found: Iterable[DueEffect], free: int, taken: Mapping[str, int]
 ) -> list[list[DueEffect]]:
-    """Divide effects among free lanes, and return the effects of each lane.
+    """Divide effects among free workers, and return the effects of each worker.
 
-    Groups get a lane in turn; the group with the fewest running lanes (`taken`) is first. All effects of a partition
-    are in one lane. Effects without a lane are left out.
+    Groups get a worker in turn; the group with the fewest running workers (`taken`) is first. All effects of a
+    partition go to one worker. Effects without a worker are left out.
     """
     partitions: dict[str, dict[str, list[DueEffect]]] = {}
     for effect in found:
         partitions.setdefault(effect.group, {}).setdefault(effect.key, []).append(effect)
     groups = sorted(partitions, key=lambda group: taken.get(group, 0))
     shares: dict[str, list[list[DueEffect]]] = {group: [] for group in groups}
-    for _ in range(queue.lanes_of_a_group):
+    for _ in range(queue.workers_per_group):
         for group in groups:
-            waiting, lanes = partitions[group], shares[group]
-            if free and waiting and taken.get(group, 0) + len(lanes) < queue.lanes_of_a_group:
-                lanes.append(waiting.pop(next(iter(waiting))))
+            waiting, workers = partitions[group], shares[group]
+            if free and waiting and taken.get(group, 0) + len(workers) < queue.workers_per_group:
+                workers.append(waiting.pop(next(iter(waiting))))
                 free -= 1
-    for group, lanes in shares.items():
-        for effects, lane in zip(partitions[group].values(), cycle(lanes), strict=False):
-            lane += effects
-    every = (lane for lanes in shares.values() for lane in lanes)
-    return [sorted(lane, key=lambda effect: effect.id)[: queue.claimed_at_once] for lane in every]
+    for group, workers in shares.items():
+        for effects, worker in zip(partitions[group].values(), cycle(workers), strict=False):
+            worker += effects
+    every = (worker for workers in shares.values() for worker in workers)
+    return [sorted(worker, key=lambda effect: effect.id)[: queue.claimed_at_once] for worker in every]
 
 
 def in_order(effects: Iterable[DueEffect], claimed: Collection[int]) -> list[DueEffect]:

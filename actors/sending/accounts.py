@@ -13,7 +13,7 @@ from ..activitypub.documents.actors import actor_of
 from ..context import ActorContext
 from ..effects.sending import deletion_continues, sending_key
 from ..promises import Promise
-from .deliver import (
+from .delivery_promises import (
     Recipients,
     deliver,
     deliver_to,

@@ -25,7 +25,7 @@ from ..activitypub.documents.activities import (
 )
 from ..context import ActorContext
 from ..promises import Promise
-from .deliver import Recipients, deliver, deliver_to, find_inboxes
+from .delivery_promises import Recipients, deliver, deliver_to, find_inboxes
 from .statuses import OPEN
 
 

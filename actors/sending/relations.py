@@ -15,7 +15,7 @@ from ..activitypub.documents.activities import accept_of, block_of, follow_of, r
 from ..context import ActorContext
 from ..effects.received_activities import aside
 from ..promises import Promise
-from .deliver import deliver_to
+from .delivery_promises import deliver_to
 
 
 def follow_uri(context: ActorContext, me: Account, target: Account, id: int) -> str | None:

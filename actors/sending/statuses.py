@@ -23,7 +23,7 @@ from ..context import ActorContext
 from ..effects.deliveries import DELIVERIES
 from ..promises import Promise
 from ..shown.statuses import ShownStatus
-from .deliver import PreparedActivity, Recipients, deliver, deliver_to, find_inboxes, prepare, withdraw
+from .delivery_promises import PreparedActivity, Recipients, deliver, deliver_to, find_inboxes, prepare, withdraw
 
 OPEN = ("public", "unlisted")
 

@@ -5,9 +5,24 @@ An act is one function of a `StaffAct` and of the command that asks for it:
     @act(ResolveReport, Permission.MANAGE_REPORTS)
     async def resolve(act: StaffAct, message: ResolveReport) -> Report | Refused: ...
 
-The decorator registers the turn of the act, and refuses staff whose role does not allow it. The command line calls the
-function with the same command: `resolve(here.act, ResolveReport(here.staff, id))`. The function writes rows through
-`act.db` and names the consequences, as the function of a change does (`change.py`). A refusal rolls all of it back.
+The function writes rows through `act.db`, names the consequences (`act.publish(...)`, `act.promise(...)`) as the
+function of a change does (`change.py`), and writes the audit log (`act.log(...)`). A refusal rolls all of it back.
+
+The decorator registers the turn of the act. It checks the permission against the rows, because a token may be older
+than a demotion. The API and the pages for staff ask this turn. With `act` the turn belongs to the actor of the member
+of staff. With `act_on_account` it belongs to the actor of the target account: the row of the account is locked first,
+the rank is checked too, and the function gets the row. `needs` and `needs_rank` only check, for acts without a command
+of their own and for turns that do more.
+
+The command line calls the function with the same command, `resolve(here.act, ResolveReport(here.staff, id))`, in a
+transaction of its own, with or without a running server. The end of the transaction writes the promises, also those of
+the facts, and the relays of the server execute them. Pages for staff run acts in this way too if they must not wait for
+an actor (`run_act`).
+
+The states of an account (disabled, silenced, sensitive, suspended) are columns of its row, and every query and cache
+reads them there. The fact `ModeratedAccount` drops the tokens from the cache, closes the streams, and makes each
+timeline that may show the account read its rows again. `AccountActor.guarded` refuses the commands of a disabled user,
+also commands that were sent before; timers, effects and staff are accepted.
 
 Locks of rows order acts, not actors: two members of staff have two actors, and the command line has none. The row of
 the object of an act is locked before it is read. Accounts are locked first, in the order of their ids. The account of
@@ -125,7 +140,7 @@ class StaffAct(Transaction):
         promises = [*promises_with(self.facts, NO_ACTOR), *self.promises]
         if promises:
             await outbox.insert_many(self.db, [new_effect(self.ids.next(), promise) for promise in promises], self.now)
-            await notices.announce(self.db, "outbox")
+            await notices.send(self.db, "outbox")
 
     async def _role(self) -> str | None:
         return None if self.staff.account_id is None else await moderation.role_of(self.db, self.staff.account_id)

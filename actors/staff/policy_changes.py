@@ -154,7 +154,7 @@ async def _change_rules(act: StaffAct, folder: Path, action: str, wanted: Change
 async def _begin(act: StaffAct) -> None:
     """Wait for those who change the texts now, and have all servers read them again after the commit."""
     await policies.lock(act.db)
-    await notices.announce(act.db, NOTICE)
+    await notices.send(act.db, NOTICE)
 
 
 def _check_version(read: str | None, *texts: str) -> None:

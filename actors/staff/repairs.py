@@ -34,7 +34,7 @@ async def retry_effects(act: StaffAct, chosen: ChosenEffects) -> int:
     retried = await outbox_upkeep.retry(act.db, chosen, act.now)
     if retried:
         await act.log("retry_effects", _target("effect", retried), "", count=len(retried))
-        await notices.announce(act.db, "outbox")
+        await notices.send(act.db, "outbox")
     return len(retried)
 
 

@@ -123,20 +123,20 @@ class HomeTimeline(Timeline):
         context = self.context
         for shown in await show_notifications(context.database, context.accounts, context.statuses, [notification]):
             if shown.is_for(self.perspective):
-                self.feed.announce(notification.id, NotificationShown(shown))
+                self.feed.append_new(notification.id, NotificationShown(shown))
 
     async def show_merge(self) -> None:
-        """Announce the latest merge of filtered notifications. It is read from rows, because hints may be lost."""
+        """Show the latest merge of filtered notifications. It is read from rows, because hints may be lost."""
         merge_id = await self.context.database.read(notification_policy.latest_merge, self.id)
         if merge_id > self.feed.floor:
-            self.feed.announce(merge_id, NotificationsMerged())
+            self.feed.append_new(merge_id, NotificationsMerged())
 
     async def show_conversations(self) -> None:
         context = self.context
         latest = await context.database.read(conversations.page, self.id, Page(MOST_MISSED, since_id=self.feed.floor))
         for shown in reversed(await shown_conversations(latest, context.accounts, context.statuses)):
             if shown.last is not None:
-                self.feed.announce(conversation_key(shown.last.id), ConversationShown(shown))
+                self.feed.append_new(conversation_key(shown.last.id), ConversationShown(shown))
 
     def change_perspective(self, changed: Perspective) -> None:
         """Register with the authors that are followed now, and drop entries that do not belong here any more."""
@@ -159,11 +159,11 @@ def page(home: HomeTimeline, message: HomePage) -> Answer[list[int]]:
 def take_notification(home: HomeTimeline, message: Notified) -> None:
     shown = message.event.notification
     if shown.is_for(home.perspective):
-        home.feed.announce(shown.id, message.event)
+        home.feed.append_new(shown.id, message.event)
 
 
 @turn(HomeTimeline, Merged)
-async def announce_merge(home: HomeTimeline, message: Merged) -> None:
+async def show_merge(home: HomeTimeline, message: Merged) -> None:
     if len(home.feed):
         await home.show_merge()
 
@@ -188,7 +188,7 @@ def take_conversation(home: HomeTimeline, message: ConversationChanged) -> None:
     if message.key is None:
         home.feed.append(message.event)
     else:
-        home.feed.announce(message.key, message.event)
+        home.feed.append_new(message.key, message.event)
 
 
 @turn(HomeTimeline, Related)

@@ -1,7 +1,7 @@
 """The events that an interrupted client has missed: all events after the point of its last id.
 
-They are made from the log of changes and from the rows as they are now. So of a status that was deleted meanwhile only
-the deletion is shown, and of several edits the latest.
+They are made from the log of changes and from the rows as they are now. A status that was deleted meanwhile
+is shown as its deletion alone, and several edits as the latest edit.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ...storage.deletions import Remains
 from ...storage.stream_log import LoggedChange
 from ...storage.timeline_entries import TimelineEntry
 from ..broadcast.events import Keyed, StatusAmended, StatusAppeared, StatusGone, StreamedEvent
-from ..broadcast.tellings import LOG_KEPT
+from ..broadcast.publications import LOG_KEPT
 from ..context import ActorContext
 from ..facts.fact import STORED, STREAMED, StoredFact
 from ..facts.statuses import EditedStatus, PublishedStatus
@@ -30,7 +30,7 @@ MOST_STATUSES = 2_000
 
 @dataclass(frozen=True, slots=True)
 class MissedEvent:
-    """An event, its key in the feed, and its position in the log; None if it is not there yet."""
+    """An event, its key in the feed, and its position in the log; None if it is not logged yet."""
 
     key: str
     position: int | None
@@ -39,21 +39,21 @@ class MissedEvent:
 
 @dataclass(frozen=True, slots=True)
 class Missed:
-    """The events that were missed up to `position`, in order. Too much was missed to show all if not `complete`.
+    """The events that were missed up to `position`, in order. If not `complete`, too many were missed to show them.
 
-    They include the events of all tellings up to the number `told`, except for `open` tellings.
+    They include the events of all publications up to the number `published`, except for `open` publications.
     """
 
     position: int
-    told: int
+    published: int
     open: frozenset[int]
     events: tuple[MissedEvent, ...] = ()
     complete: bool = True
 
     def includes(self, event: Event) -> bool:
         """True if an event of the feed is among the missed events."""
-        number = event.telling.number
-        return 0 < number <= self.told and number not in self.open
+        number = event.publication.number
+        return 0 < number <= self.published and number not in self.open
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,14 +65,14 @@ class MissedEvents(Message[Missed]):
 
 
 class Replayable(Protocol):
-    """A timeline, as far as it is asked what its streams showed."""
+    """The part of a timeline that finds the events of its streams again."""
 
     context: ActorContext
 
     @property
     def feed(self) -> Feed: ...
 
-    def would_stream(self, entry: TimelineEntry, told_at: int) -> bool: ...
+    def would_stream(self, entry: TimelineEntry, published_at: int) -> bool: ...
 
     def would_stream_edit(self, event: StatusAmended) -> bool: ...
 
@@ -88,12 +88,12 @@ class TooManyMissed(Exception):
 async def missed_by(timeline: Replayable, message: MissedEvents) -> Missed:
     """Return the events that a subscriber missed.
 
-    It has joined the feed before it asks, so that nothing falls between the log and the feed.
+    The subscriber joins the feed before it asks, so that each event is in the log or in the feed.
     """
     context = timeline.context
-    tellings = context.tellings
-    await context.outbox.log_told()
-    missed = Missed(tellings.position, tellings.begun, frozenset(tellings.open))
+    publications = context.publications
+    await context.outbox.log_published()
+    missed = Missed(publications.position, publications.begun, frozenset(publications.open))
     if message.since is None:
         return missed
     if message.since < first_id_at(context.clock.now() - LOG_KEPT):
@@ -119,9 +119,11 @@ class ReplayedChanges:
             raise TooManyMissed
         self._timeline = timeline
         self._context = timeline.context
-        self._changes = [(one.position, STORED[one.kind].of_row(one.payload)) for one in changes if one.kind in STORED]
-        told = (fact for _, fact in self._changes if isinstance(fact, PublishedStatus))
-        self._published = {fact.id for fact in told if not fact.gone}
+        self._changes = [
+            (change.position, STORED[change.kind].of_row(change.payload)) for change in changes if change.kind in STORED
+        ]
+        published = (fact for _, fact in self._changes if isinstance(fact, PublishedStatus))
+        self._published = {fact.id for fact in published if not fact.gone}
         self._known = frozenset(known)  # the keys of events that the client was shown before
         self._keys = set(known)  # these keys, and the keys of the events that it is shown now
 
@@ -158,13 +160,13 @@ class ReplayedChanges:
 
     def _appeared(self, position: int | None, id: int) -> list[Keyed]:
         shown = self._shown.get(id)
-        told_at = position or first_id_at(self._context.clock.now())
-        if shown is None or not self._timeline.would_stream(entry_of(shown), told_at):
+        published_at = position or first_id_at(self._context.clock.now())
+        if shown is None or not self._timeline.would_stream(entry_of(shown), published_at):
             return []
         return [(key_of(id), StatusAppeared(shown))]
 
     async def _gone(self, id: int, account_id: int) -> list[Keyed]:
-        """A deletion. What came and went meanwhile is not shown at all."""
+        """Return a deletion. A status that was published and deleted meanwhile is not shown at all."""
         if id in self._published and key_of(id) not in self._known:
             return []
         remains = await self._context.database.read(deletions.remains, id)
@@ -173,7 +175,7 @@ class ReplayedChanges:
         return [(key_of_gone(id), StatusGone(id))]
 
     def _amended(self, id: int) -> list[Keyed]:
-        """The latest edit of a status, unless the client is shown the status itself now."""
+        """Return the latest edit of a status, unless the client is shown the status itself now."""
         if id not in self._shown or id not in self._edits or key_of(id) in self._keys - self._known:
             return []
         event = StatusAmended(self._shown[id], self._notified.get(id, ()))

@@ -82,10 +82,10 @@ class Timeline(EntityActor, ABC):
         """True if streams show the entry. Entries that were there before are added without an event."""
         return entry.id > max(self.feed.floor, self.admitted_since(entry))
 
-    def would_stream(self, entry: TimelineEntry, told_at: int) -> bool:
-        """True if streams showed an entry when it was published, at the time of the id `told_at`."""
+    def would_stream(self, entry: TimelineEntry, published_at: int) -> bool:
+        """True if streams showed an entry when it was published, at the time of the id `published_at`."""
         entry = _as_it_stands(self, entry)
-        if not self.admits(entry) or entry.id <= self.admitted_since(entry) or _is_late(entry, told_at):
+        if not self.admits(entry) or entry.id <= self.admitted_since(entry) or _is_late(entry, published_at):
             return False
         return entry.id not in self.window or entry.id in map(attrgetter("id"), self.window.shown)
 
@@ -186,7 +186,7 @@ class Timeline(EntityActor, ABC):
         await self.show_edits()
 
     async def show(self, entries: Iterable[TimelineEntry]) -> None:
-        """Announce the entries that are news; mark the others as known."""
+        """Show the entries that are news; mark the others as known."""
         self.feed.settle(first_id_at(self.context.clock.now() - MARGIN - SETTLED))
         news: list[int] = []
         for entry in entries:
@@ -201,7 +201,7 @@ class Timeline(EntityActor, ABC):
             return
         for id in news:
             if id in shown and not self.context.statuses.is_deleted(id):
-                self.feed.announce(id, StatusAppeared(shown[id]))
+                self.feed.append_new(id, StatusAppeared(shown[id]))
 
     async def retract_deleted(self) -> None:
         """Retract the statuses that were shown and have been deleted since."""
@@ -210,7 +210,7 @@ class Timeline(EntityActor, ABC):
             self.feed.retract(id, StatusGone(id))
 
     async def show_edits(self) -> None:
-        """Announce the latest edits of statuses and boosted statuses in the window that were not shown."""
+        """Show the latest edits of statuses and boosted statuses in the window that were not shown."""
         ids = [entry.reblog_of_id or entry.id for entry in self.window]
         latest = await self.context.database.read(edits.latest, ids, self.feed.floor)
         for id, edit_id in latest.items():
@@ -221,7 +221,7 @@ class Timeline(EntityActor, ABC):
         notified = await self.context.database.read(notifications.mentioned, list(latest)) if latest else {}
         for id, edit_id in latest.items():
             if id in shown and not self.context.statuses.is_deleted(id):
-                self.feed.announce(edit_id, StatusAmended(shown[id], notified.get(id, ())))
+                self.feed.append_new(edit_id, StatusAmended(shown[id], notified.get(id, ())))
 
 
 @turn(Timeline, MissedEvents)
@@ -254,7 +254,7 @@ def take_status(timeline: Timeline, message: StatusPublished) -> None:
             feed.know(entry.id)
         window.add(entry)
         if message.event is not None:
-            feed.announce(entry.id, message.event)
+            feed.append_new(entry.id, message.event)
 
 
 def _is_late(entry: TimelineEntry, now: int) -> bool:
@@ -287,7 +287,7 @@ def take_edit(timeline: Timeline, message: StatusEdited) -> None:
     if admitted and not stays and timeline.window.reaches(entry.id):
         timeline.window.add(entry)
     if admitted or stays or timeline.shows_edit(entry, message.event):
-        timeline.feed.announce(message.edit_id, message.event)
+        timeline.feed.append_new(message.edit_id, message.event)
 
 
 @turn(Timeline, StatusDeleted)

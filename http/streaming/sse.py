@@ -16,9 +16,9 @@ from ..server.stream_sockets import StreamSocket
 from .admission import admit, dismiss, shake_hands
 from .channels import StreamQuery, by_path
 from .connection import Wire, chunk, connection_of
-from .delivery import DirectStream, deliver_by_server
 from .frames import Frames
 from .session import StreamSession
+from .stream_writer import DirectStream, send_by_server
 
 # Comments, which show proxies and clients that the connection is alive. No empty line follows: Mastodon.py up to
 # version 2.2.0 takes an empty line for the end of an event, and fails because the event is empty.
@@ -97,7 +97,7 @@ async def _run(session: StreamSession, receive: Receive, send: Send) -> None:
         with session.sending_until_end():
             await send(_body(GREETING))  # hypercorn sends the headers with it
             while frames := await _next(session):
-                await deliver_by_server(session, send, _body(b"".join(frames)))
+                await send_by_server(session, send, _body(b"".join(frames)))
             await send({"type": "http.response.body", "body": b"", "more_body": False})
         nursery.cancel_scope.cancel()
 

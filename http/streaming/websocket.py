@@ -29,9 +29,9 @@ from .admission import admit, counted_since, dismiss, shake_hands
 from .channels import RequestedStream, StreamQuery, by_name, check
 from .client_frames import ClientFrame, ClientFrames, Opcode, WrongFrame
 from .connection import CLOSE, PING, PONG, StreamConnection, Wire, connection_of, control_frame, text_frame
-from .delivery import DirectStream, deliver_by_server
 from .frames import Frames, refusal
 from .session import StreamSession
+from .stream_writer import DirectStream, send_by_server
 
 # A ping is sent every 14 s. A client that has not answered two pings is disconnected within 30 s, even if the kernel's
 # buffer has room for all sent bytes.
@@ -237,7 +237,7 @@ async def _run(
         with session.sending_until_end():
             while frames := await session.take():
                 for frame in frames:
-                    await deliver_by_server(session, send, {"type": "websocket.send", "text": frame.decode()})
+                    await send_by_server(session, send, {"type": "websocket.send", "text": frame.decode()})
                     if connection is not None:
                         connection.reset_read_timeout()
             if session.ended is not None:

@@ -7,6 +7,6 @@ CHANNEL = "troupe"
 NOTIFY = "SELECT pg_notify($1, $2)"
 
 
-async def announce(db: Connection, payload: str) -> None:
+async def send(db: Connection, payload: str) -> None:
     """Send the server a message. It arrives when the transaction commits."""
     await db.execute(NOTIFY, CHANNEL, payload)

@@ -14,7 +14,7 @@ from ...actors import commands
 from ...actors.account import AccountActor
 from ...actors.broadcast.audience import Audience
 from ...actors.broadcast.broadcast import Broadcast
-from ...actors.broadcast.tellings import Tellings
+from ...actors.broadcast.publications import Publications
 from ...actors.broadcast.viewers import Viewers
 from ...actors.context import ActorContext
 from ...actors.deliveries.hosts import Chance, KnownHosts
@@ -72,8 +72,8 @@ class ActorSystem:
         self.statuses = StatusCache(database, self.accounts)
         audience, tagged = Audience[int](), Audience[str]()
         listed, owned = Audience[int](), Audience[int]()
-        tellings = Tellings(ids)
-        broadcast = Broadcast(runtime, audience, tagged, listed, owned, tellings)
+        publications = Publications(ids)
+        broadcast = Broadcast(runtime, audience, tagged, listed, owned, publications)
         self.viewers = Viewers(database, ids.next)
         self.facts = Facts(database, clock, ids, self.accounts, self.statuses, self.viewers, broadcast)
         self.own_rows = OwnRows()
@@ -81,13 +81,13 @@ class ActorSystem:
         self.blocks = ServerBlocks(database, limited=limited_federation)
         self.withdrawals = Withdrawals(self.accounts, self.statuses, self.blocks)
         self.withdrawals.observe(self.facts)
-        self.outbox = Outbox(database, runtime, clock, ids, self.facts, tellings, record, folder)
+        self.outbox = Outbox(database, runtime, clock, ids, self.facts, publications, record, folder)
         self.hosts = KnownHosts(database, clock, record, chance, partial(self.outbox.wake, DELIVERIES))
         self.custom_emojis = CustomEmojiLoader(database, self.facts)
         self.actor_context = ActorContext(
             database, clock, ids, ids.next(), self.accounts, self.statuses, self.own_rows, audience, tagged, listed,
             owned, broadcast, self.facts, self.viewers, self.outbox, self.blocks, self.custom_emojis, self.hosts,
-            DailyQuotas(), tellings, base_url, local_domain, timedelta(seconds=tally_delay),
+            DailyQuotas(), publications, base_url, local_domain, timedelta(seconds=tally_delay),
             SharedEntries(timeline_memory),
         )  # fmt: skip
         add = partial(runtime.add, idle=idle)

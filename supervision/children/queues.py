@@ -1,6 +1,6 @@
 """The queues of effects that talk to other servers, each with the context in which its effects run.
 
-The queue of announcements is the outbox's own (`actors/outbox/announcements.py`).
+The main queue belongs to the outbox itself (`actors/outbox/fact_relay.py`).
 """
 
 from __future__ import annotations

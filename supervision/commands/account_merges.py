@@ -67,7 +67,7 @@ async def _merge(db: Connection, here: Here, gone: str, kept: str) -> JsonObject
     await act.log("merge_account", Target("account", removed.id, removed.acct), "", into=other.acct, **counts)
     act.promise(*_promises(other, related, merged.files))
     # Statuses are in memory with the id of their author.
-    await notices.announce(db, NOTICE)
+    await notices.send(db, NOTICE)
     await announce_change(db)
     return {"from": removed.acct, "to": other.acct, **counts}
 

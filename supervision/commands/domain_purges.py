@@ -116,7 +116,7 @@ async def _begin(db: Connection, here: Here, domain: str, found: Sequence[KnownD
     await act.log("purge_domain", Target("domain", None, domain), "", **_counted(found))
     if files := await purges.delete_emojis(db, domain):
         act.promise(files_unused(files))
-        await notices.announce(db, NOTICE)
+        await notices.send(db, NOTICE)
 
 
 async def _delete_some(db: Connection, here: Here, domain: str, after: int) -> list[int]:

@@ -90,7 +90,7 @@ async def _retry(db: Connection, here: Here, host: str) -> int:
 
     await hosts.close_breaker(db, host.lower())
     number = await hosts.make_due(db, groups_of(host.lower()), QUEUE, here.now)
-    await notices.announce(db, "hosts")
+    await notices.send(db, "hosts")
     return number
 
 

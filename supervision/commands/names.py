@@ -57,7 +57,7 @@ async def announce_change(db: Connection) -> None:
     """Have the server read accounts and tokens again at once."""
     from ...storage.engine import notices
 
-    await notices.announce(db, "accounts")
+    await notices.send(db, "accounts")
 
 
 def checked_domain(written: str) -> str:

@@ -225,7 +225,7 @@ async def make_accounts(
     await users.create_many(db, [_user(id, account, here.now) for id, account in new], here.now)
     here.act.promise(*(mail(CONFIRMATION, id) for id, account in new if not account.confirmed))
     tokens = await make_tokens(db, here, [id for id, _ in new], scopes) if scopes else [""] * len(new)
-    await notices.announce(db, "accounts")
+    await notices.send(db, "accounts")
     return [CreatedAccount(id, account.username, token) for (id, account), token in zip(new, tokens, strict=True)]
 
 

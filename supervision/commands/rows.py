@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# Servers make ids in the lanes from 0 on. Commands share the last lane and take turns, so that no two of them make the
+# Servers make ids in the nodes from 0 on. Commands share the last node and take turns, so that no two of them make the
 # same.
 TURN = "SELECT pg_advisory_xact_lock(7461003)"
 ALL_TURNS = "SELECT pg_advisory_lock(7461003)"
@@ -95,12 +95,12 @@ async def _in_turn(
     db: Connection, settings: Settings, work: Callable[..., Awaitable[T]], dry_run: bool, *args: object
 ) -> T:
     # Only here: commands that need no ids, such as `troupe backup`, start without the kernel.
-    from ...actors.kernel.clock import LANES, Ids, SystemClock
+    from ...actors.kernel.clock import NODES, Ids, SystemClock
 
     await db.execute(TURN)
     await require_current(db)  # after the wait: `troupe db move` may have moved it meanwhile
     clock = SystemClock()
-    ids = Ids(clock, LANES - 1)
+    ids = Ids(clock, NODES - 1)
     ids.witness(await highest_id(db))  # the clock of this machine may be behind
     here = Here(db, settings, ids, clock.now())
     outcome = await work(db, here, *args)

@@ -50,7 +50,7 @@ async def _review_tag(db: Connection, here: Here, named: str, trendable: bool) -
     name = tag_name(named)
     if not await _decide(db, here, "tag", name, trendable):
         raise CommandRefused(f"no post has the hashtag #{name}.")
-    await notices.announce(db, NOTICE)
+    await notices.send(db, NOTICE)
     return f"#{name}"
 
 
@@ -112,7 +112,7 @@ async def _review_links(db: Connection, here: Here, named: str, trendable: bool)
     else:
         await _decide(db, here, "publisher", target.host, trendable)
         shown = target.host
-    await notices.announce(db, NOTICE)
+    await notices.send(db, NOTICE)
     return shown
 
 
@@ -171,7 +171,7 @@ async def _review_posts(db: Connection, here: Here, named: str, trendable: bool)
         (account,) = found.values()
         await _decide(db, here, "author", account.id, trendable)
         shown = f"@{account.username}"
-    await notices.announce(db, NOTICE)
+    await notices.send(db, NOTICE)
     return shown
 
 

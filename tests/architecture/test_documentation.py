@@ -1,4 +1,4 @@
-"""The handbook names every setting, event, fact and command, in the words of the code; the README of a room its files.
+"""The handbook names all settings, events, facts and commands as the code does; a map names the files of a folder.
 
 The README of the project is short, and links lead to something.
 """
@@ -18,12 +18,14 @@ from .tables import HANDBOOK, TABLES
 
 ROOT = Path(__file__).parents[2]
 LONGEST_README = 200  # lines
+LONGEST_README_OF_ACTORS = 150  # lines; a docstring explains the rest beside the code
+LONGEST_GLOSSARY = 12  # words of our own; for everything else use the standard term
 PAGES = [*ROOT.glob("*.md"), *(path for room in (*ROOMS, "tests") for path in (ROOT / room).rglob("*.md"))]
 LINK = re.compile(r"\[[^\]]+\]\(([^)\s…]+)\)")
-# Folders with a map, and the README that it is in. The files of `storage` have the names of nouns.
+# Folders with a map, and the file that it is in. The files of `storage` have the names of nouns.
 MAPS = {
     "actors": "actors/README.md",
-    "actors/kernel": "actors/README.md",
+    "actors/kernel": "actors/kernel/__init__.py",
     "http": "http/README.md",
     "supervision": "supervision/README.md",
 }
@@ -57,6 +59,15 @@ def test_the_handbook_names_every_command(words: str) -> None:
 
 def test_the_readme_is_short() -> None:
     assert len((ROOT / "README.md").read_text("utf-8").splitlines()) <= LONGEST_README
+
+
+def test_the_readme_of_actors_is_short_and_so_is_its_glossary() -> None:
+    text = (ROOT / "actors/README.md").read_text("utf-8")
+    assert len(text.splitlines()) <= LONGEST_README_OF_ACTORS
+    glossary = re.findall(r"^\| ([^|]+) \|", text.partition("## Glossary")[2], re.MULTILINE)
+    words = [word for word in glossary if word != "word"]
+    assert 0 < len(words) <= LONGEST_GLOSSARY
+    assert [word for word in words if "," in word] == []
 
 
 def anchors(page: Path) -> set[str]:
@@ -94,7 +105,7 @@ def test_the_readme_of_a_room_names_its_folders(room: str) -> None:
 
 
 @pytest.mark.parametrize("folder", MAPS)
-def test_the_readme_of_a_room_names_the_files_beside_its_folders(folder: str) -> None:
+def test_a_map_names_the_files_beside_its_folders(folder: str) -> None:
     text = (ROOT / MAPS[folder]).read_text("utf-8")
     files = {path.name for path in (ROOT / folder).glob("*.py")} - {"__init__.py"}
     assert {name for name in files if not re.search(rf"\b{re.escape(name)}\b", text)} == set()

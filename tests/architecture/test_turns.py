@@ -91,7 +91,7 @@ def test_a_turn_that_would_reach_some_derived_classes_only_is_refused() -> None:
 
 def test_commands_publish_and_promise_by_changes_alone() -> None:
     """What is said beside a change would be said also if the transaction fails, or not at all after a crash."""
-    beside = ("outbox.promise(", "outbox.wake(", "facts.apply(", "facts.announce(")
+    beside = ("outbox.promise(", "outbox.wake(", "facts.apply(", "facts.notify_actors(")
     found = {
         f"{path.name}: {way}"
         for path in (ROOT / "actors" / "commands").rglob("*.py")

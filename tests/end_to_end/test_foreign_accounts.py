@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from troupe.actors.kernel import SystemClock
-from troupe.actors.kernel.clock import LANES, Ids
+from troupe.actors.kernel.clock import NODES, Ids
 from troupe.storage.engine.embedded import embedded
 
 from .. import plain_http
@@ -26,7 +26,7 @@ def rows(server: Server) -> Iterator[Rows]:
 
 
 def next_id() -> Callable[[], int]:
-    return Ids(SystemClock(), LANES - 2).next
+    return Ids(SystemClock(), NODES - 2).next
 
 
 def status_of(person: Person, path: str) -> int:

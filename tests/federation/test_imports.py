@@ -178,7 +178,7 @@ async def test_a_host_that_was_not_reached_is_asked_once_for_many_accounts(
     lines = [f"u{number}@third.test:1" for number in range(50)]
     await upload(stage, "following", "\n".join([*lines, "ada"]))
     await until_none(lambda: stage.rows(UNTRIED))
-    assert len(asked) <= LOOKUPS.lanes_of_a_group
+    assert len(asked) <= LOOKUPS.workers_per_group
     assert await stage.rows("SELECT DISTINCT error FROM import_lines WHERE waits") == [["Its server can't be reached."]]
 
 
@@ -206,7 +206,9 @@ async def test_a_domain_with_too_many_new_accounts_is_left_alone_for_a_while(
     await until_none(lambda: stage.rows(f"SELECT WHERE (SELECT count(*) FROM ({late}) l) < 18"))
     await until_none(lambda: stage.rows("SELECT FROM import_lines HAVING count(*) FILTER (WHERE done) < 2"))
     assert len(await followed(stage, ada)) == 2
-    assert len([one for one in peer.peer.asked if one.path.startswith("/.well-known/")]) <= 2 + LOOKUPS.lanes_of_a_group
+    assert (
+        len([one for one in peer.peer.asked if one.path.startswith("/.well-known/")]) <= 2 + LOOKUPS.workers_per_group
+    )
 
 
 async def test_an_import_can_be_stopped(stage: Stage, ada: Person, peer: ForeignServer) -> None:

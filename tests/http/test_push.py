@@ -314,7 +314,7 @@ async def test_a_service_that_asked_for_time_is_left_alone_for_all_devices(
 async def test_a_service_that_never_answers_delays_no_other(
     stage: Stage, ada: Person, bob: Person, service: PushService
 ) -> None:
-    """More messages wait for it than there are lanes."""
+    """More messages wait for it than there are workers."""
     context, tablet = stage.http_context, Client(stage, await stage.token(ada.account))
     async with push_service("slow.test") as slow:
         slow.asleep = True
@@ -323,16 +323,16 @@ async def test_a_service_that_never_answers_delays_no_other(
         await slow.received()
         (notification,) = (await ada.get("/api/v1/notifications")).json
         effect = SendPush(int(notification["id"]), int(made["id"]))
-        waiting = [Promise(effect, f"waiting/{number}", group="slow.test") for number in range(2 * PUSH.lanes)]
+        waiting = [Promise(effect, f"waiting/{number}", group="slow.test") for number in range(2 * PUSH.workers)]
         rows = [new_effect(context.ids.next(), promise) for promise in waiting]
         await context.database.transact(outbox.insert_many, rows, context.clock.now())
         stage.outbox.wake(PUSH)
-        await slow.received(PUSH.lanes_of_a_group)
+        await slow.received(PUSH.workers_per_group)
         await tablet.delete(PATH)
         await subscribe(ada, service, "/ada", "mention")
         await bob.publish("@ada two")
         assert [one["body"] for one in await service.messages("/ada")] == ["@ada two"]
-        assert len(slow.peer.asked) == PUSH.lanes_of_a_group
+        assert len(slow.peer.asked) == PUSH.workers_per_group
         assert await stage.rows("SELECT FROM outbox WHERE attempts > 0") == [], "nothing else had to end before"
 
 

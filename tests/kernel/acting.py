@@ -53,10 +53,10 @@ class DoLater(Message[None]):
     can_wait = True
 
     action: Action
-    if_put_off: Action | None = None
+    if_deferred: Action | None = None
 
-    def put_off(self) -> DoLater:
-        return self if self.if_put_off is None else DoLater(self.if_put_off)
+    def deferred(self) -> DoLater:
+        return self if self.if_deferred is None else DoLater(self.if_deferred)
 
 
 class Player(Actor):
@@ -214,10 +214,10 @@ class Kernel:
         self.runtime.tell(Address("player", key), Do(action), origin=origin)
 
     def tell_later(
-        self, *keys: str, action: Action, if_put_off: Action | None = None, origin: Origin = NOWHERE
+        self, *keys: str, action: Action, if_deferred: Action | None = None, origin: Origin = NOWHERE
     ) -> None:
         """Tell awake players, whose turns may be put off."""
-        message = DoLater(action, if_put_off)
+        message = DoLater(action, if_deferred)
         self.runtime.tell_cells("player", [self.cell(key) for key in keys], message, origin=origin)
 
     async def ask(self, key: str, action: Action, **options: Any) -> Any:

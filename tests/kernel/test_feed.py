@@ -84,7 +84,7 @@ def test_all_subscribers_are_given_the_same_event_object(make_listener: Any) -> 
 
 def test_without_subscribers_nothing_is_kept(make_listener: Any) -> None:
     feed = Feed()
-    feed.announce(1, update(1))
+    feed.append_new(1, update(1))
     assert not feed.has_news
     assert not feed.shown
     listener = make_listener()
@@ -245,11 +245,11 @@ def test_news_is_announced_once(make_listener: Any) -> None:
     feed, listener = Feed(), make_listener()
     feed.subscribe(listener)
     feed.begin([1, 2], 0)
-    assert not feed.announce(1, update(1))
-    assert feed.announce(3, update(3))
-    assert not feed.announce(3, update(3))
+    assert not feed.append_new(1, update(1))
+    assert feed.append_new(3, update(3))
+    assert not feed.append_new(3, update(3))
     feed.know(4)
-    assert not feed.announce(4, update(4))
+    assert not feed.append_new(4, update(4))
     feed.catch_up()
     assert listener.words == ["update 3"]
 
@@ -257,11 +257,11 @@ def test_news_is_announced_once(make_listener: Any) -> None:
 def test_a_deletion_is_told_once_and_what_is_deleted_is_never_announced(make_listener: Any) -> None:
     feed, listener = Feed(), make_listener()
     feed.subscribe(listener)
-    feed.announce(1, update(1))
+    feed.append_new(1, update(1))
     for subject in (1, 1, 2):
         feed.retract(subject, Said(f"delete {subject}"))
-    assert not feed.announce(1, update(1))
-    assert not feed.announce(2, update(2))
+    assert not feed.append_new(1, update(1))
+    assert not feed.append_new(2, update(2))
     feed.catch_up()
     assert listener.words == ["update 1", "delete 1", "delete 2"]
 
@@ -287,7 +287,7 @@ def test_a_subscriber_that_is_back_is_not_shown_the_same_again(make_listener: An
     for _ in range(2):
         feed.subscribe(listener)
         feed.begin([1], 0)
-        feed.announce(2, update(2))
+        feed.append_new(2, update(2))
         feed.retract(3, Said("delete 3"))
         feed.catch_up()
         feed.unsubscribe(listener)
@@ -299,11 +299,11 @@ def test_what_is_in_rows_is_forgotten_last(make_listener: Any) -> None:
     feed.subscribe(listener)
     feed.begin([1], 0)
     for subject in range(2, MEMORY + 1):
-        feed.announce(subject, update(subject))
+        feed.append_new(subject, update(subject))
     feed.unsubscribe(listener)
     feed.subscribe(listener)
     feed.begin([1], 0)
-    feed.announce(MEMORY + 1, update(MEMORY + 1))
+    feed.append_new(MEMORY + 1, update(MEMORY + 1))
     assert 1 in feed.shown
     assert 2 not in feed.shown
 
@@ -312,7 +312,7 @@ def test_memory_is_bounded_and_forgets_the_oldest(make_listener: Any) -> None:
     feed = Feed()
     feed.subscribe(make_listener())
     for subject in range(MEMORY + 10):
-        feed.announce(subject, update(subject))
+        feed.append_new(subject, update(subject))
     assert len(feed.shown) == MEMORY
     assert 9 not in feed.shown
     assert 10 in feed.shown

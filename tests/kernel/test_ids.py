@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from troupe.actors.kernel import Ids, first_id_at
-from troupe.actors.kernel.clock import LANES, milliseconds
+from troupe.actors.kernel.clock import NODES, milliseconds
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
@@ -34,7 +34,7 @@ def test_an_id_holds_its_millisecond_in_the_upper_48_bits() -> None:
 def test_ids_fit_a_signed_64_bit_column() -> None:
     clock = HandClock()
     clock.instant = datetime(3000, 1, 1, tzinfo=UTC)
-    assert Ids(clock, lane=LANES - 1).next() < 2**63
+    assert Ids(clock, node=NODES - 1).next() < 2**63
 
 
 @given(st.lists(st.floats(-5_000, 5_000), max_size=50))
@@ -55,38 +55,38 @@ def test_more_ids_than_a_millisecond_holds_run_into_the_next() -> None:
     assert many[-1] >> 16 == milliseconds(NOON) + 2
 
 
-def test_lanes_never_hand_out_the_same_id() -> None:
-    sources = [Ids(HandClock(), lane) for lane in range(LANES)]
+def test_nodes_never_hand_out_the_same_id() -> None:
+    sources = [Ids(HandClock(), node) for node in range(NODES)]
     ids = [source.next() for source in sources for _ in range(1_500)]
     assert len(set(ids)) == len(ids)
 
 
-@pytest.mark.parametrize("lane", [-1, LANES])
-def test_there_are_64_lanes(lane: int) -> None:
-    with pytest.raises(ValueError, match="lane must be 0 to 63"):
-        Ids(HandClock(), lane)
+@pytest.mark.parametrize("node", [-1, NODES])
+def test_there_are_64_nodes(node: int) -> None:
+    with pytest.raises(ValueError, match="node must be 0 to 63"):
+        Ids(HandClock(), node)
 
 
-@pytest.mark.parametrize("lane", [0, 1, LANES - 1])
-@pytest.mark.parametrize("other", [0, 1, LANES - 1])
+@pytest.mark.parametrize("node", [0, 1, NODES - 1])
+@pytest.mark.parametrize("other", [0, 1, NODES - 1])
 @pytest.mark.parametrize("behind", [0, 60_000])
-def test_ids_are_above_those_that_the_source_has_heard_of(lane: int, other: int, behind: int) -> None:
+def test_ids_are_above_those_that_the_source_has_heard_of(node: int, other: int, behind: int) -> None:
     """The clock may be behind that of another process, or of the process before this one."""
     clock = HandClock()
     source = Ids(clock, other)
     heard = [source.next() for _ in range(100)]
     clock.move(-behind)
-    ids = Ids(clock, lane)
+    ids = Ids(clock, node)
     for id in (heard[-1], heard[0]):
         ids.witness(id)
     assert ids.next() > heard[-1]
 
 
 @pytest.mark.parametrize("sequence", [0, 1, 2**10, 2**14 - 1])
-@pytest.mark.parametrize("lane", range(4))
-def test_ids_of_earlier_versions_are_below_new_ones(lane: int, sequence: int) -> None:
-    """They had 2 bits of lane and 14 of sequence."""
-    earlier = (milliseconds(NOON) << 16) | (lane << 14) | sequence
+@pytest.mark.parametrize("node", range(4))
+def test_ids_of_earlier_versions_are_below_new_ones(node: int, sequence: int) -> None:
+    """They had 2 bits of node and 14 of sequence."""
+    earlier = (milliseconds(NOON) << 16) | (node << 14) | sequence
     ids = Ids(HandClock())
     ids.witness(earlier)
     assert ids.next() > earlier

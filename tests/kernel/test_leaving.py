@@ -51,7 +51,7 @@ async def test_an_asker_whose_deadline_has_passed_leaves_its_place_at_once(kerne
     assert len(player.cell.mailbox) == 0
 
 
-async def test_a_subscriber_that_hung_up_leaves_its_place_in_the_control_lane(
+async def test_a_subscriber_that_hung_up_leaves_its_place_in_the_control_queue(
     kernel: Kernel, make_listener: Any
 ) -> None:
     player = await busy(kernel, "a", seconds=5)

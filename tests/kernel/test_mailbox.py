@@ -1,4 +1,4 @@
-"""The mailbox by itself: two lanes, a bound, and what becomes of what there is no room for."""
+"""The mailbox by itself: two queues, a bound, and what becomes of what there is no room for."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def numbers(mailbox: Mailbox) -> list[int]:
     return [mailbox.take().id for _ in range(len(mailbox))]
 
 
-def test_the_control_lane_goes_first_and_each_lane_keeps_its_order() -> None:
+def test_the_control_queue_goes_first_and_each_queue_keeps_its_order() -> None:
     mailbox = Mailbox()
     for number in (1, 2):
         mailbox.append(hint(number))
@@ -30,7 +30,7 @@ def test_the_control_lane_goes_first_and_each_lane_keeps_its_order() -> None:
     assert numbers(mailbox) == [11, 12, 1, 2, 3]
 
 
-def test_what_is_put_back_is_the_next_of_the_user_lane() -> None:
+def test_what_is_put_back_is_the_next_of_the_user_queue() -> None:
     mailbox = Mailbox()
     mailbox.append(hint(2))
     mailbox.put_control(ask(11))
@@ -38,7 +38,7 @@ def test_what_is_put_back_is_the_next_of_the_user_lane() -> None:
     assert numbers(mailbox) == [11, 1, 2]
 
 
-def test_the_user_lane_is_bounded_and_the_control_lane_is_not() -> None:
+def test_the_user_queue_is_bounded_and_the_control_queue_is_not() -> None:
     mailbox = Mailbox()
     while mailbox.room(hint()):
         mailbox.append(hint())
@@ -58,7 +58,7 @@ def test_asks_leave_room_for_hints() -> None:
     assert mailbox.room(hint())
 
 
-def test_collapsing_keeps_asks_and_the_control_lane() -> None:
+def test_collapsing_keeps_asks_and_the_control_queue() -> None:
     mailbox = Mailbox()
     mailbox.append(hint(1))
     mailbox.append(ask(2))

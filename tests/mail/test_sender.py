@@ -80,8 +80,8 @@ class Office:
             # One round by hand: `run` would go on to the next one.
             beside.start_soon(relay._deletions.run)  # pyright: ignore[reportPrivateUsage]
             round = relay._round  # pyright: ignore[reportPrivateUsage]
-            async with trio.open_nursery() as lanes:
-                await round(lanes)
+            async with trio.open_nursery() as workers:
+                await round(workers)
             await round(None)
             beside.cancel_scope.cancel()
         return len(self.sent) - before

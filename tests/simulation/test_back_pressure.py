@@ -9,8 +9,8 @@ from troupe.actors.account import AccountActor
 from troupe.actors.broadcast.broadcast import home_address
 from troupe.actors.broadcast.events import StatusAppeared
 from troupe.actors.effects.reminders import MuteEnded, StatusDue, reminder
-from troupe.actors.kernel import Event, Feed, Origin, cell, delivery, feed, mailbox
-from troupe.actors.outbox import announcements
+from troupe.actors.kernel import Event, Feed, Origin, cell, feed, mailbox, mailbox_writer
+from troupe.actors.outbox import fact_relay
 from troupe.actors.shown.statuses import ShownStatus
 from troupe.storage import outbox, stream_log
 from troupe.supervision.testing import simulation
@@ -25,7 +25,7 @@ def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
     """Mailboxes and feeds so small that a few posts are a burst."""
     monkeypatch.setattr(mailbox, "CAPACITY", 8)
     monkeypatch.setattr(mailbox, "KEPT_FOR_HINTS", 4)
-    for module in (cell, delivery, feed):
+    for module in (cell, feed, mailbox_writer):
         monkeypatch.setattr(module, "CROWDED", 3)
 
 
@@ -109,10 +109,10 @@ async def test_the_answer_waits_for_a_second_and_the_relay_tells_the_rest_in_ord
     async with trio.open_nursery() as nursery:
         nursery.start_soon(reader.read)
         await publish()
-        assert max(waits) < announcements.PUBLISHER_WAITS + 0.5
+        assert max(waits) < fact_relay.PUBLISHER_WAITS + 0.5
         began = trio.current_time()
         await cyd.publish()  # an author that no crowded timeline shows
-        assert trio.current_time() - began < announcements.LOOK_FOR_ROOM
+        assert trio.current_time() - began < fact_relay.LOOK_FOR_ROOM
         await sim.calm()
         await trio.sleep(2 * POSTS)
         nursery.cancel_scope.cancel()

@@ -38,7 +38,7 @@ class Ahead:
 async def apply(sim: Simulation, facts: Sequence[Fact]) -> None:
     """Apply what another process published."""
     sim.actors.actor_context.facts.cache(facts)
-    await sim.actors.actor_context.facts.announce(facts, Origin("of-another-process"))
+    await sim.actors.actor_context.facts.notify_actors(facts, Origin("of-another-process"))
 
 
 async def follow_elsewhere(sim: Simulation, ids: Ids, follower: Person, author: Person) -> None:
@@ -56,7 +56,7 @@ async def follow_elsewhere(sim: Simulation, ids: Ids, follower: Person, author: 
 async def test_a_status_written_after_a_follow_of_another_process_is_shown(sim: Simulation) -> None:
     ada, bob = await sim.people("ada", "bob")
     stream = await bob.stream()
-    await follow_elsewhere(sim, Ids(Ahead(sim.run.clock), lane=1), bob, ada)
+    await follow_elsewhere(sim, Ids(Ahead(sim.run.clock), node=1), bob, ada)
     status = await ada.publish()
     await sim.calm()
     assert stream.pushed == [status]
@@ -72,7 +72,7 @@ async def test_a_status_written_after_another_process_added_its_author_to_a_list
         return await page(sim, bob, mine.id) or []
 
     stream = await sim.open_stream(Stream(sim, "bob's list", list_address(mine.id), first_page))
-    elsewhere = Ids(Ahead(sim.run.clock), lane=1)
+    elsewhere = Ids(Ahead(sim.run.clock), node=1)
     sim.run.database.arrange(lists.add, mine.id, [ada.id], [elsewhere.next()], sim.run.clock.now())
     await apply(sim, [ChangedList(mine.id, bob.id, elsewhere.next())])
     status = await ada.publish()
@@ -87,7 +87,7 @@ def notified(id: int, at: datetime) -> AddedNotification:
 @pytest.mark.parametrize("kind", range(6))
 @simulation(seeds=1, world=stage)
 async def test_ids_are_above_those_of_every_fact_that_carries_one(sim: Simulation, kind: int) -> None:
-    ahead = Ids(Ahead(sim.run.clock), lane=1).next()
+    ahead = Ids(Ahead(sim.run.clock), node=1).next()
     facts: list[Fact] = [
         PublishedStatus(ahead, 1), EditedStatus(1, ahead, (), ()), ChangedAccount(ahead), ChangedList(1, 2, ahead),
         ChangedRelation(1, Related(2, Relation(), 0, ahead)), notified(ahead, sim.run.clock.now()),

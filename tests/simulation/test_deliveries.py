@@ -38,7 +38,7 @@ from troupe.actors.effects.sending import RotateKeyNow
 from troupe.actors.kernel import Refused
 from troupe.actors.rules.polls import PollTerms
 from troupe.actors.sending import accounts as sending_accounts
-from troupe.actors.sending.deliver import Recipients
+from troupe.actors.sending.delivery_promises import Recipients
 from troupe.storage import follows
 from troupe.storage.engine.database import Connection
 from troupe.storage.federation import follower_lists

@@ -139,7 +139,7 @@ async def change_a_profile(sim: Simulation) -> None:
     assert (await send(sim, ada, "GET", OWN))["follow_requests_count"] == 2
     for done, left in ((ModerateAccount(COMMAND_LINE, "suspend"), 1), (UndoModeration(COMMAND_LINE, "suspend"), 2)):
         await insist_on(dan, done)
-        await sim.calm()  # a crash may have left the telling to the relay
+        await sim.calm()  # a crash may have left the publication to the relay
         assert (await send(sim, ada, "GET", OWN))["follow_requests_count"] == left, "of suspended accounts"
     await check_against_rows(sim, [ada, bob], [OWN, post, HOME])
 
@@ -186,7 +186,7 @@ async def cause_news(sim: Simulation) -> None:
     await cyd.insist(ModerateAccount(COMMAND_LINE, "suspend"))
     assert await news() == set(), "of a suspended account"
     await insist_on(cyd, UndoModeration(COMMAND_LINE, "suspend"))
-    await sim.calm()  # a crash may have left the telling to the relay
+    await sim.calm()  # a crash may have left the publication to the relay
     assert ("follow", "cyd") in await news()
     await check_against_rows(sim, [ada, cyd], [NEWS, LETTERS])
     await ada.insist(ClearNotifications())

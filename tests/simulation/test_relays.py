@@ -1,4 +1,4 @@
-"""Relays of the outbox: claims, lanes, retries; whatever one queue, one group or one relay waits for, no other does."""
+"""Relays of the outbox: claims, workers, retries. No queue, group or relay waits for another queue, group or relay."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from troupe.actors.facts.statuses import PublishedStatus
 from troupe.actors.kernel import Ids, Origin
 from troupe.actors.mail.templates import APPROVAL, Letter
 from troupe.actors.outbox.outbox import new_effect
-from troupe.actors.outbox.relay import GATHER, LEASE, Relay, assign_lanes, in_order
+from troupe.actors.outbox.relay import GATHER, LEASE, Relay, assign_to_workers, in_order
 from troupe.actors.promises import Effect, Promise
 from troupe.storage import outbox
 from troupe.storage.engine.database import Connection
@@ -81,7 +81,13 @@ class Visitor:
 
 
 VISITS: EffectQueue[Visitor] = EffectQueue(
-    "visits", lanes=4, lanes_of_a_group=2, claimed_at_once=2, look_every=2.0, retry_after=(1, 5), give_up_after=TWO_DAYS
+    "visits",
+    workers=4,
+    workers_per_group=2,
+    claimed_at_once=2,
+    look_every=2.0,
+    retry_after=(1, 5),
+    give_up_after=TWO_DAYS,
 )
 
 
@@ -219,7 +225,7 @@ async def test_one_look_finds_the_rows_of_many_commits(world: World) -> None:
 
 
 @scenario(seeds=3)
-async def test_a_busy_door_has_no_pause_between_full_lanes(world: World) -> None:
+async def test_a_busy_door_has_no_pause_between_full_workers(world: World) -> None:
     visitor = Visitor(at_once)
     world.promise(*(Knock("a", 1, n) for n in range(40)))
     await world.start(visitor)
@@ -263,7 +269,7 @@ async def test_what_takes_longer_than_a_lease_is_carried_out_once(world: World) 
 
 
 @scenario(seeds=5)
-async def test_a_slow_house_takes_its_share_of_the_lanes_and_no_more(world: World) -> None:
+async def test_a_slow_house_takes_its_share_of_the_workers_and_no_more(world: World) -> None:
     async def ring(knock: Knock, attempt: Attempt) -> None:
         if knock.house == "slow":
             await trio.sleep_forever()
@@ -276,12 +282,12 @@ async def test_a_slow_house_takes_its_share_of_the_lanes_and_no_more(world: Worl
     world.promise(*quick)
     await trio.sleep(5)
     assert set(visitor.done) == set(quick)
-    assert visitor.most["slow"] == VISITS.lanes_of_a_group
+    assert visitor.most["slow"] == VISITS.workers_per_group
 
 
-def test_a_house_that_has_a_lane_gets_one_less() -> None:
+def test_a_house_that_has_a_worker_gets_one_less() -> None:
     doors = [DueEffect(n, "knock", f"a/{n}", {}, None, (), 0, AT, "a") for n in range(3)]
-    assert assign_lanes(VISITS, doors, free=3, taken={"a": VISITS.lanes_of_a_group - 1}) == [[doors[0], doors[1]]]
+    assert assign_to_workers(VISITS, doors, free=3, taken={"a": VISITS.workers_per_group - 1}) == [[doors[0], doors[1]]]
 
 
 @scenario(seeds=3)
@@ -297,7 +303,7 @@ async def test_each_house_has_its_turn_however_many_others_have_ever_more(world:
 
 
 @scenario(seeds=5)
-async def test_a_busy_door_leaves_a_lane_to_the_next_one(world: World) -> None:
+async def test_a_busy_door_leaves_a_worker_to_the_next_one(world: World) -> None:
     async def ring(knock: Knock, attempt: Attempt) -> None:
         if knock.door == 1:
             await trio.sleep_forever()
@@ -399,7 +405,7 @@ async def age(db: Connection, by: timedelta) -> None:
 
 @simulation(seeds=5, world=partial(stage, mail=True))
 async def test_a_mail_server_that_takes_nothing_delays_no_announcement(sim: Simulation) -> None:
-    people = await sim.people(*(f"person{n}" for n in range(MAIL.lanes + 2)))
+    people = await sim.people(*(f"person{n}" for n in range(MAIL.workers + 2)))
     taking: list[str] = []
 
     async def hang(self: Server, letter: Letter) -> None:
@@ -414,7 +420,7 @@ async def test_a_mail_server_that_takes_nothing_delays_no_announcement(sim: Simu
         sim.run.database.arrange(sim.actors.outbox.promise, letters, Origin("test"))
         sim.actors.outbox.wake(MAIL)
         await trio.sleep(1)
-        assert len(taking) == MAIL.lanes
+        assert len(taking) == MAIL.workers
         before = sim.late
         sim.run.database.arrange(sim.actors.outbox.promise, [files_unused(["a.png"])], Origin("test"))
         await trio.sleep(1.5)
@@ -426,8 +432,8 @@ async def test_a_mail_server_that_takes_nothing_delays_no_announcement(sim: Simu
 
 
 @simulation(seeds=3, world=stage)
-async def test_what_a_turn_has_told_since_the_relay_looked_is_not_told_again(sim: Simulation) -> None:
-    """The relay may look between the commit of a turn and its telling, and would tell after the turn that follows."""
+async def test_facts_that_a_turn_has_published_since_the_relay_looked_are_not_published_again(sim: Simulation) -> None:
+    """The relay may look between the commit of a turn and its publication, and would publish after the next turn."""
     (ada,) = await sim.people("ada")
     server, told = sim.actors.outbox, list[int]()
     effects = server.effects_of([PublishedStatus(sim.new_id(), ada.id).promised_by(ada.id)], Origin("test"))
@@ -436,7 +442,7 @@ async def test_what_a_turn_has_told_since_the_relay_looked_is_not_told_again(sim
         told.append(attempt.id)
 
     async def claim(db: Connection, ids: list[int], *terms: Any) -> set[int]:
-        with server.telling(ids):
+        with server.publication(ids):
             told.extend(ids)
         return await claimed(db, ids, *terms)
 

@@ -7,7 +7,7 @@ from troupe.actors.broadcast.broadcast import home_address
 from troupe.actors.facts.fact import Facts
 from troupe.actors.facts.statuses import PublishedStatus
 from troupe.actors.kernel import Origin, resumption
-from troupe.actors.outbox.announcements import AnnouncementRelay
+from troupe.actors.outbox.fact_relay import FactRelay
 from troupe.actors.outbox.relay import GATHER, Relay
 from troupe.actors.timelines.timeline import MARGIN, SETTLED
 from troupe.supervision.testing import simulation
@@ -112,7 +112,7 @@ async def test_a_stream_shows_what_is_published_while_its_reader_mutes_and_unmut
 
 
 # The pinned runs find a relay that tells again what a turn has told while the relay waited for timelines, or told it.
-@pytest.mark.parametrize(("relay", "step"), [(AnnouncementRelay, "_prepare"), (Relay, "_execute")])
+@pytest.mark.parametrize(("relay", "step"), [(FactRelay, "_prepare"), (Relay, "_execute")])
 @simulation(seeds=12, faults=2, pinned=[(0, "pct"), (21, "random")], world=stage)
 async def test_a_slow_relay_tells_nothing_after_a_newer_status(
     sim: Simulation, monkeypatch: pytest.MonkeyPatch, relay: type, step: str
@@ -121,15 +121,15 @@ async def test_a_slow_relay_tells_nothing_after_a_newer_status(
     (ada,) = await sim.people("ada")
     stream = await sim.public_stream()
     told: list[int] = []
-    take_step, announce = getattr(relay, step), PublishedStatus.announce
+    take_step, notify_actors = getattr(relay, step), PublishedStatus.notify_actors
 
     async def slowly(*arguments: object) -> object:
         """As when timelines are crowded, or when the database is slow."""
         await trio.sleep(GATHER)
         return await take_step(*arguments)
 
-    async def note_announced(fact: PublishedStatus, facts: Facts, origin: Origin) -> None:
-        await announce(fact, facts, origin)
+    async def note_notified(fact: PublishedStatus, facts: Facts, origin: Origin) -> None:
+        await notify_actors(fact, facts, origin)
         told.append(fact.id)
 
     async def post() -> None:
@@ -145,7 +145,7 @@ async def test_a_slow_relay_tells_nothing_after_a_newer_status(
 
     with monkeypatch.context() as patch:
         patch.setattr(relay, step, slowly)
-        patch.setattr(PublishedStatus, "announce", note_announced)
+        patch.setattr(PublishedStatus, "notify_actors", note_notified)
         async with sim.together() as go:
             go(post, name="ada")
             go(look, name="relay")

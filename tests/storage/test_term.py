@@ -235,7 +235,7 @@ async def test_no_write_of_the_first_node_comes_after_the_takeover(dsn: str) -> 
 async def test_what_others_announce_is_heard(dsn: str) -> None:
     send, receive = trio.open_memory_channel[str | None](10)
     async with hold_term(dsn, on_notice=send.send_nowait):
-        await trio.to_thread.run_sync(lambda: transact_once(dsn, notices.announce, "token:abc"))
+        await trio.to_thread.run_sync(lambda: transact_once(dsn, notices.send, "token:abc"))
         with trio.fail_after(5):
             assert await receive.receive() == "token:abc"
 

@@ -82,13 +82,13 @@ class Delivered:
 class ServerPlace:
     """The properties by which a server differs from the others of its run.
 
-    `label` begins its names in traces and fault points, and `lane` is the lane of its ids.
+    `label` begins its names in traces and fault points, and `node` is the node of its ids.
     """
 
     domain: str
     database: LockstepDatabase
     label: str = ""
-    lane: int = 0
+    node: int = 0
     tally_delay: float = 180.0  # seconds until votes are sent to other servers
     network: Network | None = None  # to other servers; if None, the scenario gives their answers
 
@@ -123,7 +123,7 @@ class SimulatedServer:
         self._has_loaders = loaders
         self._nursery = nursery
         self._idle = idle
-        self._ids = Ids(run.clock, place.lane)
+        self._ids = Ids(run.clock, place.node)
         self._streams: list[Stream] = []
         self._build()
 

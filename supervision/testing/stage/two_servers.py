@@ -67,10 +67,10 @@ class TwoServers:
         self.run = run
         self.network = Network(run, nursery)
 
-        def server(name: str, postgres: Callable[[], Lockstep], lane: int) -> Simulation:
+        def server(name: str, postgres: Callable[[], Lockstep], node: int) -> Simulation:
             label = f"{name} "
             place = ServerPlace(
-                f"{name}.test", run.open_database(postgres, label), label, lane, TALLY_DELAY, self.network
+                f"{name}.test", run.open_database(postgres, label), label, node, TALLY_DELAY, self.network
             )
             made = Simulation(run, nursery, idle, mail=True, place=place)
             self.network.servers[place.domain] = made

@@ -19,9 +19,9 @@ from troupe.actors.broadcast.events import StatusAppeared
 from troupe.actors.facts.statuses import StatusPublished
 from troupe.actors.shown.statuses import ShownStatus, entry_of
 from troupe.http.access.streams import Pump
-from troupe.http.streaming import delivery
-from troupe.http.streaming.delivery import DirectStream
+from troupe.http.streaming import stream_writer
 from troupe.http.streaming.session import StreamSession
+from troupe.http.streaming.stream_writer import DirectStream
 
 from ...clients import Person, Stage
 from ...waiting import until
@@ -83,7 +83,7 @@ async def test_a_client_that_reads_nothing_is_cut_and_what_waited_for_it_is_forg
     edge: Edge, stage: Stage, ada: Person, burst: Any, kept: Any, monkeypatch: pytest.MonkeyPatch, path: str
 ) -> None:
     """No other client waits for it, its connection is closed, and the operator is told."""
-    monkeypatch.setattr(delivery, "UNREAD_SECONDS", 0.2)
+    monkeypatch.setattr(stream_writer, "UNREAD_SECONDS", 0.2)
     deaf = await open_deaf(edge, f"{path}&access_token={ada.token}", small=True)
     async with deaf, edge.socket("?stream=user", ada.token) as reader:
         await reader.settle()

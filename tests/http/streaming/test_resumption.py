@@ -11,7 +11,7 @@ from trio_websocket import ConnectionClosed
 
 from troupe.actors.activitypub.vocabulary import is_object
 from troupe.actors.kernel import first_id_at
-from troupe.actors.kernel.resumption import MOST_KEYS, Progress, ResumptionPoint, Telling
+from troupe.actors.kernel.resumption import MOST_KEYS, Progress, Publication, ResumptionPoint
 from troupe.actors.timelines import missed, timeline
 from troupe.actors.timelines.missed import Missed, MissedEvents, Replayable
 from troupe.http.access.streams import StreamEnd
@@ -240,17 +240,17 @@ async def test_clients_that_know_nothing_of_ids_see_what_they_always_saw(
 
 def test_an_id_names_what_was_told_and_is_not_in_the_log() -> None:
     progress = Progress()
-    assert progress.after(Telling(0, 0, 0), "") == ""
-    assert progress.after(Telling(10, 1, 1), "1") == "10.1"
-    assert progress.after(Telling(10, 2, 1), "2") == "10.1.2"
-    assert progress.after(Telling(20, 3, 2), "3") == "20.2.3"
-    assert progress.after(Telling(0, 0, 0), "4") == "20.2.3.4"
-    assert progress.after(Telling(30, 4, 4), "d3") == "30.4.d3"
+    assert progress.after(Publication(0, 0, 0), "") == ""
+    assert progress.after(Publication(10, 1, 1), "1") == "10.1"
+    assert progress.after(Publication(10, 2, 1), "2") == "10.1.2"
+    assert progress.after(Publication(20, 3, 2), "3") == "20.2.3"
+    assert progress.after(Publication(0, 0, 0), "4") == "20.2.3.4"
+    assert progress.after(Publication(30, 4, 4), "d3") == "30.4.d3"
 
 
 def test_ids_are_bounded() -> None:
     progress = Progress()
-    last = [progress.after(Telling(10, number, 1), f"{number}") for number in range(1, 3 * MOST_KEYS)][-1]
+    last = [progress.after(Publication(10, number, 1), f"{number}") for number in range(1, 3 * MOST_KEYS)][-1]
     point = ResumptionPoint.read(last)
     assert point is not None
     assert (point.position, len(point.keys)) == (10, MOST_KEYS)

@@ -1,4 +1,4 @@
-"""Sending to streaming clients, and the detection of clients that do not read.
+"""Writes events to the sockets of streaming clients, and detects clients that do not read.
 
 A client reads if the kernel accepts more bytes for it. A client that accepts nothing for `UNREAD_SECONDS` is
 disconnected. A slow client is sent the next events when it has accepted the previous events.
@@ -113,7 +113,7 @@ class DirectStream(ABC):
             self._socket.look_by(at)
 
 
-async def deliver_by_server(session: StreamSession, send: Callable[[object], Awaitable[None]], message: object) -> None:
+async def send_by_server(session: StreamSession, send: Callable[[object], Awaitable[None]], message: object) -> None:
     """Send a message through hypercorn, for a stream that was not handed over.
 
     If the client does not accept the message in time, the session ends.

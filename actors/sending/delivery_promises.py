@@ -1,4 +1,4 @@
-"""Queues an activity for delivery: stores the body that will be signed, and a promise for each inbox."""
+"""Stores an outgoing activity with a promise of its delivery for each inbox, and withdraws deliveries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The publications ("tellings") to streams that are not in the log of changes yet.
+"""The publications of commits to streams, and which of them are not in the log of changes yet.
 
 Turns and the relay notify awake timelines of a change as soon as it is committed. The relay writes it into the log
 (`storage/stream_log.py`) when it deletes the promise, many at once. So the log lags behind by a moment, and the ids of
@@ -16,22 +16,22 @@ from typing import TypeVar
 import trio
 
 from ..kernel import Event, Ids
-from ..kernel.resumption import Telling
+from ..kernel.resumption import Publication
 
 E = TypeVar("E", bound=Event)
 
 # For this time an interrupted client can read the events that it missed.
 LOG_KEPT = timedelta(days=1)
 
-# The number of the current telling of this task; 0 outside of tellings.
+# The number of the current publication in this task; 0 outside of publications.
 CURRENT = ContextVar("CURRENT", default=0)
 
 
-class Tellings:
-    """The tellings of this process, by rising numbers. `open` tellings are not in the log yet."""
+class Publications:
+    """The publications of this process, numbered in their order. `open` publications are not in the log yet."""
 
     def __init__(self, ids: Ids) -> None:
-        self.begun = 0  # the number of the latest telling
+        self.begun = 0  # the number of the latest publication
         self.open: dict[int, None] = {}
         self._ids = ids
         self._position = 0
@@ -46,12 +46,12 @@ class Tellings:
 
     @property
     def oldest(self) -> int:
-        """The number below which all tellings are in the log."""
+        """The number below which all publications are in the log."""
         return next(iter(self.open), self.begun + 1)
 
     @contextmanager
-    def telling(self) -> Generator[int]:
-        """A context for one telling. It stays open until `end` is called with its number."""
+    def publication(self) -> Generator[int]:
+        """A context for one publication. It stays open until `end` is called with its number."""
         self.begun += 1
         self.open[self.begun] = None
         before = CURRENT.set(self.begun)
@@ -61,12 +61,12 @@ class Tellings:
             CURRENT.reset(before)
 
     def with_position(self, event: E) -> E:
-        """Set the position, and the telling, in which an event is published. Return the event."""
-        object.__setattr__(event, "telling", Telling(self.position, CURRENT.get(), self.oldest))
+        """Set the position and the publication of an event. Return the event."""
+        object.__setattr__(event, "publication", Publication(self.position, CURRENT.get(), self.oldest))
         return event
 
     def end(self, numbers: Iterable[int], position: int = 0) -> None:
-        """End tellings: their events are in the log up to a position, or will be published again."""
+        """End publications. Their events are in the log up to `position`, or will be published again."""
         self._position = max(self._position, position)
         for number in numbers:
             self.open.pop(number, None)
@@ -78,5 +78,5 @@ class Tellings:
         self._changed = trio.Event()
 
     async def changed(self) -> None:
-        """Wait for the next change of a telling."""
+        """Wait for the next change of a publication."""
         await self._changed.wait()

@@ -1,13 +1,15 @@
 """The relay of facts: it publishes facts that a turn has not, because of a crash or of crowded timelines.
 
 A turn writes the promise of a fact in its transaction. It notifies the awake actors itself as soon as the commit is
-known, and hands the promise over to be deleted: one DELETE for many promises. The relay looks every second for promises
+known, and hands the promise over for deletion: one DELETE for many promises. The relay looks every second for promises
 that were not handed over, because their turn crashed or never learned of its commit; it looks at once when an actor
 crashes. Only these promises are claimed. The relay works on up to 64 accounts at once, so that a busy account delays no
 other account.
 
-When a burst leaves timelines crowded (`kernel/cell.py`), the turn waits for them for a moment. Then it leaves its
-promises to the relay, which waits longer. Later facts of the account are published after these.
+Back pressure: a post, boost or edit is committed first; then its turn waits up to 1 s while timelines are crowded
+(`kernel/cell.py`). If they stay crowded, only the author's home gets the message before the answer. The relay waits
+longer and publishes to the other timelines later. Later facts of the account are published after these facts.
+Deletions, follows, blocks and mutes never wait.
 """
 
 from __future__ import annotations
@@ -22,8 +24,8 @@ import trio
 from ...storage import outbox, stream_log
 from ...storage.engine.database import Doubtful, Unavailable
 from ...storage.outbox import DueEffect
-from ..broadcast.tellings import Tellings
-from ..effects.registry import ANNOUNCEMENTS, EffectContext, EffectKind, Finish, QueueWithContext
+from ..broadcast.publications import Publications
+from ..effects.registry import MAIN_QUEUE, EffectContext, EffectKind, Finish, QueueWithContext
 from ..facts.fact import STREAMED
 from ..kernel import Address, Record
 from ..promises import Effect
@@ -35,25 +37,26 @@ RELAY_WAITS = 10.0  # seconds that the relay waits; then it notifies them, and t
 LOOK_FOR_ROOM = 0.05  # seconds between two looks
 START_WAITS = 5.0  # seconds of the start for the facts of an earlier process; then requests are answered
 
-# Published promises are deleted when there are so many, before the next round: until then the ids of events name each.
-MOST_KEPT = 50
+# When there are so many published promises, they are deleted before the next round: until then the ids of events
+# contain a key for each of them.
+MOST_PUBLISHED = 50
 
-NOT_SHOWN = 0  # in place of the number of a telling, for facts that streams don't show
+NOT_SHOWN = 0  # the number of the publication of facts that streams don't show
 
 
-class ToldPromises(NamedTuple):
-    """Promises of published facts, to be deleted, with the number of the telling."""
+class PublishedPromises(NamedTuple):
+    """Promises of published facts, to be deleted, with the number of the publication."""
 
     promised: tuple[int, ...]
     number: int
 
 
-class AnnouncementRelay(Relay[EffectContext]):
-    """The relay of the queue ANNOUNCEMENTS, with the promises that turns hand over to it."""
+class FactRelay(Relay[EffectContext]):
+    """The relay of `MAIN_QUEUE`, with the promises that turns hand over to it."""
 
-    def __init__(self, context: EffectContext, tellings: Tellings, record: Record) -> None:
+    def __init__(self, context: EffectContext, publications: Publications, record: Record) -> None:
         super().__init__(
-            QueueWithContext(ANNOUNCEMENTS, context),
+            QueueWithContext(MAIN_QUEUE, context),
             context.database,
             context.clock,
             context.ids,
@@ -63,49 +66,48 @@ class AnnouncementRelay(Relay[EffectContext]):
         self._statuses = context.facts.statuses
         self._broadcast = context.facts.broadcast
         self._ids = context.ids
-        self._tellings = tellings
-        self._kept: list[ToldPromises] = []
+        self._publications = publications
+        self._published: list[PublishedPromises] = []
         self._logging = trio.Lock()
-        self._many = trio.Event()  # set when MOST_KEPT promises wait to be deleted
-        self._held: set[int] = (
-            set()
-        )  # ids of promises whose turns wait for crowded timelines: the relay must not claim them
+        self._many = trio.Event()  # set when MOST_PUBLISHED promises wait to be deleted
+        # Ids of promises whose turns wait for crowded timelines: the relay must not claim them.
+        self._held: set[int] = set()
         self._owed: dict[str, set[int]] = {}  # by partition: ids of promises that turns have left to the relay
-        self._looks = False  # True during a look for rows
-        self._logged: set[int] = set()  # ids of promises that were logged while a look or a lane could have them
-        self._telling = Counter[str]()  # the running tellings of the relay, by partition
+        self._looks = False  # True while the relay looks for rows
+        self._logged: set[int] = set()  # ids of promises that were logged while a look or a worker could have them
+        self._publishing = Counter[str]()  # the number of running publications of the relay, by partition
         self._ending = False
 
     @contextmanager
-    def telling(self, promised: Collection[int]) -> Generator[None]:
+    def publication(self, promised: Collection[int]) -> Generator[None]:
         """A context in which a turn publishes the facts of these promises. At its end the promises are handed over."""
-        kept: Collection[int] = ()
-        with self._tellings.telling() as number:
+        published: Collection[int] = ()
+        with self._publications.publication() as number:
             try:
                 yield
-                kept = promised
+                published = promised
             finally:
-                self._keep(kept, number)
+                self._hand_over(published, number)
 
-    def _keep(self, promised: Collection[int], number: int) -> None:
-        """Hand promises over: the telling ends when they are in the log, or at once if there are none."""
+    def _hand_over(self, promised: Collection[int], number: int) -> None:
+        """Hand promises over: the publication ends when they are in the log, or at once if there are none."""
         if promised:
-            self._kept.append(ToldPromises(tuple(promised), number))
-            self._tellings.go_on()
-            if len(self._kept) >= MOST_KEPT:
+            self._published.append(PublishedPromises(tuple(promised), number))
+            self._publications.go_on()
+            if len(self._published) >= MOST_PUBLISHED:
                 self._many.set()
         else:
-            self._tellings.end([number])
+            self._publications.end([number])
         self._woken.set()
 
-    async def log_told(self) -> None:
+    async def log_published(self) -> None:
         """Write all facts that were published until now into the log of changes."""
-        last = self._tellings.begun
-        while self._tellings.oldest <= last:
-            if self._kept:
-                await self._log_kept()
+        last = self._publications.begun
+        while self._publications.oldest <= last:
+            if self._published:
+                await self._flush()
             else:
-                await self._tellings.changed()
+                await self._publications.changed()
 
     async def wait_for_room(
         self, author: Address, promised: Sequence[int], shown: ShownStatus, recipients: Sequence[int] = ()
@@ -132,37 +134,37 @@ class AnnouncementRelay(Relay[EffectContext]):
         return False
 
     async def _execute(self, kind: EffectKind, effect: Effect, due: DueEffect) -> Finish | None:
-        """Publish a fact that streams show as a telling, and hand its promise over."""
-        if due.id in self._logged or due.id in self._kept_ids():
+        """Publish a fact. If streams show it, note the publication and hand the promise over."""
+        if due.id in self._logged or due.id in self._published_ids():
             return None  # The relay looked between the commit and the publication, and the turn has published it since.
         if due.kind not in STREAMED:
             return await super()._execute(kind, effect, due)
-        told = False
-        self._telling[due.key] += 1
-        with self._tellings.telling() as number:
+        published = False
+        self._publishing[due.key] += 1
+        with self._publications.publication() as number:
             try:
                 finish = await super()._execute(kind, effect, due)
-                told = True
+                published = True
                 return finish
             finally:
-                self._telling -= Counter([due.key])
-                self._keep([due.id] if told else (), number)
+                self._publishing -= Counter([due.key])
+                self._hand_over([due.id] if published else (), number)
 
     async def wait_for_relay(self, author: Address) -> None:
         """Wait until the relay has published the facts of an account that it has begun to publish.
 
         The facts of the turn are newer: otherwise a stream could show the older status after the newer status.
         """
-        while self._telling and self._telling[str(author)]:
-            await self._tellings.changed()
+        while self._publishing and self._publishing[str(author)]:
+            await self._publications.changed()
 
     async def publish_pending(self, address: Address) -> None:
         """Publish at once the facts of this actor that a crash has left: before its next turn.
 
         So no later change of the actor is published first, and a repeated request is answered after the publication.
         """
-        kept = self._kept_ids()
-        for effect in await self._database.read(outbox.left_by, str(address), self._clock.now(), kept):
+        published = self._published_ids()
+        for effect in await self._database.read(outbox.left_by, str(address), self._clock.now(), published):
             await self._try(effect, patient=False)
 
     async def run(self, stopping: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
@@ -180,7 +182,7 @@ class AnnouncementRelay(Relay[EffectContext]):
             await self._many.wait()
             self._many = trio.Event()
             try:
-                await self._log_kept()
+                await self._flush()
             except (Unavailable, Doubtful):
                 await trio.sleep(GATHER)  # the next round logs the error
 
@@ -188,10 +190,10 @@ class AnnouncementRelay(Relay[EffectContext]):
         """Return the numbers for an operator: promises to be deleted, and facts that the relay has published."""
         left = sum(map(len, self._owed.values()))
         return {
-            "handed_over": len(self._kept_ids()),
+            "handed_over": len(self._published_ids()),
             "kept_late": self.done,
             "left_to_relay": left,
-            "lanes": len(self._lanes),
+            "lanes": len(self._workers),
         }
 
     async def _wake_when(self, stopping: trio.Event) -> None:
@@ -206,12 +208,12 @@ class AnnouncementRelay(Relay[EffectContext]):
         self._ending = False
 
     async def _execute_due(self) -> None:
-        async with trio.open_nursery() as lanes:
+        async with trio.open_nursery() as workers:
             self._look_at = 0.0
-            await self._round(lanes)
+            await self._round(workers)
 
     async def _look(self, nursery: trio.Nursery) -> None:
-        self._logged.intersection_update(id for lane in self._lanes for id in lane.pending)
+        self._logged.intersection_update(id for worker in self._workers for id in worker.pending)
         self._looks = True
         try:
             await super()._look(nursery)
@@ -219,31 +221,31 @@ class AnnouncementRelay(Relay[EffectContext]):
             self._looks = False
 
     async def _release_unclaimed(self) -> None:
-        await self._log_kept()
+        await self._flush()
         await super()._release_unclaimed()
 
-    async def _log_kept(self) -> None:
+    async def _flush(self) -> None:
         """Delete the promises of published facts, and log the facts."""
         async with self._logging:
-            if self._kept:
-                await self._log(list(self._kept))
+            if self._published:
+                await self._log(list(self._published))
 
-    async def _log(self, kept: Sequence[ToldPromises]) -> None:
+    async def _log(self, batch: Sequence[PublishedPromises]) -> None:
         """Draw positions, which must follow the publication, and write the log."""
         # A fact that was published twice has the position of its first publication.
-        promised = dict.fromkeys(id for told in kept for id in told.promised)
+        promised = dict.fromkeys(id for published in batch for id in published.promised)
         positions = {id: self._ids.next() for id in promised}
         await self._database.transact_alone(stream_log.log_published, positions, STREAMED)
-        del self._kept[: len(kept)]
-        if self._looks or self._lanes:
+        del self._published[: len(batch)]
+        if self._looks or self._workers:
             self._logged.update(promised)
-        self._tellings.end((told.number for told in kept), max(positions.values()))
+        self._publications.end((published.number for published in batch), max(positions.values()))
 
-    def _kept_ids(self) -> list[int]:
-        return [id for told in self._kept for id in told.promised]
+    def _published_ids(self) -> list[int]:
+        return [id for published in self._published for id in published.promised]
 
     def _excluded(self) -> Collection[int]:
-        return (*super()._excluded(), *self._kept_ids(), *self._held)
+        return (*super()._excluded(), *self._published_ids(), *self._held)
 
     async def _prepare(self, effect: Effect) -> None:
         """Wait until the timelines of a status have room."""
@@ -261,7 +263,7 @@ class AnnouncementRelay(Relay[EffectContext]):
         if finish is not None:
             await super()._finish(due, finish)
         elif due.kind not in STREAMED:  # `_execute` has handed the others over
-            self._keep([due.id], NOT_SHOWN)
+            self._hand_over([due.id], NOT_SHOWN)
 
     async def _fail(self, due: DueEffect, effect: Effect | None, error: Exception) -> bool:
         self._owed.pop(due.key, None)  # later facts of the account need not wait for another try

@@ -8,7 +8,7 @@ import trio
 from trio.testing import wait_all_tasks_blocked
 
 from troupe.actors.kernel import Address, Origin
-from troupe.actors.kernel.delivery import MOST_PUT_OFF, SPREAD
+from troupe.actors.kernel.mailbox_writer import MOST_DEFERRED, SPREAD
 from troupe.actors.kernel.pool_context import PAUSE
 
 from .acting import Action, Kernel, Listener, MakeKernel, Player, Said
@@ -18,7 +18,7 @@ def noting(what: object) -> Action:
     return lambda player: player.done.append(what)
 
 
-async def test_what_was_put_off_is_done_before_the_next_answer(kernel: Kernel) -> None:
+async def test_what_was_deferred_is_done_before_the_next_answer(kernel: Kernel) -> None:
     player = await kernel.wake("a")
     for number in range(3):
         kernel.tell_later("a", action=noting(number))
@@ -28,7 +28,7 @@ async def test_what_was_put_off_is_done_before_the_next_answer(kernel: Kernel) -
     assert kernel.player("a") is player
 
 
-async def test_what_was_put_off_is_done_before_the_next_message(kernel: Kernel) -> None:
+async def test_what_was_deferred_is_done_before_the_next_message(kernel: Kernel) -> None:
     player = await kernel.wake("a")
     kernel.tell_later("a", action=noting("first"))
     kernel.tell("a", noting("second"))
@@ -47,7 +47,7 @@ async def test_a_subscriber_is_not_shown_what_was_told_before_it_came(kernel: Ke
     assert listener.words == ["after"], "with a subscriber nothing is put off"
 
 
-async def test_nor_is_it_when_the_turns_that_were_put_off_are_about_to_begin(kernel: Kernel) -> None:
+async def test_nor_is_it_when_the_turns_that_were_deferred_are_about_to_begin(kernel: Kernel) -> None:
     await kernel.wake("a")
     kernel.tell_later("a", action=lambda player: player.feed.append(Said("before")))
     kernel.tell("a", noting("begin"))
@@ -58,17 +58,17 @@ async def test_nor_is_it_when_the_turns_that_were_put_off_are_about_to_begin(ker
     assert listener.words == ["after"]
 
 
-async def test_what_is_put_off_is_what_the_message_keeps_for_it(kernel: Kernel) -> None:
+async def test_what_is_deferred_is_what_the_message_keeps_for_it(kernel: Kernel) -> None:
     """A subscriber is shown all that a message brings; others need less, and many of them may keep many messages."""
     for key in ("listened to", "alone"):
         await kernel.wake(key)
     await kernel.subscribe("listened to", Listener())
-    kernel.tell_later("listened to", "alone", action=noting("all"), if_put_off=noting("a part"))
+    kernel.tell_later("listened to", "alone", action=noting("all"), if_deferred=noting("a part"))
     done = [await kernel.ask(key, lambda player: list(player.done)) for key in ("listened to", "alone")]
     assert done == [["all"], ["a part"]]
 
 
-async def test_an_actor_that_is_to_read_its_rows_again_forgets_what_it_has_put_off(kernel: Kernel) -> None:
+async def test_an_actor_that_is_to_read_its_rows_again_forgets_what_it_has_deferred(kernel: Kernel) -> None:
     await kernel.wake("a")
     kernel.tell_later("a", action=noting("in the rows"))
     kernel.runtime.resync(Address("player", "a"))
@@ -79,15 +79,15 @@ async def test_many_are_done_although_nobody_asks_and_not_by_all_actors_at_once(
     keys = [str(number) for number in range(SPREAD)]
     players = [await kernel.wake(key) for key in keys]
     ended: list[int] = []
-    for number in range(MOST_PUT_OFF):
+    for number in range(MOST_DEFERRED):
         kernel.tell_later(*keys, action=noting(number))
         await wait_all_tasks_blocked()
         ended.append(sum(bool(player.done) for player in players))
-    assert ended == [*[0] * (MOST_PUT_OFF - SPREAD), *range(1, SPREAD + 1)]
+    assert ended == [*[0] * (MOST_DEFERRED - SPREAD), *range(1, SPREAD + 1)]
     assert all(player.done == list(range(len(player.done))) for player in players)
 
 
-async def test_actors_sleep_with_what_they_have_put_off_and_nobody_sees_it_wait(make_kernel: MakeKernel) -> None:
+async def test_actors_sleep_with_what_they_have_deferred_and_nobody_sees_it_wait(make_kernel: MakeKernel) -> None:
     kernel = await make_kernel(idle=10)
     await kernel.wake("a")
     kernel.tell_later("a", action=noting("in the rows"))
@@ -98,7 +98,7 @@ async def test_actors_sleep_with_what_they_have_put_off_and_nobody_sees_it_wait(
     assert await kernel.ask("a", lambda player: list(player.done)) == []
 
 
-async def test_what_was_put_off_does_not_count_as_late_when_its_turn_comes(kernel: Kernel) -> None:
+async def test_what_was_deferred_does_not_count_as_late_when_its_turn_comes(kernel: Kernel) -> None:
     await kernel.wake("a")
     kernel.tell_later("a", action=noting("later"))
     await trio.sleep(5)
@@ -107,7 +107,7 @@ async def test_what_was_put_off_does_not_count_as_late_when_its_turn_comes(kerne
     assert (summary.depth, summary.oldest) == (2, 0)
 
 
-async def test_a_crash_ends_only_the_turn_that_was_put_off(kernel: Kernel) -> None:
+async def test_a_crash_ends_only_the_turn_that_was_deferred(kernel: Kernel) -> None:
     crashed: list[Player] = []
 
     def crash_once(player: Player) -> None:
@@ -124,7 +124,7 @@ async def test_a_crash_ends_only_the_turn_that_was_put_off(kernel: Kernel) -> No
     assert len(kernel.told("actor.crashed")) == 1
 
 
-async def test_turns_of_traced_requests_are_not_put_off(make_kernel: MakeKernel) -> None:
+async def test_turns_of_traced_requests_are_not_deferred(make_kernel: MakeKernel) -> None:
     kernel = await make_kernel(trace=lambda address, envelope, turn: (envelope, turn))
     player = await kernel.wake("a")
     kernel.tell_later("a", action=noting("traced"), origin=Origin(trace="00-1-1-01"))
@@ -132,7 +132,7 @@ async def test_turns_of_traced_requests_are_not_put_off(make_kernel: MakeKernel)
     assert player.done == ["traced"]
 
 
-async def test_in_simulation_the_scheduler_chooses_if_a_turn_is_put_off(make_kernel: MakeKernel) -> None:
+async def test_in_simulation_the_scheduler_chooses_if_a_turn_is_deferred(make_kernel: MakeKernel) -> None:
     choices: list[int] = []
 
     def choose(names: Sequence[str]) -> int:
